@@ -1,15 +1,15 @@
-//! Who may use a file that is made: nobody who may not use what it is made of, or what it replaces.
+//! Who may use a new file: only those who may use the file it is made from, or the file it replaces.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// Made by opening a file, before the umask takes away from it what it does.
+/// The mode for a new file, before the umask restricts it.
 #[cfg(unix)]
 const ANYBODY: u32 = 0o666;
 
-/// Makes a file in a folder, no more open than the file `like`, and than the umask allows; its owner's alone, if it is to replace `old`.
+/// Makes a file in a folder, no more open than the file `like` and than the umask allows; for its owner only if it will replace `old`.
 #[cfg(unix)]
 pub fn new_file(folder: &Path, like: Option<&Metadata>, old: Option<&Metadata>) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -20,7 +20,7 @@ pub fn new_file(folder: &Path, like: Option<&Metadata>, old: Option<&Metadata>) 
     let Some(like) = like.filter(|_| old.is_none()) else {
         return make(if old.is_some() { 0o600 } else { ANYBODY });
     };
-    // Its group may do what others may, until it shows which group it is.
+    // The group gets the rights of others until it is known which group it is.
     let others = like.mode() & 0o007;
     let narrow = ANYBODY & (like.mode() & 0o700 | (others << 3) & like.mode() | others);
     let file = make(narrow)?;
@@ -30,13 +30,13 @@ pub fn new_file(folder: &Path, like: Option<&Metadata>, old: Option<&Metadata>) 
     }
 }
 
-/// Elsewhere as the system makes files.
+/// Elsewhere, makes a file as the system does.
 #[cfg(not(unix))]
 pub fn new_file(folder: &Path, _like: Option<&Metadata>, _old: Option<&Metadata>) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(".aes-bitslice-").tempfile_in(folder)
 }
 
-/// Gives a file the owner, group and mode of one that it is to replace. Where the system does not allow that, it stays its owner's alone.
+/// Gives a file the owner, group and mode of the one that it will replace. If the system does not allow that, it stays for its owner only.
 #[cfg(unix)]
 pub fn keep(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -46,7 +46,7 @@ pub fn keep(file: &File, old: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Elsewhere nothing is to be done.
+/// Elsewhere, does nothing.
 #[cfg(not(unix))]
 pub fn keep(_file: &File, _old: &Metadata) -> io::Result<()> {
     Ok(())

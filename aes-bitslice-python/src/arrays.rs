@@ -1,4 +1,4 @@
-//! What is asked of the library that an array is of, which is Python: `python/aes_bitslice/_arrays.py` has a table of libraries.
+//! Questions to an array's library, answered in Python: `python/aes_bitslice/_arrays.py` has a table of libraries.
 
 use crate::dlpack::{Described, Functions, Place};
 use crate::number;
@@ -13,11 +13,11 @@ fn function<'py>(py: Python<'py>, cell: &PyOnceLock<Py<PyAny>>, name: &str) -> P
     Ok(cell.get_or_try_init(py, get)?.bind(py).clone())
 }
 
-/// The library that an array is of.
+/// The library of an array.
 pub struct Library<'py>(Bound<'py, PyAny>);
 
 impl<'py> Library<'py> {
-    /// That of a known one; `None` of others, and of plain bytes.
+    /// The library of a known kind of array; `None` for others and for plain bytes.
     pub fn of(array: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -35,8 +35,8 @@ impl<'py> Library<'py> {
         self.0.call_method1(intern!(array.py(), "empty_like"), (array,))
     }
 
-    /// What the library tells of an array without an export by DLPack, which some take long for: by its functions in C, else in Python.
-    /// `None` where it does not tell so.
+    /// The library's description of an array without a DLPack export, which is slow in some libraries: through its C functions, else in
+    /// Python. `None` if the library gives none.
     pub fn describe(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<Described>> {
         let py = array.py();
         let is_plain = || self.0.call_method1(intern!(py, "is_plain"), (array,))?.is_truthy();
@@ -60,7 +60,7 @@ impl<'py> Library<'py> {
         Ok(Some(Described { pointer, len, place, stream }))
     }
 
-    /// The handle of the library's current stream on the device of an array; `None` of a library that has no such thing.
+    /// The handle of the library's current stream on the device of an array; `None` if the library has no such thing.
     pub fn stream(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<u64>> {
         self.0.call_method1(intern!(array.py(), "stream"), (array,))?.extract()
     }
@@ -70,19 +70,19 @@ impl<'py> Library<'py> {
         self.0.call_method1(intern!(array.py(), "used"), (array, stream)).map(drop)
     }
 
-    /// Whether the library's arrays cannot be changed.
+    /// Whether the library's arrays are immutable.
     pub fn is_immutable(&self) -> PyResult<bool> {
         self.0.getattr(intern!(self.0.py(), "immutable"))?.is_truthy()
     }
 }
 
-/// The handle of a stream that a caller gave: a number, or an object of a library.
+/// The handle of a stream that the caller gave: a number, or an object of a library.
 pub fn handle_of(stream: &Bound<'_, PyAny>) -> PyResult<u64> {
     static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     function(stream.py(), &CELL, "handle_of")?.call1((stream,)).and_then(|handle| number::stream(&handle))
 }
 
-/// Memory of an engine as a `memoryview` that keeps it.
+/// Memory of an engine as a `memoryview` that keeps it alive.
 pub fn view<'py>(memory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static CELL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     function(memory.py(), &CELL, "view")?.call1((memory,))

@@ -1,4 +1,4 @@
-//! Many messages under the key of a cipher in one call: how their ranges, nonces, additional data and tags are given.
+//! Many messages under the key of a cipher in one call: how the caller gives their ranges, nonces, additional data and tags.
 
 use crate::buffer::{Buffer, small};
 use crate::error::{AuthenticationError, of_runtime};
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// From the first byte of each message in the data to the one behind its last.
+/// From the first byte of each message in the data to the byte after its last.
 pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
     let mut found = Vec::new();
     for (n, range) in values(ranges, "ranges")?.enumerate() {
@@ -24,7 +24,7 @@ pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
             py if error.is_instance_of::<PyException>(py) => {
                 PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data"))
             }
-            // Ctrl-C, say.
+            // Such as Ctrl-C.
             _ => error,
         })?;
         found.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many ranges for one call"))?;
@@ -33,7 +33,7 @@ pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
     Ok(found)
 }
 
-/// What a parameter of this name has for each message.
+/// Iterates over a parameter of this name, which has a value for each message.
 fn values<'py>(given: Any<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyIterator>> {
     given.try_iter().map_err(|error| match error.is_instance_of::<PyTypeError>(given.py()) {
         true => PyTypeError::new_err(format!("{name} has a value for each message: give a list")),
@@ -41,16 +41,16 @@ fn values<'py>(given: Any<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyIterato
     })
 }
 
-/// A value of each message, such as its nonce.
+/// A value for each message, such as its nonce.
 pub struct Values {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each.
     ends: Vec<usize>,
 }
 
 impl Values {
-    /// Values called `name` of `n` messages: memory with `size` bytes for each, side by side; or a list of memory, of any length each.
-    /// Where there is no `size`, a list only.
+    /// Values called `name` for `n` messages: memory with `size` bytes for each, contiguous; or a list of memory of any length. Without
+    /// `size`, a list only.
     pub fn of(given: Any<'_, '_>, n: usize, size: Option<usize>, name: &str) -> PyResult<Self> {
         let refused = |what: String| Err(PyValueError::new_err(what));
         if let Some(buffer) = Buffer::of(given, false, name)? {
@@ -83,14 +83,14 @@ impl Values {
         Self { bytes: Vec::new(), ends: vec![0; n] }
     }
 
-    /// That of each message.
+    /// The value of each message.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
     }
 }
 
-/// Messages of GCM: their ranges, nonces and additional data.
+/// GCM messages: their ranges, nonces and additional data.
 pub struct GcmMessages {
     ranges: Vec<Range<u64>>,
     nonces: Values,
@@ -98,7 +98,7 @@ pub struct GcmMessages {
 }
 
 impl GcmMessages {
-    /// Nonces of 12 bytes side by side, or a list; additional data as a list, or of none.
+    /// Nonces of 12 bytes, contiguous, or a list; additional data as a list, or none.
     pub fn of(nonces: Any<'_, '_>, ranges: Any<'_, '_>, aads: Option<Any<'_, '_>>) -> PyResult<Self> {
         let ranges = ranges_of(ranges)?;
         let n = ranges.len();
@@ -107,19 +107,19 @@ impl GcmMessages {
         Ok(Self { ranges, nonces, aads })
     }
 
-    /// Where they lie.
+    /// Their ranges.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
-    /// As the library has them.
+    /// The messages in the library's types.
     pub fn messages(&self) -> Vec<GcmMessage<'_>> {
         let each = self.nonces.iter().zip(self.aads.iter()).zip(&self.ranges);
         each.map(|((nonce, aad), range)| GcmMessage { nonce, aad, range: range.clone() }).collect()
     }
 }
 
-/// Messages as they are in data that begins with this byte of theirs.
+/// The messages in data that begins at this byte of the original data.
 pub fn from_byte<'a>(messages: &[GcmMessage<'a>], at: u64) -> Vec<GcmMessage<'a>> {
     let one = |message: &GcmMessage<'a>| {
         let Range { start, end } = message.range;
@@ -128,12 +128,12 @@ pub fn from_byte<'a>(messages: &[GcmMessage<'a>], at: u64) -> Vec<GcmMessage<'a>
     messages.iter().map(one).collect()
 }
 
-/// The tags that messages came with: 16 bytes each, or a list of tags.
+/// The tags of received messages: 16 bytes each, or a list of tags.
 pub fn tags_of(given: Any<'_, '_>, n: usize) -> PyResult<Vec<Tag>> {
     Values::of(given, n, Some(16), "tags")?.iter().map(|tag| Tag::new(tag).map_err(of_runtime)).collect()
 }
 
-/// An exception that has the numbers of the messages that failed to be authentic, of `n`, unless all are.
+/// Raises an exception with the numbers of the messages, of `n`, that are not authentic, unless all are.
 pub fn all_authentic(py: Python<'_>, failed: &[usize], n: usize) -> PyResult<()> {
     if failed.is_empty() {
         return Ok(());

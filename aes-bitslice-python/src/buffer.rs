@@ -1,5 +1,5 @@
-//! The buffer protocol (PEP 3118). The limited API has it from Python 3.11 on; the functions and the structure have been the same
-//! since 3.3, so that they are declared here for 3.10, too.
+//! The buffer protocol (PEP 3118). The limited API has it from Python 3.11 on; the functions and the structure have been the same since
+//! 3.3, so they are declared here for 3.10, too.
 
 use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
@@ -32,20 +32,20 @@ unsafe extern "C" {
     fn PyBuffer_Release(view: *mut Raw);
 }
 
-/// The bytes of an object, in the order of memory, held until it is dropped: the object does not move or shrink them.
+/// The bytes of an object, in memory order, held until this is dropped: the object does not move or shrink them.
 pub struct Buffer {
-    /// In one place: some objects point into it.
+    /// At a fixed address: some objects point into it.
     raw: Box<Raw>,
 }
 
-// SAFETY: it is only released with the interpreter attached, and what it points to stays where it is until then.
+// SAFETY: it is released only with the interpreter attached, and the memory that it points to stays in place until then.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// The bytes of an object, to be read or written; `None` of one without the protocol.
+    /// The bytes of an object, for reading or writing; `None` for one without the protocol.
     ///
     /// # Errors
-    /// `BufferError` for data that is not contiguous, or read-only where it is to be written, `TypeError` for references to objects.
+    /// `BufferError` for data that is not contiguous, or read-only although it will be written, `TypeError` for references to objects.
     pub fn of(object: &Bound<'_, PyAny>, writable: bool, name: &str) -> PyResult<Option<Self>> {
         // SAFETY: the object lives.
         if unsafe { PyObject_CheckBuffer(object.as_ptr()) } == 0 {
@@ -53,7 +53,7 @@ impl Buffer {
         }
         let access = if writable { WRITABLE } else { 0 };
         let buffer = match Self::get(object, access | ND | FORMAT) {
-            // NumPy has types that no format can be written of, such as dates.
+            // NumPy has types that no format describes, such as dates.
             Err(_) if !has_objects(object)? => Self::get(object, access),
             outcome => outcome,
         };
@@ -77,7 +77,7 @@ impl Buffer {
     }
 
     fn get(object: &Bound<'_, PyAny>, flags: c_int) -> PyResult<Self> {
-        // SAFETY: all zeros is a value of each of its fields.
+        // SAFETY: all zeros is a valid value of each field.
         let mut raw: Box<Raw> = Box::new(unsafe { std::mem::zeroed() });
         // SAFETY: both pointers are to live values, and the interpreter is attached.
         match unsafe { PyObject_GetBuffer(object.as_ptr(), &mut *raw, flags) } {
@@ -86,7 +86,7 @@ impl Buffer {
         }
     }
 
-    /// Whether its format has references to objects: `O` outside of the names of fields, which stand between colons.
+    /// Whether its format has references to objects: `O` outside of field names, which are between colons.
     fn refers(&self) -> bool {
         if self.raw.format.is_null() {
             return false;
@@ -96,12 +96,12 @@ impl Buffer {
         format.split(|&c| c == b':').step_by(2).any(|part| part.contains(&b'O'))
     }
 
-    /// Where its bytes begin.
+    /// The address of its first byte.
     pub fn pointer(&self) -> u64 {
         self.raw.buf as u64
     }
 
-    /// How many there are.
+    /// The number of its bytes.
     pub fn len(&self) -> u64 {
         self.raw.len as u64
     }
@@ -110,13 +110,13 @@ impl Buffer {
     pub fn bytes(&self) -> &[u8] {
         match self.raw.len {
             0 => &[],
-            // SAFETY: as many bytes as the object says, held; nothing else runs Python while this is looked at.
+            // SAFETY: as many bytes as the object says, held; nothing else runs Python while they are read.
             len => unsafe { std::slice::from_raw_parts(self.raw.buf.cast(), len as usize) },
         }
     }
 }
 
-/// Whether the elements of a NumPy array refer to objects; not known of others.
+/// Whether the elements of a NumPy array refer to objects; unknown for others.
 fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     match object.getattr_opt(intern!(object.py(), "dtype"))? {
         Some(dtype) => dtype.getattr(intern!(object.py(), "hasobject"))?.is_truthy(),
@@ -126,15 +126,15 @@ fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // Where the interpreter is gone, so is what it held.
+        // If the interpreter is gone, so is the memory that it held.
         Python::try_attach(|_| {
-            // SAFETY: it was got, and is released once.
+            // SAFETY: it was acquired, and is released once.
             unsafe { PyBuffer_Release(&mut *self.raw) }
         });
     }
 }
 
-/// The bytes of a small argument, such as an IV, of which there is memory for a copy: operations make one.
+/// The bytes of a small argument, such as an IV, with enough memory for the copy that operations make.
 pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
     let buffer = Buffer::of(object, false, name)?.ok_or_else(|| {
         let kind = object.get_type().name().map_or("something else".into(), |name| name.to_string());
@@ -150,14 +150,14 @@ pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
     }
 }
 
-/// A new `bytes` of this length, and where its content is to be written: nothing else has it yet.
+/// A new `bytes` of this length, and the address to write its content to: nothing else has it yet.
 pub fn new_bytes(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyAny>, u64)> {
     let too_many =
         || PyMemoryError::new_err(format!("not enough memory for {len} bytes: free some of it, or use less"));
     let size = isize::try_from(len).map_err(|_| too_many())?;
-    // SAFETY: without content to copy, this allocates; null is an exception, and is made one.
+    // SAFETY: without content to copy, this allocates; null means an exception, and becomes one.
     let bytes = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), size)) };
-    // What Python raises has no words, or other ones.
+    // Python's own exception has no text, or another one.
     let bytes = bytes.map_err(|_| too_many())?;
     // SAFETY: it is a bytes object.
     let start = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) };

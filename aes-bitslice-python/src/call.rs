@@ -1,5 +1,5 @@
-//! One operation on host memory, without the interpreter's lock: in parts, between which signals are seen, so that Ctrl-C works; or at
-//! once.
+//! One operation on host memory, without the interpreter's lock: in parts, with a check for signals between them so that Ctrl-C works; or
+//! at once.
 
 use crate::error::{caught, of_runtime, panicked};
 use crate::fork::with_threads;
@@ -14,17 +14,17 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of the first part, where nothing is known: what is not longer is one call.
+/// Bytes of the first part if nothing is known: data that is not longer is one call.
 pub const FIRST: usize = 16 << 20;
 
-/// The most bytes of a first part: another operation may be slower than those before.
+/// The most bytes of a first part: another operation may be slower than the ones before.
 const MOST: usize = 1 << 30;
 
-/// How long a part should take, so that Ctrl-C has its effect at once and parts cost nothing in comparison.
+/// How long a part should take: Ctrl-C must take effect at once, and the cost of parts be negligible.
 const LONG: Duration = Duration::from_millis(100);
 
-/// Bytes that take as long as a part should, as calls before have found: a call that is shorter than that is not cut, for each part ends
-/// with idle cores, or an idle link.
+/// Bytes that take as long as a part should, as measured in earlier calls. A shorter call is not cut, because each part ends with idle
+/// cores or an idle link.
 #[derive(Default)]
 pub struct Pace(AtomicUsize);
 
@@ -34,11 +34,11 @@ impl Pace {
         self.0.load(Ordering::Relaxed).clamp(FIRST, MOST)
     }
 
-    /// Bytes of the next part, where a part of `bytes` bytes took this long.
+    /// Bytes of the next part, if a part of `bytes` bytes took this long.
     fn next(&self, bytes: usize, took: Duration) -> usize {
         let rate = bytes as f64 / took.as_secs_f64().max(1e-6);
         let next = (rate * LONG.as_secs_f64()).clamp((1 << 20) as f64, (1u64 << 40) as f64) as usize & !0xf_ffff;
-        // Of less, what is done once a call is the most.
+        // For less, the fixed cost of a call dominates.
         if bytes >= FIRST {
             self.0.store(next, Ordering::Relaxed);
         }
@@ -46,12 +46,12 @@ impl Pace {
     }
 }
 
-/// Where the bytes of a call are cut into parts.
+/// Where to cut the bytes of a call into parts.
 pub trait Cuts: Sync {
-    /// Where a part ends that begins at byte `at` and is to have `size` bytes, of `len` in all: behind `at`, unless there are none.
+    /// The end of a part that begins at byte `at` and should have `size` bytes, of `len` in all: after `at`, unless there are none.
     fn end(&self, at: usize, size: usize, len: usize) -> usize;
 
-    /// Clears what the call writes.
+    /// Clears the output of the call.
     fn clear(&self, host: &mut Host);
 }
 
@@ -68,7 +68,7 @@ impl Cuts for Grain {
     }
 }
 
-/// Anywhere in a new object of which nothing is secret before it is given out: it is not if the call fails.
+/// Anywhere in a new object, whose content is not secret until it is given out; if the call fails, it is not given out.
 pub struct Anywhere;
 
 impl Cuts for Anywhere {
@@ -79,11 +79,11 @@ impl Cuts for Anywhere {
     fn clear(&self, _: &mut Host) {}
 }
 
-/// Behind messages, which ascend and do not overlap. What is between them is not written.
+/// After messages, which ascend and do not overlap. Bytes between them are not written.
 struct Messages<'a>(&'a [Range<u64>]);
 
 impl Messages<'_> {
-    /// How many end up to this byte.
+    /// The number of messages that end at or before this byte.
     fn until(&self, byte: usize) -> usize {
         self.0.partition_point(|range| range.end <= byte as u64)
     }
@@ -91,7 +91,7 @@ impl Messages<'_> {
 
 impl Cuts for Messages<'_> {
     fn end(&self, at: usize, size: usize, len: usize) -> usize {
-        // Where one is outside, all are one part: it is refused before anything is done.
+        // If one is outside, all are one part, which is refused before anything is done.
         let all_are_inside = self.until(len) == self.0.len();
         let last = self.until(at + size).max(self.until(at) + 1) - 1;
         match self.0.get(last) {
@@ -106,7 +106,7 @@ impl Cuts for Messages<'_> {
     }
 }
 
-/// As [`in_parts`], of messages, which ascend and do not overlap: `work` is given the numbers of those in a part, and the part's first
+/// As [`in_parts`], for messages, which ascend and do not overlap: `work` gets the numbers of the messages in a part, and the part's first
 /// byte.
 pub fn by_messages(
     py: Python<'_>,
@@ -123,10 +123,10 @@ pub fn by_messages(
     })
 }
 
-/// Does `work` on all bytes, in parts, front to back. If it ends before its end, by an error or by a signal, what is written is set to
-/// zero; an error of the first part is of the whole call, and has seen to that itself.
+/// Does `work` on all bytes, in parts, front to back. If an error or a signal ends it early, the output is set to zero; an error in the
+/// first part is an error of the whole call, which has already done so.
 ///
-/// A panic is given to `poison`, and is an exception.
+/// A panic is passed to `poison` and becomes an exception.
 pub fn in_parts(
     py: Python<'_>,
     mut host: Host,
@@ -173,8 +173,8 @@ pub fn in_parts(
     }
 }
 
-/// Does `work` on all bytes in one call, which a signal waits for, and returns what comes of it. A panic is given to `poison`, clears what
-/// is written, and is an exception.
+/// Does `work` on all bytes in one call, which signals wait for, and returns its result. A panic is passed to `poison`, clears the output,
+/// and becomes an exception.
 pub fn at_once<T: Send>(
     py: Python<'_>,
     mut host: Host,
@@ -191,8 +191,8 @@ pub fn at_once<T: Send>(
     }
 }
 
-/// Reads all bytes and returns what comes of them. What is long is done by another thread, which a signal leaves to itself: it has the
-/// bytes until it is done.
+/// Does `work`, which reads all bytes, and returns its result. For long data another thread does it, which a signal leaves running: it
+/// keeps the bytes until it is done.
 pub fn reading<T: Send + 'static>(
     py: Python<'_>,
     memory: Memory,

@@ -1,4 +1,4 @@
-//! Ciphers: a method for each operation, on host memory and on that of GPUs.
+//! Ciphers: a method for each operation, on host memory and on GPU memory.
 
 use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, tags_of};
 use crate::buffer::{Buffer, small};
@@ -23,7 +23,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// A key on an engine. It may be used by any number of threads.
+/// A key loaded on an engine. Any number of threads may use it.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct Cipher {
     opened: Arc<Opened>,
@@ -40,7 +40,7 @@ impl Cipher {
         Self { opened, cipher, loaded: AtomicU64::new(0) }
     }
 
-    /// Does a call: on the host in parts, by `part`, or on a GPU, by `device`. Returns what the caller gets.
+    /// Does a call: on the host in parts, with `part`, or on a GPU, with `device`. Returns the caller's result.
     fn carry_out<'py>(
         &self,
         call: Call<'py>,
@@ -61,7 +61,7 @@ impl Cipher {
         Ok(call.result)
     }
 
-    /// Does an operation of which no part can be done alone: in host memory at once, or on a GPU.
+    /// Does an operation that cannot be split into parts: in host memory at once, or on a GPU.
     fn whole<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
         match call.place {
             Place::Host => {
@@ -72,7 +72,7 @@ impl Cipher {
         }
     }
 
-    /// Does many messages in host memory in parts, by `part`, which is given the numbers of some messages and the first byte of their part.
+    /// Processes messages in host memory in parts, with `part`, which gets the numbers of some messages and their part's first byte.
     fn by_messages(
         &self,
         call: &Call<'_>,
@@ -82,14 +82,14 @@ impl Cipher {
         by_messages(call.result.py(), call.host(), given.ranges(), |panic| self.opened.poison(panic), part)
     }
 
-    /// Does an operation on a GPU that returns a value when the stream has come to it.
+    /// Does an operation on a GPU that returns a value when the stream has reached it.
     fn on_stream<O: Operation>(&self, ordinal: usize, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
         let pending = self.on_device(ordinal)?.run_with_output(call.result.py(), call, operation)?;
         call.is_on_stream()?;
         Ok(Outcome::Later(pending))
     }
 
-    /// Does an operation that only reads `data`, whose memory this is.
+    /// Does an operation that only reads `data`; `memory` is its memory.
     fn read<O: Operation>(&self, data: Any<'_, '_>, memory: Memory, operation: O) -> PyResult<Outcome<O>> {
         let py = data.py();
         match (memory.place, memory.stream) {
@@ -110,7 +110,7 @@ impl Cipher {
         OnDevice::of(&self.cipher, ordinal, &self.loaded)
     }
 
-    /// Whole blocks, refused before anything is done.
+    /// Refuses lengths that are not whole blocks, before anything is done.
     fn check_blocks(call: &Call<'_>) -> PyResult<()> {
         match call.len % 16 {
             0 => Ok(()),
@@ -148,7 +148,7 @@ impl Cipher {
             let xts = move |first| Xts::new(direction, unit, first);
             xts(first).map_err(of_runtime)?;
             let call = Call::mapping(data, out, stream)?;
-            // What the last part would be refused for.
+            // The last part would be refused for this.
             if call.len > 0 && (1..16).contains(&(call.len % unit)) {
                 let what = format!("the last data unit has at least 16 bytes, not {}", call.len % unit);
                 return Err(of_runtime(Runtime::Length { operation: "XTS", what }));
@@ -166,7 +166,7 @@ impl Cipher {
         })
     }
 
-    /// Loads on each GPU of the engine what `load` does.
+    /// Does `load` on each GPU of the engine.
     fn prepare_by(&self, py: Python<'_>, load: impl Fn(&OnDevice<'_>) -> Result<(), Runtime> + Sync) -> PyResult<()> {
         let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
         contexts.iter().try_for_each(|context| {
@@ -175,13 +175,13 @@ impl Cipher {
         })
     }
 
-    /// Refuses what cannot be used any more, and makes an exception of a panic.
+    /// Refuses an engine that is no longer usable, and turns a panic into an exception.
     fn begin<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         self.opened.check()?;
         self.opened.guarded(work)
     }
 
-    /// Refuses a counter that ends before the data, which only its last byte tells, before anything is done.
+    /// Refuses a counter that overflows before the data ends, before anything is done: only the last byte shows it.
     fn check_counter(&self, counter: &Counter, offset: u64, call: &Call<'_>) -> PyResult<()> {
         let end = offset.checked_add(call.len).ok_or_else(|| {
             let (len, most) = (call.len, u64::MAX - call.len);
@@ -196,7 +196,7 @@ impl Cipher {
         }
     }
 
-    /// GCM of a whole message in host memory, and the tag of an encryption.
+    /// GCM of a whole message in host memory: returns the hashes of its parts, for the tag.
     fn gcm_parts(
         &self,
         py: Python<'_>,
@@ -220,7 +220,7 @@ impl Cipher {
         Ok(hashes)
     }
 
-    /// The most bytes that GCM encrypts (SP 800-38D, section 5.2.1.1), refused before anything is done.
+    /// Refuses more bytes than GCM encrypts (SP 800-38D, section 5.2.1.1), before anything is done.
     fn check_gcm(call: &Call<'_>) -> PyResult<()> {
         const LONGEST: u64 = (1 << 36) - 32;
         match call.len <= LONGEST {
@@ -326,7 +326,7 @@ impl Cipher {
                 }
                 Ok(())
             };
-            // One core has a pace of its own.
+            // One core has its own pace.
             in_parts(data.py(), call.host(), &Grain(16), &Pace::default(), |panic| self.opened.poison(panic), part)?;
             Ok(call.result)
         })
@@ -356,7 +356,7 @@ impl Cipher {
         })
     }
 
-    /// XTS encryption of neighbouring data units.
+    /// XTS encryption of consecutive data units.
     #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None, stream = None))]
     fn xts_encrypt<'py>(
         &self,
@@ -369,7 +369,7 @@ impl Cipher {
         self.xts(Direction::Encrypt, data, unit_bytes, first_unit, out, stream)
     }
 
-    /// XTS decryption of neighbouring data units.
+    /// XTS decryption of consecutive data units.
     #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None, stream = None))]
     fn xts_decrypt<'py>(
         &self,
@@ -410,7 +410,7 @@ impl Cipher {
         })
     }
 
-    /// GCM decryption of a whole message, if it is the one that the tag was made of.
+    /// GCM decryption of a whole message, if its tag is right.
     #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
     fn gcm_decrypt<'py>(
         &self,
@@ -460,7 +460,7 @@ impl Cipher {
         })
     }
 
-    /// AES-GCM-SIV decryption of a whole message, if it is the one that the tag was made of.
+    /// AES-GCM-SIV decryption of a whole message, if its tag is right.
     #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
     fn gcm_siv_decrypt<'py>(
         &self,
@@ -508,7 +508,7 @@ impl Cipher {
         })
     }
 
-    /// GCM encryption of many messages: their tags, side by side.
+    /// GCM encryption of many messages: their tags, contiguous.
     #[pyo3(signature = (nonces, ranges, data, aads = None, *, out, stream = None))]
     fn gcm_encrypt_batch<'py>(
         &self,
@@ -543,7 +543,7 @@ impl Cipher {
         })
     }
 
-    /// GCM decryption of many messages. An exception tells of those that are not authentic; the others are decrypted.
+    /// GCM decryption of many messages. An exception lists those that are not authentic; the others are decrypted.
     #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, out, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt_batch<'py>(
@@ -583,7 +583,7 @@ impl Cipher {
         })
     }
 
-    /// CMAC of many messages: their tags, side by side.
+    /// CMAC of many messages: their tags, contiguous.
     #[pyo3(signature = (ranges, data, *, stream = None))]
     fn cmac_batch<'py>(
         &self,
@@ -597,7 +597,7 @@ impl Cipher {
         })
     }
 
-    /// CMAC of many messages, compared with tags. An exception tells of those that are not authentic.
+    /// CMAC of many messages, compared with tags. An exception lists those that are not authentic.
     #[pyo3(signature = (ranges, data, tags, *, stream = None))]
     fn cmac_verify_batch(
         &self,
@@ -615,7 +615,7 @@ impl Cipher {
         })
     }
 
-    /// Loads the GPU kernels of a mode on all GPUs of the engine, before time counts or a graph is captured. Of other engines there is
+    /// Loads the GPU kernels of a mode on all GPUs of the engine, before time counts or a graph is captured. For other engines there is
     /// nothing to load.
     fn prepare(&self, py: Python<'_>, mode: &str) -> PyResult<()> {
         self.begin(|| match mode {
@@ -639,7 +639,7 @@ impl Cipher {
     }
 }
 
-/// The initial counter block, with as many of its last bits counting.
+/// The initial counter block, whose last `bits` bits count.
 fn counter(iv: Any<'_, '_>, bits: u32) -> PyResult<Counter> {
     let mode = match bits {
         128 => CounterMode::Ctr128BE,
@@ -663,7 +663,7 @@ fn tag_of(tag: Any<'_, '_>) -> PyResult<Tag> {
     Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)
 }
 
-/// Additional data, of which there may be none.
+/// Additional data; there may be none.
 fn additional(aad: Option<Any<'_, '_>>) -> PyResult<Option<Buffer>> {
     aad.map(|aad| small(aad, "aad")).transpose()
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// A key on one GPU, as a call takes it.
+/// A key on one GPU, as calls use it.
 pub struct OnDevice<'a> {
     cipher: DeviceCipher<'a>,
     context: Arc<CudaContext>,
@@ -24,19 +24,19 @@ impl<'a> OnDevice<'a> {
     pub fn of(cipher: &'a Cipher, ordinal: usize, loaded: &'a AtomicU64) -> PyResult<Self> {
         let (at, context) = context_of(cipher.engine(), ordinal)?;
         let key = cipher.devices().map_err(of_runtime)?.swap_remove(at);
-        // There is room for eight GPUs; those beyond have the last place in common.
+        // There is room for eight GPUs; any further ones share the last place.
         let bit = Mode::ALL.len() as u32 * (at as u32).min(7);
         Ok(Self { cipher: key, context, loaded, bit })
     }
 
-    /// Loads the kernels of a mode, if that was not done before.
+    /// Loads the kernels of a mode, unless that was done before.
     pub fn prepare(&self, mode: Mode) -> Result<(), Runtime> {
         self.cipher.prepare(mode)?;
         self.loaded.fetch_or(self.mask(mode), Ordering::Relaxed);
         Ok(())
     }
 
-    /// Loads all that an operation takes, the tables of the key's hash included.
+    /// Loads everything that an operation needs, including the tables of the key's hash.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Runtime> {
         self.cipher.prepare_for(operation)
     }
@@ -65,21 +65,21 @@ impl<'a> OnDevice<'a> {
         }
         let (input, output, len) = pointers(call);
         py.detach(|| {
-            // SAFETY: the objects hold their memory until the call has returned, and free it in the order of streams, as they do for
-            // their libraries' own kernels; the stream is one of this device, as its library or the caller says.
+            // SAFETY: the objects hold their memory until the call has returned, and free it in stream order, as they do for their
+            // libraries' own kernels; the stream belongs to this device, as its library or the caller says.
             unsafe { self.cipher.run_raw(stream.handle as sys::CUstream, operation, input, output, len) }
                 .map_err(of_runtime)?;
             self.wait(stream)
         })
     }
 
-    /// Does an operation that returns a value when the stream has come to it.
+    /// Does an operation that returns a value when the stream has reached it.
     pub fn run_with_output<O: Operation>(&self, py: Python<'_>, call: &Call<'_>, operation: O) -> PyResult<Pending<O>> {
         let (input, output, len) = pointers(call);
         self.run_raw_with_output(py, stream_of(call), input, output, len, operation)
     }
 
-    /// The same of memory that is only read.
+    /// The same for memory that is only read.
     pub fn read<O: Operation>(
         &self,
         py: Python<'_>,
@@ -109,7 +109,7 @@ impl<'a> OnDevice<'a> {
         })
     }
 
-    /// Waits for the stream where the array's library would not.
+    /// Waits for the stream if the array's library would not.
     fn wait(&self, stream: Stream) -> PyResult<()> {
         wait(&self.context, stream)
     }
@@ -119,18 +119,18 @@ impl<'a> OnDevice<'a> {
 pub struct JobsOnDevice<'a> {
     jobs: DeviceJobs<'a>,
     context: Arc<CudaContext>,
-    /// Whether the kernels were loaded: of those that encrypt, and of those that decrypt, a bit.
+    /// Whether the kernels were loaded: one bit for those that encrypt, one for those that decrypt.
     loaded: &'a AtomicU8,
 }
 
 impl<'a> JobsOnDevice<'a> {
-    /// On the GPU with this number, which has to be the only one of the engine.
+    /// On the GPU with this number, which must be the engine's only one.
     pub fn of(engine: &'a Engine, ordinal: usize, loaded: &'a AtomicU8) -> PyResult<Self> {
         let (_, context) = context_of(engine, ordinal)?;
         Ok(Self { jobs: engine.device_jobs().map_err(of_runtime)?, context, loaded })
     }
 
-    /// Does jobs, and waits for them: their keys are wiped on the GPU before this returns.
+    /// Runs jobs, and waits for them: their keys are wiped on the GPU before this returns.
     pub fn run(&self, py: Python<'_>, call: &Call<'_>, jobs: &Jobs) -> PyResult<()> {
         let (stream, (input, output, len)) = (stream_of(call), pointers(call));
         py.detach(|| {
@@ -140,7 +140,7 @@ impl<'a> JobsOnDevice<'a> {
         })
     }
 
-    /// Does the same number of bytes in a mode under each of the keys, which lie on this GPU.
+    /// Processes the same number of bytes in a mode under each of the keys, which are on this GPU.
     pub fn run_each_key(
         &self,
         py: Python<'_>,
@@ -161,7 +161,7 @@ impl<'a> JobsOnDevice<'a> {
         let waits = stream.waits || keys.stream.is_some_and(|stream| stream.waits);
         py.detach(|| {
             let handle = stream.handle as sys::CUstream;
-            // SAFETY: as in `OnDevice::run`; and so are the keys.
+            // SAFETY: as in `OnDevice::run`, also for the keys.
             unsafe { self.jobs.run_each_key_raw(handle, each, pointer, bytes, input, output, len) }
                 .map_err(of_runtime)?;
             self.loaded.fetch_or(bit, Ordering::Relaxed);
@@ -178,11 +178,11 @@ fn is_captured(context: &Arc<CudaContext>, stream: Stream) -> bool {
     let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: the stream is live and of this context, and the pointer to a live value.
     let asked = unsafe { sys::cuStreamIsCapturing(stream.handle as sys::CUstream, &mut status) };
-    // The legacy stream is an error while another stream is captured.
+    // Asking about the legacy stream is an error while another stream is captured.
     asked.result().is_err() || status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE
 }
 
-/// Which of the engine's GPUs has this number, and its context.
+/// The position of the GPU with this number in the engine, and its context.
 fn context_of(engine: &Engine, ordinal: usize) -> PyResult<(usize, Arc<CudaContext>)> {
     let elsewhere = || {
         let backend = engine.backend();
@@ -195,7 +195,7 @@ fn context_of(engine: &Engine, ordinal: usize) -> PyResult<(usize, Arc<CudaConte
     found.ok_or_else(elsewhere)
 }
 
-/// Waits for the stream where the array's library would not.
+/// Waits for the stream if the array's library would not.
 fn wait(context: &Arc<CudaContext>, stream: Stream) -> PyResult<()> {
     match stream.waits {
         true => synchronized(context, stream.handle),

@@ -1,5 +1,5 @@
-//! Tensors that other libraries export by DLPack, with and without a version, and what their functions in C tell of tensors that they
-//! keep (<https://dmlc.github.io/dlpack>).
+//! Tensors that other libraries export through DLPack, with and without a version, and the descriptions that their C functions give of
+//! tensors that they keep (<https://dmlc.github.io/dlpack>).
 
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
@@ -44,7 +44,7 @@ struct DlTensor {
 }
 
 impl DlTensor {
-    /// Its first byte, its bytes, and where they are.
+    /// The address of its first byte, the number of its bytes, and their place.
     ///
     /// # Errors
     /// `BufferError` for one that is not contiguous, `TypeError` for other devices.
@@ -52,7 +52,7 @@ impl DlTensor {
         let ndim = self.ndim.max(0) as usize;
         let list = |start: *const i64| match ndim == 0 || start.is_null() {
             true => None,
-            // SAFETY: as many numbers as the tensor has dimensions.
+            // SAFETY: one number for each dimension of the tensor.
             false => Some(unsafe { slice::from_raw_parts(start, ndim) }),
         };
         let shape = match (ndim, list(self.shape)) {
@@ -94,16 +94,16 @@ const NAME_VERSIONED: &CStr = c"dltensor_versioned";
 const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
 const EXCHANGE: &CStr = c"dlpack_exchange_api";
 
-/// Where the memory of a tensor is.
+/// The place of a tensor's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// In host memory.
     Host,
-    /// In that of the CUDA device with this number.
+    /// In the memory of the CUDA device with this number.
     Cuda(usize),
 }
 
-/// A tensor that its library keeps until this is dropped.
+/// A tensor that its library keeps alive until this is dropped.
 pub struct Tensor {
     held: Held,
     /// Its first byte.
@@ -121,16 +121,16 @@ enum Held {
     Versioned(*mut Versioned),
 }
 
-// SAFETY: the tensor is this value's alone, and is given back with the interpreter attached.
+// SAFETY: only this value owns the tensor, and it is given back with the interpreter attached.
 unsafe impl Send for Tensor {}
 
-/// Where an object's memory is, if it can be exported at all.
+/// The place of an object's memory, if it can be exported at all.
 pub fn place_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
     let py = object.py();
     let Some(ask) = object.getattr_opt(intern!(py, "__dlpack_device__"))? else { return Ok(None) };
     let (kind, id): (i32, i32) = {
         let answer = ask.call0()?;
-        // The kind is an enumeration with some libraries.
+        // The kind is an enumeration in some libraries.
         (answer.get_item(0)?.extract()?, answer.get_item(1)?.extract()?)
     };
     place(kind, id).map(Some)
@@ -147,11 +147,11 @@ fn place(kind: i32, id: i32) -> PyResult<Place> {
 }
 
 impl Tensor {
-    /// Exports an object. `stream` is what the object's work so far is to be ordered before: a handle, 1 for the legacy default stream,
-    /// -1 for no order; `None` in host memory.
+    /// Exports an object. `stream` is the stream to order after the object's work so far: a handle, 1 for the legacy default stream, -1 for
+    /// no order; `None` in host memory.
     ///
     /// # Errors
-    /// What the object's library raises; `BufferError` for a tensor that is not contiguous.
+    /// Errors that the object's library raises; `BufferError` for a tensor that is not contiguous.
     pub fn of(object: &Bound<'_, PyAny>, stream: Option<i64>) -> PyResult<Self> {
         let py = object.py();
         let export = object.getattr(intern!(py, "__dlpack__"))?;
@@ -161,7 +161,7 @@ impl Tensor {
         }
         options.set_item(intern!(py, "max_version"), (1, 1))?;
         let capsule = match export.call((), Some(&options)) {
-            // From before there were versions.
+            // A library from before DLPack had versions.
             Err(error) if error.is_instance_of::<PyTypeError>(py) => {
                 options.del_item(intern!(py, "max_version"))?;
                 export.call((), Some(&options))?
@@ -179,7 +179,7 @@ impl Tensor {
             unsafe { ffi::PyCapsule_IsValid(object, name.as_ptr()) == 1 }
         };
         let content = |name: &CStr, used: &'static CStr| {
-            // SAFETY: a capsule of this name, whose content is taken over by giving it the other.
+            // SAFETY: a capsule of this name; giving it the other name takes over its content.
             unsafe {
                 let content = ffi::PyCapsule_GetPointer(object, name.as_ptr());
                 match content.is_null() || ffi::PyCapsule_SetName(object, used.as_ptr()) != 0 {
@@ -194,7 +194,7 @@ impl Tensor {
             _ => return Err(PyTypeError::new_err("__dlpack__ gave no capsule with a tensor")),
         };
         let mut taken = Self { held, pointer: 0, len: 0, read_only: false, place: Place::Host };
-        // SAFETY: the exporter's, alive until it is given back; the layout is that of the capsule's name, of major version 1 or none.
+        // SAFETY: the exporter's, alive until it is given back; the capsule's name determines the layout, of major version 1 or none.
         let (tensor, flags) = unsafe {
             match taken.held {
                 Held::Plain(managed) => (&(*managed).tensor, 0),
@@ -208,7 +208,7 @@ impl Tensor {
     }
 }
 
-/// `DLPackExchangeAPI`: functions in C by which a library tells of its tensors.
+/// `DLPackExchangeAPI`: C functions through which a library describes its tensors.
 #[repr(C)]
 pub struct Functions {
     major: u32,
@@ -217,12 +217,12 @@ pub struct Functions {
     allocate: *const c_void,
     export: *const c_void,
     import: *const c_void,
-    /// Describes a tensor that stays its owner's; not every library has it.
+    /// Describes a tensor that its owner keeps; not every library has it.
     describe: Option<unsafe extern "C" fn(*mut ffi::PyObject, *mut DlTensor) -> c_int>,
     current_stream: Option<unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int>,
 }
 
-/// What a library tells of a tensor by its functions.
+/// A library's description of a tensor, through its functions.
 pub struct Described {
     /// Its first byte.
     pub pointer: u64,
@@ -235,7 +235,7 @@ pub struct Described {
 }
 
 impl Functions {
-    /// Those in a capsule, which is a type's `__dlpack_c_exchange_api__`; `None` of another major version.
+    /// The functions in a capsule, which is a type's `__dlpack_c_exchange_api__`; `None` for another major version.
     ///
     /// # Errors
     /// `ValueError` for another object.
@@ -249,8 +249,8 @@ impl Functions {
         Ok(Some(functions).filter(|functions| functions.major == 1))
     }
 
-    /// What they tell of an object of the type that has them. Nothing is ordered by it. `None` where they cannot tell, and where it does
-    /// not hold integers or truth values and `is_plain` says that its bytes are not its values: `__dlpack__` says why.
+    /// Describes an object of the type that has these functions. Does not order any work. `None` if they cannot describe it, or if it does
+    /// not hold integers or Booleans and `is_plain` says that its bytes are not its values: `__dlpack__` says why.
     ///
     /// # Errors
     /// `BufferError` for a tensor that is not contiguous, `TypeError` for other devices, and what `is_plain` raises.
@@ -261,7 +261,7 @@ impl Functions {
     ) -> PyResult<Option<Described>> {
         let (Some(describe), Some(current_stream)) = (self.describe, self.current_stream) else { return Ok(None) };
         let (py, mut tensor) = (object.py(), MaybeUninit::<DlTensor>::uninit());
-        // SAFETY: the object lives and is of their type, and the place is one for a tensor.
+        // SAFETY: the object lives and has their type, and the place is one for a tensor.
         if unsafe { describe(object.as_ptr(), tensor.as_mut_ptr()) } != 0 {
             let _ = PyErr::take(py);
             return Ok(None);
@@ -280,22 +280,22 @@ impl Functions {
                 }
             }
         };
-        // Of integers there is no gradient, and nothing that is not in memory.
+        // Integers have no gradient, and nothing that is not in memory.
         let is_plain = INTEGERS.contains(&tensor.dtype.code) || is_plain()?;
         Ok(is_plain.then_some(Described { pointer, len, place, stream }))
     }
 }
 
-/// The elements of a tensor that lies in memory without gaps, the last dimension first.
+/// The number of elements of a tensor without gaps in memory, whose last dimension varies fastest.
 pub fn elements(shape: &[i64], strides: Option<&[i64]>) -> PyResult<u64> {
     let sizes = shape.iter().map(|&size| u64::try_from(size).ok());
-    // A dimension of none makes none of them, whatever the others are.
+    // A dimension of size 0 means no elements, whatever the others are.
     let is_empty = shape.contains(&0);
     let count = sizes.clone().try_fold(1u64, |n, size| if is_empty { size.map(|_| 0) } else { n.checked_mul(size?) });
     let count = count.ok_or_else(|| PyBufferError::new_err("a tensor of too many elements"))?;
     let mut expected = 1;
     for (&size, &stride) in shape.iter().zip(strides.unwrap_or_default()).rev().filter(|_| !is_empty) {
-        // The stride of a dimension of one element says nothing.
+        // The stride of a dimension of size 1 means nothing.
         if size > 1 && i128::from(stride) != expected {
             return Err(PyBufferError::new_err(
                 "the tensor is not contiguous: make it so first (`.contiguous()` or `ascontiguousarray`)",

@@ -1,4 +1,4 @@
-//! The CUDA driver, asked without the runtime: whether it is there, the context of a thread, the order of streams, and whose memory is.
+//! The CUDA driver, used without the runtime: whether it exists, the context of a thread, the order of streams, and the device of memory.
 
 use crate::error::of_runtime;
 use aes_bitslice_runtime::Error as Runtime;
@@ -7,14 +7,14 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, resul
 use pyo3::prelude::*;
 use std::sync::{Arc, OnceLock};
 
-/// Whether there is a driver; without one, calls of it would panic.
+/// Whether there is a driver; without one, calls to it would panic.
 fn is_there() -> bool {
     static IS_THERE: OnceLock<bool> = OnceLock::new();
     // SAFETY: only looks whether the library opens.
     *IS_THERE.get_or_init(|| unsafe { sys::is_culib_present() })
 }
 
-/// Refuses where there is no driver or no device.
+/// Fails if there is no driver or no device.
 fn driver() -> PyResult<()> {
     match is_there() {
         true => Ok(()),
@@ -22,26 +22,26 @@ fn driver() -> PyResult<()> {
     }
 }
 
-/// Does it, and gives this thread the CUDA context back that it had: to PyTorch and others, that is the current device.
+/// Does `work`, and restores this thread's CUDA context: to PyTorch and others, that is the current device.
 pub fn keeping_context<T>(work: impl FnOnce() -> T) -> T {
     if !is_there() {
         return work();
     }
-    // An error says that the driver was not used before, so that there is none.
+    // An error means that the driver was not used before, so there is none.
     let before = result::ctx::get_current().ok().flatten();
     let done = work();
-    // SAFETY: it was this thread's, and nothing here destroys it.
+    // SAFETY: it was this thread's context, and nothing here destroys it.
     let _ = unsafe { result::ctx::set_current(before.unwrap_or(std::ptr::null_mut())) };
     done
 }
 
-/// Makes a context this thread's.
+/// Makes a context current on this thread.
 pub fn enter(context: &Arc<CudaContext>) -> Result<(), DriverError> {
-    // SAFETY: the context is retained as long as the value lives. (`bind_to_thread` would report, and forget, errors of others first.)
+    // SAFETY: the context is retained as long as the value lives. (`bind_to_thread` would first report, and forget, others' errors.)
     unsafe { result::ctx::set_current(context.cu_ctx()) }
 }
 
-/// Has a stream of a device wait for what is on another so far.
+/// Makes a stream of a device wait for all work on another so far.
 pub fn order(py: Python<'_>, ordinal: usize, before: u64, after: u64) -> PyResult<()> {
     let failed =
         |call: &str, e: DriverError| of_runtime(Runtime::Cuda { call: call.into(), code: format!("{:?}", e.0) });
@@ -51,8 +51,8 @@ pub fn order(py: Python<'_>, ordinal: usize, before: u64, after: u64) -> PyResul
         enter(&context).map_err(|e| failed("cuCtxSetCurrent", e))?;
         let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
         let event = event.map_err(|e| failed("cuEventCreate", e))?;
-        // SAFETY: both streams are live and of this context, as their libraries and the caller say; the event is live, and the driver
-        // keeps what it needs of it.
+        // SAFETY: both streams are live and of this context, as their libraries and the caller say; the event is live, and the driver keeps
+        // what it needs of it.
         unsafe {
             let recorded = result::event::record(event, before as sys::CUstream);
             let waiting = recorded.and_then(|()| {
@@ -74,7 +74,7 @@ pub fn of_pointer(pointer: u64) -> PyResult<usize> {
     let asked = unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), attribute, pointer) };
     match (asked.result(), pointer) {
         (Ok(()), _) => Ok(ordinal.max(0) as usize),
-        // An array of no bytes.
+        // An empty array.
         (Err(_), 0) => Ok(0),
         (Err(_), _) => Err(pyo3::exceptions::PyValueError::new_err(
             "the driver does not know the memory that __cuda_array_interface__ points to",

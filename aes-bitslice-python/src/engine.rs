@@ -1,4 +1,4 @@
-//! Engines, and the memory that is fast for them.
+//! Engines, and memory that is fast for them.
 
 use crate::arrays::view;
 use crate::cipher::Cipher;
@@ -16,7 +16,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A backend that was opened: a GPU, several, an OpenCL device, or the CPU. It may be used by any number of threads.
+/// An opened backend: a GPU, several GPUs, an OpenCL device, or the CPU. Any number of threads may use it.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct Engine {
     pub opened: Arc<Opened>,
@@ -35,7 +35,7 @@ impl Engine {
         Ok(Self { opened: Opened::new(engine.with_kernels(kernels)) })
     }
 
-    /// The key on this engine.
+    /// Loads a key on this engine.
     fn cipher(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Cipher> {
         self.opened.check()?;
         let Ok(key) = key.cast::<Key>() else {
@@ -46,7 +46,7 @@ impl Engine {
         Ok(Cipher::new(self.opened.clone(), cipher))
     }
 
-    /// The same number of bytes under each of `keys`, which lie side by side.
+    /// Processes the same number of bytes under each of the contiguous `keys`.
     #[pyo3(signature = (mode, keys, data = None, *, bytes_per_key, key_bits = 128, counter = None, out = None, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn run_each_key<'py>(
@@ -66,7 +66,7 @@ impl Engine {
         self.opened.guarded(|| many_keys::each_key(py, &self.opened, mode, keys, each, &data))
     }
 
-    /// Jobs, each with a key, a first counter and a range of the data.
+    /// Runs jobs, each with a key, a first counter and a range of the data.
     #[pyo3(signature = (mode, keys, ranges, data = None, *, counters = None, out, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn run_jobs<'py>(
@@ -85,7 +85,7 @@ impl Engine {
         self.opened.guarded(|| many_keys::jobs(py, &self.opened, mode, keys, counters, ranges, &data))
     }
 
-    /// Host memory that is fast for this engine: pinned where it has CUDA GPUs. All zero, and wiped when it is no longer used.
+    /// Host memory that is fast for this engine: pinned if it has CUDA GPUs. All zero, and wiped when it is no longer used.
     fn host_buffer<'py>(
         &self,
         py: Python<'py>,
@@ -104,7 +104,7 @@ impl Engine {
         self.opened.engine.backend().to_string()
     }
 
-    /// One line: the device, and why it is this one.
+    /// One line: the device, and why it was chosen.
     #[getter]
     fn description(&self) -> String {
         self.opened.engine.description()
@@ -125,7 +125,7 @@ impl Engine {
     }
 }
 
-/// What is to be opened.
+/// The backend to open.
 enum Wanted {
     One(Backend),
     Several(Vec<usize>),
@@ -158,7 +158,7 @@ impl Wanted {
     }
 }
 
-/// Host memory of an engine: what is behind the `memoryview` of [`Engine::host_buffer`].
+/// Host memory of an engine: the memory of the `memoryview` that [`Engine::host_buffer`] returns.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct HostMemory {
     buffer: ForkedNot<HostBuffer>,
@@ -172,7 +172,7 @@ impl HostMemory {
         self.buffer.as_ptr() as usize
     }
 
-    /// Its bytes.
+    /// The number of its bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.buffer.len()
@@ -185,7 +185,7 @@ impl HostMemory {
     }
 }
 
-/// The engines that could be opened here: for each its name, whether it opens, and the device or the reason.
+/// The engines of this machine: for each its name, whether it opens, and the device or the reason why not.
 #[pyfunction]
 #[pyo3(signature = (*, opencl = false))]
 pub fn engines<'py>(py: Python<'py>, opencl: bool) -> PyResult<Vec<Bound<'py, PyDict>>> {

@@ -24,7 +24,7 @@ create_exception!(
 );
 create_exception!(aes_bitslice, DeviceError, Error, "A device or its driver failed.");
 
-/// An error of the runtime as an exception: `ValueError` for what the caller gave, else one of this package.
+/// An error of the runtime as an exception: `ValueError` for a wrong argument, else one of this package.
 pub fn of_runtime(error: Runtime) -> PyErr {
     use Runtime::*;
     let text = error.to_string();
@@ -92,7 +92,7 @@ pub fn of_seal(error: Seal) -> PyErr {
     }
 }
 
-/// An error of reading or writing; the exception itself where a Python file object raised one.
+/// An error of reading or writing; if a Python file object raised an exception, that exception.
 pub fn of_io(error: io::Error) -> PyErr {
     error.into()
 }
@@ -100,12 +100,12 @@ pub fn of_io(error: io::Error) -> PyErr {
 /// An error of the system with the name of a file, as Python's own.
 pub fn os_error(error: io::Error, name: &str) -> PyErr {
     let text = error.to_string();
-    // A temporary file's error has the system's code in its text alone, before a name that the caller did not choose.
+    // A temporary file's error has the system's code only in its text, before a name that the caller did not choose.
     let parts = text.split_once(" (os error ");
     let (words, code) = parts.map_or((&*text, None), |(words, rest)| (words, rest.split(')').next()));
     match code.and_then(|code| code.parse::<i32>().ok()) {
         Some(code) => {
-            // `OSError` makes itself one of its subclasses of the code.
+            // `OSError` turns itself into its subclass for the code.
             Python::attach(|py| {
                 let kind = py.get_type::<PyOSError>();
                 match kind.call1((code, words, name)) {
@@ -118,17 +118,17 @@ pub fn os_error(error: io::Error, name: &str) -> PyErr {
     }
 }
 
-/// Does it, and makes an exception of a panic, which would else end as one that `except Exception` does not catch.
+/// Does `work`, and turns a panic into an exception; else it would be one that `except Exception` does not catch.
 pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     caught(work).unwrap_or_else(|what| Err(panicked(&what)))
 }
 
-/// Does it; the text of a panic where there was one.
+/// Does `work`; returns the text of a panic if there was one.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| text_of(&*panic))
 }
 
-/// The exception of a panic.
+/// The exception for a panic.
 pub fn panicked(what: &str) -> PyErr {
     Error::new_err(format!("a call panicked ({what}): this is an error of this package, report it"))
 }

@@ -1,4 +1,4 @@
-//! Python's file objects, as what Rust reads, writes and seeks in: what their methods return is checked.
+//! Python's file objects as Rust readers, writers and seekers: the results of their methods are checked.
 
 use crate::buffer::small;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
@@ -10,20 +10,20 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 /// A file object.
 pub struct FileObject {
     object: Py<PyAny>,
-    /// What counts as its beginning, where it is seeked in.
+    /// The position that counts as its beginning when seeking.
     start: u64,
 }
 
 impl FileObject {
-    /// One that is read or written from its position on.
+    /// A file object that is read or written from its position on.
     pub fn new(object: &Bound<'_, PyAny>) -> Self {
         Self { object: object.clone().unbind(), start: 0 }
     }
 
-    /// One in which to seek: its present position counts as its beginning.
+    /// A file object to seek in: its present position counts as its beginning.
     ///
     /// # Errors
-    /// `TypeError` where it cannot seek.
+    /// `TypeError` if it cannot seek.
     pub fn to_seek(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         let can_seek = object.hasattr(intern!(py, "seek"))?
@@ -45,7 +45,7 @@ impl Read for FileObject {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
             let read = self.object.bind(py).call_method1(intern!(py, "read"), (buffer.len(),)).map_err(raised)?;
-            // Buffered objects, too, say so that there is nothing yet.
+            // Buffered objects, too, report so that there is no data yet.
             if read.is_none() {
                 return Err(raised(would_block(py, "source", "read")));
             }
@@ -67,7 +67,7 @@ impl Write for FileObject {
             let object = self.object.bind(py);
             let written = object.call_method1(intern!(py, "write"), (PyBytes::new(py, bytes),)).map_err(raised)?;
             if written.is_none() {
-                // A raw file says so that it would block. Others do not say how many: then it was all.
+                // A raw file reports so that it would block. Others report no number: then everything was written.
                 return match is_raw(object).map_err(raised)? {
                     true => Err(raised(would_block(py, "destination", "write"))),
                     false => Ok(given),
@@ -98,7 +98,7 @@ impl Seek for FileObject {
     }
 }
 
-/// Seeks in an object; its new position.
+/// Seeks in an object; returns its new position.
 fn seek(object: &Bound<'_, PyAny>, to: SeekFrom) -> PyResult<u64> {
     let (by, whence): (i128, u8) = match to {
         SeekFrom::Start(by) => (by.into(), 0),
@@ -118,14 +118,14 @@ fn is_raw(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn would_block(py: Python<'_>, name: &str, verb: &str) -> PyErr {
     let text =
         format!("{name} is non-blocking and cannot {verb} now: give a blocking file (os.set_blocking(fd, True))");
-    // Its number is another on each system.
+    // Its number differs between systems.
     match py.import(intern!(py, "errno")).and_then(|errno| errno.getattr(intern!(py, "EAGAIN"))) {
         Ok(number) => PyBlockingIOError::new_err((number.unbind(), text)),
         Err(error) => error,
     }
 }
 
-/// An exception, on its way through what reads and writes.
+/// An exception, on its way through readers and writers.
 pub fn raised(error: PyErr) -> io::Error {
     io::Error::other(error)
 }

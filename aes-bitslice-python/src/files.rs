@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-/// Encrypts and authenticates a file; returns the bytes of the message.
+/// Encrypts and authenticates a file; returns the number of bytes in the message.
 #[pyfunction]
 #[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, overwrite = false, engine = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
@@ -49,7 +49,7 @@ pub fn seal(
     })
 }
 
-/// Decrypts a sealed file, or the bytes from `range[0]` to before `range[1]` of it; returns how many bytes came out.
+/// Decrypts a sealed file, or its bytes from `range[0]` to before `range[1]`; returns the number of bytes decrypted.
 #[pyfunction]
 #[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, range = None, overwrite = false, engine = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
@@ -91,7 +91,7 @@ pub fn is_sealed(start: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(sealing::is_sealed(small(start, "start")?.bytes()))
 }
 
-/// What a file is sealed with.
+/// The secret that a file is sealed with.
 enum Given {
     Key(Py<Key>),
     Passphrase(Zeroizing<Vec<u8>>),
@@ -168,15 +168,15 @@ fn run(
     })
 }
 
-/// Refuses to write over the file that is read: done twice, it would be sealed twice, and an object for both would be ruined.
+/// Refuses to overwrite the file that is read: done twice, it would be sealed twice, and an object used for both would be ruined.
 fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>) -> PyResult<()> {
     let py = source.py();
     let os = py.import(intern!(py, "os"))?;
-    // Objects without a descriptor, and files that are not there yet, do not tell.
+    // Objects without a descriptor, and files that do not exist yet, cannot be compared.
     let same_file = match (stat(&os, source, "read"), stat(&os, destination, "write")) {
         (Ok(one), Ok(other)) => {
             let mode: u32 = one.getattr(intern!(py, "st_mode"))?.extract()?;
-            // Of pipes, sockets and terminals, what is read is not what was written. Not so of files and block devices.
+            // From pipes, sockets and terminals one does not read what was written. From files and block devices one does.
             let keeps = matches!(mode & 0o170_000, 0o100_000 | 0o060_000);
             keeps
                 && os.getattr(intern!(py, "path"))?.call_method1(intern!(py, "samestat"), (one, other))?.is_truthy()?
@@ -189,13 +189,13 @@ fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>)
     }
 }
 
-/// What the system says of a file: of its descriptor, if it is an object with this method.
+/// The system's `stat` of a file; of its descriptor, if it is an object with this method.
 fn stat<'py>(os: &Bound<'py, PyModule>, file: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
     let file = if file.hasattr(method)? { file.call_method0(intern!(os.py(), "fileno"))? } else { file.clone() };
     os.call_method1(intern!(os.py(), "stat"), (file,))
 }
 
-/// What is read.
+/// The source of the data.
 enum Source {
     File { file: File, path: PathBuf },
     Object(FileObject),
@@ -207,7 +207,7 @@ impl Source {
             return Ok(Self::Object(if seeks { FileObject::to_seek(source)? } else { FileObject::new(source) }));
         }
         let path = path_of(source, "source")?;
-        // That of a pipe waits for who writes to it.
+        // Opening a pipe waits for its writer.
         match source.py().detach(|| File::open(&path)) {
             Ok(file) => Ok(Self::File { file, path }),
             Err(error) => Err(os_error(error, &path.display().to_string())),
@@ -233,15 +233,15 @@ impl Seek for Source {
     }
 }
 
-/// What is written.
+/// The destination of the data.
 struct Destination {
     to: To,
-    /// When signals were last asked about.
+    /// When signals were last checked.
     asked: Instant,
 }
 
 enum To {
-    /// A new file, which gets its name when all of it is there, and what it replaces.
+    /// A new file, which gets its name when it is complete, and the file that it replaces.
     File {
         file: NamedTempFile,
         path: PathBuf,
@@ -263,7 +263,7 @@ impl Destination {
             if !overwrite {
                 return Err(exists(&path));
             }
-            // A link is followed: what it leads to is replaced.
+            // A link is followed: its target is replaced.
             let replaced = fs::canonicalize(&path).map_err(|error| failed(error, &path))?;
             let metadata = fs::metadata(&replaced).map_err(|error| failed(error, &path))?;
             if !metadata.is_file() {
@@ -313,7 +313,7 @@ impl Write for Destination {
     }
 }
 
-/// An error of the system with the name of its file. One that only asks for another try stays what it is.
+/// An error of the system with the name of its file. An error that only requests a retry stays as it is.
 fn named(error: io::Error, path: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,

@@ -1,5 +1,5 @@
-//! Processes that were forked, such as those of Python's `multiprocessing` and of data loaders: the threads of the parent are not in
-//! them, and CUDA does not work in them. Host memory is worked on by a new pool of threads; engines of a device say that they cannot.
+//! Forked processes, such as those of Python's `multiprocessing` and of data loaders: they do not have the parent's threads, and CUDA does
+//! not work in them. A new thread pool works on host memory; engines of a device refuse.
 
 use crate::driver::keeping_context;
 use crate::error::Error;
@@ -9,24 +9,24 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// How many forks lie between the process that loaded this module and this one.
+/// The number of forks between the process that loaded this module and this one.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// The threads of a process that was forked, and its generation.
+/// The threads of a forked process, and its generation.
 static POOL: Mutex<Option<(u64, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// To be called in a child right after a fork.
+/// Must be called in a child right after a fork.
 #[pyfunction(name = "_forked")]
 pub fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The number of this process in its line, which tells what was opened before a fork.
+/// The number of this process in its line of forks, which shows what was opened before a fork.
 pub fn generation() -> u64 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Does it where there are threads for it.
+/// Does `work` where there are threads for it.
 pub fn with_threads<T: Send>(work: impl FnOnce() -> T + Send) -> PyResult<T> {
     match generation() {
         0 => Ok(work()),
@@ -42,14 +42,14 @@ fn pool(generation: u64) -> PyResult<Arc<ThreadPool>> {
             let new = ThreadPoolBuilder::new().build();
             let new =
                 Arc::new(new.map_err(|e| Error::new_err(format!("no threads can be started ({e}): end others")))?);
-            // That of the parent must not be dropped: it would wait for threads that are not here.
+            // The parent's pool must not be dropped: it would wait for threads that do not exist here.
             std::mem::forget(pool.replace((generation, new.clone())));
             Ok(new)
         }
     }
 }
 
-/// What belongs to a device: it is dropped in the process that made it only, for the device does not answer in another.
+/// A value that may belong to a device: it is then dropped only in the process that made it, because the device does not answer in another.
 pub struct ForkedNot<T> {
     value: Option<T>,
     is_device: bool,

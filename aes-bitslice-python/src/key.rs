@@ -1,4 +1,4 @@
-//! Keys, which come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
+//! Keys: they come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
 
 use crate::buffer::{new_bytes, small};
 use crate::call::{Anywhere, Pace, in_parts};
@@ -14,13 +14,13 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// An AES key, or the two of XTS. It never shows itself, is not pickled, and is wiped when it is no longer used.
+/// An AES key, or the two keys of XTS. It never shows itself, cannot be pickled, and is wiped when no longer used.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct Key {
     pub key: RuntimeKey,
 }
 
-/// The longest text of a key: two of 256 bits in hexadecimal digits, and a line end.
+/// The longest text of a key: two keys of 256 bits in hexadecimal digits, and a line end.
 const LONGEST: usize = 130;
 
 #[pymethods]
@@ -31,7 +31,7 @@ impl Key {
         Ok(Self { key })
     }
 
-    /// A key of XTS: 32 or 64 bytes, two keys that differ.
+    /// An XTS key: 32 or 64 bytes, two keys that differ.
     #[staticmethod]
     fn xts(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let key = RuntimeKey::xts(small(data, "a key")?.bytes()).map_err(of_runtime)?;
@@ -51,7 +51,7 @@ impl Key {
         Ok(Self { key: key.map_err(of_runtime)? })
     }
 
-    /// A key of 32, 48 or 64 hexadecimal digits; of XTS of 64 or 128.
+    /// A key of 32, 48 or 64 hexadecimal digits; for XTS, 64 or 128.
     #[staticmethod]
     #[pyo3(signature = (text, *, xts = false))]
     fn from_hex(text: &str, xts: bool) -> PyResult<Self> {
@@ -63,7 +63,7 @@ impl Key {
     #[pyo3(signature = (path, *, xts = false))]
     fn from_file(py: Python<'_>, path: PathBuf, xts: bool) -> PyResult<Self> {
         let mut text = Zeroizing::new([0; LONGEST + 2]);
-        // A pipe waits for who writes to it.
+        // Opening a pipe waits for its writer.
         let len = py.detach(|| read_start(&path, &mut text[..])).map_err(|error| at_path(error, &path))?;
         of_text(&text[..len], xts, "the file holds no key")
     }
@@ -72,7 +72,7 @@ impl Key {
     #[staticmethod]
     #[pyo3(signature = (name, *, xts = false))]
     fn from_env(name: &str, xts: bool) -> PyResult<Self> {
-        // The variable is not named in messages: some will put the key itself in its place.
+        // The variable is not named in messages: some users put the key itself in its place.
         let text =
             std::env::var_os(name).ok_or_else(|| PyLookupError::new_err("the environment variable is not set"))?;
         let text = Zeroizing::new(text.into_encoded_bytes());
@@ -86,7 +86,7 @@ impl Key {
         match reference.split_once(':') {
             Some(("env", name)) => Self::from_env(name, xts),
             Some(("file", path)) => Self::from_file(py, path.into(), xts),
-            // It is not repeated: some will put the key itself in its place.
+            // It is not repeated: some users put the key itself in its place.
             _ => Err(PyValueError::new_err("a key is referred to as env:NAME or file:PATH, and this is neither")),
         }
     }
@@ -107,13 +107,13 @@ impl Key {
         PyBytes::new(py, self.key.expose())
     }
 
-    /// 128, 192 or 256; of each of the two keys of XTS.
+    /// 128, 192 or 256; for XTS, the bits of each of the two keys.
     #[getter]
     fn bits(&self) -> usize {
         self.key.bits().bits()
     }
 
-    /// Whether it is a key of XTS.
+    /// Whether it is an XTS key.
     #[getter]
     fn is_xts(&self) -> bool {
         self.key.is_xts()
@@ -130,7 +130,7 @@ impl Key {
     }
 }
 
-/// Reads a file until it ends or `bytes` is full; how many bytes were read.
+/// Reads a file until it ends or `bytes` is full; returns the number of bytes read.
 fn read_start(path: &Path, bytes: &mut [u8]) -> io::Result<usize> {
     let mut file = File::open(path)?;
     let mut len = 0;
@@ -149,7 +149,7 @@ fn read_start(path: &Path, bytes: &mut [u8]) -> io::Result<usize> {
 fn of_text(text: &[u8], xts: bool, refusal: &str) -> PyResult<Key> {
     let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
     let refused = |why: String| PyValueError::new_err(format!("{refusal}: {why}"));
-    // What some editors write at the beginning of UTF-8.
+    // Some editors write this at the beginning of UTF-8.
     if digits.starts_with("\u{feff}".as_bytes()) {
         return Err(refused("it begins with a byte order mark, EF BB BF: save it without, as digits alone".into()));
     }
@@ -180,7 +180,7 @@ fn of_text(text: &[u8], xts: bool, refusal: &str) -> PyResult<Key> {
 
 fn at_path(error: io::Error, path: &Path) -> PyErr {
     let text = path.file_name().unwrap_or_default().as_encoded_bytes();
-    // Some will put the key itself in its place.
+    // Some users put the key itself in its place.
     let name = match text.len() >= 32 && text.iter().all(u8::is_ascii_hexdigit) {
         true => "(a name that looks like a key and is not shown)".into(),
         false => path.display().to_string(),

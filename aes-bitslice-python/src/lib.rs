@@ -4,21 +4,21 @@
 //! | file | idea |
 //! |---|---|
 //! | `error` | exceptions; panics stop here |
-//! | `driver` | the CUDA driver: contexts of threads, streams, whose memory is |
-//! | `fork` | what a process that was forked may still use |
-//! | `buffer` | the buffer protocol, for Python 3.10 on |
-//! | `dlpack` | tensors that other libraries export by DLPack |
+//! | `driver` | the CUDA driver: contexts of threads, streams, the owner of memory |
+//! | `fork` | what a forked process may still use |
+//! | `buffer` | the buffer protocol, from Python 3.10 on |
+//! | `dlpack` | tensors that other libraries export through DLPack |
 //! | `memory` | where an argument's bytes are: in host memory or on a GPU |
-//! | `arrays` | what is asked of the library that an array is of: a new array like it, its current stream |
-//! | `call` | one operation on host memory, in parts, so that signals are seen |
+//! | `arrays` | questions to an array's library: a new array like it, its current stream |
+//! | `call` | one operation on host memory, in parts, to check for signals |
 //! | `device` | one operation on GPU memory, on a stream |
-//! | `outcome` | what comes of a call besides the bytes that it writes: at once, or when a stream has come to it |
-//! | `opened` | an engine that was opened, which ciphers and files share |
+//! | `outcome` | the result of a call besides the bytes that it writes: at once, or when a stream has reached it |
+//! | `opened` | an opened engine, which ciphers and files share |
 //! | `key`, `engine`, `cipher` | the classes |
-//! | `batch` | how many messages of one call are given: their ranges, nonces, additional data, tags |
-//! | `many_keys` | calls under many keys, which take an engine and no cipher |
+//! | `batch` | how a call's many messages are given: their ranges, nonces, additional data, tags |
+//! | `many_keys` | calls under many keys, which take an engine, not a cipher |
 //! | `files` | sealing and opening files |
-//! | `file_object` | Python's file objects as what Rust reads, writes and seeks in |
+//! | `file_object` | Python's file objects as Rust readers, writers and seekers |
 //!
 //! Names, signatures and documentation for users are in `python/aes_bitslice/_native.pyi`.
 #![deny(unsafe_code)]
@@ -69,7 +69,7 @@ mod _native {
     use crate::key::{Key, random_bytes};
     #[pymodule_export]
     use crate::outcome::DeviceTag;
-    /// Of one message, `failed` is empty.
+    /// For one message, `failed` is empty.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();

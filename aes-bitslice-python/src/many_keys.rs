@@ -1,4 +1,4 @@
-//! Calls under many keys, which take an engine and no cipher: jobs, and the same number of bytes under each key.
+//! Calls under many keys, which take an engine, not a cipher: jobs, and the same number of bytes under each key.
 
 use crate::batch::ranges_of;
 use crate::buffer::small;
@@ -17,7 +17,7 @@ use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// What a call works on, as the caller gave it.
+/// The data of a call, as the caller gave it.
 pub struct Data<'a, 'py> {
     pub data: Option<Any<'a, 'py>>,
     pub out: Option<Any<'a, 'py>>,
@@ -25,7 +25,7 @@ pub struct Data<'a, 'py> {
 }
 
 impl<'py> Data<'_, 'py> {
-    /// The memory of a call in this mode; of one that only writes, `len` bytes of a new object if no output was given.
+    /// The memory of a call in this mode; for one that only writes, `len` bytes of a new object if no output was given.
     fn call(&self, py: Python<'py>, mode: Mode, len: Option<usize>) -> PyResult<Call<'py>> {
         match (mode, self.data) {
             (Mode::Keystream, None) => {
@@ -42,7 +42,7 @@ fn has_counters(mode: Mode) -> bool {
     matches!(mode, Mode::Ctr | Mode::Keystream)
 }
 
-/// The rows of an array of two dimensions.
+/// The number of rows of an array of two dimensions.
 fn rows_of(keys: Any<'_, '_>) -> PyResult<Option<u64>> {
     let shape = keys.getattr_opt(intern!(keys.py(), "shape"))?;
     Ok(shape.and_then(|shape| shape.extract::<(u64, u64)>().ok()).map(|(rows, _)| rows))
@@ -60,7 +60,7 @@ fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()>
     }
 }
 
-/// Refuses what is read while the output is written, if that changes it.
+/// Refuses memory that is read while the output is written, if the output overlaps it.
 fn check_apart(memory: &Memory, name: &str, call: &Call<'_>) -> PyResult<()> {
     match memory.pointer < call.output() + call.len && call.output() < memory.pointer + memory.len {
         true => Err(PyValueError::new_err(format!("the {name} and the output overlap"))),
@@ -68,7 +68,7 @@ fn check_apart(memory: &Memory, name: &str, call: &Call<'_>) -> PyResult<()> {
     }
 }
 
-/// The same number of bytes under each of `keys`.
+/// Processes the same number of bytes under each of `keys`.
 pub fn each_key<'py>(
     py: Python<'py>,
     opened: &Opened,
@@ -104,7 +104,7 @@ pub fn each_key<'py>(
         Place::Host => {
             let keys = of_keys.host();
             let fits = all as u64 == call.len && of_keys.len.is_multiple_of(bits.bytes() as u64);
-            // What does not fit is one part: it is refused before anything is done.
+            // Lengths that do not fit are one part, which is refused before anything is done.
             let grain = Grain(if fits { bytes as usize } else { call.len as usize + 1 });
             let work = |part: Range<usize>, host: &mut Host| {
                 let numbers = part.start / bytes as usize..part.end / bytes as usize;
@@ -115,7 +115,7 @@ pub fn each_key<'py>(
         }
         Place::Cuda(ordinal) => {
             let gpu = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?;
-            // What wrote the keys may be on another stream.
+            // The work that wrote the keys may be on another stream.
             if let (Some(theirs), Some(ours)) = (of_keys.stream, call.stream)
                 && theirs.handle != ours.handle
             {
@@ -131,7 +131,7 @@ pub fn each_key<'py>(
     Ok(call.result)
 }
 
-/// Jobs: for each a key, a first counter and a range of the data.
+/// Runs jobs, each with a key, a first counter and a range of the data.
 pub fn jobs<'py>(
     py: Python<'py>,
     opened: &Opened,

@@ -1,5 +1,5 @@
-//! Where the bytes of an argument are: behind the buffer protocol, or a tensor, in host memory or on a GPU; and the memory of one
-//! call, whose input and output are the same or lie apart.
+//! The place of an argument's bytes: through the buffer protocol or a tensor, in host memory or on a GPU; and the memory of one call, whose
+//! input and output are the same or disjoint.
 
 use crate::arrays::{Library, handle_of};
 use crate::buffer::{Buffer, new_bytes};
@@ -14,7 +14,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
 use std::ops::Range;
 use std::slice;
 
-/// What keeps the bytes where they are.
+/// Keeps the bytes in place.
 #[expect(dead_code, reason = "held to be dropped")]
 enum Kept {
     Buffer(Buffer),
@@ -22,26 +22,26 @@ enum Kept {
     Object(Py<PyAny>),
 }
 
-/// A stream of a GPU that a call goes to.
+/// The GPU stream that a call goes to.
 #[derive(Clone, Copy)]
 pub struct Stream {
     /// Its handle.
     pub handle: u64,
-    /// Whether the call has to wait for it: the array's library would not.
+    /// Whether the call must wait for it, because the array's library would not.
     pub waits: bool,
 }
 
 /// The bytes of an argument.
 pub struct Memory {
-    /// The first.
+    /// The address of the first.
     pub pointer: u64,
-    /// How many.
+    /// Their number.
     pub len: u64,
     /// Where they are.
     pub place: Place,
-    /// The stream of a call on them, of those on a GPU.
+    /// The stream for a call on them, if they are on a GPU.
     pub stream: Option<Stream>,
-    /// The current stream of their library there, if it has such a thing.
+    /// Their library's current stream there, if it has such a thing.
     current: Option<u64>,
     _kept: Kept,
 }
@@ -50,8 +50,8 @@ pub struct Memory {
 const LEGACY: u64 = 1;
 
 impl Memory {
-    /// The bytes of an argument called `name`, and the stream for a call on them: `stream` if it is given, else the current one of its
-    /// library. Host memory has none.
+    /// The bytes of an argument called `name`, and the stream for a call on them: `stream` if given, else its library's current one. Host
+    /// memory has none.
     pub fn of(
         object: &Bound<'_, PyAny>,
         writable: bool,
@@ -64,7 +64,7 @@ impl Memory {
                 Ok(Self { pointer, len, place: Place::Host, stream: None, current: None, _kept: Kept::Buffer(buffer) })
             }
             Ok(None) => Self::exported(object, writable, name, stream),
-            // Some arrays have the protocol for some of their types only, or for host memory only.
+            // Some arrays have the protocol only for some of their types, or only for host memory.
             Err(error) => match place_of(object) {
                 Ok(Some(Place::Cuda(_))) => Self::exported(object, writable, name, stream),
                 Ok(Some(Place::Host)) if error.is_instance_of::<PyBufferError>(object.py()) => {
@@ -82,7 +82,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Refuses a stream for what is in host memory.
+    /// Refuses a stream for host memory.
     fn takes(&self, stream: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<()> {
         match (self.place, stream) {
             (Place::Host, Some(_)) => Err(no_stream(name)),
@@ -90,7 +90,7 @@ impl Memory {
         }
     }
 
-    /// What has no buffer.
+    /// The bytes of an object without the buffer protocol.
     fn exported(
         object: &Bound<'_, PyAny>,
         writable: bool,
@@ -124,7 +124,7 @@ impl Memory {
         }
     }
 
-    /// What the library tells without DLPack, which some take long for.
+    /// The library's description without DLPack, which is slow in some libraries.
     fn told<'py>(
         object: &Bound<'py, PyAny>,
         library: Option<&Library<'py>>,
@@ -157,7 +157,7 @@ impl Memory {
     ) -> PyResult<(Self, bool)> {
         let current = library.map(|library| library.stream(object)).transpose()?.flatten();
         let handle = given.or(current).unwrap_or(LEGACY);
-        // What the library has put on its current stream comes before; on another stream it has to be told to wait.
+        // Work that the library has put on its current stream comes before this; another stream must be told to wait for it.
         let order = if current == Some(handle) { -1 } else { handle.max(LEGACY) as i64 };
         let stream = Stream { handle, waits: library.is_some() && current.is_none() };
         Ok(Self::of_tensor(Tensor::of(object, Some(order))?, Some(stream), current))
@@ -182,7 +182,7 @@ impl Memory {
         let optional = |name: &Bound<'py, PyString>| PyResult::Ok(it.get_item(name)?.filter(|value| !value.is_none()));
         let (pointer, read_only): (u64, bool) = item(intern!(py, "data"))?.extract()?;
         let shape: Vec<i64> = item(intern!(py, "shape"))?.extract()?;
-        // `<f4`: order of bytes, kind, bytes of an element.
+        // `<f4`: byte order, kind, bytes of an element.
         let kind: String = item(intern!(py, "typestr"))?.extract()?;
         let size = kind.get(2..).and_then(|size| size.parse::<u64>().ok());
         let size = size.ok_or_else(|| PyTypeError::new_err("__cuda_array_interface__ has no size of an element"))?;
@@ -204,8 +204,8 @@ impl Memory {
         Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, current: None, _kept }, read_only))
     }
 
-    /// Tells the library of the array whose memory this is that a stream uses it. Of its current stream it need not be told, as its own
-    /// operations do not tell it: what uses the memory next comes behind them there.
+    /// Tells the library of the array whose memory this is that a stream uses it. It need not know for its current stream, as its own
+    /// operations do not tell it either: the next use of the memory comes after them there.
     pub fn is_used(&self, array: &Bound<'_, PyAny>, stream: Stream) -> PyResult<()> {
         if self.current == Some(stream.handle) {
             return Ok(());
@@ -216,7 +216,7 @@ impl Memory {
         }
     }
 
-    /// The same memory for a call that only reads. The caller keeps `self` as long as it uses the result.
+    /// The same memory for a call that only reads. The caller keeps `self` while it uses the result.
     pub fn host(&self) -> Host {
         debug_assert_eq!(self.place, Place::Host);
         Host { input: Some(self.pointer), output: self.pointer, len: self.len as usize }
@@ -225,21 +225,21 @@ impl Memory {
 
 /// The memory of one call.
 pub struct Call<'py> {
-    /// What is read; none of a call that only writes.
+    /// The input; none for a call that only writes.
     pub input: Option<Memory>,
-    /// What is written, unless it is a new `bytes`.
+    /// The output, unless it is a new `bytes`.
     written: Option<Memory>,
-    /// Where is written.
+    /// The address of the output.
     output: u64,
     /// Bytes.
     pub len: u64,
-    /// Where all is.
+    /// The place of both.
     pub place: Place,
-    /// Of a call on a GPU.
+    /// The stream of a call on a GPU.
     pub stream: Option<Stream>,
-    /// What was given as input.
+    /// The object given as input.
     data: Option<Bound<'py, PyAny>>,
-    /// What the caller gets: a new object, or what was given as output.
+    /// The caller's result: a new object, or the object given as output.
     pub result: Bound<'py, PyAny>,
 }
 
@@ -295,7 +295,7 @@ impl<'py> Call<'py> {
         match if is_plain { None } else { Library::of(data)? } {
             Some(library) => {
                 let new = library.empty_like(data)?;
-                // Of a library whose arrays cannot be changed, nobody else has this one yet.
+                // If the library's arrays are immutable, this one is written all the same: nothing else has it yet.
                 let output = Memory::of(&new, !library.is_immutable()?, "the new array", stream)?;
                 let pointer = output.pointer;
                 Ok((new, Some(output), pointer))
@@ -361,7 +361,7 @@ impl<'py> Call<'py> {
     }
 }
 
-/// Where something is, for messages.
+/// A place in words, for messages.
 pub fn in_words(place: Place) -> String {
     match place {
         Place::Host => "in host memory".into(),
@@ -369,12 +369,12 @@ pub fn in_words(place: Place) -> String {
     }
 }
 
-/// A stream was given for what is in host memory.
+/// The error that a stream was given for host memory.
 fn no_stream(name: &str) -> PyErr {
     PyTypeError::new_err(format!("stream= is for calls on GPU memory, and {name} is in host memory: leave it out"))
 }
 
-/// Refuses what is not in host memory.
+/// Refuses data that is not in host memory.
 pub fn on_host(place: Place, what: &str) -> PyResult<()> {
     match place {
         Place::Host => Ok(()),
@@ -385,7 +385,7 @@ pub fn on_host(place: Place, what: &str) -> PyResult<()> {
     }
 }
 
-/// The host memory of a call, or of a part of one. Its owner keeps the Python objects that the bytes belong to.
+/// The host memory of a call, or of a part of one. Its owner keeps the Python objects that own the bytes.
 #[derive(Clone, Copy)]
 pub struct Host {
     input: Option<u64>,
@@ -399,7 +399,7 @@ impl Host {
         Self { input: None, output, len }
     }
 
-    /// Random bytes of the system.
+    /// Fills it with random bytes of the system.
     pub fn fill_random(&mut self) -> Result<(), Runtime> {
         Ok(getrandom::fill(self.out())?)
     }
@@ -411,7 +411,7 @@ impl Host {
         Self { input: self.input.map(|start| start + at), output: self.output + at, len: range.len() }
     }
 
-    /// The bytes as a call of the runtime takes them. Only one of these is used at a time.
+    /// The bytes as calls of the runtime take them. Only one of these is in use at a time.
     pub fn buffers(&mut self) -> Buffers<'_> {
         match self.input {
             None => Buffers::Write(self.out()),
@@ -420,7 +420,7 @@ impl Host {
         }
     }
 
-    /// What is read.
+    /// The bytes to read.
     pub fn input(&self) -> &[u8] {
         bytes(self.input.unwrap_or(self.output), self.len)
     }
@@ -428,8 +428,7 @@ impl Host {
     fn out<'a>(&self) -> &'a mut [u8] {
         match self.len {
             0 => &mut [],
-            // SAFETY: as many bytes of an object that is held and may be written to, or of a new one; for concurrent use as in
-            // `bytes`.
+            // SAFETY: that many bytes of an object that is held and may be written, or of a new one; for concurrent use see `bytes`.
             len => unsafe { slice::from_raw_parts_mut(self.output as *mut u8, len) },
         }
     }
@@ -444,7 +443,7 @@ impl Host {
         last(bytes(self.output, self.len))
     }
 
-    /// Sets all that is written to zero.
+    /// Sets the output to zero.
     pub fn clear(&mut self) {
         self.out().fill(0);
     }
@@ -453,8 +452,8 @@ impl Host {
 fn bytes<'a>(start: u64, len: usize) -> &'a [u8] {
     match len {
         0 => &[],
-        // SAFETY: as many bytes as the object says, held by who has this. That nothing else writes to them meanwhile is the caller's to
-        // see to, as with everything in Python that works without the interpreter's lock.
+        // SAFETY: as many bytes as the object says, held by the owner of this. The caller must ensure that nothing else writes to them
+        // meanwhile, as with everything in Python that works without the interpreter's lock.
         len => unsafe { slice::from_raw_parts(start as *const u8, len) },
     }
 }

@@ -1,10 +1,10 @@
-//! The integers that callers give, by the names of their parameters. One that does not fit is a `ValueError` that says which parameter and
-//! what is allowed: PyO3 alone would raise an `OverflowError` that says neither.
+//! The integers that callers give, by the names of their parameters. One that does not fit raises a `ValueError` that names the parameter
+//! and the allowed values: PyO3 alone would raise an `OverflowError` that names neither.
 
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
-/// For each parameter the function that takes it: `function: type, name, what is allowed`.
+/// For each parameter, the function that extracts it: `function: type, name, what is allowed`.
 macro_rules! parameters {
     ($($function:ident: $type:ty, $name:literal, $allowed:expr;)*) => {
         $(
@@ -33,12 +33,12 @@ parameters! {
 }
 
 fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -> PyErr {
-    /// Digits of the largest number that a parameter takes, and some more.
+    /// The digits of the largest number that a parameter takes, and some more.
     const MOST: usize = 60;
     if !error.is_instance_of::<PyOverflowError>(number.py()) {
         return error;
     }
-    // Of thousands of digits Python makes no text.
+    // Python does not convert thousands of digits to text.
     let shown = number.str().map(|text| text.to_string()).ok().filter(|text| text.len() <= MOST);
     PyValueError::new_err(format!("{name} is {allowed}, not {}", shown.as_deref().unwrap_or("a number this long")))
 }

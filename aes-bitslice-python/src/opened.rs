@@ -1,4 +1,4 @@
-//! An engine that was opened, as its ciphers and files share it.
+//! An opened engine, as its ciphers and files share it.
 
 use crate::call::Pace;
 use crate::driver::keeping_context;
@@ -9,15 +9,15 @@ use pyo3::prelude::*;
 use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, OnceLock};
 
-/// An engine, and whether it can still be used: what an engine and its ciphers share.
+/// An engine, and whether it is still usable: an engine and its ciphers share this.
 pub struct Opened {
     pub engine: ForkedNot<RuntimeEngine>,
-    /// Whether the kernels for many keys were loaded: of those that encrypt, and of those that decrypt, a bit.
+    /// Whether the kernels for many keys were loaded: one bit for those that encrypt, one for those that decrypt.
     pub many_keys_loaded: AtomicU8,
-    /// How much its calls in host memory do in a time.
+    /// The speed of its calls in host memory.
     pub pace: Pace,
     generation: u64,
-    /// The panic after which nothing of it is trusted.
+    /// The panic after which the engine is not trusted.
     poison: OnceLock<String>,
 }
 
@@ -30,7 +30,7 @@ impl Opened {
         Arc::new(Self { engine, many_keys_loaded, pace, generation, poison })
     }
 
-    /// Refuses what cannot be used any more.
+    /// Refuses an engine that is no longer usable.
     pub fn check(&self) -> PyResult<()> {
         if self.generation != generation() && self.engine.is_device() {
             return Err(UnavailableError::new_err(
@@ -46,7 +46,7 @@ impl Opened {
         }
     }
 
-    /// Does it, makes an exception of a panic, after which nothing of the engine is used, and leaves the thread's CUDA context as it was.
+    /// Does `work`, turns a panic into an exception, after which the engine is not used any more, and restores the thread's CUDA context.
     pub fn guarded<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         let work = || {
             caught(work).unwrap_or_else(|panic| {
@@ -57,7 +57,7 @@ impl Opened {
         if self.engine.is_device() { keeping_context(work) } else { work() }
     }
 
-    /// Nothing of it is used any more.
+    /// Makes the engine unusable.
     pub fn poison(&self, panic: &str) {
         let _ = self.poison.set(panic.into());
     }

@@ -1,4 +1,4 @@
-//! What comes of a call besides the bytes that it writes: at once, or when a stream of a GPU has come to it.
+//! The result of a call besides the bytes that it writes: at once, or when a GPU stream has reached it.
 
 use crate::driver::keeping_context;
 use crate::error::{Error, guarded, of_runtime};
@@ -9,17 +9,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Mutex;
 
-/// What an operation returns.
+/// The result of an operation.
 pub enum Outcome<O: Operation> {
-    /// It is there.
+    /// Available now.
     Now(O::Output),
-    /// It comes later.
+    /// Available later.
     Later(Pending<O>),
 }
 
-/// A tag, or those of many messages.
+/// A tag, or the tags of many messages.
 pub trait Tags {
-    /// Side by side.
+    /// The contiguous bytes of the tags.
     fn side_by_side(&self) -> Vec<u8>;
 }
 
@@ -36,7 +36,7 @@ impl Tags for Vec<Tag> {
 }
 
 impl<O: Operation> Outcome<O> {
-    /// Waits for it.
+    /// Waits for the result.
     pub fn wait(self, py: Python<'_>) -> PyResult<O::Output> {
         match self {
             Self::Now(output) => Ok(output),
@@ -46,7 +46,7 @@ impl<O: Operation> Outcome<O> {
 }
 
 impl<O: Operation<Output: Tags>> Outcome<O> {
-    /// Tags as a caller gets them: `bytes`, or what waits for them.
+    /// Tags as the caller gets them: `bytes`, or a `DeviceTag` that waits for them.
     pub fn tags(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Now(tags) => Ok(PyBytes::new(py, &tags.side_by_side()).into_any()),
@@ -63,7 +63,7 @@ impl<O: Operation<Output: Tags>> Outcome<O> {
 /// Waits for tags on a GPU.
 type Waiting = Box<dyn FnOnce() -> Result<Vec<u8>, Runtime> + Send>;
 
-/// The tag of a message in GPU memory, or those of a batch, side by side: `bytes(tag)` waits until the stream has come to it.
+/// The tag of a message in GPU memory, or the contiguous tags of a batch: `bytes(tag)` waits until the stream reaches it.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct DeviceTag {
     state: Mutex<State>,
@@ -98,7 +98,7 @@ impl DeviceTag {
     }
 }
 
-/// Tags that a caller gave, as memory: those on a GPU are waited for.
+/// Tags that the caller gave, as memory; waits for those on a GPU.
 pub fn given_tags<'py>(tags: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match tags.cast::<DeviceTag>() {
         Ok(tags) => Ok(tags.get().__bytes__(tags.py())?.into_any()),
