@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Helpers that the tests share."""
 
 import ctypes
 import gzip
@@ -24,7 +24,7 @@ def cpu():
 
 
 def cavp(name):
-    """The cases of a response file of NIST's CAVP: dictionaries, with what stands in brackets in each."""
+    """The cases of a NIST CAVP response file: dictionaries, each with the values in brackets above it."""
     path = VECTORS / name
     text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text()
     section, case = {}, {}
@@ -44,13 +44,13 @@ def cavp(name):
 
 
 def wycheproof(name):
-    """The cases of a file of Wycheproof's: dictionaries."""
+    """The cases of a Wycheproof file: dictionaries."""
     for group in json.load(gzip.open(VECTORS / "wycheproof" / f"{name}_test.json.gz"))["testGroups"]:
         yield from group["tests"]
 
 
 class OnGpu:
-    """A tensor that DLPack has on CUDA device 0, of which no byte may be looked at; it takes no GPU."""
+    """A tensor that is on CUDA device 0 according to DLPack, whose bytes must not be read; needs no GPU."""
 
     def __init__(self, size=16):
         self.bytes = np.zeros(size, np.uint8)
@@ -62,6 +62,6 @@ class OnGpu:
         capsule = self.bytes.__dlpack__()
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        # The kind of the device, behind the address of the bytes.
+        # The kind of the device, after the address of the bytes.
         ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + 8).value = 2
         return capsule

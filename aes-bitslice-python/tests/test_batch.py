@@ -1,4 +1,4 @@
-"""Many messages under one key in one call, each compared with another implementation; what was changed; what cannot be."""
+"""Many messages under one key in one call, each compared with another implementation; changed ones; impossible ones."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from aes_bitslice import AuthenticationError, Key, UnavailableError
 
 
 def places(chance, count, longest):
-    """Ranges that ascend, with gaps and without, and how many bytes of data they need."""
+    """Ascending ranges, with and without gaps, and the number of bytes of data that they need."""
     ranges, at = [], 0
     for _ in range(count):
         at += chance.choice([0, 0, 5, 16])
@@ -50,7 +50,7 @@ def test_gcm(engine, key_bytes, nonce_bytes):
     out = bytearray(data)
     tags = cipher.gcm_encrypt_batch(given, ranges, out, aads, out=out)
     assert (tags, out) == (wanted, secret)
-    # From one buffer to another, in which what is between messages stays.
+    # From one buffer to another, where the bytes between messages stay as they are.
     apart = np.full(size, 0xA5, np.uint8)
     assert cipher.gcm_encrypt_batch(nonces, np.array(ranges), data, aads=aads, out=apart) == wanted
     inside = np.zeros(size, bool)
@@ -60,7 +60,7 @@ def test_gcm(engine, key_bytes, nonce_bytes):
 
     cipher.gcm_decrypt_batch(given, ranges, out, tags, aads, out=out)
     assert out == data
-    # Some are changed: these are told and cleared, and the others are good.
+    # Some are changed: these are reported and cleared, and the others are good.
     changed = [n for n, (start, stop) in enumerate(ranges) if n % 7 == 3 and stop > start]
     received = [tags[16 * n :][: 12 if n % 2 else 16] for n in range(count)]
     for n in changed:
@@ -81,7 +81,7 @@ def test_cmac(engine, key_bytes):
     chance = random.Random(key_bytes)
     key, data = os.urandom(key_bytes), os.urandom(5000)
     cipher = engine.cipher(Key(key))
-    # In any order, one over the other.
+    # In any order, overlapping.
     starts = [chance.randrange(5000) for _ in range(300)]
     ranges = [(start, chance.choice([start, min(start + 16, 5000), chance.randrange(start, 5001)])) for start in starts]
     tags = cipher.cmac_batch(ranges, data)
@@ -103,7 +103,7 @@ def test_more_than_is_read_at_once(cpu):
 
 
 def test_batches_of_more_than_a_part(cpu):
-    """Messages that begin and end where parts do, without a byte or longer than a part, and some that were changed in every part."""
+    """Messages that begin and end where parts do, empty or longer than a part, and some changed ones in every part."""
     chance, key = random.Random(5), os.urandom(16)
     cipher = cpu.cipher(Key(key))
     lengths = [0, 0, 16 << 20, 0, (17 << 20) + 3, 5, 0, *(chance.randrange(400_000) for _ in range(60)), 0, 0]
@@ -129,7 +129,7 @@ def test_batches_of_more_than_a_part(cpu):
     for n, (start, stop) in enumerate(ranges):
         expected[start:stop] = bytes(stop - start) if n in failed else data[start:stop]
     assert out == expected
-    # What one message of a later part is refused for, all are, before anything is done.
+    # If one message of a later part is refused, all are, before anything is done.
     for refused in [[*ranges[:-1], (size - 5, size + 1)], [*ranges[:-1], (3, 9)]]:
         with pytest.raises(ValueError):
             cipher.gcm_encrypt_batch(nonces, refused, data, aads, out=out)
@@ -143,7 +143,7 @@ def test_none(cpu):
     assert cipher.cmac_batch([], b"") == b""
     cipher.cmac_verify_batch([], data, [])
     assert data == b"as it was"
-    # Messages without a byte have tags all the same.
+    # Empty messages have tags, too.
     empty = cipher.gcm_encrypt_batch(bytes(12), [(0, 0)], bytearray(), out=bytearray())
     assert empty == AESGCM(bytes(16)).encrypt(bytes(12), b"", None)
     with pytest.raises(AuthenticationError) as raised:

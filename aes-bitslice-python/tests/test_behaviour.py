@@ -1,4 +1,4 @@
-"""Keys that do not show themselves, exceptions, signals, forks, and the module as users meet it."""
+"""Keys that do not show themselves, exceptions, signals, forks, and the module as users see it."""
 
 import copy
 import io
@@ -114,7 +114,7 @@ def test_wrong_arguments_are_refused_before_any_work(cpu):
         lambda: cipher.cbc_decrypt(IV, long, out=long),
         lambda: cipher.gcm_encrypt(b"", data, out=data),
         lambda: cipher.gcm_decrypt(IV, data, bytes(5), out=data),
-        lambda: cipher.xts_encrypt(whole, unit_bytes=16, out=whole),  # a key of another kind
+        lambda: cipher.xts_encrypt(whole, unit_bytes=16, out=whole),  # the wrong kind of key
         lambda: cpu.cipher(Key.generate(128, xts=True)).ctr(IV, data, out=data),
         lambda: cpu.cipher(Key.generate(128, xts=True)).xts_encrypt(whole, unit_bytes=15, out=whole),
         lambda: cpu.cipher(Key.generate(128, xts=True)).xts_encrypt(long, unit_bytes=16, out=long),
@@ -202,7 +202,7 @@ def test_ctrl_c_ends_a_long_call_and_clears_its_output():
             took = time.monotonic() - started
             print("interrupted", "LIMIT" == "none" or took < 3, data[:64] == bytes(64))
     """
-    # Where the call had come to its end before, its output would not be cleared. That takes its time where memory is new.
+    # If the call had ended before, its output would not be cleared. Clearing takes its time if memory is new.
     for call, limit in [
         ("cipher.ctr(bytes(16), data, out=data)", "none"),
         ("cipher.gcm_encrypt(bytes(12), data, out=data)", "none"),
@@ -305,7 +305,7 @@ def test_the_command_shows_engines():
 
 
 def test_the_benchmark_beside_the_rust_program(tmp_path):
-    """With a program in its place that needs a millisecond for everything."""
+    """With a stand-in program that takes a millisecond for everything."""
     program = tmp_path / "aes-bitslice"
     program.write_text(
         f"#!{sys.executable}\n"
@@ -359,7 +359,7 @@ def test_random_bytes():
 
 
 def test_messages_name_nothing_of_rust():
-    """They are read in Python and in C, too."""
+    """Users of Python and C read them, too."""
     root = Path(__file__).resolve().parents[2]
     for crate in ["runtime", "seal", "core", "python"]:
         for path in (root / f"aes-bitslice-{crate}" / "src").rglob("*.rs"):

@@ -1,9 +1,9 @@
 """Tensors and arrays in the memory of a CUDA GPU: PyTorch, CuPy, JAX, `__cuda_array_interface__`, pinned memory.
 
-    python3 -m pytest tests/test_device.py            # or, where pytest is missing:
+    python3 -m pytest tests/test_device.py            # or, without pytest:
     python3 -m unittest -v tests/test_device.py
 
-Without a GPU, or without one of the libraries, its tests are skipped, with the reason.
+Without a GPU or one of the libraries, its tests are skipped, with the reason.
 """
 
 import functools
@@ -24,7 +24,7 @@ NONCE = bytes(range(12))
 
 
 def needs(*names):
-    """The first reason why a test cannot run: no GPU, or a library that is missing or sees none."""
+    """The first reason why a test cannot run: no GPU, or a library that is missing or sees no GPU."""
     try:
         Engine("cuda:0")
     except Error as error:
@@ -42,7 +42,7 @@ def needs(*names):
 
 
 def places(count, longest, seed=1):
-    """Ranges that ascend, with gaps and without, some of them empty; and how many bytes of data they need."""
+    """Ascending ranges, with and without gaps, some of them empty; and the number of bytes of data that they need."""
     chance, ranges, at = random.Random(seed), [], 0
     for _ in range(count):
         at += chance.choice([0, 0, 5, 16])
@@ -181,7 +181,8 @@ class Torch(Case):
             self.assertIsInstance(tag, aes_bitslice.DeviceTag)
             self.assertEqual((bytes(tag), bytes(tag)), (expected_tag, expected_tag))
             self.assertEqual(self.bytes_of(secret), expected)
-            # With the tag as it is on the GPU, and as bytes; on the current stream, and on another; to a new tensor, and in place.
+            # With the tag on the GPU, and as bytes; on the current and on another stream; to a new tensor, and in
+            # place.
             self.assertTrue(self.torch.equal(self.cipher.gcm_siv_decrypt(NONCE, secret, tag, b"header"), plain))
             stream = self.torch.cuda.Stream()
             again = self.cipher.gcm_siv_decrypt(NONCE, secret, expected_tag, b"header", stream=stream)
@@ -239,19 +240,19 @@ class Torch(Case):
             self.assertIsInstance(tags, aes_bitslice.DeviceTag)
             self.assertEqual((bytes(tags), bytes(tags)), (wanted, wanted))
             self.assertEqual(self.bytes_of(secret), expected)
-            # To another tensor, at another alignment, in which what is between messages stays.
+            # To another tensor, at another alignment, where the bytes between messages stay as they are.
             apart = torch.full((size + 5,), 0xA5, dtype=torch.uint8, device="cuda")
             tags = self.cipher.gcm_encrypt_batch(nonces, ranges, plain, aads, out=apart[5:])
             between = bytearray(b"\xa5" * size)
             for start, stop in ranges:
                 between[start:stop] = expected[start:stop]
             self.assertEqual(self.bytes_of(apart), b"\xa5" * 5 + between)
-            # With the tags as they are on the GPU, and as bytes.
+            # With the tags on the GPU, and as bytes.
             for given in (tags, wanted):
                 again = secret.clone()
                 self.assertIsNone(self.cipher.gcm_decrypt_batch(nonces, ranges, again, given, aads, out=again))
                 self.assertTrue(torch.equal(again, plain))
-            # Some are changed: these are told and cleared, and the others are good.
+            # Some are changed: these are reported and cleared, and the others are good.
             received = [wanted[16 * n :][: 12 if n % 2 else 16] for n in range(count)]
             received[5] = received[5][:-1] + bytes([received[5][-1] ^ 1])
             changed = sorted({5, *(n for n, (start, stop) in enumerate(ranges) if n % 7 == 3 and stop > start)})
@@ -269,7 +270,7 @@ class Torch(Case):
     def test_cmac_batches(self):
         chance, count, plain = random.Random(2), 3000, self.tensor(100_000)
         data = self.bytes_of(plain)
-        # In any order, one over the other.
+        # In any order, overlapping.
         starts = [chance.randrange(100_000) for _ in range(count)]
         ranges = [(start, min(start + chance.choice([0, 16, chance.randrange(3000)]), 100_000)) for start in starts]
         wanted = self.cpu.cmac_batch(ranges, data)
@@ -352,7 +353,7 @@ class Torch(Case):
             self.cipher.ctr(IV, plain, out=self.torch.empty(64, 64))
         with self.assertRaises(UnavailableError):
             self.cpu.ctr(IV, plain)
-        # As bytes: some random floats are not numbers, and equal nothing.
+        # As bytes: some random floats are NaN, and equal nothing.
         self.assertTrue(self.torch.equal(plain.view(self.torch.uint8), kept.view(self.torch.uint8)))
 
     def test_tensors_in_host_memory(self):
@@ -376,7 +377,7 @@ class Torch(Case):
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             self.busy()
-            later = plain.clone()  # on this stream, behind what keeps it busy
+            later = plain.clone()  # on this stream, after the work that keeps it busy
             secret = self.cipher.ctr(IV, later)
             self.assertFalse(stream.query(), "the call waited")
         stream.synchronize()
@@ -394,20 +395,20 @@ class Torch(Case):
         def both(data):
             return self.cipher.gcm_encrypt_batch(nonces, ranges, data, out=data), self.cipher.cmac_batch(ranges, data)
 
-        # What a call takes besides its data is there from now on.
+        # Everything that a call needs besides its data is loaded from now on.
         for tags in both(plain.clone()):
             bytes(tags)
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             self.busy()
-            later = plain.clone()  # on this stream, behind what keeps it busy
+            later = plain.clone()  # on this stream, after the work that keeps it busy
             tags, macs = both(later)
             self.assertFalse(stream.query(), "a call waited")
         self.assertEqual((bytes(tags), bytes(macs)), (wanted, self.cpu.cmac_batch(ranges, expected)))
         stream.synchronize()
         self.assertEqual(self.bytes_of(later), expected)
-        # A stream that is given comes after the work so far.
+        # A given stream runs after the work so far.
         stream, data = torch.cuda.Stream(), torch.zeros_like(plain)
         self.busy()
         data.copy_(plain)
@@ -432,7 +433,7 @@ class Torch(Case):
             with torch.cuda.stream(stream):
                 self.busy()
             tag = call(plain, stream=stream)
-            del plain  # freed on the stream that it was made on, which has nothing to do
+            del plain  # freed on the stream that it was made on, which is idle
             others = [torch.full((size,), 2, dtype=torch.uint8, device="cuda") for _ in range(4)]
             self.assertNotIn(address, [other.data_ptr() for other in others])
             self.assertEqual(bytes(tag), expected)
@@ -466,11 +467,11 @@ class Torch(Case):
             if is_given:
                 secret = self.cipher.ctr(IV, plain, stream=stream)
             else:
-                # Of the current stream the caller tells, as with PyTorch's own operators.
+                # For the current stream the caller must tell, as with PyTorch's own operators.
                 with torch.cuda.stream(stream):
                     secret = self.cipher.ctr(IV, plain)
                 plain.record_stream(stream)
-            del plain  # freed on the stream that it was made on, which has nothing to do
+            del plain  # freed on the stream that it was made on, which is idle
             others = [torch.full((size,), 2, dtype=torch.uint8, device="cuda") for _ in range(4)]
             self.assertNotIn(address, [other.data_ptr() for other in others])
             stream.synchronize()
@@ -502,7 +503,7 @@ class Torch(Case):
             torch.cuda.synchronize()
 
     def test_what_is_asked_of_tensors(self):
-        """Its functions in C, where a library has them, tell the same as it does in Python."""
+        """A library's C functions, if it has them, give the same answers as its Python code."""
         torch, library = self.torch, _arrays.library_of(self.torch.Tensor)
         has_functions, stream = library.types[torch.Tensor] is not None, torch.cuda.Stream()
         self.cipher.prepare("ctr")
@@ -517,7 +518,7 @@ class Torch(Case):
                     torch.cuda.stream(stream),
                 ):
                     self.busy()
-                    later = plain.clone()  # on this stream, behind what keeps it busy
+                    later = plain.clone()  # on this stream, after the work that keeps it busy
                     secret = self.cipher.ctr(IV, later)
                     self.assertFalse(stream.query(), "the call waited")
                 self.assertEqual(span.call_count, asked)
@@ -769,7 +770,7 @@ class Jax(Case):
         with self.assertRaisesRegex(BufferError, "cannot be changed"):
             self.cipher.gcm_encrypt_batch(NONCE, [(0, 9)], plain, out=plain)
         self.assertEqual(bytes(self.cipher.cmac_batch([(0, 9), (5, 5000)], plain)), self.cpu.cmac_batch([(0, 9), (5, 5000)], kept))
-        # Arrays of zeros that JAX could share are not written to.
+        # Arrays of zeros that JAX could share are not written.
         zeros = [jnp.zeros(1000, dtype="uint8") for _ in range(3)]
         self.cipher.ctr(IV, zeros[0])
         self.assertFalse(any(bool(each.any()) for each in [*zeros, jnp.zeros(1000, dtype="uint8")]))

@@ -1,4 +1,4 @@
-"""Descriptors of DLPack with random fields: read as they say, or refused; and given back once, whatever comes of it."""
+"""Descriptors of DLPack with random fields: read as they say, or refused; and given back once, whatever the outcome."""
 
 import ctypes
 import random
@@ -47,7 +47,7 @@ new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class Descriptor:
-    """A tensor of random fields in `SIZE` bytes of memory, and what is to be read of it: None where it is to be refused."""
+    """A tensor of random fields in `SIZE` bytes of memory, and its expected bytes: None if it must be refused."""
 
     def __init__(self, numbers):
         choice, self.given_back = numbers.choice, 0
@@ -68,7 +68,7 @@ class Descriptor:
         self.held = fields()
         if self.is_versioned:
             self.held.major, self.held.flags = self.major, choice([0, 1, 2])
-        # The library's code gives it back by this.
+        # The library's code calls this to give it back.
         self.deleter = self.held.deleter = GIVE_BACK(self.count)
         self.shape = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         tensor = self.held.tensor
@@ -87,7 +87,7 @@ class Descriptor:
         length = (count * bits * lanes + 7) // 8
         is_readable = min(shape, default=0) >= 0 and is_whole and self.kind in (1, 3)
         is_readable &= max(count, count * bits * lanes) < 2**64 and (not self.is_versioned or self.major == 1)
-        # It says that there is memory which is not: nobody can know.
+        # It claims memory that does not exist, which cannot be detected.
         self.is_a_lie = is_readable and offset + length > SIZE
         self.expected = bytes(self.memory[offset : offset + length]) if is_readable and not self.is_a_lie else None
 
@@ -116,6 +116,6 @@ def test_random_descriptors_are_read_or_refused():
         else:
             assert cipher.ctr(IV, descriptor) == cipher.ctr(IV, descriptor.expected), case
             read += 1
-        # What is on a kind of device that the library does not know is not asked for.
+        # A tensor on an unknown kind of device is not exported.
         assert descriptor.given_back == (descriptor.kind in (1, 2, 3, 13)), case
     assert read > 500 and refused > 500

@@ -1,4 +1,4 @@
-"""The programs of the documentation work when they are pasted. A first line `# needs:` says what they need."""
+"""The programs of the documentation work when pasted. A first line `# needs:` says what they need."""
 
 import re
 import subprocess

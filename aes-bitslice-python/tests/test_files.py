@@ -1,4 +1,5 @@
-"""Sealed files and Tink's streams: paths and file objects, ranges, what was changed, and the command line's and Tink's own."""
+"""Sealed files and Tink's streams: paths and file objects, ranges, changed data, files of the command line and of
+Tink."""
 
 import io
 import os
@@ -108,7 +109,7 @@ def test_who_may_use_a_new_file(key, tmp_path):
             assert sealed.stat().st_mode & 0o777 == expected
             aes_bitslice.open(sealed, opened, key=key)
             assert opened.stat().st_mode & 0o777 == expected and opened.read_bytes() == b"secret"
-        # One that is replaced stays as it was, whatever the source is.
+        # A replaced file keeps its mode, whatever the source's is.
         for mode in [0o600, 0o640, 0o604]:
             opened.chmod(mode)
             aes_bitslice.open(sealed, opened, key=key, overwrite=True)
@@ -119,7 +120,7 @@ def test_who_may_use_a_new_file(key, tmp_path):
             aes_bitslice.open(sealed, opened, key=key, overwrite=True)
             found = opened.stat()
             assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (12345, 12346, 0o640)
-            # Of another group's file, the group of the new one may do what others may.
+            # For another group's file, the group of the new file gets the rights of others.
             os.chown(source, 0, 12346)
             source.chmod(0o664)
             sealed.unlink()
@@ -237,7 +238,7 @@ def test_tink_reads_and_writes_the_same_streams(tink, tmp_path):
 
 
 class Raw(io.RawIOBase):
-    """A raw file whose `write` returns what it is told to."""
+    """A raw file whose `write` returns a given value."""
 
     def __init__(self, returned):
         self.returned = returned

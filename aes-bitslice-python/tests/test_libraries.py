@@ -52,7 +52,7 @@ def test_tensors(cpu, torch, dtype):
 
 @pytest.fixture(params=["functions in C", "Python"])
 def asked(request, torch, monkeypatch):
-    """Tensors are asked in either way; versions of PyTorch without the functions in one."""
+    """Tensors are queried in both ways; in versions of PyTorch without the functions, in one."""
     library = _arrays.library_of(torch.Tensor)
     if library.types[torch.Tensor] is None:
         pytest.skip("this PyTorch has no functions in C")

@@ -1,4 +1,4 @@
-"""Many keys in one call, compared with the same under each key by another implementation, and with what a cipher of each key does."""
+"""Many keys in one call, compared with another implementation under each key, and with a cipher for each key."""
 
 import os
 import random
@@ -58,7 +58,7 @@ def test_jobs(engine, mode, size):
 
 
 def test_more_than_a_part(cpu):
-    """Of the same number of bytes under each key, a part has whole keys; of jobs, whole jobs, some without a byte."""
+    """With the same number of bytes under each key, a part has whole keys; with jobs, whole jobs, some empty."""
     counter, each, n = b"\xff" * 16, 48 * 1024, 400
     keys, data = os.urandom(24 * n), os.urandom(each * n)
     parts = [expected("ctr", keys[24 * i :][:24], counter, data[each * i :][:each]) for i in range(n)]

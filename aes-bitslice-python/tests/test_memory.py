@@ -1,4 +1,4 @@
-"""Where data can be on the host: any buffer, in place, `out=`; and what is refused."""
+"""Data in host memory: any buffer, in place, `out=`; and refusals."""
 
 import array
 import ctypes
@@ -164,7 +164,7 @@ def test_host_memory_takes_no_stream(cpu, cipher):
 
 
 class Exported:
-    """A tensor that exports by DLPack, with and without a version."""
+    """A tensor that exports through DLPack, with and without a version."""
 
     def __init__(self, array, versioned=True, device=(1, 0)):
         self.array, self.versioned, self.device = array, versioned, device
@@ -227,7 +227,7 @@ class Functions(ctypes.Structure):
 
 
 def capsule(functions, name=b"dlpack_exchange_api"):
-    """The functions as a type has them. Its name is a string that lives as long as the capsule."""
+    """The functions in a capsule, as a type has them. Its name is a string that lives as long as the capsule."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return new(ctypes.addressof(functions), name, None)
@@ -235,7 +235,7 @@ def capsule(functions, name=b"dlpack_exchange_api"):
 
 @pytest.fixture
 def described(monkeypatch):
-    """A type of a library that has functions in C, and what they were asked."""
+    """A type of a library with C functions, and the calls that they received."""
     asked = []
 
     def describe(tensor, shape):
@@ -313,7 +313,7 @@ def test_functions_in_c_that_do_not_tell(cipher, described):
     wants(tensor, "describe", "is_plain", "export")
     tensor.is_refused = True
     wants(tensor, "describe", "export")
-    # Of integers nothing more is asked, and a type that is derived from the library's has no functions.
+    # For integers no more calls are made, and a type derived from the library's has no functions.
     tensor = described(array.view(np.int64))
     tensor.is_plain = False
     wants(tensor, "describe")
@@ -322,7 +322,7 @@ def test_functions_in_c_that_do_not_tell(cipher, described):
     wants(described(array), "export")
     functions.major, functions.describe = 1, Functions.Describe()
     wants(described(array), "export")
-    _arrays.known[described].types[described] = None  # then in Python, which does not tell either
+    _arrays.known[described].types[described] = None  # then in Python, which gives no answer either
     wants(described(array), "export")
     _arrays.known[described].types[described] = 5
     with pytest.raises(ValueError, match="PyCapsule"):
@@ -386,7 +386,7 @@ def test_threads_share_a_cipher(cipher):
 
 
 def test_whatever_is_given_is_an_exception_at_most(cipher):
-    """No arguments end the process, or raise what `except Exception` does not catch."""
+    """No arguments end the process, or raise an exception that `except Exception` does not catch."""
     numbers = np.arange(1000)
     things = [b"", b"a" * 16, bytearray(33), None, 5, -1, 2**70, "x", 1.5, [], {}, numbers, numbers.reshape(10, -1)[:, ::3]]
     things += [np.array([None]), memoryview(b"12345678"), os, Key(bytes(16)), Exported(np.zeros(5)), cipher, [(0, 9), (9, 12)], [b"a" * 12] * 2]

@@ -65,14 +65,14 @@ def test_nist_cmac_and_xts(cpu):
             if int(case["DataUnitLen"]) % 8:
                 continue
             cipher = cpu.cipher(Key.from_hex(case["Key"], xts=True))
-            # IEEE 1619 has the number of a data unit with its first byte least significant.
+            # In IEEE 1619, the first byte of a data unit's number is the least significant.
             unit = {"unit_bytes": max(16, len(plain)), "first_unit": int.from_bytes(bytes.fromhex(case["i"]), "little")}
             assert cipher.xts_encrypt(plain, **unit) == secret
             assert cipher.xts_decrypt(secret, **unit) == plain
 
 
 def test_rfc_8452(engine):
-    """The vectors of its appendix C, and what is not authentic."""
+    """The vectors of its appendix C, and unauthentic data."""
     published = invalid = 0
     for case in wycheproof("aes_gcm_siv"):
         cipher = engine.cipher(Key.from_hex(case["key"]))
@@ -229,6 +229,6 @@ def test_cmac(cpu, size):
     ],
 )
 def test_parts_make_no_difference(cpu, call):
-    """The first long call on an engine is in parts, and the next one in one, for it is known by then how long it takes."""
+    """The first long call on an engine is done in parts, the next in one, because its duration is known by then."""
     cipher, data = cpu.cipher(Key(bytes(32))), os.urandom((17 << 20) + 48)
     assert call(cipher, data) == call(cipher, data)

@@ -1,4 +1,4 @@
-"""Parts of files and objects: alone, over Dask's workers, of which some are killed, and as Ray's actor."""
+"""Parts of files and objects: alone, over Dask's workers, some of which are killed, and as Ray's actor."""
 
 import base64
 import io
@@ -152,7 +152,7 @@ def test_objects_of_a_store(key, key_ref, tmp_path):
 
 @pytest.fixture
 def s3(monkeypatch):
-    """A store of S3 on this machine, for child processes, too."""
+    """An S3 store on this machine, for child processes, too."""
     server = pytest.importorskip("moto.server", reason="moto, a server of S3 for tests, is not installed")
     s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed")
     running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -166,7 +166,7 @@ def s3(monkeypatch):
     store = s3fs.S3FileSystem()
     store.mkdir("bucket")
     yield store
-    # What it holds is the process's, and not the server's.
+    # Its content belongs to the process, not to the server.
     urllib.request.urlopen(f"{address}/moto-api/reset", data=b"").close()
     running.stop()
 

@@ -7,11 +7,11 @@
 >>> cipher.gcm_decrypt(nonce, ciphertext, tag, b"a header")
 b'a message'
 
-`Key` is what must stay secret, `Engine` where to compute, `Cipher` a key on an engine. `seal` and `open` encrypt and authenticate
-files. `python -m aes_bitslice` shows the engines of this machine.
+A `Key` must stay secret, an `Engine` computes, a `Cipher` is a key on an engine. `seal` and `open` encrypt and
+authenticate files. `python -m aes_bitslice` shows the engines of this machine.
 
-Raw modes (CTR, CBC, ECB, XTS) do not authenticate: changed ciphertext decrypts to changed plaintext, and nothing tells. Never use a
-key twice with the same nonce or IV, or with overlapping counters.
+Raw modes (CTR, CBC, ECB, XTS) do not authenticate: changed ciphertext decrypts to changed plaintext, unnoticed. Never
+use a key twice with the same nonce or IV, or with overlapping counters.
 """
 
 import os as _os
@@ -29,7 +29,7 @@ from ._native import (
     _forked,
     engines,
     is_sealed,
-    open as open,  # not in `__all__`: it would hide the built-in one
+    open as open,  # not in `__all__`: it would hide the built-in
     random_bytes,
     seal,
 )

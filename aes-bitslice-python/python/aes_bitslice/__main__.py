@@ -1,4 +1,4 @@
-"""`python -m aes_bitslice`: the engines of this machine. With `--opencl` those behind OpenCL, too, which loads their libraries."""
+"""`python -m aes_bitslice`: the engines of this machine. `--opencl` adds OpenCL's, which loads their libraries."""
 
 import argparse
 

@@ -1,5 +1,5 @@
-"""What the native module asks of the libraries that arrays are of: a new array like one, its current stream, and that its allocator
-is told of a stream. To add a library: a class here, and its name in `_LIBRARIES`.
+"""What the native module needs from the libraries of arrays: a new array like a given one, the current stream, and a
+way to tell the allocator of a stream. To add a library, add a class here, and its name to `_LIBRARIES`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class _Library:
-    #: Whether the arrays cannot be changed.
+    #: Whether the arrays are immutable.
     immutable = False
-    #: Types of arrays that are asked for their memory without an export by DLPack, which takes longer: by the library's functions in C, of
-    #: which this is the capsule, else by `span`.
+    #: Types of arrays whose memory is looked up without a DLPack export, which takes longer: through the library's C
+    #: functions, whose capsule this is, else through `span`.
     types: dict[type, Any] = {}
 
     def __init__(self, module: str) -> None:
@@ -24,21 +24,22 @@ class _Library:
         return self.module.empty_like(array)
 
     def is_plain(self, array: Any) -> bool:
-        """Whether the bytes of an array are its values and nothing else. Where not, its export by DLPack says so, or this does. Not asked of
-        integers of one of `types`."""
+        """Whether the bytes of an array are exactly its values. If not, its DLPack export says so, or this does. Not
+        called for integers of one of `types`."""
         return True
 
     def span(self, array: Any) -> tuple[int, int, int] | None:
-        """Of arrays of `types` without functions in C: the address of the first byte, the number of bytes, and the number of the CUDA device,
-        -1 in host memory. None of those that are not plain, or where only an export tells."""
+        """For arrays of `types` without C functions: the address of the first byte, the number of bytes, and the number
+        of the CUDA device, -1 in host memory. None if they are not plain, or if only an export tells."""
         return None
 
     def stream(self, array: Any) -> int | None:
-        """The handle of the current stream on the array's device; None where the library has none to give."""
+        """The handle of the current stream on the array's device; None if the library has none."""
         return None
 
     def used(self, array: Any, stream: int) -> None:
-        """Tells the allocator that a stream other than the current one uses the array, so that its memory is not given away before."""
+        """Tells the allocator that a stream other than the current one uses the array, so its memory is not reused
+        before."""
 
 
 def _with_functions(*types: type) -> dict[type, Any]:
@@ -50,12 +51,12 @@ class _Torch(_Library):
         super().__init__(module)
         torch = self.module
         self.types = _with_functions(torch.Tensor, torch.nn.Parameter)
-        # As compilers of PyTorch's kernels ask; the public way makes an object of it.
+        # As compilers of PyTorch kernels do it; the public way creates an object.
         self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self._streams: dict[tuple[int, int], Any] = {}
 
     def is_plain(self, array: Any) -> bool:
-        if array.is_neg():  # which DLPack does not refuse
+        if array.is_neg():  # DLPack does not refuse this
             raise BufferError("the tensor is negated when it is read, and not in memory: make it so first (`.resolve_neg()`)")
         return not (array.requires_grad or array.is_conj())
 
@@ -115,7 +116,7 @@ class _Jax(_Library):
         self.module = importlib.import_module("jax.numpy")
 
 
-#: By the first part of the name of the module that a type is from.
+#: By the first part of the name of a type's module.
 _LIBRARIES = {"numpy": _Library, "torch": _Torch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
 
 #: By type; the native module looks here first.
@@ -123,7 +124,7 @@ known: dict[type, _Library | None] = {}
 
 
 def library_of(kind: type) -> _Library | None:
-    """The library that a type of arrays is from, or one that it is derived from."""
+    """The library of an array type, or of a type that it is derived from."""
     if kind not in known:
         names = (base.__module__.partition(".")[0] for base in kind.__mro__)
         name = next((name for name in names if name in _LIBRARIES), None)
@@ -132,7 +133,7 @@ def library_of(kind: type) -> _Library | None:
 
 
 def handle_of(stream: Any) -> int:
-    """The handle of a stream: a number, or what a library has for one."""
+    """The handle of a stream, which is a number or a library's stream object."""
     if isinstance(stream, int):
         return stream
     if hasattr(stream, "__cuda_stream__"):
@@ -146,7 +147,7 @@ def handle_of(stream: Any) -> int:
 
 
 def view(memory: Any) -> memoryview:
-    """Memory of an engine as a memoryview, which keeps it."""
+    """Memory of an engine as a memoryview, which keeps it alive."""
     array = (ctypes.c_ubyte * memory.nbytes).from_address(memory.address)
     array.owner = memory
     return memoryview(array).cast("B")

@@ -1,11 +1,11 @@
 """`python -m aes_bitslice.bench --rust PROGRAM`: how much of the speed of the Rust program calls from Python have, and what a call costs.
 
-In one run, in turns with the program's own `bench`, CTR-128: NumPy arrays in host memory, tensors in GPU memory, calls on a few bytes.
-Figures are medians: of Python of all runs of all rounds, of the program of those of its rounds. Outputs are compared with those of the CPU
-engine before they are timed and after. In host memory all cores clear the output before each timed call, as those of the program do: cores,
-caches and the GPU come to both calls from the same work. That is measured before PyTorch and CuPy are loaded, which start threads of
-their own. On a GPU, times are by its own events, of large calls with others ahead of the timed one and on a stream of the caller's, as
-the program's are.
+In one run, in turns with the program's own `bench`, CTR-128: NumPy arrays in host memory, tensors in GPU memory, calls
+on a few bytes. Figures are medians: for Python, of all runs of all rounds; for the program, of its rounds' medians.
+Outputs are compared with those of the CPU engine before and after they are timed. In host memory all cores clear the
+output before each timed call, as in the program: cores, caches and the GPU come to both calls from the same work. This
+is measured before PyTorch and CuPy are loaded, because they start their own threads. On a GPU, times are by its own
+events, of large calls with others ahead of the timed one and on the caller's stream, as in the program.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 
 from . import Cipher, Engine, Error, Key
 
-#: As the Rust program has them: calls that are not timed, and calls ahead of each that is.
+#: As in the Rust program: untimed calls, and calls ahead of each timed one.
 WARM_UP, LEAD = 3, 2
-#: Calls in a row, where one is too short to be timed by the host.
+#: Calls in a row, if one is too short for the host to time.
 ROW = 500
 
 IV = bytes(16)
@@ -31,7 +31,7 @@ _Call = Callable[[], Any]
 
 
 def check(is_right: bool, what: str) -> None:
-    """Ends the benchmark where an output is wrong: times of it would say nothing."""
+    """Ends the benchmark if an output is wrong: its times would mean nothing."""
     if not is_right:
         raise SystemExit(f"{what}: the output is not that of the engine `cpu`: do not use it, and report it")
 
@@ -45,7 +45,7 @@ class Beside:
         self.cpu = Engine("cpu").cipher(self.key)
 
     def all(self) -> None:
-        """All that this machine has."""
+        """Everything that this machine has."""
         try:
             gpu: Engine | None = Engine("cuda:0")
         except Error as error:
@@ -62,7 +62,7 @@ class Beside:
                     print(f"# {name}: not measured: {error}")
 
     def by_rust(self, timing: str, backend: str, size: int) -> list[float]:
-        """Seconds of a run of the program, the median of some."""
+        """Seconds of a run of the program, a median of several."""
         options = {"modes": "ctr", "key-bits": 128, "sizes": size, "timings": timing, "backends": backend, "runs": self.runs, "json": "-"}
         command = [self.program, "bench", *(f"--{name}={value}" for name, value in options.items())]
         report = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
@@ -80,7 +80,7 @@ class Beside:
         return statistics.median(times[1]), statistics.median(times[0])
 
     def compared(self, what: str, size: int, ours: float, theirs: float) -> None:
-        """A line: two rates, and what ours is of theirs."""
+        """Prints a line: two rates, and ours as a share of theirs."""
         share = theirs / ours
         if self.as_json:
             print(json.dumps({"what": what, "bytes": size, "python_seconds": ours, "rust_seconds": theirs, "share": share}))
@@ -89,7 +89,7 @@ class Beside:
         print(f"{what:<44} {size >> 20:>5} MiB  Python {rates[0]}  Rust {rates[1]}  {100 * share:6.1f} %", flush=True)
 
     def cost(self, what: str, size: int, seconds: float) -> None:
-        """A line: the time of a call on a few bytes."""
+        """Prints a line: the time of a call on a few bytes."""
         if self.as_json:
             print(json.dumps({"what": what, "bytes": size, "seconds": seconds}))
         else:
@@ -150,7 +150,7 @@ class Beside:
                 self.calls(name, arrays, cipher, plain[:size])
 
     def calls(self, name: str, arrays: Arrays, cipher: Cipher, plain: Any) -> None:
-        """What a call on a few bytes costs: the caller, and the stream."""
+        """The cost of a call on a few bytes: for the caller, and for the stream."""
         size, data, out, expected = plain.nbytes, arrays.new(plain), arrays.new(plain), self.cpu.ctr(IV, plain.tobytes())
 
         def call() -> None:
@@ -179,7 +179,7 @@ class Arrays:
     """Arrays of a library in GPU memory, and events of its current stream."""
 
     def stream(self) -> Any:
-        """A stream of one's own as the current one, in a `with`."""
+        """A new stream as the current one, for `with`."""
         raise NotImplementedError
 
     def new(self, array: Any) -> Any:
@@ -187,23 +187,23 @@ class Arrays:
         raise NotImplementedError
 
     def bytes_of(self, array: Any) -> bytes:
-        """The bytes of an array, when they are there."""
+        """The bytes of an array, once they are available."""
         raise NotImplementedError
 
     def operation(self, data: Any, out: Any) -> _Call:
-        """An operation of the library's own on as many bytes."""
+        """One of the library's own operations on the same number of bytes."""
         raise NotImplementedError
 
     def event(self) -> Any:
-        """A point of the current stream."""
+        """A point in the current stream."""
         raise NotImplementedError
 
     def between(self, start: Any, end: Any) -> float:
-        """Seconds between two events, when the stream has come to them."""
+        """Seconds between two events, once the stream has reached them."""
         raise NotImplementedError
 
     def by_events(self, call: _Call, lead: int) -> float:
-        """Seconds of a call on the stream, behind as many others; without others it is idle."""
+        """Seconds of a call on the stream, after `lead` others; without others the stream is idle."""
         self.event().synchronize()
         for _ in range(lead):
             call()

@@ -1,7 +1,7 @@
 """`python -m aes_bitslice.bench`: how fast calls from Python are, in GPU memory and in host memory, and what a call costs.
 
-Each output is compared with that of the CPU engine before it is timed. Beside them, in the same run and where they are installed:
-`cryptography` (OpenSSL) and PyCryptodome, and copies of memory, which nothing can be faster than.
+Each output is compared with the CPU engine's before it is timed. For comparison, in the same run and if installed:
+`cryptography` (OpenSSL) and PyCryptodome, and memory copies, which nothing can beat.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _runs, _as_json = 9, False
 
 
 def report(what: str, seconds: list[float], size: int | None = None) -> None:
-    """A line: the median, and the rate where there are bytes."""
+    """Prints a line: the median, and the rate if there are bytes."""
     median = statistics.median(seconds)
     if _as_json:
         print(json.dumps({"what": what, "seconds": median, "bytes": size, "least": min(seconds), "most": max(seconds)}))
@@ -62,7 +62,7 @@ def report(what: str, seconds: list[float], size: int | None = None) -> None:
 
 
 def timed(call: Callable[[], Any], runs: int | None = None) -> list[float]:
-    """Seconds of each run, after one that is not counted."""
+    """Seconds of each run, after an uncounted one."""
     call()
     seconds = []
     for _ in range(runs or _runs):
@@ -73,7 +73,7 @@ def timed(call: Callable[[], Any], runs: int | None = None) -> list[float]:
 
 
 def each(call: Callable[[], Any], count: int = 10_000, end: Callable[[], Any] = lambda: None) -> list[float]:
-    """Seconds of one call, of many in a row, up to their return."""
+    """Seconds of one of many calls in a row, up to their return."""
     seconds = []
     for _ in range(5):
         for _ in range(100):
@@ -88,7 +88,7 @@ def each(call: Callable[[], Any], count: int = 10_000, end: Callable[[], Any] = 
 
 
 def host(key: Key, size: int) -> None:
-    """NumPy arrays in host memory, with every engine that opens, and what others do."""
+    """NumPy arrays in host memory, with every engine that opens, and with other packages."""
     import numpy as np
 
     data = np.frombuffer(np.random.default_rng(1).bytes(size), np.uint8)
@@ -118,7 +118,7 @@ def host(key: Key, size: int) -> None:
 
 
 def other(key: Key, data: Any, expected: Any) -> None:
-    """The same by other packages, on one core, as they are called."""
+    """The same with other packages, on one core, as they are usually called."""
     whole = data.tobytes()
     try:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -147,7 +147,7 @@ def other(key: Key, data: Any, expected: Any) -> None:
 
 
 def torch_tensors(engine: Engine, key: Key, size: int) -> None:
-    """Tensors of PyTorch: by the GPU's clock, and what a call costs the caller."""
+    """Tensors of PyTorch: by the GPU's clock, and the cost of a call for the caller."""
     import torch
 
     cipher, cpu = engine.cipher(key), Engine("cpu").cipher(key)
@@ -187,7 +187,7 @@ def torch_tensors(engine: Engine, key: Key, size: int) -> None:
 
 
 def by_torch(key: Key, data: Any, on_gpu: Callable[[Callable[[], Any]], list[float]]) -> None:
-    """AES-ECB in operations of PyTorch alone, with the S-box as a table: what one would write without this package."""
+    """AES-ECB with PyTorch operations alone, with the S-box as a table, as one would write it without this package."""
     import torch
 
     table, schedule = _sbox(), None
@@ -268,7 +268,7 @@ def cupy_arrays(engine: Engine, key: Key, size: int) -> None:
 
 
 def jax_arrays(engine: Engine, key: Key, size: int) -> None:
-    """Arrays of JAX, whose calls wait."""
+    """Arrays of JAX; calls on them wait."""
     import jax.numpy as jnp
 
     cipher = engine.cipher(key)

@@ -4,9 +4,9 @@
 >>> futures = dask.encrypt(client, ranges.rows("data", "data.enc"), "file:/keys/key")
 >>> sum(client.gather(futures))
 
-Each worker reads the key where its reference says; a task has the reference alone. A task whose worker was lost is done again, by
-another worker, and writes the same bytes to the same place. For one task a GPU, start workers with `--resources "GPU=1"` and give
-`engine="cuda"`.
+Each worker reads the key where its reference says; a task has only the reference. If its worker is lost, another worker
+repeats the task, and writes the same bytes to the same place. For one task per GPU, start the workers with `--resources
+"GPU=1"` and pass `engine="cuda"`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _Row = Mapping[str, Any]
 
 
 def encrypt(client: Any, rows: Iterable[_Row], key_ref: str, *, engine: str = "auto", **options: Any) -> list[Any]:
-    """Encrypts (or decrypts) rows of `ranges.rows`: a future for each, of the bytes that were written."""
+    """Encrypts (or decrypts) rows of `ranges.rows`; returns a future for each, of the number of bytes written."""
     return _submitted(client, ranges.encrypt_row, rows, key_ref, engine, options)
 
 
 def seal(client: Any, rows: Iterable[_Row], key_ref: str, *, engine: str = "cpu", **options: Any) -> list[Any]:
-    """Seals whole objects, rows of `source` and `destination`: a future for each, of the bytes of the message."""
+    """Seals whole objects, rows of `source` and `destination`; returns a future for each, of the message's bytes."""
     return _submitted(client, ranges.seal_row, rows, key_ref, engine, options)
 
 
 def open(client: Any, rows: Iterable[_Row], key_ref: str, *, engine: str = "cpu", **options: Any) -> list[Any]:
-    """Opens sealed objects, as `seal`."""
+    """Opens sealed objects; see `seal`."""
     return _submitted(client, ranges.open_row, rows, key_ref, engine, options)
 
 
@@ -42,9 +42,9 @@ def _submitted(
     engine: str,
     options: Mapping[str, Any],
 ) -> list[Any]:
-    # What is wrong with a reference is found here, and not by each of a thousand tasks.
+    # Finds an error in a reference here, not in each of a thousand tasks.
     keys.check(key_ref)
     resources = {"resources": {"GPU": 1}} if engine.startswith("cuda") else {}
-    # `pure=False`: a row is done although the same one was done before, for its destination may be gone.
+    # `pure=False`: a row is done even if the same one was done before, because its destination may be gone.
     defaults = {"pure": False, "retries": 3, **resources, **options}
     return [client.submit(work, dict(row), key_ref, engine, **defaults) for row in rows]

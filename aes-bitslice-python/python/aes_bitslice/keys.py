@@ -1,12 +1,12 @@
 """Keys by reference: `env:NAME`, `file:PATH`, and schemes of your own, such as a key management service.
 
-A scheme is a function that takes what stands behind the colon and returns a `Key`. A process knows it after `register`, or by an installed
-package that names it among its entry points, which is the way for workers that others start:
+A scheme is a function that takes the text after the colon and returns a `Key`. A process knows it after `register`, or
+through an installed package that has it among its entry points, which is the way for workers that others start:
 
     [project.entry-points."aes_bitslice.keys"]
     kms = "our_keys:of_kms"
 
-It is called for each row, so what asks over a network keeps its answers.
+It is called for each row, so a function that asks over a network should cache its answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from . import Key
 
-#: What a package names its schemes under.
+#: The group of entry points for schemes.
 GROUP = "aes_bitslice.keys"
 
 _OURS = ("env", "file")
@@ -25,7 +25,7 @@ _registered: dict[str, Callable[[str], Key]] = {}
 
 
 def register(scheme: str, function: Callable[[str], Key]) -> None:
-    """Has `function` give the keys that `scheme:...` refers to, in this process."""
+    """Makes `function` return the keys that `scheme:...` refers to, in this process."""
     if not (scheme.isascii() and scheme.isalnum()) or scheme in _OURS:
         raise ValueError(f"a scheme is letters and digits, and none of {', '.join(_OURS)}")
     if not callable(function):
@@ -45,12 +45,12 @@ def resolve(reference: str) -> Key:
 
 
 def check(reference: str) -> tuple[str, str]:
-    """Refuses what is no reference of a known scheme, without reading the key; returns its two parts."""
+    """Refuses anything but a reference of a known scheme, without reading the key; returns its two parts."""
     if not isinstance(reference, str):
         raise TypeError(f"a key is given by a reference such as env:NAME or file:PATH, not by {type(reference).__name__}")
     scheme, colon, rest = reference.partition(":")
     if not colon or (scheme not in _OURS and _known(scheme) is None):
-        # It is not repeated: some will put the key itself in its place.
+        # It is not repeated: some users put the key itself in its place.
         raise ValueError("a key is referred to as env:NAME or file:PATH, or by a scheme that this process knows, and this is neither")
     return scheme, rest
 

@@ -1,12 +1,13 @@
-"""Parts of files and objects, encrypted by any process in any order: what the adapters for Dask and Ray have in common.
+"""Parts of files and objects, encrypted by any process in any order: the common part of the adapters for Dask and Ray.
 
-A row is a dictionary: `source` and `destination`, a path or an address that fsspec knows; `offset` and `length`, the bytes of the
-source; and `iv`, 16 bytes as hexadecimal digits, which all rows of one source have in common and no other source has. Of a source
-that is one part of a message, `begins` is the part's first byte in it, from which `offset` counts, too. `rows` makes them. To encrypt a
-row twice writes the same bytes to the same place, so a row whose worker was lost is done again.
+A row is a dictionary: `source` and `destination`, a path or an address that fsspec knows; `offset` and `length`, the
+bytes of the source; and `iv`, 16 bytes as hexadecimal digits, which all rows of one source share and no other source
+has. For a source that is one part of a message, `begins` is the part's first byte in the message, in which `offset`
+counts, too. `rows` makes them. Encrypting a row twice writes the same bytes to the same place, so a row whose worker is
+lost is repeated.
 
-Keys are given by reference (`aes_bitslice.keys`), and are read where they are needed: schedulers log and store what they are given. The
-encryption is CTR, which does not authenticate; `seal_row` seals whole objects, which does.
+Keys are given by reference (`aes_bitslice.keys`), and read where they are needed: schedulers log and store their
+arguments. The encryption is CTR, which does not authenticate; `seal_row` seals whole objects, which does.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from typing import Any
 
 from . import Cipher, Engine, keys, open, random_bytes, seal
 
-#: Bytes that are read, encrypted and written at a time.
+#: Bytes to read, encrypt and write at a time.
 PIECE = 64 << 20
 
 
 def encrypt_range(key_ref: str, iv: Any, offset: int, buffer: Any, *, engine: str = "auto", out: Any = None) -> Any:
-    """CTR of a buffer that begins at byte `offset` of its message: encrypts and decrypts. The result depends on the arguments alone."""
+    """CTR of a buffer that begins at byte `offset` of its message: encrypts and decrypts. Depends only on the
+    arguments."""
     return _Worker.of_this_thread(engine).cipher(key_ref).ctr(iv, buffer, offset=offset, out=out)
 
 
@@ -38,9 +40,9 @@ def rows(
 ) -> list[dict[str, Any]]:
     """The rows that encrypt one source, under a new IV; to decrypt, give the IV of the encryption, 16 bytes or 32 hexadecimal digits.
 
-    A local destination is one file. In a store an object is only written whole, so there each part is an object of its own:
-    the destination, a slash, and its first byte in 20 digits. A source may be such parts, too. A destination that exists is refused, for
-    what is left of it would be taken for the end of the new one: `overwrite=True` removes it, now.
+    A local destination is one file. A store writes objects only whole, so there each part is an object of its own: the
+    destination, a slash, and its first byte in 20 digits. A source may be such parts, too. A destination that exists is
+    refused, because its remaining parts would be taken for the end of the new one: `overwrite=True` removes it, now.
     """
     source, destination = os.fspath(source), os.fspath(destination).rstrip("/")
     if not isinstance(part_bytes, int) or part_bytes < 16:
@@ -65,17 +67,17 @@ def rows(
 
 
 def encrypt_row(row: Mapping[str, Any], key_ref: str, engine: str = "auto") -> int:
-    """Encrypts (or decrypts) the bytes of a row, at their place in the destination; returns how many."""
+    """Encrypts (or decrypts) the bytes of a row to their place in the destination; returns how many."""
     return _Worker.of_this_thread(engine).encrypt(row, key_ref)
 
 
 def seal_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
-    """Seals the whole source of a row, with a key of 256 bits; returns the bytes of the message."""
+    """Seals the whole source of a row, with a key of 256 bits; returns the number of bytes in the message."""
     return _files(row, seal, key_ref, engine)
 
 
 def open_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
-    """Opens the sealed source of a row; returns the bytes of the message."""
+    """Opens the sealed source of a row; returns the number of bytes in the message."""
     return _files(row, open, key_ref, engine)
 
 
@@ -89,7 +91,7 @@ def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
 
     store, path = fsspec.core.url_to_fs(destination)
     with fsspec.open(source, "rb") as reads:
-        # What was not finished does not become an object, where the store has commits, as those of S3's kind have.
+        # An unfinished object does not appear if the store has commits, as S3-like stores do.
         writes = store.open(path, "wb", autocommit=False)
         try:
             done = int(work(reads, writes, **options))
@@ -103,7 +105,7 @@ def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
 
 
 class _Worker:
-    """An engine, and host memory that is fast for it, of one thread."""
+    """The engine of one thread, and host memory that is fast for it."""
 
     _of_threads = threading.local()
 
@@ -175,7 +177,7 @@ def _iv(given: Any) -> bytes:
 
 
 def _refuse_same(source: str, destination: str) -> None:
-    """Refuses a destination that is the source, or a part of it: a row done again would decrypt it, or seal it twice."""
+    """Refuses a destination that is the source, or a part of it: a repeated row would decrypt it, or seal it twice."""
     if _is_local(source) and _is_local(destination):
         one, other = _path(source), _path(destination)
         same = other.exists() and one.exists() and one.samefile(other)
@@ -213,14 +215,14 @@ def _make_way(destination: str, overwrite: bool) -> None:
 
 
 def _put(destination: str, data: bytes) -> None:
-    """Writes an object whole, in a folder that is made where the store has folders."""
+    """Writes an object whole, and creates its folder if the store has folders."""
     import fsspec
 
     store, path = fsspec.core.url_to_fs(destination)
     try:
         store.pipe_file(path, data)
     except FileNotFoundError:
-        # A bucket that is not there is a mistyped one.
+        # A bucket that does not exist is a mistyped one.
         root = path[: path.find("/", 1)]
         if not store.exists(root):
             raise FileNotFoundError(f"{root} is not there: make it, or give another destination than {destination}") from None
@@ -229,7 +231,7 @@ def _put(destination: str, data: bytes) -> None:
 
 
 def _opened(path: Path) -> Any:
-    """A file to be written at any place: made if it is not there, and never cut."""
+    """Opens a file for writing at any place: creates it if it does not exist, and never truncates it."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb", buffering=0)
 
 
@@ -258,7 +260,7 @@ def _path(address: str | os.PathLike[str]) -> Path:
 
 
 def _objects(source: str) -> list[tuple[str, int, int]]:
-    """The objects that a source is: for each its address, its first byte in the message, and its bytes."""
+    """The objects of a source: for each its address, its first byte in the message, and its number of bytes."""
     if _is_local(source):
         if _path(source).is_dir():
             raise IsADirectoryError(f"{source} is a folder: give its files one by one")
@@ -280,6 +282,6 @@ def _objects(source: str) -> list[tuple[str, int, int]]:
 
 
 def columns_to_rows(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """A table as a dictionary of columns, as rows."""
+    """Turns a table as a dictionary of columns into rows."""
     names = list(columns)
     return [dict(zip(names, values, strict=True)) for values in zip(*(columns[name] for name in names), strict=True)]

@@ -8,8 +8,8 @@
 ...     batch_size=1, num_gpus=1, concurrency=8,
 ... ).sum("bytes")
 
-One actor a GPU: it opens the engine and allocates pinned memory once. It reads the key where its reference says; Ray gets the
-reference alone. A batch whose actor was lost is done again, and writes the same bytes to the same place.
+One actor per GPU: it opens the engine and allocates pinned memory once. It reads the key where its reference says; Ray
+gets only the reference. If its actor is lost, a batch is repeated, and writes the same bytes to the same place.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _WORK = {"encrypt": ranges.encrypt_row, "seal": ranges.seal_row, "open": ranges.
 
 
 class Encryptor:
-    """What `Dataset.map_batches` makes an actor of: a batch of rows in, the same with a column `bytes` out.
+    """The class of the actors of `Dataset.map_batches`: takes a batch of rows, returns it with a column `bytes`.
 
-    key_ref: a reference of `aes_bitslice.keys`. engine: as of `aes_bitslice.Engine`.
+    key_ref: a reference of `aes_bitslice.keys`. engine: as for `aes_bitslice.Engine`.
     task: "encrypt" (which decrypts, too), "seal" or "open".
     """
 

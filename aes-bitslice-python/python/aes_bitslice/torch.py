@@ -1,14 +1,15 @@
-"""Calls as torchcsprng has them, for PyTorch tensors in host memory and on CUDA GPUs; with keys of 192 and 256 bits, too.
+"""torchcsprng's calls, for PyTorch tensors in host memory and on CUDA GPUs; with keys of 192 and 256 bits, too.
 
 >>> from aes_bitslice.torch import decrypt, encrypt                    # doctest: +SKIP
 >>> encrypt(input, output, key, "aes128", "ecb")                       # key: a tensor of 16 bytes
 >>> decrypt(output, again, key, "aes128", "ecb")
 
-Output is byte for byte torchcsprng's. Its "ctr" has no IV: the counter is the number of the block, from 0, so that **a key must be used
-for one tensor only**. With `iv=` it is CTR as everywhere else (SP 800-38A). Neither authenticates: `Cipher.gcm_encrypt` does.
+Output is byte for byte torchcsprng's. Its "ctr" has no IV: the counter is the number of the block, from 0, so **a key
+must be used for one tensor only**. With `iv=` it is CTR as everywhere else (SP 800-38A). Neither authenticates:
+`Cipher.gcm_encrypt` does.
 
-PyTorch lets nobody make a `torch.Generator` from outside of it: `torch.rand(generator=...)` takes none of these. Tensors are filled by
-`random_`, `uniform_` and `normal_` here.
+PyTorch does not allow a `torch.Generator` from outside: `torch.rand(generator=...)` does not take these. Fill tensors
+with `random_`, `uniform_` and `normal_` of this module.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ import torch
 
 from . import Cipher, Engine, Key
 
-_PIECE = 1 << 22  # blocks of counters that are made at a time: 64 MiB
+_PIECE = 1 << 22  # counter blocks computed at a time: 64 MiB
 
 
 def supports_cuda() -> bool:
-    """Whether tensors on a GPU can be given."""
+    """Whether calls accept tensors on a GPU."""
     return bool(torch.cuda.is_available()) and any(map(_opens, range(torch.cuda.device_count())))
 
 
 def encrypt(
     input: torch.Tensor, output: torch.Tensor, key: Any, cipher: str, mode: str, *, iv: Any = None
 ) -> torch.Tensor:
-    """Encrypts a tensor into another of as many bytes, rounded up to 16; what is missing is taken for zeros.
+    """Encrypts a tensor into another of the same number of bytes, rounded up to 16; missing bytes count as zeros.
 
     key: a tensor of 16, 24 or 32 bytes, bytes, or a `Key`. cipher: "aes128", "aes192" or "aes256". mode: "ecb" or "ctr".
     iv: for "ctr", the initial counter block, 16 bytes; without it, torchcsprng's counters.
@@ -101,7 +102,7 @@ def _add_key_stream(cipher: Cipher, data: torch.Tensor) -> None:
 class RandomDeviceGenerator:
     """Random numbers: the key stream of AES-256 under a key of the system's random number generator, the same on every device.
 
-    Any number of threads may use one. A process that was forked gets a key of its own.
+    Any number of threads may use one. A forked process gets its own key.
     """
 
     def __init__(self) -> None:
@@ -114,7 +115,7 @@ class RandomDeviceGenerator:
 
     @property
     def device(self) -> torch.device:
-        """As with every generator; tensors on all devices are filled."""
+        """As in every generator; it fills tensors on all devices."""
         return torch.device("cpu")
 
     def fill_(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -126,7 +127,7 @@ class RandomDeviceGenerator:
             if name not in self._ciphers:
                 self._ciphers[name] = _engine(name).cipher(self._key)
             cipher, offset = self._ciphers[name], self._made
-            # Whole blocks, so that on a GPU all is aligned.
+            # Whole blocks, so that everything is aligned on a GPU.
             self._made += -(-_nbytes(tensor) // 16) * 16
         cipher.keystream(bytes(16), out=_bytes(tensor), offset=offset)
         return tensor
@@ -136,9 +137,9 @@ class RandomDeviceGenerator:
 
 
 def create_random_device_generator(token: str = "") -> RandomDeviceGenerator:
-    """A generator for the functions of this module, with a key of the system's random number generator.
+    """A generator for the functions of this module, with a key from the system's random number generator.
 
-    token: "", or a name of that generator, as torchcsprng takes it; no other device is read.
+    token: "", or a name of that generator that torchcsprng takes; no other device is read.
     """
     if token not in ("", "/dev/urandom", "/dev/random", "rdrand", "rand_s"):
         raise ValueError(f'token is "", which is the system\'s random number generator, not "{token}"')
@@ -146,7 +147,8 @@ def create_random_device_generator(token: str = "") -> RandomDeviceGenerator:
 
 
 def create_mt19937_generator(seed: int = 0) -> Any:
-    """torchcsprng has it; MT19937 is no secure generator, and PyTorch's own on the CPU: `torch.Generator().manual_seed(seed)`."""
+    """Refused, although torchcsprng has it: MT19937 is not secure, and PyTorch has it on the CPU:
+    `torch.Generator().manual_seed(seed)`."""
     raise NotImplementedError("MT19937 is not here: torch.Generator().manual_seed(seed) is that generator on the CPU")
 
 
@@ -165,8 +167,8 @@ def _generator(generator: RandomDeviceGenerator | None) -> RandomDeviceGenerator
 def random_(
     tensor: torch.Tensor, low: int = 0, high: int | None = None, *, generator: RandomDeviceGenerator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with whole numbers from `low` to before `high`; without them as `Tensor.random_` does: all that are not negative,
-    of a floating-point type all up to 2 to the bits of its mantissa."""
+    """Fills a tensor with whole numbers from `low` to before `high`; without them, as `Tensor.random_` does, with all
+    that are not negative, for a floating-point type all up to 2 to the bits of its mantissa."""
     if high is None and low == 0 and not tensor.is_floating_point():
         high = 2 if tensor.dtype == torch.bool else torch.iinfo(tensor.dtype).max + 1
     elif high is None and low == 0:
@@ -185,14 +187,14 @@ def random_(
 def uniform_(
     tensor: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: RandomDeviceGenerator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with numbers from `low` to before `high`, each as likely."""
+    """Fills a tensor with numbers from `low` to before `high`, all equally likely."""
     return tensor.copy_(_unit(tensor, generator) * (high - low) + low)
 
 
 def normal_(
     tensor: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: RandomDeviceGenerator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with numbers of a normal distribution (Box and Muller, 1958)."""
+    """Fills a tensor with normally distributed numbers (Box and Muller, 1958)."""
     radius = torch.sqrt(-2 * torch.log1p(-_unit(tensor, generator, torch.float64)))
     return tensor.copy_(radius * torch.cos(2 * math.pi * _unit(tensor, generator, torch.float64)) * std + mean)
 
@@ -200,7 +202,7 @@ def normal_(
 def _unit(
     tensor: torch.Tensor, generator: RandomDeviceGenerator | None, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
-    """Numbers from 0 to before 1, of as many bits as the type's mantissa, so that none is rounded up to 1."""
+    """Numbers from 0 to before 1, with the bits of the type's mantissa, so that none is rounded up to 1."""
     dtype = dtype or tensor.dtype
     digits = round(-math.log2(torch.finfo(dtype).eps))
     wide = torch.int64 if digits > 30 else torch.int32
