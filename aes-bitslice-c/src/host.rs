@@ -99,7 +99,7 @@ pub unsafe extern "C" fn aes_bitslice_ecb(
 /// CBC (SP 800-38A, section 6.2) of `len` bytes, a multiple of 16, in a `direction`; there is no padding. Encryption is serial, on one CPU
 /// core whatever the engine.
 ///
-/// `iv` is the initialisation vector, 16 bytes: random for a new message; for the next part of a message, the last ciphertext block before
+/// `iv` is the initialisation vector, 16 bytes: random for a new message; for a further part of a message, the last ciphertext block before
 /// it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_cbc(

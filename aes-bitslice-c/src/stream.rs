@@ -271,8 +271,8 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_encrypt_on_stream(
 /// aes_bitslice_gcm_siv_decrypt in GPU memory, on a stream; nonce, additional data and tag are in host memory. Output that is not authentic
 /// is cleared on the same stream, so later work on it sees the message or zeros; aes_bitslice_pending_wait tells which. Do not read the
 /// output from the host or another stream before that. Cannot be captured into a graph. Each call has its own tables and waits until they
-/// are on the GPU, and so also for the default stream and for streams made without cudaStreamNonBlocking. Waiting for its result, or
-/// freeing it, waits for all work of the GPU.
+/// are on the GPU, hence also for the default stream and for streams made without cudaStreamNonBlocking. Waiting for its result, or freeing
+/// it, waits for all work of the GPU.
 ///
 /// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 #[cfg(unix)]
 const ANYBODY: u32 = 0o666;
 
-/// Makes a file in a folder, no more open than the file `like` and than the umask allows; for its owner only if it will replace `old`.
+/// Makes a file in a folder, no more open than the file `like` and than the umask allows; private to its owner if it will replace `old`.
 #[cfg(unix)]
 pub fn new_file(folder: &Path, like: Option<&Metadata>, old: Option<&Metadata>) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -36,7 +36,8 @@ pub fn new_file(folder: &Path, _like: Option<&Metadata>, _old: Option<&Metadata>
     tempfile::Builder::new().prefix(".aes-bitslice-").tempfile_in(folder)
 }
 
-/// Gives a file the owner, group and mode of the one that it will replace. If the system does not allow that, it stays for its owner only.
+/// Gives a file the owner, group and mode of the one that it will replace. If the system does not allow that, it stays private to its
+/// owner.
 #[cfg(unix)]
 pub fn keep(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};

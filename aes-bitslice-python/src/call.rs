@@ -20,7 +20,7 @@ pub const FIRST: usize = 16 << 20;
 /// The most bytes of a first part: another operation may be slower than the ones before.
 const MOST: usize = 1 << 30;
 
-/// How long a part should take: Ctrl-C must take effect at once, and the cost of parts be negligible.
+/// How long a part should take, so that Ctrl-C takes effect at once and parts cost nothing in comparison.
 const LONG: Duration = Duration::from_millis(100);
 
 /// Bytes that take as long as a part should, as measured in earlier calls. A shorter call is not cut, because each part ends with idle

@@ -166,7 +166,7 @@ impl Cipher {
         })
     }
 
-    /// Does `load` on each GPU of the engine.
+    /// Calls `load` for each GPU of the engine.
     fn prepare_by(&self, py: Python<'_>, load: impl Fn(&OnDevice<'_>) -> Result<(), Runtime> + Sync) -> PyResult<()> {
         let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
         contexts.iter().try_for_each(|context| {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub struct OnDevice<'a> {
     cipher: DeviceCipher<'a>,
     context: Arc<CudaContext>,
-    /// The modes whose kernels were loaded, a bit each, for all GPUs of the cipher.
+    /// The modes whose kernels were loaded, one bit each, for all GPUs of the cipher.
     loaded: &'a AtomicU64,
     bit: u32,
 }

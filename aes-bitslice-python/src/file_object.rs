@@ -45,7 +45,7 @@ impl Read for FileObject {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
             let read = self.object.bind(py).call_method1(intern!(py, "read"), (buffer.len(),)).map_err(raised)?;
-            // Buffered objects, too, report so that there is no data yet.
+            // Buffered objects, too, return None if there is no data yet.
             if read.is_none() {
                 return Err(raised(would_block(py, "source", "read")));
             }
@@ -67,7 +67,7 @@ impl Write for FileObject {
             let object = self.object.bind(py);
             let written = object.call_method1(intern!(py, "write"), (PyBytes::new(py, bytes),)).map_err(raised)?;
             if written.is_none() {
-                // A raw file reports so that it would block. Others report no number: then everything was written.
+                // From a raw file, None means that it would block; from others, that everything was written.
                 return match is_raw(object).map_err(raised)? {
                     true => Err(raised(would_block(py, "destination", "write"))),
                     false => Ok(given),

@@ -176,7 +176,7 @@ fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>)
     let same_file = match (stat(&os, source, "read"), stat(&os, destination, "write")) {
         (Ok(one), Ok(other)) => {
             let mode: u32 = one.getattr(intern!(py, "st_mode"))?.extract()?;
-            // From pipes, sockets and terminals one does not read what was written. From files and block devices one does.
+            // Data read from a pipe, socket or terminal is not the data written to it, unlike with files and block devices.
             let keeps = matches!(mode & 0o170_000, 0o100_000 | 0o060_000);
             keeps
                 && os.getattr(intern!(py, "path"))?.call_method1(intern!(py, "samestat"), (one, other))?.is_truthy()?

@@ -35,7 +35,7 @@ pub struct Stream {
 pub struct Memory {
     /// The address of the first.
     pub pointer: u64,
-    /// Their number.
+    /// The number of bytes.
     pub len: u64,
     /// Where they are.
     pub place: Place,

@@ -1,11 +1,12 @@
-"""`python -m aes_bitslice.bench --rust PROGRAM`: how much of the speed of the Rust program calls from Python have, and what a call costs.
+"""`python -m aes_bitslice.bench --rust PROGRAM`: how calls from Python compare with the Rust program in speed, and what
+a call costs.
 
 In one run, in turns with the program's own `bench`, CTR-128: NumPy arrays in host memory, tensors in GPU memory, calls
 on a few bytes. Figures are medians: for Python, of all runs of all rounds; for the program, of its rounds' medians.
 Outputs are compared with those of the CPU engine before and after they are timed. In host memory all cores clear the
-output before each timed call, as in the program: cores, caches and the GPU come to both calls from the same work. This
-is measured before PyTorch and CuPy are loaded, because they start their own threads. On a GPU, times are by its own
-events, of large calls with others ahead of the timed one and on the caller's stream, as in the program.
+output before each timed call, as in the program: cores, caches and the GPU have done the same work before either call.
+This is measured before PyTorch and CuPy are loaded, because they start their own threads. On a GPU, times are by its
+own events, of large calls with others ahead of the timed one and on the caller's stream, as in the program.
 """
 
 from __future__ import annotations
