@@ -1,4 +1,4 @@
-//! The cipher as FIPS 197 writes it, on formal bits: what kernels are compared with. Nothing here is fast, nor in another basis.
+//! The cipher as FIPS 197 writes it, on formal bits: the reference for kernels. Nothing here is fast or in another basis.
 
 use crate::anf::{Bit, Cells, NoCell};
 use crate::memory::Byte;
@@ -8,17 +8,17 @@ use aes_bitslice_core::aes::{Direction, KeyBits, field, sbox};
 /// Bit `i` of byte `j` of a block, or of a round key, is bit `8 j + i`.
 pub type Block = [Bit; 128];
 
-/// A block of which nothing is known.
+/// An unknown block.
 pub fn unknown(cells: &mut Cells) -> Block {
     std::array::from_fn(|_| cells.unknown())
 }
 
-/// A block that is known.
+/// A known block.
 pub fn known(bytes: [u8; 16]) -> Block {
     std::array::from_fn(|i| Bit::constant(bytes[i / 8] >> (i % 8) & 1 == 1))
 }
 
-/// Round keys of which nothing is known, one for each round and one more.
+/// Unknown round keys, one for each round and one more.
 pub fn unknown_keys(cells: &mut Cells, key_bits: KeyBits) -> Vec<Block> {
     (0..=key_bits.rounds()).map(|_| unknown(cells)).collect()
 }
@@ -126,7 +126,7 @@ mod tests {
     use crate::launch;
     use aes_bitslice_core::aes::{KeySchedule, cipher};
 
-    /// On constants it is the cipher, in both directions and with keys of each length; of one there is FIPS 197's example.
+    /// On constants it is the cipher, in both directions and with keys of each length; one case is FIPS 197's example.
     #[test]
     fn on_constants_it_is_the_cipher() {
         let block: [u8; 16] = std::array::from_fn(|i| 0x11 * i as u8);

@@ -1,16 +1,16 @@
 //! Bits as formal sums over GF(2): the algebraic normal form of a function of unknown bits, kept as a fingerprint of 128 bits.
 //!
 //! A bit is a sum of *terms*. Terms are 1, the unknown bits (of keys and data), and products of two or more inputs of one *cell*: eight
-//! bits that go through an S-box together. What S-boxes compute is a sum of such products, and a sum of that goes into the next S-box,
-//! whose eight inputs are a cell again. So a bit is never multiplied out further than one S-box deep, and all that a cipher computes has
-//! one form, however it is computed.
+//! bits that go through an S-box together. An S-box computes a sum of such products; a sum of these goes into the next S-box, whose eight
+//! inputs are again a cell. So a bit is never multiplied out further than one S-box deep, and everything that a cipher computes has one
+//! form, however it is computed.
 //!
-//! Of a sum only the fingerprint is kept: the sum (XOR) of numbers of 127 bits, one for each term. They are drawn anew in every run from the
-//! system's random numbers: one for each unknown bit, each cell, and each product of inputs. The number of a product in a cell is those of
-//! the two, multiplied in GF(2^128), without the last bit. Equal sums have equal fingerprints. Two sums that differ have equal ones with a
-//! probability below 2^-126, whatever they are, and among N sums some two with less than N² / 2^127. (So polynomial identities are tested:
-//! Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: sums that differ can be the same function, and a kernel
-//! that is right would then not be found to be.
+//! Only the fingerprint of a sum is kept: the sum (XOR) of numbers of 127 bits, one for each term. They are drawn anew in every run from
+//! the system's random numbers: one for each unknown bit, each cell, and each product of inputs. The number of a product in a cell is the
+//! product of the two numbers in GF(2^128), without the last bit. Equal sums have equal fingerprints. Two different sums have equal ones
+//! with a probability below 2^-126, whatever they are, and among N sums some two with less than N² / 2^127. (This is polynomial identity
+//! testing: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: different sums can be the same function, and
+//! a correct kernel would then not be recognised as one.
 
 use aes_bitslice_core::basis::Basis;
 use polyval::hazmat::FieldElement;
@@ -26,7 +26,7 @@ impl Bit {
     /// The constant 1. All other terms have fingerprints without this bit.
     pub const ONE: Self = Self(1 << 127);
 
-    /// The term that a number stands for, but for its last bit.
+    /// The term that a number stands for, except for its last bit.
     fn of_number(number: u128) -> Self {
         Self(number & !Self::ONE.0)
     }
@@ -36,7 +36,7 @@ impl Bit {
         if bit { Self::ONE } else { Self::ZERO }
     }
 
-    /// Which constant it is, if it is one.
+    /// The constant that it is, if it is one.
     pub fn as_constant(self) -> Option<bool> {
         match self {
             Self::ZERO => Some(false),
@@ -45,7 +45,7 @@ impl Bit {
         }
     }
 
-    /// It without its constant, and whether that is 1.
+    /// The bit without its constant, and whether that is 1.
     fn split(self) -> (Self, bool) {
         (Self(self.0 & !Self::ONE.0), self.0 & Self::ONE.0 != 0)
     }
@@ -73,7 +73,7 @@ fn complement_if(table: Table, complement: bool) -> Table {
     if complement { table.map(|word| !word) } else { table }
 }
 
-/// The sum of the inputs that are in `mask`.
+/// The sum of the inputs in `mask`.
 fn sum_of_inputs(mask: u8) -> Table {
     let mut table = NONE;
     for x in 0..256 {
@@ -82,12 +82,12 @@ fn sum_of_inputs(mask: u8) -> Table {
     table
 }
 
-/// Random numbers of the products of two or more inputs, ready to be summed over those that are in the algebraic normal form of a table.
+/// Random numbers of the products of two or more inputs, prepared for summing over the products in the algebraic normal form of a table.
 struct Products(Box<[[u128; 256]; 32]>);
 
 impl Products {
     fn new(random: &mut Random) -> Self {
-        // Of the table that is 1 for one `x` alone, the sum: the products in its normal form are those of all inputs that are set in `x`,
+        // The sum for the table that is 1 for a single `x`: the products in its normal form are those of all inputs that are set in `x`,
         // and any others.
         let mut of_point: [u128; 256] =
             std::array::from_fn(|product| if product.count_ones() > 1 { random.number() } else { 0 });
@@ -106,14 +106,14 @@ impl Products {
         Self(of_bytes.try_into().expect("32 bytes of a table"))
     }
 
-    /// The sum of the numbers of the products that are in the normal form of a table.
+    /// The sum of the numbers of the products in the normal form of a table.
     fn sum(&self, table: Table) -> FieldElement {
         let bytes = table.iter().flat_map(|word| word.to_le_bytes());
         bytes.zip(self.0.iter()).fold(0, |sum, (byte, sums)| sum ^ sums[usize::from(byte)]).into()
     }
 }
 
-/// Random numbers of the system, which are asked for many at a time.
+/// The system's random numbers, fetched many at a time.
 #[derive(Default)]
 struct Random(Vec<u128>);
 
@@ -128,7 +128,7 @@ impl Random {
     }
 }
 
-/// Tables of three inputs, bit `4a + 2b + c` being the output for `a, b, c`, that are sums: by which inputs they sum, and 1.
+/// Tables of three inputs that are sums (bit `4a + 2b + c` is the output for `a, b, c`): the inputs that they sum, and 1.
 const fn affine(which: u8) -> u8 {
     let mut table = 0;
     let mut i = 0;
@@ -139,7 +139,7 @@ const fn affine(which: u8) -> u8 {
     table
 }
 
-/// A table of three bits on functions of a cell.
+/// Applies a table of three bits to functions of a cell.
 fn apply(table: u8, operands: [Table; 3]) -> Table {
     std::array::from_fn(|n| {
         let minterm = |i: u8| {
@@ -151,7 +151,7 @@ fn apply(table: u8, operands: [Table; 3]) -> Table {
     })
 }
 
-/// Products are kept until as many more than this, at most twice as many, have been computed: those of a warp's S-boxes are asked for again
+/// Products are kept until this many more, at most twice that, have been computed: the products of a warp's S-boxes are asked for again
 /// before that. With twice as many, proofs take a fifth longer: they no longer fit into a cache.
 const RECENT: usize = 1 << 17;
 
@@ -159,7 +159,7 @@ const RECENT: usize = 1 << 17;
 struct Cell {
     /// The bits, without constants.
     inputs: [Bit; 8],
-    /// What the numbers of products are multiplied with here.
+    /// The factor for the numbers of products here.
     number: FieldElement,
 }
 
@@ -168,27 +168,27 @@ pub struct Cells {
     random: Random,
     numbers: Products,
     cells: Vec<Cell>,
-    /// Which sums of its inputs a cell is known by.
+    /// The sums of its inputs that a cell is known by.
     known_by: Vec<u8>,
     /// Those sums of each cell, by half of their fingerprint.
     sums: HashMap<u64, (u32, u8), Fingerprints>,
-    /// Other functions of the inputs of a cell: those that were computed last, and those before them.
+    /// Other functions of the inputs of a cell: the most recently computed, and those before them.
     products: [HashMap<u128, (u32, Table), Fingerprints>; 2],
     tables_of_sums: Vec<Table>,
 }
 
-/// What cannot be brought to the one form.
+/// A computation that cannot be brought into the one form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoCell;
 
 impl Cells {
-    /// None yet, with random numbers of their own. A cell is known by every sum of its inputs.
+    /// No cells yet, with fresh random numbers. A cell is known by every sum of its inputs.
     pub fn new() -> Self {
         Self::known_by((1..=255).collect())
     }
 
-    /// The same where bytes come to S-boxes in the standard basis and in others: a cell is known by the bits of these, which takes a
-    /// fraction of the memory.
+    /// The same where bytes reach S-boxes in the standard basis and in others: a cell is known by the bits of these, which takes a fraction
+    /// of the memory.
     pub fn in_bases(bases: &[Basis]) -> Self {
         let mut known_by: Vec<u8> = [&[Basis::STANDARD], bases].concat().iter().flat_map(Basis::rows).collect();
         known_by.sort_unstable();
@@ -209,17 +209,17 @@ impl Cells {
         }
     }
 
-    /// A bit that nothing is known of.
+    /// An unknown bit.
     pub fn unknown(&mut self) -> Bit {
         Bit::of_number(self.random.number())
     }
 
-    /// Cells so far.
+    /// The number of cells so far.
     pub fn count(&self) -> usize {
         self.cells.len()
     }
 
-    /// The bit that a function of a cell's inputs is.
+    /// The bit that a function of a cell's inputs gives.
     fn bit(&self, cell: u32, table: Table) -> Bit {
         let Cell { inputs, number } = &self.cells[cell as usize];
         let at = |x: usize| table[x / 64] >> (x % 64) & 1 == 1;
@@ -229,7 +229,7 @@ impl Cells {
         single.fold(products ^ Bit::constant(at(0)), |sum, input| sum ^ inputs[input])
     }
 
-    /// The cell of which a bit is a sum of inputs, and maybe 1: which inputs, as a mask, and whether it is.
+    /// The cell whose inputs sum to a bit, possibly plus 1: which inputs, as a mask, and whether 1 is added.
     fn as_sum(&self, bit: Bit) -> Option<(u32, u8, bool)> {
         let (sum, constant) = bit.split();
         let (cell, mask) = *self.sums.get(&(sum.0 as u64))?;
@@ -238,7 +238,7 @@ impl Cells {
         is_it.then_some((cell, mask, constant))
     }
 
-    /// Cells of which a bit is a function of the inputs, and which: as it was computed before, and as a sum of inputs.
+    /// Cells whose inputs a bit is a function of, and which function: as it was computed before, and as a sum of inputs.
     fn functions(&self, bit: Bit) -> impl Iterator<Item = (u32, Table)> {
         let (product, constant) = bit.split();
         let computed = self.products.iter().find_map(move |products| products.get(&product.0));
@@ -259,11 +259,11 @@ impl Cells {
     /// A function of three bits, by its table: bit `4a + 2b + c` is the output for `a, b, c`.
     ///
     /// # Errors
-    /// If it is a product of bits that are no functions of the inputs of one cell.
+    /// If it is a product of bits that are not functions of the inputs of one cell.
     pub fn lut3(&mut self, table: u8, operands: [Bit; 3]) -> Result<Bit, NoCell> {
         let chosen = |which: u8, i: usize| if which >> (2 - i) & 1 == 1 { operands[i] } else { Bit::ZERO };
         let sum = |which| chosen(which, 0) ^ chosen(which, 1) ^ chosen(which, 2);
-        // Which values the operands can have together, as far as sums of them are constants: of `4a + 2b + c` bit by bit.
+        // The values that the operands can have together, as far as sums of them are constants: of `4a + 2b + c` bit by bit.
         let mut possible = 0xffu8;
         for which in 1..8u8 {
             match sum(which).as_constant() {
@@ -305,7 +305,7 @@ impl Cells {
         bit
     }
 
-    /// The cell that all of some bits are functions of, and which functions.
+    /// The cell that all of these bits are functions of, and which functions.
     fn in_one_cell(&self, bits: [Bit; 3]) -> Option<(u32, [Table; 3])> {
         let first = *bits.iter().find(|bit| bit.as_constant().is_none())?;
         self.functions(first).find_map(|(cell, function)| {
@@ -321,8 +321,8 @@ impl Cells {
         })
     }
 
-    /// A function of a byte by its table, on the eight bits of one, least significant first. They become a cell, unless they are constants
-    /// or sums of the inputs of one that there is.
+    /// A function of a byte by its table, on its eight bits, least significant first. They become a cell, unless they are constants or sums
+    /// of the inputs of an existing one.
     ///
     /// # Errors
     /// If some of the bits are sums of the inputs of a cell and others are not, or sums of them are constants.
@@ -336,7 +336,7 @@ impl Cells {
         }
         let sums = bits.map(|bit| self.as_sum(bit));
         let (cell, ..) = sums[0].ok_or(NoCell)?;
-        // The byte where all inputs are 0, and what each input changes of it.
+        // The byte where all inputs are 0, and what each input changes in it.
         let (mut byte, mut changes) = (0, [0; 8]);
         for (i, sum) in sums.into_iter().enumerate() {
             let (_, mask, constant) = sum.filter(|(of, ..)| *of == cell).ok_or(NoCell)?;
@@ -382,7 +382,7 @@ impl Default for Cells {
     }
 }
 
-/// A hash of what is random already: the number itself.
+/// A hash of something random already: the number itself.
 #[derive(Clone, Copy, Default)]
 struct Fingerprints;
 
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(cells.bit(0, table), sum);
         assert_eq!(cells.bit(0, product_of(0)), Bit::ONE);
         assert_eq!(cells.bit(0, product_of(1 << 5)), inputs[5]);
-        // Each product has a number of its own, in each cell.
+        // Each product has its own number in each cell.
         let others = std::array::from_fn(|_| cells.unknown());
         cells.add(others).unwrap();
         let mut all: Vec<Bit> = (0..512).map(|m| cells.bit(m as u32 / 256, product_of(m % 256))).collect();
@@ -441,7 +441,7 @@ mod tests {
         assert_eq!(all.len(), 511, "all but the two that are 1");
     }
 
-    /// Whatever is computed of the inputs of a cell, in whatever order, is the same bit exactly if it is the same function.
+    /// Bits computed from the inputs of a cell, in any order, are equal exactly if they are the same function.
     #[test]
     fn equal_functions_are_equal_bits() {
         let mut cells = Cells::new();
@@ -463,7 +463,7 @@ mod tests {
         let ac = and(&mut cells, a, c);
         assert_eq!(and(&mut cells, a, b ^ c), ab ^ ac);
         assert_ne!(and(&mut cells, b, c), ab);
-        // What is only added may come from elsewhere; what is multiplied may not.
+        // Operands that are only added may come from elsewhere; operands that are multiplied may not.
         let other = cells.unknown();
         assert_eq!(cells.lut3(0x3c ^ 0x30, [a, other, b]), Err(NoCell));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The same claim about entry points for many keys and many messages: what describes the work is known, keys and data are not.
+//! The same claim about entry points for many keys and many messages: the description of the work is known, keys and data are not.
 
 use crate::aes::{self, Block};
 use crate::anf::Cells;
@@ -14,14 +14,14 @@ use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::{cmac, messages};
 
-/// Where the tables lie that describe the work, and what is secret besides the data.
+/// Addresses of the tables that describe the work, and of secrets besides the data.
 const TABLES: [u64; 2] = [buffer(4), buffer(5)];
 const SECRETS: u64 = buffer(6);
 
-/// What the cipher is given, and what becomes of its output.
+/// The cipher's input, and what becomes of its output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
-    /// Blocks of data, replaced.
+    /// Blocks of data, replaced by the output.
     Data,
     /// Counters, added to the data.
     Counters,
@@ -39,7 +39,7 @@ impl Flow {
         }
     }
 
-    /// What becomes of a block of data, a counter being there for it.
+    /// The result for a block of data that has a counter.
     fn of_block(
         self,
         cells: &mut Cells,
@@ -83,7 +83,7 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// For a manifest and its PTX, on this grid; or on two thread blocks with as many threads as the manifest says.
+    /// For a manifest and its PTX, on this grid; by default on two thread blocks with as many threads as the manifest says.
     ///
     /// # Errors
     /// If the manifest does not say in which basis the cipher is.
@@ -109,7 +109,7 @@ impl<'a> Batch<'a> {
         self.manifest.many_keys.as_ref().ok_or_else(|| "it has no entry points for many keys".into())
     }
 
-    /// Of an entry point that the manifest says this number of threads for.
+    /// A launch of an entry point for which the manifest gives this number of threads.
     fn launch(&self, entry: &'a EntryPoint, threads: u32) -> Launch<'a> {
         let grid = self.grid.unwrap_or(Grid { blocks: 2, threads: threads as usize });
         Launch { ptx: self.ptx, entry, grid, shared_bytes: 0 }
@@ -119,7 +119,7 @@ impl<'a> Batch<'a> {
         (0..blocks).map(|_| aes::unknown(&mut self.cells)).collect()
     }
 
-    /// Keys of which nothing is known, and their round keys.
+    /// Unknown keys and their round keys.
     fn unknown_keys(&mut self, key_bits: KeyBits, count: usize) -> Result<(Vec<Byte>, Vec<Vec<Block>>), String> {
         let keys: Vec<Byte> =
             (0..count * key_bits.bytes()).map(|_| std::array::from_fn(|_| self.cells.unknown())).collect();
@@ -128,10 +128,10 @@ impl<'a> Batch<'a> {
         Ok((keys, expanded))
     }
 
-    /// This many keys, each with `each` blocks: the schedule and the cipher.
+    /// Proves this many keys, each with `each` blocks: the schedule and the cipher.
     ///
     /// # Errors
-    /// In words: the first bit that is not what it should be, or the instruction that cannot be followed.
+    /// In words: the first wrong bit, or the instruction that cannot be followed.
     pub fn prove_each(
         mut self,
         key_bits: KeyBits,
@@ -169,7 +169,7 @@ impl<'a> Batch<'a> {
         proved(&memory, OUTPUT, as_bytes(&output))
     }
 
-    /// The schedules of this many keys.
+    /// Proves the schedules of this many keys.
     ///
     /// # Errors
     /// As [`Self::prove_each`].
@@ -193,7 +193,7 @@ impl<'a> Batch<'a> {
         proved(&memory, OUTPUT, as_bytes(&output))
     }
 
-    /// Jobs of these numbers of bytes side by side, each with round keys of its own, in runs of `run_blocks(wide)` blocks.
+    /// Proves jobs of these numbers of bytes side by side, each with its own round keys, in runs of `run_blocks(wide)` blocks.
     ///
     /// # Errors
     /// As [`Self::prove_each`].
@@ -204,7 +204,7 @@ impl<'a> Batch<'a> {
             let counter = before_wrap(32 * (n as u32 % 4 + 1), 16);
             let keys = aes::unknown_keys(&mut self.cells, key_bits);
             let data = self.unknown(bytes.div_ceil(16));
-            // A run's other blocks are zeros and counters, and nothing comes of them.
+            // The other blocks of a run are zeros and counters; their results are unused.
             let in_runs = data.len().next_multiple_of(run_blocks(wide) as usize);
             let mut made = vec![];
             for (i, block) in data.iter().chain(std::iter::repeat(&aes::known([0; 16]))).enumerate().take(in_runs) {
@@ -242,7 +242,8 @@ impl<'a> Batch<'a> {
         proved(&memory, OUTPUT, &output)
     }
 
-    /// The counter mode of messages of these numbers of bytes side by side, under one key (SP 800-38D): the data, and the mask of each tag.
+    /// Proves the counter mode of messages of these numbers of bytes side by side, under one key (SP 800-38D): the data, and the mask of
+    /// each tag.
     ///
     /// # Errors
     /// As [`Self::prove_each`].
@@ -251,7 +252,7 @@ impl<'a> Batch<'a> {
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let (mut all, mut input, mut output, mut masks): (Vec<messages::Message>, _, _, _) =
             (vec![], vec![], vec![], vec![]);
-        // Counters of runs that are not there, of which nothing comes.
+        // Counters of runs that do not exist; their results are unused.
         for i in 0..messages::RUN {
             let counter = aes::known(u128::from(i).to_be_bytes());
             aes::process(&mut self.cells, &counter, &keys, Direction::Encrypt).map_err(no_cell)?;
@@ -289,7 +290,7 @@ impl<'a> Batch<'a> {
         let numbered = all.iter().zip(0u32..);
         let first = numbered.flat_map(|(message, n)| messages::tiles_that_begin_in(message).map(move |_| n));
         let first = all_known(first.map(u32::to_le_bytes).collect::<Vec<_>>().as_flattened());
-        // The masks are behind the data.
+        // The masks are after the data.
         let at_masks = SECRETS;
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
         let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
@@ -312,7 +313,8 @@ impl<'a> Batch<'a> {
         proved(&memory, OUTPUT, &output)
     }
 
-    /// The tags of CMAC of this many messages, of these numbers of bytes in turn, under one key (SP 800-38B). The subkeys are unknown, too.
+    /// Proves the CMAC tags of this many messages, whose numbers of bytes cycle through these, under one key (SP 800-38B). The subkeys are
+    /// unknown, too.
     ///
     /// # Errors
     /// As [`Self::prove_each`].
@@ -320,7 +322,7 @@ impl<'a> Batch<'a> {
         let entry = self.manifest.entry_cmac.as_ref().ok_or("it has no entry point for CMAC")?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let subkeys = self.unknown(2);
-        // What messages that have not begun yet go through, and nothing comes of.
+        // Ciphers for messages that have not begun yet; their results are unused.
         for block in [aes::known([0; 16]), keys[key_bits.rounds()]] {
             aes::process(&mut self.cells, &block, &keys, Direction::Encrypt).map_err(no_cell)?;
         }

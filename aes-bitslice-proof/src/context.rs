@@ -1,4 +1,4 @@
-//! What a thread reaches besides its registers: parameters, memory, its place in the grid, and the bits that are computed with.
+//! What a thread reaches besides its registers: parameters, memory, its place in the grid, and the bits of the computation.
 
 use crate::anf::Cells;
 use crate::memory::{Byte, Memory};
@@ -8,46 +8,46 @@ use crate::value::{Value, Why};
 use aes_bitslice_ptx::{Declared, Function, Operand, Program, Space};
 use std::ops::Range;
 
-/// Distance of addresses of declared variables: none reaches into the next.
+/// The distance between addresses of declared variables: none reaches into the next.
 const APART: u64 = 1 << 20;
 
-/// Device memory begins here, behind all that is declared.
+/// Device memory begins here, after everything that is declared.
 pub const DEVICE: u64 = 1 << 40;
 
-/// Where a buffer of device memory begins, by its number: at a multiple of 16 bytes, and of no more, below a multiple of 2^32, so that
+/// The address of a buffer of device memory, by its number: a multiple of 16 bytes, and of no more, below a multiple of 2^32, so that
 /// addresses carry from their lower word to the upper one, and bit 31 is set in some.
 pub const fn buffer(number: u64) -> u64 {
     number * DEVICE + (1 << 32) - 0x2f0
 }
 
-/// How many threads there are.
+/// The number of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
     /// Thread blocks.
     pub blocks: u64,
-    /// Threads of each.
+    /// Threads in each.
     pub threads: usize,
 }
 
-/// What all threads of a grid reach.
+/// State that all threads of a grid reach.
 pub(crate) struct Context<'a> {
-    /// The address of each variable and parameter that is declared.
+    /// The address of each declared variable and parameter.
     addresses: Vec<u64>,
-    /// Their bytes.
+    /// Their sizes in bytes.
     sizes: Vec<u64>,
     /// Where variables in shared memory are.
     shared: Vec<Range<u64>>,
     pub grid: Grid,
-    /// The index of the thread block that runs.
+    /// The index of the running thread block.
     block: u64,
     /// Memory, with the parameters.
     pub memory: Memory,
-    /// What is computed with.
+    /// The cells of the computation.
     pub cells: &'a mut Cells,
 }
 
 impl<'a> Context<'a> {
-    /// Of a module, with bytes of shared memory besides those of variables of known size.
+    /// For a module, with bytes of shared memory besides its variables of known size.
     ///
     /// # Errors
     /// If its variables cannot be given addresses.
@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
         if program.objects.iter().any(|object| object.variable.bytes + object.variable.align >= APART) {
             return Err("a variable or parameter is too large".into());
         }
-        // At multiples of what each is declared to be aligned to, and of no more.
+        // Each at a multiple of its declared alignment, and of no more.
         let addresses: Vec<u64> = (1..).zip(&program.objects).map(|(n, of)| n * APART + of.variable.align).collect();
         let shared = |(object, address): (&Declared, &u64)| {
             let bytes = if object.variable.bytes == 0 { shared_bytes } else { object.variable.bytes };
@@ -89,13 +89,13 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// The thread block of this index begins: what another one has left in shared memory is not there for it.
+    /// Begins the thread block of this index: it does not see what another one left in shared memory.
     pub(crate) fn begin(&mut self, block: u64) {
         self.block = block;
         self.memory.forget(&self.shared);
     }
 
-    /// Where in its run a thread is.
+    /// The point that a thread has reached in its run.
     pub(crate) fn moment(&self, thread: &Thread) -> Moment {
         let Thread { index, block_barriers, warp_barriers, .. } = *thread;
         Moment { block: self.block, thread: index, block_barriers, warp_barriers }
@@ -123,8 +123,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Whether an access of some bytes, a vector's together, may be done from an address on: it is a multiple of their number, and in the
-    /// memory that the instruction names.
+    /// Whether some bytes, a vector's together, may be accessed from an address on: it is a multiple of their number, and in the memory
+    /// that the instruction names.
     pub(crate) fn reaches(&self, space: &str, at: u64, bytes: u64) -> Result<(), Why> {
         let is_shared = self.shared.iter().any(|region| region.contains(&at));
         let is_there = match space {

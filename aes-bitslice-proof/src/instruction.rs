@@ -1,5 +1,5 @@
-//! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic is done on numbers; on formal bits, what moves them, what is done
-//! bit by bit, and what spreads one bit over a word.
+//! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic works on numbers. Formal bits are only moved, combined bit by
+//! bit, or spread from one bit over a word.
 
 use crate::anf::Bit;
 use crate::context::Context;
@@ -7,7 +7,7 @@ use crate::thread::Thread;
 use crate::value::{Value, Why};
 use aes_bitslice_ptx::{Operand, Statement};
 
-/// Where a statement leads.
+/// Where execution continues after a statement.
 pub(crate) enum Next {
     Following,
     To(usize),
@@ -36,7 +36,7 @@ impl Type {
         if self.bits < 64 { number & ((1 << self.bits) - 1) } else { number }
     }
 
-    /// The integer that a number of this type is, with its sign if it has one.
+    /// The integer that a number of this type stands for, with its sign if it has one.
     fn integer(self, number: u64) -> i128 {
         let number = self.cut(number);
         let is_negative = self.is_signed && number >> (self.bits - 1) & 1 == 1;
@@ -44,7 +44,7 @@ impl Type {
     }
 }
 
-/// A word all bits of which are the lowest one of a word that has no other.
+/// A word whose bits all equal the lowest bit of a word that has no other.
 fn spread(word: &Value) -> Result<Value, Why> {
     let bits = word.bits();
     match bits[1..].iter().all(|bit| *bit == Bit::ZERO) {
@@ -54,14 +54,14 @@ fn spread(word: &Value) -> Result<Value, Why> {
 }
 
 impl Context<'_> {
-    /// What a statement does to a thread, if its predicate holds, and where it leads.
+    /// Executes a statement on a thread, if its predicate holds, and returns where execution continues.
     pub(crate) fn step(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
         if let Some((register, is_negated)) = statement.guard
             && (thread.register(register)?.number()? == 1) == is_negated
         {
             return Ok(Next::Following);
         }
-        // Signs before operands are not among these.
+        // Signs before operands are not supported.
         let text = statement.text.trim_start_matches("@!");
         if text.contains(['!', '~']) || text.contains("-%") {
             return Err("an operand with a sign".into());
@@ -73,11 +73,11 @@ impl Context<'_> {
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
         match (parts[0], &operands[..]) {
-            // All threads of a warp go there: of one with a predicate that would have to be looked at.
+            // All threads of a warp go there: with a predicate, each would have to be looked at.
             ("bra", _) if parts.len() > 1 && statement.guard.is_some() => return Err("no rule with a predicate".into()),
             ("bra", [Operand::Label(target)]) => return Ok(Next::To(*target)),
             ("ret", []) => return Ok(Next::End),
-            // Of a mask, all lanes; of numbered barriers of a thread block, the first, with all threads.
+            // Of masks, only all lanes; of a thread block's numbered barriers, only the first, with all threads.
             ("bar", [Operand::Number(-1)]) if parts[1] == "warp" => return Ok(Next::Warp),
             ("bar", [Operand::Number(0)]) if parts[1] == "sync" => return Ok(Next::Block),
             ("bra" | "ret" | "bar", _) => return Err("no rule for these operands".into()),
@@ -175,7 +175,7 @@ impl Context<'_> {
                 let (a, b, selector) = (value(1)?.bits(), value(2)?.bits(), number(3)? as usize);
                 Value::of_bits(std::array::from_fn(|i| {
                     let choice = selector >> (4 * (i / 8));
-                    // With the highest bit of its choice a byte is the sign of the one chosen.
+                    // If the highest bit of its selector is set, a byte is the sign of the chosen one.
                     let from = 8 * (choice & 7) + if choice & 8 == 0 { i % 8 } else { 7 };
                     if from < 32 { a[from] } else { b[from - 32] }
                 }))
@@ -248,7 +248,7 @@ pub(crate) fn operand(all: &[Operand], n: usize) -> Result<&Operand, Why> {
     all.get(n).ok_or_else(|| "too few operands".into())
 }
 
-/// The elements of a vector, or what is none.
+/// The elements of a vector, or an operand that is not one.
 fn each(operand: &Operand) -> &[Operand] {
     match operand {
         Operand::Several(several) => several,
@@ -263,7 +263,7 @@ mod tests {
     use crate::context::Grid;
     use aes_bitslice_ptx::Program;
 
-    /// What an instruction makes of values: `d` is its destination, `a`, `b` and `c` the registers that have them.
+    /// The result of an instruction on values: `d` is its destination; `a`, `b` and `c` are the registers that hold them.
     fn result(cells: &mut Cells, instruction: &str, values: &[Value]) -> Result<Value, Why> {
         let text = format!(".entry f()\n{{\n.reg .b64 d, a, b, c;\n{instruction};\nmov.u64 d, d;\n}}");
         let program = Program::read(&text).expect("an instruction");
@@ -315,7 +315,7 @@ mod tests {
         }
     }
 
-    /// Numbers that are spread over 64 bits.
+    /// Numbers spread over 64 bits.
     fn noise(seed: u64) -> u64 {
         let z = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (z ^ z >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ z >> 32
@@ -325,7 +325,7 @@ mod tests {
     /// known, or one of them, or its complement: as with numbers, whatever they are.
     #[test]
     fn both_rules_of_an_instruction_agree() {
-        // The instruction, and the mask of what each operand may be; only the first one has unknown bits.
+        // The instruction, and the mask of possible values of each operand; only the first one has unknown bits.
         let all: [(&str, [u64; 3]); 33] = [
             ("shl.b32 d, a, b", [0xffff_ffff, 0x3f, 0]),
             ("shl.b64 d, a, b", [u64::MAX, 0x7f, 0]),

@@ -1,9 +1,9 @@
-//! The claim about a kernel, and its proof: a launch on unknown data with unknown round keys writes what the mode is defined to be, bit for
-//! bit, and nothing else.
+//! The claim about a kernel, and its proof: a launch on unknown data with unknown round keys writes exactly what the mode's definition
+//! gives, bit for bit, and nothing else.
 //!
-//! Known in a launch are lengths, counters, numbers of units and sizes: the proof is for those of the [`Case`]. Unknown is each bit of the
-//! data, of each round key and of the IV. Round keys are taken as independent of one another: what holds for all round keys holds for those
-//! that the key schedule makes.
+//! Lengths, counters, numbers of units and sizes of a launch are known: the proof is for those of the [`Case`]. Each bit of the data, of
+//! each round key and of the IV is unknown. Round keys are taken as independent of each other: what holds for all round keys holds for
+//! those that the key schedule produces.
 
 use crate::aes::{self, Block};
 use crate::anf::{Bit, Cells};
@@ -21,7 +21,7 @@ use aes_bitslice_core::layout::MAX_ROUNDS;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::{Mode, State};
 
-/// Where data is read from, and written to, and where the blocks before the shares of warps are.
+/// Addresses of the input, of the output, and of the blocks before the shares of warps.
 pub(crate) const INPUT: u64 = buffer(1);
 pub(crate) const OUTPUT: u64 = buffer(2);
 const PREVIOUS: u64 = buffer(3);
@@ -29,24 +29,24 @@ const PREVIOUS: u64 = buffer(3);
 /// Bytes that a warp works on at a time.
 const TILE_BYTES: usize = 16 * TILE;
 
-/// What of a launch is known.
+/// The known part of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// The length of the key.
     pub key_bits: KeyBits,
     /// Bytes of data. Whole blocks go to the entry point for these, unless `skip` is not 0 or they are not `aligned`.
     pub bytes: usize,
-    /// Bytes of the first block that come before the data, below 16; 0 but in counter modes.
+    /// Bytes of the first block that come before the data, below 16; 0 except in counter modes.
     pub skip: usize,
-    /// Whether the data begins at a multiple of 16 bytes. If not, input begins one byte behind one, and output three.
+    /// Whether the data begins at a multiple of 16 bytes. If not, input begins one byte past one, and output three.
     pub aligned: bool,
     /// Thread blocks.
     pub thread_blocks: u64,
-    /// Warps of each: from one, or of kernels that count in shared memory four, to as many as the manifest says.
+    /// Warps in each: at least one, or four for kernels that count in shared memory, and at most as many as the manifest says.
     pub warps: usize,
     /// Where the mode begins.
     pub start: Start,
-    /// Whether the output takes the place of the input.
+    /// Whether the output replaces the input.
     pub in_place: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Proved {
 }
 
 /// Round keys as a kernel takes them: in the order of use, those between the first and the last in the kernel's basis of columns, and for
-/// decryption those of the equivalent inverse cipher (FIPS 197, section 5.3.5).
+/// decryption the round keys of the equivalent inverse cipher (FIPS 197, section 5.3.5).
 pub fn round_keys(keys: &[Block], direction: Direction, basis: &ColumnBasis) -> Vec<Block> {
     let last = keys.len() - 1;
     let of_round = |round| {
@@ -77,7 +77,7 @@ pub fn round_keys(keys: &[Block], direction: Direction, basis: &ColumnBasis) -> 
     (0..=last).map(of_round).collect()
 }
 
-/// The same as an argument: room for the most rounds that there are, of which nothing is known behind the last, and the number of rounds.
+/// The same as an argument: room for the largest number of rounds, unknown after the last, and the number of rounds.
 pub(crate) fn key_argument(cells: &mut Cells, keys: &[Block], direction: Direction, basis: &ColumnBasis) -> Vec<Byte> {
     let mut bits = round_keys(keys, direction, basis);
     let last = bits.len() - 1;
@@ -88,7 +88,7 @@ pub(crate) fn key_argument(cells: &mut Cells, keys: &[Block], direction: Directi
 /// Proves that an entry point of a kernel computes its mode.
 ///
 /// # Errors
-/// In words: the first bit that is not what it should be, the instruction that cannot be followed, or why there is no such launch.
+/// In words: the first wrong bit, the instruction that cannot be followed, or why there is no such launch.
 pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, String> {
     let words = |e: &dyn std::fmt::Display| e.to_string();
     let mode = manifest.mode().map_err(|e| words(&e))?;
@@ -142,7 +142,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         Some(match name {
             "in" => number(from, 8),
             "out" => number(to, 8),
-            // Of a unit that steals, the last whole block and what is left are counted apart.
+            // For a unit that steals, the last whole block and the rest are counted separately.
             "blocks" => number((case.bytes / 16 - usize::from(stolen > 0)) as u64, 8),
             "ragged" => number(stolen as u64, 4),
             "length" => number(case.bytes as u64, 8),

@@ -1,8 +1,8 @@
-//! What kernels put through S-boxes besides the blocks of the data: other blocks of their tiles, the first rounds of counters for all values
-//! of a byte, and numbers of units that no block of the data is in.
+//! What kernels put through S-boxes besides the blocks of the data: other blocks of their tiles, the first rounds of counters for all
+//! values of a byte, and numbers of units that contain no block of the data.
 //!
-//! The definition of a mode has no such S-boxes, and so no cells for them. They are made here, and nothing is proved or assumed by that: a
-//! cell says which bits are multiplied together.
+//! The definition of a mode has no such S-boxes, and so no cells for them. They are made here, which proves and assumes nothing: a cell
+//! says which bits are multiplied together.
 
 use crate::aes::{self, Block};
 use crate::anf::Cells;
@@ -20,7 +20,7 @@ impl Given<'_> {
     /// As [`Self::of_blocks`].
     pub(crate) fn make_kernel_cells(&self, cells: &mut Cells, blocks: usize) -> Result<(), String> {
         let start = swap_if(self.mode, self.start.number);
-        // The other blocks of the tiles that the data lies in: zeros, and counters.
+        // The other blocks of the tiles that contain the data: zeros, and counters.
         let skipped = if self.mode.state() == State::Counters { start % TILE as u128 } else { 0 };
         let number = swap_if(self.mode, start - skipped);
         let around = Given { start: Start { number, ..self.start }, iv: &of_number(0), ..*self };
@@ -32,7 +32,7 @@ impl Given<'_> {
             aes::process(cells, &of_number(block), keys, Direction::Encrypt).map(drop).map_err(no_cell)
         };
         match self.mode {
-            // Two rounds of counters the four lowest bytes of which take all values, those of the next run of 2^32 among them.
+            // Two rounds of counters whose four lowest bytes take all values, including those of the next run of 2^32.
             Mode::Ctr | Mode::Keystream | Mode::CtrLe32 => {
                 for run in [start, start.wrapping_add(blocks as u128)] {
                     for byte in 0..TILE as u128 {

@@ -20,8 +20,8 @@ pub struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// What is in memory when all threads have ended. Given is the value of each parameter by its name, what lies in device memory, and
-    /// how many bytes may be written where.
+    /// Runs the launch and returns memory after all threads have ended. Takes the value of each parameter by its name, the contents of
+    /// device memory, and how many bytes may be written where.
     ///
     /// # Errors
     /// In words: the instruction that cannot be followed, or a parameter without a value.
@@ -50,7 +50,7 @@ impl Launch<'_> {
 /// Compares bytes of memory from an address on.
 ///
 /// # Errors
-/// In words: the first bit that is another.
+/// In words: the first bit that differs.
 pub fn compare(memory: &Memory, address: u64, expected: &[Byte]) -> Result<(), String> {
     for (n, byte) in expected.iter().enumerate() {
         let found = memory.byte(address + n as u64)?;
@@ -66,7 +66,7 @@ pub fn number(number: u64, bytes: usize) -> Vec<Byte> {
     number.to_le_bytes()[..bytes].iter().map(|byte| known(*byte)).collect()
 }
 
-/// A byte that is known.
+/// A known byte.
 pub fn known(byte: u8) -> Byte {
     std::array::from_fn(|i| Bit::constant(byte >> i & 1 == 1))
 }

@@ -1,8 +1,9 @@
-//! A grid that runs PTX on formal bits: thread blocks one after the other, and of each its threads, each up to where it waits for others.
+//! A grid that runs PTX on formal bits: one thread block after the other, and its threads one by one, each up to where it waits for
+//! others.
 //!
-//! Numbers that the work is divided by, such as indices, addresses and counters, are known; keys and data are not. A branch, an address or
-//! a lane that depends on what is unknown ends the run: it would be a leak, and nothing follows from a run that goes one of two ways.
-//! Between two barriers threads run in the order of their indices. Nothing depends on that order, for a race ends the run, too (`order`).
+//! Numbers that divide the work, such as indices, addresses and counters, are known; keys and data are not. A branch, an address or a lane
+//! that depends on an unknown value ends the run: it would be a leak, and nothing follows from a run that goes one of two ways. Between
+//! two barriers threads run in the order of their indices. Nothing depends on that order, because a race ends the run, too (`order`).
 
 use crate::anf::Cells;
 use crate::context::{Context, Grid};
@@ -15,17 +16,17 @@ use crate::value::{Value, Why};
 use aes_bitslice_ptx::{Function, Program, Statement};
 use std::ops::Range;
 
-/// Statements that a thread takes at most: one that takes more is taken for one that does not end.
+/// The most statements that a thread may take: one that takes more is assumed not to end.
 const MOST_STEPS: usize = 1 << 17;
 
-/// Why a run ended before its end.
+/// Why a run ended early.
 #[derive(Debug)]
 pub struct Stuck {
     /// The line of the PTX.
     pub line: usize,
     /// The instruction.
     pub instruction: String,
-    /// What of it.
+    /// What is wrong with it.
     pub why: Why,
 }
 
@@ -42,10 +43,10 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// For an entry point of a module, with bytes of shared memory besides those of variables of known size.
+    /// For an entry point of a module, with bytes of shared memory besides its variables of known size.
     ///
     /// # Errors
-    /// If there is no such entry point, or it has an instruction for which there is no rule.
+    /// If there is no such entry point, or one of its instructions has no rule.
     pub fn new(
         program: &'a Program,
         entry: &str,
@@ -69,7 +70,7 @@ impl<'a> Machine<'a> {
         self.context.parameter(self.function, number, bytes)
     }
 
-    /// Puts bytes into device memory, from an address on.
+    /// Puts bytes into device memory, starting at an address.
     pub fn put(&mut self, address: u64, bytes: &[Byte]) {
         self.context.memory.put(address, bytes.iter().copied());
     }
@@ -79,7 +80,7 @@ impl<'a> Machine<'a> {
         self.context.memory.allow(addresses);
     }
 
-    /// What memory holds.
+    /// The contents of memory.
     pub fn into_memory(self) -> Memory {
         self.context.memory
     }
@@ -87,7 +88,7 @@ impl<'a> Machine<'a> {
     /// Runs all threads to their end.
     ///
     /// # Errors
-    /// At the first instruction that cannot be followed, or where threads wait for one another for ever.
+    /// At the first instruction that cannot be followed, or where threads wait for each other for ever.
     pub fn run(&mut self) -> Result<(), Stuck> {
         for block in 0..self.context.grid.blocks {
             self.context.begin(block);
@@ -167,7 +168,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// `shfl.sync.idx.b32 d, a, lane, clamp, mask` of all lanes at once (PTX ISA, section on `shfl.sync`).
+    /// `shfl.sync.idx.b32 d, a, lane, clamp, mask` for all lanes at once (PTX ISA, section on `shfl.sync`).
     fn shuffle(&self, warp: &mut [Thread]) -> Result<(), Stuck> {
         let at = warp[0].next;
         let statement = &self.function.statements[at];

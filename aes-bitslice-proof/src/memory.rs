@@ -1,5 +1,5 @@
-//! Memory of a launch: bytes that were given or written. What lies outside of the regions that may be written is not written, a byte that
-//! nobody has written is not read, and of those that may be written the accesses are put in order by barriers (`order`).
+//! Memory of a launch: bytes that were given or written. Only the writable regions may be written, a byte that was never written may not
+//! be read, and barriers must order the accesses to writable bytes (`order`).
 
 use crate::anf::Bit;
 use crate::order::{Access, History, Moment};
@@ -14,25 +14,25 @@ pub type Byte = [Bit; 8];
 #[derive(Default)]
 pub struct Memory {
     bytes: HashMap<u64, Byte>,
-    /// Of bytes that may be written.
+    /// For bytes that may be written.
     histories: HashMap<u64, History>,
     writable: Vec<Range<u64>>,
 }
 
 impl Memory {
-    /// A region may be written.
+    /// Makes a region writable.
     pub fn allow(&mut self, region: Range<u64>) {
         self.writable.push(region);
     }
 
-    /// What was written in regions is there no longer.
+    /// Forgets what was written in regions.
     pub fn forget(&mut self, regions: &[Range<u64>]) {
         let is_in = |at: &u64| regions.iter().any(|region| region.contains(at));
         self.bytes.retain(|at, _| !is_in(at));
         self.histories.retain(|at, _| !is_in(at));
     }
 
-    /// Gives bytes from an address on.
+    /// Puts bytes, starting at an address.
     pub fn put(&mut self, address: u64, bytes: impl IntoIterator<Item = Byte>) {
         self.bytes.extend((address..).zip(bytes));
     }
@@ -42,7 +42,7 @@ impl Memory {
         self.writable.iter().any(|region| region.contains(&address))
     }
 
-    /// Notes an access to a byte.
+    /// Records an access to a byte.
     fn note(&mut self, at: u64, access: Access, by: Moment) -> Result<(), Why> {
         if self.is_writable(at) && !self.histories.entry(at).or_default().add(access, by) {
             return Err(format!("a race: no barrier lies between this access to {at:#x} and one before"));
@@ -53,7 +53,7 @@ impl Memory {
     /// Writes the lowest 1, 4 or 8 bytes of a value.
     ///
     /// # Errors
-    /// Where they may not be written, the address is no multiple of their number, or it is a race.
+    /// If they may not be written, the address is not a multiple of their number, or it is a race.
     pub fn write(&mut self, address: u64, bytes: u64, value: &Value, by: Moment) -> Result<(), Why> {
         let is_allowed = self.writable.iter().any(|region| region.start <= address && address + bytes <= region.end);
         if !is_allowed || !address.is_multiple_of(bytes) {
@@ -70,7 +70,7 @@ impl Memory {
     /// Adds to a number of 4 bytes, in one step, and returns what it was.
     ///
     /// # Errors
-    /// As [`Self::read`] and [`Self::write`], or if it depends on what is unknown.
+    /// As [`Self::read`] and [`Self::write`], or if it depends on an unknown value.
     pub fn add(&mut self, address: u64, number: u64, by: Moment) -> Result<Value, Why> {
         let before = self.value(address, 4)?;
         for at in address..address + 4 {
@@ -95,7 +95,7 @@ impl Memory {
     /// A value of 1, 4 or 8 bytes.
     ///
     /// # Errors
-    /// If something of it was not written, the address is no multiple of their number, or it is a race.
+    /// If part of it was not written, the address is not a multiple of their number, or it is a race.
     pub fn read(&mut self, address: u64, bytes: u64, by: Moment) -> Result<Value, Why> {
         for at in address..address + bytes {
             self.note(at, Access::Read, by)?;

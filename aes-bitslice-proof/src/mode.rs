@@ -1,12 +1,12 @@
-//! Modes as their standards define them, on formal bits: what a launch is compared with.
+//! Modes as their standards define them, on formal bits: the reference for launches.
 
 use crate::aes::{self, Block};
 use crate::anf::{Bit, Cells, NoCell};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 
-/// A number of 128 bits that is some less than a multiple of 2^`bits`, so that adding them carries into bit `bits`, and of 128 wraps to 0.
-/// Bits above are neither all set nor all clear.
+/// A number of 128 bits that is this much less than a multiple of 2^`bits`, so that adding that carries into bit `bits`, or wraps to 0 for
+/// 128. Bits above are neither all set nor all clear.
 pub fn before_wrap(bits: u32, by: u128) -> u128 {
     let above = if bits < 128 { 0x0123_4567_89ab_cdef_0011_2233_4455_6677 >> bits << bits } else { 0 };
     above | ((u128::MAX >> (128 - bits)) - (by - 1))
@@ -24,13 +24,13 @@ pub struct Start {
 }
 
 impl Start {
-    /// The number as kernels take it, the first word and bit first: for the counter mode of AES-GCM-SIV the block as it lies in memory.
+    /// The number as kernels take it, the first word and bit first: for the counter mode of AES-GCM-SIV the block as it is in memory.
     pub fn argument(&self, mode: Mode) -> Block {
         of_number(swap_if(mode, self.number))
     }
 }
 
-/// What a mode is given besides data.
+/// The inputs of a mode besides data.
 pub struct Given<'a> {
     /// The mode.
     pub mode: Mode,
@@ -38,7 +38,7 @@ pub struct Given<'a> {
     pub start: Start,
     /// The round keys.
     pub keys: &'a [Block],
-    /// Those of tweaks.
+    /// The round keys of tweaks.
     pub tweak_keys: &'a [Block],
     /// The IV of CBC.
     pub iv: &'a Block,
@@ -49,7 +49,7 @@ pub(crate) fn of_number(number: u128) -> Block {
     aes::known(number.to_le_bytes())
 }
 
-/// A counter block of AES-GCM-SIV counts in its first bytes, the least significant first; others in their last.
+/// A counter block of AES-GCM-SIV counts in its first bytes, least significant first; others in their last.
 pub(crate) fn swap_if(mode: Mode, block: u128) -> u128 {
     if mode == Mode::CtrLe32 { block.swap_bytes() } else { block }
 }
@@ -93,7 +93,7 @@ impl Given<'_> {
         Ok((0..n % self.start.unit_blocks).fold(tweak, |tweak, _| times_alpha(&tweak)))
     }
 
-    /// What the mode makes of blocks. Of XTS the last one has `ragged` bytes, if that is not 0, and steals from the one before it.
+    /// The output of the mode for blocks. In XTS the last block has `ragged` bytes, if that is not 0, and steals from the one before it.
     ///
     /// # Errors
     /// In words, if it has no form as sums of products within S-boxes.

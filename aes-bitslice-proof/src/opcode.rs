@@ -1,7 +1,7 @@
 //! The instructions that have a rule in `instruction`, with all their modifiers: those of the stored kernels. With other modifiers they are
-//! other instructions, and PTX that has one is refused.
+//! different instructions, and PTX that has one is refused.
 
-/// In order.
+/// Sorted.
 #[rustfmt::skip]
 pub(crate) const OPCODES: [&str; 80] = [
     "add.s32", "add.s64", "and.b16", "and.b32", "and.b64", "and.pred", "atom.shared.add.u32", "bar.sync",

@@ -1,23 +1,23 @@
-//! Which accesses to memory barriers put in order (PTX ISA, memory consistency model): `bar.sync` those of a thread block,
-//! `bar.warp.sync` those of a warp. Shuffles put none in order. Two accesses to a byte that nothing orders, of which one writes, are a race,
-//! but for two stores of the same value.
+//! Which memory accesses barriers order (PTX ISA, memory consistency model): `bar.sync` those of a thread block, `bar.warp.sync` those of a
+//! warp. Shuffles order none. Two accesses to a byte that nothing orders, of which one writes, are a race, except two stores of the same
+//! value.
 //!
-//! This finds every race of a run, though threads take their turns in one order: what is compared is not when a thread had its turn, but how
-//! many barriers lie before an access.
+//! This finds every race of a run, although threads take their turns in one order: it compares not when a thread had its turn, but how many
+//! barriers precede an access.
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;
 
-/// Where in the run of a thread an access lies.
+/// The point in the run of a thread at which an access occurs.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The thread block.
     pub block: u64,
     /// The thread within it.
     pub thread: usize,
-    /// Barriers of the thread block that it has passed.
+    /// Barriers of the thread block that the thread has passed.
     pub block_barriers: u32,
-    /// Barriers of its warp that it has passed.
+    /// Barriers of its warp that the thread has passed.
     pub warp_barriers: u32,
 }
 
@@ -26,22 +26,22 @@ pub struct Moment {
 pub enum Access {
     /// By a load.
     Read,
-    /// By a store of another value than the byte has.
+    /// By a store of a value that differs from the byte's.
     Write,
-    /// By a store of the value that it has.
+    /// By a store of the value that the byte has.
     Rewrite,
-    /// By an atomic operation; those of several threads are no race.
+    /// By an atomic operation; those of several threads are not a race.
     Atomic,
 }
 
-/// Accesses of one kind that lie between two writes: the latest, and what is known of all others together.
+/// Accesses of one kind between two writes: the latest, and a summary of all others.
 #[derive(Clone, Copy, Default)]
 struct Accesses {
     last: Option<Moment>,
     others: Option<Others>,
 }
 
-/// Accesses of several threads: the thread block and the warp, where all are of one, and the most barriers that lie before any.
+/// Accesses of several threads: the thread block and the warp, where all are of one, and the most barriers that precede any.
 #[derive(Clone, Copy)]
 struct Others {
     block: Option<u64>,
@@ -50,8 +50,8 @@ struct Others {
     warp_barriers: u32,
 }
 
-/// The accesses to a byte: the last write, with stores of the same value that no barrier puts behind it; the reads and atomic operations
-/// behind it; and those before it that are not in order with such a store yet.
+/// The accesses to a byte: the last write, with stores of the same value that no barrier orders after it; the reads and atomic operations
+/// after it; and earlier ones that are not yet ordered with such a store.
 #[derive(Clone, Copy, Default)]
 pub struct History {
     earlier: Accesses,
@@ -70,7 +70,7 @@ impl Moment {
         (self.block_barriers, self.warp_barriers)
     }
 
-    /// Whether a barrier, or its place in the same thread, puts it before one that is met later in the run.
+    /// Whether a barrier, or its place in the same thread, orders it before one that occurs later in the run.
     fn is_before(&self, later: &Self) -> bool {
         self.thread == later.thread && self.block == later.block || Others::of(self).are_before(later)
     }
@@ -110,7 +110,7 @@ impl Accesses {
         self.others = Some(self.others.map_or(*more, |others| others.with(more)));
     }
 
-    /// Accesses of all kinds together; as the last one, that of a thread whose turn it is.
+    /// Accesses of all kinds together; as the last one, that of the thread whose turn it is.
     fn together(all: [Self; 3], thread: &Moment) -> Self {
         let mut together = Self::default();
         for last in all.iter().filter_map(|accesses| accesses.last) {
@@ -130,7 +130,7 @@ impl Accesses {
 }
 
 impl History {
-    /// Adds an access; whether barriers put those before it that would be a race.
+    /// Adds an access. Returns whether barriers order before it all accesses that would otherwise race with it.
     #[must_use]
     pub fn add(&mut self, access: Access, one: Moment) -> bool {
         let [are_writes, are_reads, are_atomics] =
@@ -146,11 +146,11 @@ impl History {
             }
             Access::Rewrite if !are_writes => {
                 self.writes.add(one);
-                // It may come before the write, and so must lie behind what lies before that.
+                // It may come before the write, and so must come after everything that precedes the write.
                 are_reads && are_atomics && self.earlier.are_before(&one)
             }
             Access::Write | Access::Rewrite => {
-                // Of stores of one value any may be the first.
+                // Of several stores of one value, any may be the first.
                 let before = if access == Access::Write { self.writes } else { self.earlier };
                 let earlier = Accesses::together([before, self.reads, self.atomics], &one);
                 *self = Self { earlier, ..Self::default() };
@@ -169,7 +169,7 @@ mod tests {
         Moment { block, thread, block_barriers, warp_barriers }
     }
 
-    /// Whether the last of some accesses is behind the others.
+    /// Whether the last of some accesses is ordered after the others.
     fn in_order(all: &[(Access, Moment)]) -> bool {
         let mut history = History::default();
         let each: Vec<bool> = all.iter().map(|&(access, one)| history.add(access, one)).collect();
@@ -190,18 +190,18 @@ mod tests {
         }
         assert!(in_order(&[(Read, at(0, 3, 0, 0)), (Read, at(1, 4, 0, 0))]));
         assert!(in_order(&[(Atomic, at(0, 3, 0, 0)), (Atomic, at(1, 4, 0, 0))]));
-        // Both writers of a value come before who reads it.
+        // Both writers of a value come before its reader.
         let written_twice = |other| in_order(&[(Write, at(0, 40, 0, 0)), (Rewrite, at(0, 3, 0, 0)), (Read, other)]);
         assert!(in_order(&[(Write, at(0, 40, 0, 0)), (Rewrite, at(0, 3, 0, 0))]));
         assert!(!written_twice(at(0, 4, 0, 1)) && !written_twice(at(0, 41, 0, 1)) && written_twice(at(0, 4, 1, 0)));
-        // The second writer may be the first: what lies before the other one must lie before it, too.
+        // The second writer may be the first: what precedes the other one must precede it, too.
         for before in [Read, Atomic, Write] {
             let written_behind = |one, other| in_order(&[(before, one), (Write, at(0, 3, 0, 0)), (Rewrite, other)]);
             assert!(!written_behind(at(0, 3, 0, 0), at(0, 4, 0, 0)), "{before:?} of the thread that writes");
             assert!(!written_behind(at(0, 3, 0, 0), at(0, 36, 0, 0)), "{before:?}");
             assert!(written_behind(at(0, 3, 0, 0), at(0, 4, 0, 1)), "{before:?}, and a barrier");
         }
-        // Of one thread that reads, and writes behind a barrier, the read alone is what lies before.
+        // If one thread reads, and writes after a barrier, only the read precedes.
         let behind_a_barrier = |other| in_order(&[(Read, at(0, 3, 0, 0)), (Write, at(0, 3, 1, 0)), (Rewrite, other)]);
         assert!(behind_a_barrier(at(0, 36, 1, 0)) && !behind_a_barrier(at(0, 36, 0, 0)));
         // Stores of one value, again and again.

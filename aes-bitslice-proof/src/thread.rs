@@ -1,9 +1,9 @@
-//! A thread: its registers, where it is, and what it waits for.
+//! A thread: its registers, its position, and what it waits for.
 
 use crate::value::{Value, Why};
 use aes_bitslice_ptx::Operand;
 
-/// What a thread does next.
+/// The next step of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Runs,
@@ -17,9 +17,9 @@ pub(crate) enum State {
 pub(crate) struct Thread {
     pub index: usize,
     registers: Vec<Option<Value>>,
-    /// The statement that comes next.
+    /// The next statement.
     pub next: usize,
-    /// Statements that it has taken.
+    /// The number of statements taken so far.
     pub steps: usize,
     pub state: State,
     /// Barriers of the thread block and of the warp that it has passed.
@@ -28,7 +28,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// One that is at the beginning of a function with this many registers.
+    /// A thread at the beginning of a function with this many registers.
     pub(crate) fn new(index: usize, registers: usize) -> Self {
         let registers = vec![None; registers];
         Self { index, registers, next: 0, steps: 0, state: State::Runs, block_barriers: 0, warp_barriers: 0 }
@@ -38,7 +38,7 @@ impl Thread {
         self.registers[register].clone().ok_or_else(|| "a register that was not written".into())
     }
 
-    /// Writes a destination; of two, the second of which is a predicate, the first.
+    /// Writes a destination; of two, whose second is a predicate, the first.
     pub(crate) fn write(&mut self, operand: &Operand, value: Value) -> Result<(), Why> {
         match operand {
             Operand::Register(register) => self.registers[*register] = Some(value),

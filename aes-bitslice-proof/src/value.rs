@@ -1,4 +1,4 @@
-//! What is in a register: a number that is known, or 32 or 64 formal bits.
+//! The contents of a register: a known number, or 32 or 64 formal bits.
 
 use crate::anf::{Bit, Cells};
 use std::rc::Rc;
@@ -8,9 +8,9 @@ use std::rc::Rc;
 pub enum Value {
     /// A number: an address, an index, a counter, a mask, a predicate.
     Number(u64),
-    /// A word of which at least one bit is no constant; bit 0 is the least significant.
+    /// A word with at least one bit that is not constant; bit 0 is the least significant.
     Bits(Rc<[Bit; 32]>),
-    /// The same of 64 bits.
+    /// The same for 64 bits.
     Wide(Rc<[Bit; 64]>),
 }
 
@@ -45,7 +45,7 @@ impl Value {
         }
     }
 
-    /// 64 bits, 0 above those of a word.
+    /// 64 bits; those above a word are 0.
     pub fn bits64(&self) -> [Bit; 64] {
         match self {
             Self::Wide(bits) => **bits,
@@ -63,7 +63,7 @@ impl Value {
     /// The number.
     ///
     /// # Errors
-    /// If it depends on what is unknown.
+    /// If it depends on an unknown value.
     pub fn number(&self) -> Result<u64, Why> {
         match self {
             Self::Number(number) => Ok(*number),
@@ -77,17 +77,17 @@ impl Value {
         Self::of_bits(std::array::from_fn(|i| from(i).map_or(Bit::ZERO, |from| bits[from])))
     }
 
-    /// The same of 64 bits.
+    /// The same for 64 bits.
     pub fn moved64(&self, from: impl Fn(usize) -> Option<usize>) -> Self {
         let bits = self.bits64();
         Self::of_bits64(std::array::from_fn(|i| from(i).map_or(Bit::ZERO, |from| bits[from])))
     }
 
-    /// A function of three values, bit by bit, by its table: bit `4a + 2b + c` is the output for `a, b, c`. Of 64 bits where `is_wide`,
-    /// else of a word.
+    /// A function of three values, bit by bit, by its table: bit `4a + 2b + c` is the output for `a, b, c`. On 64 bits where `is_wide`,
+    /// else on a word.
     ///
     /// # Errors
-    /// If bits are multiplied that have not gone into one S-box together.
+    /// If it multiplies bits that have not gone into one S-box together.
     pub fn lut3(cells: &mut Cells, table: u8, [a, b, c]: [&Self; 3], is_wide: bool) -> Result<Self, Why> {
         let mut each = |i: usize, a: Bit, b: Bit, c: Bit| {
             let why = |_| format!("bit {i} is a product of bits that go through no S-box of the cipher together");

@@ -1,69 +1,69 @@
-//! PTX, NVIDIA's assembly for GPUs (PTX ISA), as functions of statements, with registers and objects by number: what is proved and analysed
-//! of kernels begins with it. Signs before operands (`-`, `~`, `!`) stand in the text only.
+//! PTX, NVIDIA's assembly for GPUs (PTX ISA), as functions of statements, with registers and objects by number: proofs and analyses of
+//! kernels start from it. Signs before operands (`-`, `~`, `!`) are in the text only.
 #![forbid(unsafe_code)]
 
 mod read;
 
 use std::collections::HashMap;
 
-/// A variable or parameter by its number, in order of the text.
+/// A variable or parameter by its number, in text order.
 pub type Object = usize;
 
-/// A memory that PTX names.
+/// A memory space of PTX.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Space {
     /// Of a thread block.
     Shared,
     /// Of a thread.
     Local,
-    /// Of the device, constants among it.
+    /// Of the device, including constants.
     Global,
     /// Of a launch, or of a call.
     Parameter,
 }
 
-/// A variable or parameter as it is declared.
+/// A declared variable or parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Its address is a multiple of this.
     pub align: u64,
 }
 
-/// A variable or parameter, and where it is.
+/// A variable or parameter, and its memory space.
 #[derive(Debug)]
 pub struct Declared {
-    /// The memory.
+    /// The memory space.
     pub space: Space,
     /// Name and size.
     pub variable: Variable,
-    /// The function in which it is declared, if in one.
+    /// The function in which it is declared, if any.
     function: Option<usize>,
 }
 
-/// What a statement is about.
+/// An operand of a statement.
 #[derive(Debug)]
 pub enum Operand {
     /// A register, by its number.
     Register(usize),
-    /// A register of the processor that says where a thread is, such as `%tid.x`, or `_`, a destination that is not written.
+    /// A special register that says where a thread is, such as `%tid.x`, or `_`, a destination that is not written.
     Special(String),
     /// An immediate.
     Number(i64),
-    /// An immediate of floating point.
+    /// A floating-point immediate.
     Float,
     /// The address of an object.
     Object(Object),
     /// A place in memory: the sum of these.
     Address(Vec<Operand>),
-    /// Those of a vector, or two destinations.
+    /// The elements of a vector, or two destinations.
     Several(Vec<Operand>),
-    /// The name of a function, or one that stands for nothing in the text.
+    /// The name of a function, or one that the text does not define.
     Name(String),
-    /// A label: the number of the statement behind it.
+    /// A label: the number of the statement after it.
     Label(usize),
 }
 
@@ -76,7 +76,7 @@ pub struct Statement {
     pub text: String,
     /// The predicate, as a register, and whether the instruction is executed where that is false.
     pub guard: Option<(usize, bool)>,
-    /// The scope in which it stands.
+    /// The scope that contains it.
     scope: usize,
     /// The instruction with its modifiers: `add.s32`.
     pub opcode: String,
@@ -91,19 +91,19 @@ pub struct Function {
     pub name: String,
     /// Whether it can be launched.
     pub is_entry: bool,
-    /// What it takes, in order.
+    /// Its parameters, in order.
     pub parameters: Vec<Object>,
-    /// What it returns.
+    /// Its results.
     pub results: Vec<Object>,
-    /// Registers are numbered from 0 to this.
+    /// The number of registers, which are numbered from 0.
     pub registers: usize,
     /// Its body.
     pub statements: Vec<Statement>,
-    /// The number of the statement behind each label, by the scope in which it stands.
+    /// The number of the statement after each label, by the scope that contains it.
     labels: HashMap<(usize, String), usize>,
-    /// The scope around each: pairs of braces, the function's own the first.
+    /// The scope around each: pairs of braces, the function's own first.
     scopes: Vec<usize>,
-    /// Registers, and how many there are of a family (`%r<10>`), by the scope in which each is declared: an inner one hides an outer one.
+    /// Registers, and the size of each family (`%r<10>`), by the scope in which each is declared: an inner one hides an outer one.
     names: HashMap<(usize, String), usize>,
     families: HashMap<(usize, String), usize>,
     objects: HashMap<String, Object>,
@@ -112,7 +112,7 @@ pub struct Function {
 /// A module.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// In order of the text.
+    /// In text order.
     pub functions: Vec<Function>,
     /// By number.
     pub objects: Vec<Declared>,
@@ -125,7 +125,7 @@ impl Program {
         self.functions.iter().position(|function| function.name == name)
     }
 
-    /// The variables in shared memory that a function can reach: those of the module, then its own.
+    /// The variables in shared memory that a function can reach: the module's, then its own.
     pub fn shared(&self, entry: &str) -> Vec<Variable> {
         let function = self.function(entry);
         let reached = |object: &&Declared| {

@@ -2,8 +2,8 @@
 
 use crate::{Declared, Function, Object, Operand, Program, Space, Statement, Variable};
 
-/// Registers of the processor that say where a thread is, and how much there is of what (PTX ISA, section on special registers), without
-/// `.x`, `.y` and `.z`. Not among them are clocks and counters.
+/// Special registers that say where a thread is, and how much there is of what (PTX ISA, section on special registers), without `.x`,
+/// `.y` and `.z`. Clocks and counters are not included.
 const SPECIAL: [&str; 23] = [
     "%aggr_smem_size",
     "%cluster_ctaid",
@@ -38,14 +38,14 @@ struct Piece {
 }
 
 impl Program {
-    /// The module that a text is.
+    /// Parses a module from text.
     ///
     /// # Errors
     /// In words, with the line, if it is not understood.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut program = Self::default();
         let mut function = None;
-        // The scopes that are open.
+        // The open scopes.
         let mut open: Vec<usize> = vec![];
         for piece in pieces(text)? {
             let Piece { line, text, end } = piece;
@@ -177,7 +177,7 @@ impl Program {
         if words.iter().any(|word| word.starts_with(".v") && *word != ".visible") {
             return Err(wrong("a vector"));
         }
-        // An array of no size is one whose size the launch says.
+        // An array without a size gets its size at launch.
         let count = if count.is_empty() { 0 } else { count.parse::<u64>().map_err(|_| wrong("the size"))? };
         let bytes = of_type.checked_mul(count).ok_or_else(|| wrong("the size"))?;
         let align = match words.iter().position(|word| *word == ".align") {
@@ -265,7 +265,7 @@ impl Program {
 }
 
 impl Function {
-    /// A scope and those around it, from the inside out.
+    /// A scope and the scopes around it, from the inside out.
     fn around(&self, scope: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(scope), |inner| inner.checked_sub(1).map(|inner| self.scopes[inner]))
     }
@@ -290,7 +290,7 @@ impl Function {
     }
 
     fn find_register(&mut self, scope: usize, name: &str) -> Option<usize> {
-        // `%tid.x` is no register, and of `%rd12` the family is `%rd`.
+        // `%tid.x` is not such a register; the family of `%rd12` is `%rd`.
         let family = name.trim_end_matches(|sign: char| sign.is_ascii_digit());
         let is_declared = |scope: &usize| {
             let count = self.families.get(&(*scope, family.into()));
@@ -322,7 +322,7 @@ fn number(text: &str) -> Option<i64> {
     u64::from_str_radix(digits, radix).ok().map(|number| i64::wrapping_mul(sign, number as i64))
 }
 
-/// The parts between commas that are in no brackets.
+/// The parts between commas that are not in brackets.
 fn split(list: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, sign) in list.char_indices() {
@@ -390,7 +390,7 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
 mod tests {
     use super::*;
 
-    /// A register of an inner scope is another one than that of the same name outside.
+    /// A register of an inner scope is not the register of the same name outside.
     #[test]
     fn inner_registers_hide_outer_ones() {
         let text = ".entry f()\n{\n.reg .b32 %r<3>;\n.reg .b32 t;\nadd.s32 %r1, %r2, t;\n{\n.reg .b32 t;\nmov.u32 t, %r1;\n}\n\
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!((others.len(), program.functions[0].registers), (6, 6));
     }
 
-    /// What is not understood is no variable of no size, no register that is public, and no end of the program.
+    /// Text that is not understood does not pass for a variable without a size, a public register, or the end of the program.
     #[test]
     fn what_is_not_understood_is_refused() {
         let body = |text: &str| Program::read(&format!(".entry f()\n{{\n.reg .b32 %r<3>;\n{text}\n}}")).err();

@@ -13,14 +13,14 @@ create_exception!(
     aes_bitslice,
     Error,
     pyo3::exceptions::PyException,
-    "What goes wrong in this package and is no wrong argument."
+    "An error of this package other than a wrong argument."
 );
-create_exception!(aes_bitslice, AuthenticationError, Error, "The data was changed, or key, nonce or tag are others.");
+create_exception!(aes_bitslice, AuthenticationError, Error, "The data was changed, or the key, nonce or tag is not the one it belongs to.");
 create_exception!(
     aes_bitslice,
     UnavailableError,
     Error,
-    "This engine, or this machine, does not have what was asked for."
+    "This engine or this machine does not support the request."
 );
 create_exception!(aes_bitslice, DeviceError, Error, "A device or its driver failed.");
 

@@ -34,7 +34,7 @@ impl Opened {
     pub fn check(&self) -> PyResult<()> {
         if self.generation != generation() && self.engine.is_device() {
             return Err(UnavailableError::new_err(
-                "the engine was opened before this process was forked, and a device does not work behind a fork: open it in the child, \
+                "the engine was opened before this process was forked, and a device does not work after a fork: open it in the child, \
                  and start children by `spawn` if the parent uses the device",
             ));
         }

@@ -1,8 +1,8 @@
-//! What an analysis says.
+//! The outcome of an analysis.
 
 use std::fmt;
 
-/// An instruction that depends on a secret in a way that can be measured, or that there is no rule for.
+/// An instruction that depends on a secret in a measurable way, or for which there is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The line of the text, from 1.
@@ -19,15 +19,15 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was found in an entry point and the functions that it calls.
+/// The findings for an entry point and the functions that it calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Instructions that were analysed.
+    /// The number of instructions analysed.
     pub instructions: usize,
-    /// Of these, how many compute with a secret. An analysis that has lost its secrets on the way finds nothing: this tells.
+    /// How many of these compute with a secret. An analysis that has lost track of its secrets finds nothing: this shows it.
     pub secret: usize,
-    /// Stores of something secret to global memory: a kernel that encrypts has some.
+    /// Stores of secrets to global memory: a kernel that encrypts has some.
     pub secret_stores: usize,
-    /// Whatever is wrong, in the order of the text, each instruction once for each thing that is wrong with it.
+    /// All findings, in text order, each instruction once for each thing that is wrong with it.
     pub findings: Vec<Finding>,
 }

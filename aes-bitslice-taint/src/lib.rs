@@ -1,15 +1,15 @@
 //! Whether code for NVIDIA's GPUs is constant-time: taint analysis of PTX ([`ptx`]) and of machine code as the disassembler prints it
-//! ([`sass`]). It knows nothing of AES; what is secret is said in [`Secrets`], by bytes of parameters.
+//! ([`sass`]). It knows nothing of AES; [`Secrets`] says what is secret, by bytes of parameters.
 //!
 //! # What is secret
 //!
 //! - the bytes of parameters that [`Secrets`] names;
-//! - all that is read from global memory, and from memory of an unknown space, but for tables;
-//! - what is computed from something secret, and what is read where something secret may have been written.
+//! - everything read from global memory, and from memory of an unknown space, except tables;
+//! - everything computed from a secret, and everything read where a secret may have been written.
 //!
 //! A table is memory that describes the work: the caller says which parameter points to one ([`Secrets::table`]). Kernels read it by
-//! non-coherent loads and read nothing else so. In PTX each of these is followed to its pointer, and one that is of no table is reported;
-//! in machine code, which is made of that PTX, they are told by their kind.
+//! non-coherent loads and read nothing else so. In PTX each of these is traced to its pointer, and one that does not belong to a table is
+//! reported; in machine code, which is compiled from that PTX, they are recognised by their kind.
 //!
 //! Parameters that are not named, special registers (index of the thread, sizes of the launch) and immediates are public.
 //!
@@ -20,29 +20,29 @@
 //! | whether and where the program goes on | `bra`, `call`, `ret`, `exit` and their predicates | `BRA`, `CALL`, `RET`, `EXIT`, `BSYNC`, `WARPSYNC` |
 //! | whether memory is accessed, and where | predicates and addresses of `ld`, `st`, `atom`, `red`, `cp`, `mma` descriptors | the same of `LD*`, `ST*`, `ATOM*`, `RED*`, `LDC`, constant operands |
 //! | which thread a value comes from | lane, clamp and mask of `shfl`, masks of votes and warps' barriers | the same of `SHFL`; predicates of `VOTE` |
-//! | barriers | operands and predicates of `bar`, `barrier`, `mbarrier` | the same of `BAR`, `SYNCS` |
+//! | barriers | operands and predicates of `bar`, `barrier`, `mbarrier` | the same for `BAR`, `SYNCS` |
 //! | instructions whose time may depend on operands | `div`, `rem`, and floating point | `MUFU`, `F2I`, `I2F` and all floating point |
 //!
-//! Whatever this crate has no rule for is reported, too: it is never taken for harmless.
+//! An instruction for which this crate has no rule is reported, too: it is never assumed to be harmless.
 //!
 //! # What is modelled
 //!
-//! Registers and predicates, with predicated writes; shared, local and parameter memory by *object*: a variable that the program
-//! declares. An object is secret as a whole and for good once something secret may have been written to it, by any thread at any time: so
-//! the order of threads plays no part. A counter by which warps take tiles is an object of its own, into which only public
-//! numbers are written; that makes it public, and no list of exceptions is kept.
+//! Registers and predicates, with predicated writes; shared, local and parameter memory by *object*: a variable that the program declares.
+//! An object becomes secret as a whole and for good once a secret may have been written to it, by any thread at any time: so the order of
+//! threads does not matter. A counter by which warps take tiles is an object of its own, into which only public numbers are written; that
+//! makes it public, without a list of exceptions.
 //!
-//! Control dependence needs no rule of its own: while no branch depends on a secret, no secret decides which instructions run; and if
-//! one does, that is reported. What a predicated instruction writes depends on its predicate, too.
+//! Control dependence needs no rule of its own: while no branch depends on a secret, no secret decides which instructions run; and if one
+//! does, that is reported. The result of a predicated instruction depends on its predicate, too.
 //!
 //! # What is assumed
 //!
-//! - An address that is computed from that of an object lies in the object: programs stay in bounds (they are run by the C checks and under
-//!   compute-sanitizer). In machine code an object is told by the constant part of an address.
-//! - In machine code the variables in shared memory lie in the order in which PTX declares them; the sum of their sizes is compared.
+//! - An address computed from the address of an object is in that object: programs stay in bounds (the C checks and compute-sanitizer run
+//!   them). In machine code an object is recognised by the constant part of an address.
+//! - In machine code the variables in shared memory are in the order in which PTX declares them; the sum of their sizes is compared.
 //! - Addition, logic, shifts, permutations, integer multiplication and products of matrices take the same time for all operands, and so do
-//!   accesses to the same addresses: of the lines, the banks and the conflicts, only addresses decide.
-//! - Power, faults, and what a compiler makes of PTX later are outside: machine code is analysed itself where it is stored.
+//!   accesses to the same addresses: only addresses decide lines, banks and conflicts.
+//! - Power, faults, and what a compiler later makes of PTX are out of scope: machine code is analysed itself where it is stored.
 #![forbid(unsafe_code)]
 
 mod finding;

@@ -14,15 +14,15 @@ impl Secrets {
     /// Adds a parameter of this many bytes, of which these are secret.
     ///
     /// # Panics
-    /// If the range ends behind the parameter.
+    /// If the range ends past the parameter.
     pub fn parameter(mut self, bytes: usize, secret: Range<usize>) -> Self {
         assert!(secret.end <= bytes, "a range of the parameter's bytes");
         self.parameters.push((bytes, secret));
         self
     }
 
-    /// Adds a pointer to a table: memory that nothing is written to and that holds nothing secret, such as a description of the work. What
-    /// non-coherent loads read there is public.
+    /// Adds a pointer to a table: memory that is never written and that holds no secrets, such as a description of the work. Values that
+    /// non-coherent loads read there are public.
     pub fn table(mut self) -> Self {
         self.tables.push(self.parameters.len());
         self.parameter(8, 0..0)
@@ -33,12 +33,12 @@ impl Secrets {
         self.tables.contains(&parameter)
     }
 
-    /// Whether any does.
+    /// Whether any parameter does.
     pub(crate) fn has_tables(&self) -> bool {
         !self.tables.is_empty()
     }
 
-    /// How many parameters there are.
+    /// The number of parameters.
     pub(crate) fn count(&self) -> usize {
         self.parameters.len()
     }
@@ -48,7 +48,7 @@ impl Secrets {
         self.parameters[parameter].0
     }
 
-    /// Whether bytes of a parameter overlap with what is secret; of the whole parameter where it is not known which.
+    /// Whether bytes of a parameter overlap with its secret bytes; the whole parameter where the bytes are not known.
     pub(crate) fn overlap(&self, parameter: usize, bytes: Option<Range<i64>>) -> bool {
         let secret = &self.parameters[parameter].1;
         let secret = secret.start as i64..secret.end as i64;

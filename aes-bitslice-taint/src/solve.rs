@@ -1,26 +1,26 @@
-//! What is known of every register before every instruction, on any way through the program.
+//! What is known about every register before every instruction, on any path through the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many times a block's state may change, then what still changes can be anything: no loop goes on for ever.
+/// How often a block's state may change before whatever still changes is taken as unknown: so every loop ends.
 const PATIENCE: usize = 32;
 
 /// A function: instructions by number, and what each does to the registers.
 pub trait Code {
-    /// What is known of a register.
+    /// What is known about a register.
     type Fact: Copy + PartialEq;
 
     /// The number of instructions.
     fn len(&self) -> usize;
-    /// Where the program may go on behind an instruction. Numbers that are no instruction's are left out.
+    /// Where execution may continue after an instruction. Numbers that are not an instruction's are left out.
     fn next(&self, instruction: usize) -> Vec<usize>;
-    /// What an instruction does. `is_known` is whether this is the last time, with all that there is to know.
+    /// The effect of an instruction. `is_known` says whether this is the last pass, with everything known.
     fn step(&mut self, instruction: usize, registers: &mut [Self::Fact], is_known: bool);
-    /// What holds on either of two ways; with `give_up`, as little as is needed to come to an end.
+    /// What holds on either of two paths; with `give_up`, as little as is needed to terminate.
     fn join(&self, one: Self::Fact, other: Self::Fact, give_up: bool) -> Self::Fact;
 }
 
-/// Goes through the code until nothing changes, then once more with what is known.
+/// Goes through the code until nothing changes, then once more with the final state.
 pub fn solve<C: Code>(code: &mut C, start: &[C::Fact]) {
     let mut leaders = BTreeSet::from([0]);
     for instruction in 0..code.len() {
@@ -58,7 +58,7 @@ pub fn solve<C: Code>(code: &mut C, start: &[C::Fact]) {
     }
 }
 
-/// Runs a block; its last instruction.
+/// Runs a block and returns its last instruction.
 fn block<C: Code>(
     code: &mut C,
     leaders: &BTreeSet<usize>,
@@ -76,7 +76,7 @@ fn block<C: Code>(
     }
 }
 
-/// Whether something new came in.
+/// Returns whether anything new came in.
 fn join<C: Code>(code: &C, known: &mut [C::Fact], new: &[C::Fact], give_up: bool) -> bool {
     let mut changed = false;
     for (known, &new) in known.iter_mut().zip(new) {

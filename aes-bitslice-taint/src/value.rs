@@ -1,8 +1,9 @@
-//! What is known of a value: whether it depends on a secret, and, where it is an address, which object it is of.
+//! What is known about a value: whether it depends on a secret, and, if it is an address, the object that it belongs
+//! to.
 
 use aes_bitslice_ptx::Object;
 
-/// What is known of a number.
+/// What is known about a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum At {
     /// It is this number, or this offset into the object.
@@ -16,7 +17,7 @@ pub enum At {
 /// A value in a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Value {
-    /// Whether it depends on something secret.
+    /// Whether it depends on a secret.
     pub secret: bool,
     /// Where it points, if it is an address.
     pub at: At,
@@ -48,7 +49,7 @@ impl Value {
         Self { secret: self.secret || secret, at: self.at }
     }
 
-    /// The number, where it is known and no address of an object.
+    /// The number, where it is known and not an address of an object.
     pub fn known(self) -> Option<i64> {
         match self.at {
             At::Exactly(None, number) => Some(number),
@@ -64,7 +65,7 @@ impl Value {
         };
         let at = match (self.at, other.at) {
             (At::Anywhere, At::Anywhere) => At::Anywhere,
-            // A number and something unknown: if it is an address, the number says of which object.
+            // A number and something unknown: if it is an address, the number says which object it belongs to.
             (At::Anywhere, At::Exactly(o, n) | At::Near(o, n)) | (At::Exactly(o, n) | At::Near(o, n), At::Anywhere) => {
                 At::Near(o, n)
             }
@@ -98,7 +99,7 @@ impl Value {
         Self { secret: self.secret || other.secret, at }
     }
 
-    /// One or the other; `same` says whether two numbers, as addresses, are of the same object.
+    /// One or the other; `same` says whether two numbers, as addresses, belong to the same object.
     pub fn or(self, other: Self, same: impl Fn(i64, i64) -> bool) -> Self {
         let at = match (self.at, other.at) {
             (a, b) if a == b => a,
@@ -112,7 +113,7 @@ impl Value {
         Self { secret: self.secret || other.secret, at }
     }
 
-    /// The same without the place, if `give_up`.
+    /// The same without the location, if `give_up`.
     pub fn given_up(self, give_up: bool) -> Self {
         if give_up { Self::some(self.secret) } else { self }
     }

@@ -3,7 +3,7 @@
 use aes_bitslice_ptx::Variable;
 use aes_bitslice_taint::{Finding, Secrets, sass};
 
-/// A kernel with a pointer, a key of four words and a number, and in shared memory a table of 64 bytes behind a counter.
+/// A kernel with a pointer, a key of four words and a number, and in shared memory a table of 64 bytes after a counter.
 fn check(code: &str) -> Vec<Finding> {
     let mut listing = String::from("\t.section\t.text.k,\"ax\",@progbits\n.text.k:\n");
     let mut address = 0;
@@ -60,7 +60,7 @@ fn every_sink_is_seen() {
         ("MADEUP R6, R4", "rule"),
         ("STL [R1+0x8], R4\n LDL R6, [R1+0x8]\n LDS R8, [R6]", "address"),
         ("MOV R7, 0x400\n STS [R7+0x20], R4\n LDS R6, [R7+0x10]\n LDS R8, [R6]", "address"),
-        // Something secret is written where the counter is: then it is none.
+        // A secret is written to the counter: then it is none.
         (
             "MOV R7, 0x400\n STS [R7], R4\n ATOMS.ADD R6, [R7], R5\n ISETP.GE.AND P0, PT, R6, R5, PT\n @P0 EXIT",
             "predicate",
@@ -79,13 +79,13 @@ fn what_is_public_stays_public() {
         // The counter next to a table with secrets.
         "MOV R7, 0x400\n STS [R7+0x10], R4\n ATOMS.ADD R6, [R7], R5\n ISETP.GE.AND P0, PT, R6, R5, PT\n @P0 EXIT",
         "MOV R7, 0x400\n IMAD R8, R5, 0x4, R7\n STS [R8+0x10], R4\n LDS R6, [R7]\n LDS R9, [R6]",
-        // A register that is used again.
+        // A register that is reused.
         "MOV R4, 0x10\n LDS R6, [R4]",
         "@P3 MOV R4, 0x10\n @P3 LDS R6, [R4]",
-        // ... and is moved as it is between.
+        // ... and is moved unchanged in between.
         "@P3 MOV R4, 0x10\n IMAD.MOV.U32 R6, RZ, RZ, R4\n MOV R7, R6\n @P3 LDS R8, [R7]",
         "STL [R1+0x8], R4\n STL [R1+0x4], R5\n LDL R6, [R1+0x4]\n LDS R8, [R6]",
-        // The number behind the key.
+        // The number after the key.
         "LDC R6, c[0x0][0x228]\n LDS R8, [R6]",
     ] {
         is_clean(&format!("{LOADS}{code}\n EXIT"));
@@ -104,7 +104,7 @@ fn what_is_public_stays_public() {
 fn secrets_go_around_loops_and_through_calls() {
     let around = "MOV R6, RZ\n.L_x_0:\n LDS R8, [R6]\n MOV R6, R7\n MOV R7, R4\n ISETP.NE.AND P0, PT, R5, RZ, PT\n @P0 BRA `(.L_x_0)\n EXIT";
     is_found(&format!("{LOADS}{around}"), "address");
-    // A function that gives back what it was given: secret for one call, public for the other.
+    // A function that returns its argument: secret for one call, public for the other.
     let function = "$f:\n MOV R9, R8\n RET.REL.NODEC R10 `(k)";
     let calls = |read: &str| {
         format!(
@@ -140,7 +140,7 @@ fn other_sizes_are_refused() {
     assert!(sass::check(listing, "other", &key, &[]).unwrap_err().contains("no machine code"));
 }
 
-/// What non-coherent loads bring is public where there is a table, and nothing else that is loaded.
+/// Results of non-coherent loads are public where there is a table, and no other loaded values are.
 #[test]
 fn tables_are_public() {
     let is_clean = |load: &str, secrets: Secrets| {

@@ -1,7 +1,8 @@
-//! The files of the project that threads meet in, as they are, with loom's locks in place of those of the standard library: loom goes
-//! through the orders of the threads' steps (<https://github.com/tokio-rs/loom>).
+//! The project's files in which threads meet, unchanged, with loom's locks in place of the standard library's: loom goes through the
+//! orders of the threads' steps (<https://github.com/tokio-rs/loom>).
 //!
-//! What they take of the rest of the project stands here in small. Time stands still until a model ends it: [`sync::end_of_time`].
+//! This crate has small versions of what they use from the rest of the project. Time stands still until a model ends it:
+//! [`sync::end_of_time`].
 
 #![allow(dead_code, reason = "a model does not need all of a file")]
 

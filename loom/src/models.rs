@@ -1,4 +1,4 @@
-//! What threads do with each of these files: small, for loom goes through all of it in every order.
+//! Small models of what threads do with each of these files, because loom goes through all of it in every order.
 
 use crate::base::error::Error;
 use crate::done::Done;
@@ -11,7 +11,7 @@ use crate::sync::{Arc, Condvar, Mutex, end_of_time, thread};
 use crate::turns::Turns;
 use loom::cell::UnsafeCell;
 
-/// Counts what was done, and waits for it.
+/// Counts completed jobs, and waits for them.
 #[derive(Default)]
 struct Tally {
     count: Mutex<usize>,
@@ -37,13 +37,13 @@ fn end(queue: &Queue, threads: usize) {
     }
 }
 
-/// Every job is done once, by threads that start, wait and are woken.
+/// Every job runs once, on threads that start, wait and are woken.
 pub fn jobs_are_done_once(threads: usize, jobs: usize) {
     let (queue, done) = (Queue::new(threads), Arc::new(Tally::default()));
     for job in 1..=jobs {
         let tally = done.clone();
         queue.push(Box::new(move || tally.add())).unwrap();
-        // Behind the last job that waits for them, idle threads and new ones meet.
+        // After the last job that waits for them, idle threads and new ones meet.
         if job + 1 == jobs {
             done.wait_for(job);
         }
@@ -52,20 +52,20 @@ pub fn jobs_are_done_once(threads: usize, jobs: usize) {
     end(&queue, threads);
 }
 
-/// A job that comes when a thread is about to end is done, by that thread or another.
+/// A job that arrives when a thread is about to end runs, on that thread or another.
 pub fn a_job_is_done_when_threads_end() {
     let (queue, done) = (Queue::new(1), Arc::new(Tally::default()));
     for job in 1..=2 {
         let tally = done.clone();
         queue.push(Box::new(move || tally.add())).unwrap();
-        // Here the thread may come to wait.
+        // Here the thread may begin to wait.
         done.wait_for(job);
         thread::yield_now();
         end_of_time();
     }
 }
 
-/// Never more slots are in use than there are, each by one thread, and who waits gets one.
+/// Never more slots are in use than exist, each by one thread, and every waiter gets one.
 pub fn slots_have_one_user(threads: usize, most: usize) {
     let slots = Arc::new(Slots::<Arc<UnsafeCell<usize>>>::new(most, 0));
     let made = Arc::new(Mutex::new(0));
@@ -75,7 +75,7 @@ pub fn slots_have_one_user(threads: usize, most: usize) {
             *made.lock().unwrap() += 1;
             Arc::new(UnsafeCell::new(0))
         });
-        // Loom tells of two threads that are here at a time. SAFETY: the slot is this thread's.
+        // Loom reports two threads that are here at the same time. SAFETY: the slot is this thread's.
         cell.with_mut(|count| unsafe { *count += 1 });
         assert!(*made.lock().unwrap() <= most);
     };
@@ -90,7 +90,7 @@ pub fn slots_have_one_user(threads: usize, most: usize) {
     others.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Two owners take all chunks, each once, also of one another.
+/// Two owners take all chunks, each once, including each other's.
 pub fn chunks_are_taken_once(chunks: usize) {
     let schedule = Arc::new(Schedule::new(chunks, &[1.0, 1.0]));
     let take = |schedule: &Schedule, owner| -> Vec<usize> { std::iter::from_fn(|| schedule.next(owner)).collect() };
@@ -118,7 +118,7 @@ pub fn turns_come_in_order(turns: u64) {
     assert_eq!(shared.pass(turns, |seen| seen.clone()), Some((0..turns).collect()));
 }
 
-/// Who waits for a turn that never comes leaves when it is cancelled, whenever that is.
+/// A thread that waits for a turn that never comes leaves when it is cancelled, whenever that is.
 pub fn a_cancelled_turn_ends() {
     let shared = Arc::new(Turns::new(()));
     let other = {
@@ -129,7 +129,8 @@ pub fn a_cancelled_turn_ends() {
     assert_eq!(other.join().unwrap(), None);
 }
 
-/// Who waits for chunks, done in any order by a thread each, goes on when all are done, and sees what was done.
+/// A thread that waits for chunks, done in any order by a thread each, goes on when all are done, and sees their
+/// results.
 pub fn done_chunks_are_waited_for(chunks: u64) {
     let shared = Arc::new(Done::default());
     let results: Vec<_> = (0..chunks).map(|_| Arc::new(UnsafeCell::new(false))).collect();
@@ -146,13 +147,13 @@ pub fn done_chunks_are_waited_for(chunks: u64) {
         .collect();
     shared.wait_below(chunks);
     for result in &results {
-        // Loom tells where it is not yet written. SAFETY: it is.
+        // Loom reports if it is not yet written. SAFETY: it is.
         assert!(result.with(|result| unsafe { *result }));
     }
     others.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// All who wait are woken, each for chunks of its own.
+/// All waiters are woken, each for its own chunks.
 pub fn all_who_wait_for_chunks_are_woken() {
     let shared = Arc::new(Done::default());
     let other = {
@@ -168,7 +169,8 @@ pub fn all_who_wait_for_chunks_are_woken() {
     adds.join().unwrap();
 }
 
-/// Who waits for a chunk that is never done leaves when it is cancelled, whenever that is, and whatever else is done.
+/// A thread that waits for a chunk that is never done leaves when it is cancelled, whenever that is, and whatever else
+/// is done.
 pub fn a_cancelled_wait_ends() {
     let shared = Arc::new(Done::default());
     let others: Vec<_> = [1, 2]
@@ -190,21 +192,21 @@ fn submitted(queue: &Queue) -> Submitted<Vec<u8>> {
     submit(queue, vec![1], Access::Maps, add, |data, ()| data).map_err(|_| "a thread").unwrap()
 }
 
-/// A call is done, and who waits for it has its data.
+/// A call completes, and its waiter has its data.
 pub fn a_submitted_call_is_waited_for() {
     let queue = Queue::new(1);
     assert_eq!(submitted(&queue).wait().map_err(|_| "an error").unwrap(), [2]);
     end(&queue, 1);
 }
 
-/// The same for a task that polls: it is woken after it said that it waits.
+/// The same for a task that polls: it is woken after it has registered.
 pub fn a_submitted_call_wakes_its_task() {
     let queue = Queue::new(1);
     assert_eq!(loom::future::block_on(submitted(&queue)).map_err(|_| "an error").unwrap(), [2]);
     end(&queue, 1);
 }
 
-/// A call that nobody waits for is done all the same.
+/// A call that is never waited for completes all the same.
 pub fn a_submitted_call_may_be_dropped() {
     let (queue, done) = (Queue::new(1), Arc::new(Tally::default()));
     let tally = done.clone();

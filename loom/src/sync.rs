@@ -1,4 +1,4 @@
-//! Loom's locks and threads under the names of the standard library's, with what loom's condition variable lacks.
+//! Loom's locks and threads under the standard library's names, with what loom's condition variable lacks.
 
 use std::cell::Cell;
 use std::sync::LockResult;
@@ -13,12 +13,12 @@ thread_local! {
     static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Time begins, and stands still: a wait that has a limit is as one that has none.
+/// Starts time, which stands still: a wait with a limit is like one without.
 pub fn start_of_time() {
     HAS_ENDED.set(false);
 }
 
-/// From now on a wait that has a limit is over when it is woken, and one that begins is over at once.
+/// From now on a wait with a limit ends when it is woken, and one that begins ends at once.
 pub fn end_of_time() {
     HAS_ENDED.set(true);
 }
@@ -26,7 +26,7 @@ pub fn end_of_time() {
 /// A condition variable.
 pub struct Condvar(loom::sync::Condvar);
 
-/// Whether a wait was over before it was woken.
+/// Whether a wait ended before it was woken.
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {

@@ -1,6 +1,6 @@
-//! Every model in every order of its threads' steps, with at most as many switches to another thread that could have gone on as are
-//! said here: with all of them, some take hours. One model alone: `cargo test --manifest-path loom/Cargo.toml --test orders done`, for
-//! without `--test` a name makes cargo compile the files' own tests, too, which are not for loom.
+//! Every model in every order of its threads' steps, with at most the number of switches given here to another thread that could have
+//! gone on: with all of them, some take hours. To run one model alone: `cargo test --manifest-path loom/Cargo.toml --test orders
+//! done`; without `--test`, a name makes cargo compile the files' own tests, too, which are not for loom.
 
 use aes_bitslice_loom::models;
 use aes_bitslice_loom::sync::start_of_time;

@@ -1,5 +1,5 @@
-//! What of a key can be read again from a CUDA GPU when the engine that had it was dropped: allocates what memory there is, reads all of
-//! it, and searches for the key, its round keys and their planes. Ends with 1 if it finds any.
+//! Whether anything of a key can be read from a CUDA GPU after the engine that had it was dropped: allocates all available memory, reads
+//! all of it, and searches for the key, its round keys and their planes. Exits with 1 if it finds any.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example after_drop            # must find nothing
@@ -14,13 +14,13 @@ use aes_bitslice_tests::operation::AnyOperation;
 use aes_bitslice_tests::reference::noise;
 use std::process::ExitCode;
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const PIECE: usize = 256 << 20;
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let planted = std::env::args().nth(1).is_some_and(|argument| argument == "planted");
     let key = noise(0xdead, 32);
-    // The process keeps the context, so that what is freed stays the process's to allocate again.
+    // The process keeps the context, so that freed memory remains the process's to allocate again.
     let context = match Engine::open(Backend::Cuda { ordinal: 0 }) {
         Err(e @ Error::CudaUnavailable { .. }) => {
             println!("nothing to search here: {e}");
@@ -37,7 +37,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let (mut held, mut found, mut searched) = (vec![], 0, 0);
     let mut piece = PIECE;
     while piece >= 1 << 20 {
-        // SAFETY: the memory is read as bytes, of which every value is one.
+        // SAFETY: the memory is read as bytes, for which every value is valid.
         match unsafe { stream.alloc::<u8>(piece) } {
             Ok(memory) => {
                 let bytes = stream.clone_dtoh(&memory)?;
@@ -55,7 +55,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Calls of every kind under the key, in device and host memory; then all is dropped but the context.
+/// Calls of every kind under the key, in device and host memory; then everything except the context is dropped.
 fn uses(engine: Engine, key: &[u8]) -> Result<std::sync::Arc<CudaContext>, Box<dyn std::error::Error>> {
     let context = engine.cuda_context()?;
     let cipher = engine.cipher(&Key::new(key)?)?;
@@ -113,7 +113,7 @@ fn find_in_one<'n>(bytes: &[u8], needles: &'n [(String, Vec<u8>)]) -> Vec<(&'n s
     let mut found: Vec<(&str, usize)> = Vec::new();
     for (number, page) in bytes.chunks(PAGE).enumerate() {
         let start = number * PAGE;
-        // Most of what was never used is zero. Some planes are, too: what begins here goes on behind the page.
+        // Most memory that was never used is zero. Some planes are, too: what begins here continues after the page.
         let behind = &bytes[(start + PAGE).min(bytes.len())..(start + PAGE + longest).min(bytes.len())];
         if page.iter().chain(behind).all(|&byte| byte == 0) {
             continue;

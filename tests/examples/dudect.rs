@@ -11,19 +11,19 @@
 //! cargo run --release -p aes-bitslice-tests --example dudect -- 20000 cuda planted ctr # in the calls whose names begin so
 //! ```
 //!
-//! A call is measured again and again, with a key and data that are zeros or random, by turns that are random. Between the two kinds,
-//! Welch's t says how many standard errors the means are apart: of all times; of those below each of 100 percentiles, without what the
-//! system does in between; and of the squares of their distances from the mean. Of these the largest is said, and one of more than 10 is a
-//! difference (exit code 1). With as many calls as are measured, a t of 4.5 may be chance: measure again, and more.
+//! A call is measured again and again, with a key and data that are zeros or random, in random order. For the two kinds, Welch's t says
+//! how many standard errors the means are apart: of all times; of those below each of 100 percentiles, which excludes system noise; and of
+//! the squares of their distances from the mean. The largest of these is reported, and a value above 10 is a difference (exit code 1).
+//! With as many calls as are measured, a t of 4.5 may be chance: measure again, and more.
 //!
-//! Keys and data of both kinds are made by the same steps at the same addresses, before each measurement. What is measured is one call on
+//! Keys and data of both kinds are made by the same steps at the same addresses, before each measurement. One measurement is one call on
 //! this thread. No difference means that this many measurements on this machine have shown none.
 //!
-//! On a GPU the time is that between two events of the stream around a call, which is put there while the GPU is still busy with something
-//! else, so that the host has no part in it; but for AES-GCM-SIV, which waits for the GPU while it is put there. Keys and data are brought
-//! there before. The table kernels look tables up at addresses that depend on key and data: what is found of them is said, and changes
-//! nothing. With `planted`, the GPU has a little more to do behind each call where the first byte of the key is zero, before
-//! the second event. In each call this must be found, and between random keys nothing, or the exit code is 1.
+//! On a GPU the time is measured between two stream events around a call, which is put on the stream while the GPU is still busy with
+//! something else, so that the host has no part in it; except for AES-GCM-SIV, which waits for the GPU while it is put there. Keys and
+//! data are copied there before. The table kernels look tables up at addresses that depend on key and data: their result is reported, and
+//! changes nothing. With `planted`, the GPU has a little more to do after each call where the first byte of the key is zero, before the
+//! second event. This must be found in each call, and nothing between random keys, or the exit code is 1.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUevent_flags;
 use aes_bitslice_runtime::{
@@ -39,30 +39,30 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Bytes of data: more than the largest batch of a bitsliced engine, and not whole batches.
+/// Bytes of data: more than the largest batch of a bitsliced engine, and not a multiple of a batch.
 const BYTES: usize = 16 * 600;
 /// Bytes of data on a GPU: some for all of it.
 const BYTES_ON_GPU: usize = 256 << 10;
 /// Bytes that a GPU writes ahead of a call: for longer than it takes to put the call on the stream.
 const AHEAD: usize = 512 << 20;
-/// Bytes that a GPU writes behind a call where the first byte of the key is zero, if that is planted.
+/// Bytes that a GPU writes after a call where the first byte of the key is zero, if that is planted.
 const PLANTED: usize = 4 << 20;
 /// Bytes of keys, which come before the data: two of the longest, for XTS.
 const KEYS: usize = KEY_BYTES;
 /// Random bytes, of which each measurement takes some.
 const POOL: usize = 1 << 20;
-/// Times that tags are compared in a measurement: once is too short for the clock.
+/// Tag comparisons in a measurement: one is too short for the clock.
 const COMPARISONS: usize = 64;
 /// Measurements before those that count.
 const WARM_UP: usize = 1000;
-/// Times of each kind that t takes at least: of fewer its error is not known.
+/// The least number of times of each kind for t: with fewer its error is not known.
 const LEAST_OF_A_KIND: usize = 100;
-/// Measurements that have as many of each kind: the kinds are random, and fewer of one come in less than one of 10^7 runs.
+/// Measurements that have this many of each kind: the kinds are random, and fewer of one occur in less than one of 10^7 runs.
 const LEAST: usize = 3 * LEAST_OF_A_KIND;
-/// A t-value that is a difference.
+/// A t-value that counts as a difference.
 const DIFFERENT: f64 = 10.0;
 
-/// What is measured: prepares a call from a key and data, and says how long the call took.
+/// A measurement: prepares a call from a key and data, and returns how long the call took.
 type Measure<'a> = Box<dyn Fn(&[u8]) -> Duration + 'a>;
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
@@ -92,14 +92,14 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Measures, prints what was found, and returns whether it is a difference.
+/// Measures, prints the result, and returns whether it is a difference.
 fn is_different(measurements: usize, bytes: usize, what: &str, is_random_only: bool, measure: &Measure<'_>) -> bool {
     let found = Found::of(measurements, bytes, is_random_only, measure);
     println!("{what:42} {:>8.0} ns, t {:6.1} {}", found.median, found.t, found.of);
     found.t.abs() > DIFFERENT
 }
 
-/// Every call on the CPU engines. Returns whether none depends on what is secret.
+/// Every call on the CPU engines. Returns whether none depends on secrets.
 fn of_cpus(measurements: usize) -> Result<bool, Box<dyn std::error::Error>> {
     say_columns(measurements);
     let is_different = |what: &str, measure: &Measure<'_>| is_different(measurements, BYTES, what, false, measure);
@@ -114,7 +114,7 @@ fn of_cpus(measurements: usize) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(different == 0)
 }
 
-/// What is planted on the CPU. Returns whether all of it was found, and nothing where there is nothing.
+/// The leaks planted on the CPU. Returns whether all of them were found, and nothing where there is nothing.
 fn planted(measurements: usize) -> bool {
     say_columns(measurements);
     let is_different = |what: &str, is_random_only, measure: &Measure<'_>| {
@@ -125,8 +125,8 @@ fn planted(measurements: usize) -> bool {
     missed == 0 && !invented
 }
 
-/// The calls in the memory of the first GPU whose names begin with these letters. Returns whether none depends on what is secret; with
-/// something planted behind each, whether that was found for all, and nothing where there is nothing.
+/// The calls in the memory of the first GPU whose names begin with these letters. Returns whether none depends on secrets; with something
+/// planted after each, whether that was found for all, and nothing where there is nothing.
 fn of_gpu(measurements: usize, planted: bool, begins: &str) -> Result<bool, Box<dyn std::error::Error>> {
     let named: Vec<&DeviceCall> = DeviceCall::ALL.iter().filter(|call| call.name.starts_with(begins)).collect();
     if named.is_empty() {
@@ -179,7 +179,7 @@ fn say_columns(measurements: usize) {
     println!("{measurements} measurements of each; median time, and the largest t");
 }
 
-/// The time of a call; what it returns is used.
+/// The time of a call; its result is used.
 fn timed<T>(call: impl FnOnce() -> T) -> Duration {
     let start = Instant::now();
     let returned = call();
@@ -188,7 +188,7 @@ fn timed<T>(call: impl FnOnce() -> T) -> Duration {
     time
 }
 
-/// A call in the memory of a GPU; what is planted behind it takes time where the first byte of the key is zero.
+/// A call in the memory of a GPU; the leak planted after it takes time where the first byte of the key is zero.
 fn on_gpu<'a>(
     engine: &'a Engine,
     call: &'a DeviceCall,
@@ -220,7 +220,7 @@ fn on_gpu<'a>(
     Ok(Box::new(move |secret| measured(secret).unwrap_or_else(|error| panic!("{}: {error}", call.name))))
 }
 
-/// An operation on data, under a key, as a measure.
+/// An operation on data, under a key, as a measurement.
 fn call<'a, T>(engine: &'a Engine, run: impl Fn(&Cipher, &mut [u8]) -> Result<T, Error> + 'a) -> Measure<'a> {
     Box::new(move |secret| {
         let cipher = engine.cipher(&Key::new(&secret[..32]).expect("32 bytes")).expect("a CPU");
@@ -229,7 +229,7 @@ fn call<'a, T>(engine: &'a Engine, run: impl Fn(&Cipher, &mut [u8]) -> Result<T,
     })
 }
 
-/// The same where what is measured follows on what is not; that has the tag of the data, which are then encrypted.
+/// The same where an unmeasured part comes first; that returns the tag of the data, and leaves them encrypted.
 fn opening<'a, T>(
     engine: &'a Engine,
     seal: impl Fn(&Cipher, &mut [u8]) -> Result<Tag, Error> + 'a,
@@ -243,7 +243,7 @@ fn opening<'a, T>(
     })
 }
 
-/// A tag of which one byte is another: the first, or one that nobody knows.
+/// A tag with one wrong byte: the first, or an unknown one.
 fn wrong(tag: &Tag, secret: &[u8]) -> Tag {
     let mut bytes: [u8; 16] = tag.as_bytes().try_into().expect("16 bytes");
     let place = usize::from(secret[0] % 16);
@@ -270,7 +270,7 @@ fn calls(engine: &Engine) -> Vec<(String, Measure<'_>)> {
     let xts = |operation: Xts| -> Measure<'_> {
         Box::new(move |secret| {
             let mut both: [u8; 64] = secret[..64].try_into().expect("64 bytes");
-            // The halves have to be different.
+            // The halves must differ.
             (both[0], both[32]) = (both[0] & 0xfe, both[32] | 1);
             let cipher = engine.cipher(&Key::xts(&both).expect("64 bytes")).expect("a CPU");
             let mut data = secret[KEYS..].to_vec();
@@ -324,7 +324,7 @@ fn calls(engine: &Engine) -> Vec<(String, Measure<'_>)> {
     calls
 }
 
-/// Of two tags that differ in one byte, the first or any.
+/// Compares two tags that differ in one byte, the first or any.
 fn comparing_tags() -> Measure<'static> {
     Box::new(|secret| {
         let tag = Tag::new(&secret[KEYS..KEYS + 16]).expect("16 bytes");
@@ -333,7 +333,7 @@ fn comparing_tags() -> Measure<'static> {
     })
 }
 
-/// What takes a time that depends on a key: a comparison that ends at the first byte that differs, and a look-up in a table.
+/// Code whose time depends on a key: a comparison that ends at the first difference, and a table lookup.
 fn leaks() -> Vec<(&'static str, Measure<'static>)> {
     const STRIDE: usize = 4096;
     let table = vec![1_u8; 256 * STRIDE];
@@ -352,17 +352,17 @@ fn leaks() -> Vec<(&'static str, Measure<'static>)> {
     ]
 }
 
-/// What measurements have shown.
+/// The result of measurements.
 struct Found {
-    /// Of the time, in nanoseconds.
+    /// The median time, in nanoseconds.
     median: f64,
-    /// The largest t-value, and of which times it is.
+    /// The largest t-value, and the times that it belongs to.
     t: f64,
     of: String,
 }
 
 impl Found {
-    /// Measures. Where all is random there is nothing to be found.
+    /// Measures. Where everything is random there is nothing to find.
     fn of(measurements: usize, bytes: usize, is_random_only: bool, measure: &Measure<'_>) -> Self {
         let pool = noise(0xd0de, POOL + KEYS + bytes);
         let mut secret = vec![0; KEYS + bytes];
@@ -402,7 +402,7 @@ impl Found {
     }
 }
 
-/// Welch's t: the difference of two means by its standard error; 0 where there are too few.
+/// Welch's t: the difference of two means divided by its standard error; 0 where there are too few.
 fn welch(values: impl Iterator<Item = (bool, f64)>) -> f64 {
     let (mut n, mut mean, mut squares) = ([0.0; 2], [0.0; 2], [0.0; 2]);
     for (class, value) in values {

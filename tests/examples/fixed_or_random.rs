@@ -1,5 +1,5 @@
 //! Calls of every kind in the memory of a CUDA GPU, with one key and data or with new ones each time: for a profiler, which must count the
-//! same in both cases. And the comparison of what it counted.
+//! same in both cases. And the comparison of its counts.
 //!
 //! ```sh
 //! S=l1tex__t_sectors_pipe_lsu_mem_global_op; M=smsp__inst_executed.sum,${S}_ld.sum,${S}_st.sum
@@ -9,12 +9,12 @@
 //! target/release/examples/fixed_or_random compare fixed.csv random.csv
 //! ```
 //!
-//! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, as
-//! `gcm`; without it all calls are made. Lengths, counters, nonces and units are public, and always the same, but for the nonces of
-//! AES-GCM-SIV, which are others each time, in both cases. Both cases launch the same kernels in the same order. `compare` takes each launch
-//! of a kernel in one file with the launch of the same number in the other, and fails with 1 where their grid, their thread block or a
-//! metric differs, or one has more launches. It leaves out the counter mode of AES-GCM-SIV: how many tiles this has depends on its first
-//! counter, which is the tag: public, but another with another key.
+//! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, such as
+//! `gcm`; without it all calls are made. Lengths, counters, nonces and units are public, and always the same, except the nonces of
+//! AES-GCM-SIV, which are new each time, in both cases. Both cases launch the same kernels in the same order. `compare` compares each
+//! launch of a kernel in one file with the launch of the same number in the other, and exits with 1 where their grid, their thread block or
+//! a metric differs, or one has more launches. It leaves out the counter mode of AES-GCM-SIV: its number of tiles depends on its first
+//! counter, which is the tag: public, but different for each key.
 
 use aes_bitslice_runtime::{Backend, Engine, Error, KeyBits};
 use aes_bitslice_tests::counters::Counters;

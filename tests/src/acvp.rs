@@ -1,4 +1,4 @@
-//! NIST's vectors for ACVP, its Automated Cryptographic Validation Protocol: known answers, Monte Carlo tests, and inputs that have to be
+//! NIST's vectors for ACVP, its Automated Cryptographic Validation Protocol: known answers, Monte Carlo tests, and inputs that must be
 //! refused. Part of the binary, as the other [`vectors`](crate::vectors) are.
 
 use crate::json::{self, Case};
@@ -35,7 +35,7 @@ pub(crate) fn files() -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
 
-    /// Of each file: all cases, and those that have to be refused.
+    /// For each file: all cases, and those that must be refused.
     #[test]
     fn nothing_is_skipped() {
         let count = |name: &&str| {

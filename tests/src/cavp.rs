@@ -16,7 +16,7 @@ const GCM: [(&str, &[u8]); 3] =
 const CMAC: [(&str, &[u8]); 3] = files!("nist-cavp-cmac-gen": "CMACGenAES128" "CMACGenAES192" "CMACGenAES256");
 const XTS: [(&str, &[u8]); 2] = files!("nist-cavp-xts-hex": "XTSGenAES128" "XTSGenAES256");
 
-/// A case: its fields by name, those of the heading above it included.
+/// A case: its fields by name, including those of the heading above it.
 pub struct Case {
     /// File and number.
     pub source: String,
@@ -27,7 +27,7 @@ impl Case {
     /// The bytes of a field.
     ///
     /// # Panics
-    /// If there is none of this name, or its value is not hexadecimal.
+    /// If there is no such field, or its value is not hexadecimal.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         hex::decode(self.text(name)).unwrap_or_else(|e| panic!("{}, {name}: {e}", self.source))
     }
@@ -35,7 +35,7 @@ impl Case {
     /// The value of a field as a decimal number.
     ///
     /// # Panics
-    /// If there is none of this name, or its value is no number.
+    /// If there is no such field, or its value is not a number.
     pub fn number(&self, name: &str) -> usize {
         self.text(name).parse().unwrap_or_else(|e| panic!("{}, {name}: {e}", self.source))
     }
@@ -55,7 +55,7 @@ pub fn cmac() -> Vec<Case> {
     cases(&CMAC)
 }
 
-/// XTS of one data unit, encryption and decryption, good in both directions: Key, i as 16 bytes, DataUnitLen in bits, PT, CT.
+/// XTS of one data unit, encryption and decryption, valid in both directions: Key, i as 16 bytes, DataUnitLen in bits, PT, CT.
 pub fn xts() -> Vec<Case> {
     cases(&XTS)
 }
@@ -66,7 +66,7 @@ pub(crate) fn files() -> impl Iterator<Item = String> {
     GCM.iter().chain(&CMAC).chain(&XTS).map(|(name, _)| format!("{name}.rsp.gz"))
 }
 
-/// Lines `[NAME = VALUE]` hold for all cases behind them; a case begins with its count.
+/// Lines `[NAME = VALUE]` hold for all cases after them; a case begins with its count.
 fn cases(files: &[(&str, &[u8])]) -> Vec<Case> {
     let mut cases: Vec<Case> = vec![];
     for (name, file) in files {
@@ -94,7 +94,7 @@ fn cases(files: &[(&str, &[u8])]) -> Vec<Case> {
 mod tests {
     use super::*;
 
-    /// A parser that skips what it does not understand would make every test on top of it weaker without a word.
+    /// A parser that skips what it does not understand would silently weaken every test that uses it.
     #[test]
     fn nothing_is_skipped() {
         assert_eq!((gcm().len(), cmac().len(), xts().len()), (3 * 7875, 96 + 144 + 96, 2 * 1000));

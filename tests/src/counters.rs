@@ -1,28 +1,28 @@
 //! Tables of NVIDIA's profiler, as `ncu --csv --page details` writes them, and whether two of them are the same: the first launch of a
 //! kernel in one is compared with its first launch in the other, the second with the second, and so on. So both must be of the same calls
-//! in the same order. Sets of values would not do: a count that depends on the key may be another key length's.
+//! in the same order. Comparing sets of values would not suffice: a count that depends on the key may belong to another key length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Kernels that are not compared, by the first letters of their names. How many tiles the counter mode of AES-GCM-SIV has depends on its
-/// first counter. This is the tag, which is public, but depends on the key.
+/// Kernels that are not compared, by the first letters of their names. The number of tiles in the counter mode of AES-GCM-SIV depends on
+/// its first counter. This is the tag, which is public, but depends on the key.
 const LEFT_OUT: &str = "aes_ctr_le32_";
 
-/// What a profiler counted.
+/// A profiler's counts.
 #[derive(Default)]
 pub struct Counters {
     /// The launches of each kernel, by their numbers, which ascend.
     kernels: BTreeMap<String, BTreeMap<u64, Launch>>,
 }
 
-/// The value of each metric of a launch, with its unit; its grid and thread block among them.
+/// The value of each metric of a launch, with its unit, including its grid and thread block.
 type Launch = BTreeMap<String, String>;
 
 impl Counters {
-    /// Reads a table, between lines that are no part of one.
+    /// Reads a table, between lines that are not part of one.
     ///
     /// # Errors
-    /// What of it is no such table.
+    /// In words, what is not a valid table.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut rows = text.lines().filter_map(cells);
         let names = rows.next().ok_or("there is no table: no line begins with a quotation mark")?;
@@ -55,7 +55,7 @@ impl Counters {
         if counters.kernels.is_empty() { Err("nothing was counted".into()) } else { Ok(counters) }
     }
 
-    /// How many kernels there are, and how many launches of them, without those that are not compared.
+    /// The number of kernels, and of their launches, without those that are not compared.
     pub fn kernels_and_launches(&self) -> (usize, usize) {
         let compared = || self.kernels.iter().filter(|(kernel, _)| is_compared(kernel)).map(|(_, launches)| launches);
         (compared().count(), compared().map(BTreeMap::len).sum())
@@ -66,7 +66,7 @@ impl Counters {
         self.kernels.keys().map(String::as_str).filter(|kernel| !is_compared(kernel))
     }
 
-    /// What differs between launches of the same number, a line for each metric, and kernels that one has launched more often.
+    /// Differences between launches of the same number, a line for each metric, and kernels that one has launched more often.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let none = BTreeMap::new();
         let kernels: BTreeSet<&String> = self.kernels.keys().chain(other.kernels.keys()).collect();
@@ -97,7 +97,7 @@ fn is_compared(kernel: &str) -> bool {
     !kernel.starts_with(LEFT_OUT)
 }
 
-/// The cells of a line in which each stands in quotation marks.
+/// The cells of a line, each in quotation marks.
 fn cells(line: &str) -> Option<Vec<String>> {
     let line = line.trim().strip_prefix('"')?.strip_suffix('"')?;
     Some(line.split("\",\"").map(String::from).collect())
@@ -130,11 +130,11 @@ mod tests {
         let lines: Vec<&str> = TABLE.lines().collect();
         let other = [&lines[..3], &lines[5..], &lines[3..5], &lines[3..5]].concat().join("\n");
         assert_eq!(differences(TABLE, &other), [""; 0]);
-        // The numbers of launches are those of all kernels: the order of one is compared.
+        // Launch numbers count all kernels together: only the order for each kernel is compared.
         assert_eq!(differences(TABLE, &TABLE.replace("\"10\",\"7\"", "\"9\",\"7\"")), [""; 0]);
     }
 
-    /// Values that the same kernel has elsewhere, in the same grid: as where a count depends on the key, but is that of another key length.
+    /// Values that the same kernel has elsewhere, in the same grid: as where a count depends on the key, but belongs to another key length.
     #[test]
     fn a_value_of_another_launch_is_a_difference() {
         let swapped = TABLE.replace("1,234,567", "@").replace("1,434,567", "1,234,567").replace('@', "1,434,567");
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn the_counter_of_aes_gcm_siv_is_left_out() {
         assert_eq!(differences(TABLE, &TABLE.replace("\"inst\",\"7\"", "\"inst\",\"8\"")), [""; 0]);
-        // So are its kernels still named.
+        // Its kernels must still have this name.
         let stored = include_str!("../../kernels-generated/src/cuda/aes-ctr-le32-planes.cu");
         assert!(stored.contains(&format!("{LEFT_OUT}planes(")) && stored.contains(&format!("{LEFT_OUT}planes_bytes(")));
     }

@@ -1,6 +1,6 @@
-//! Calls in the memory of a CUDA GPU by name, under any key and on any data: what a profiler counts, and what is timed.
+//! Calls in CUDA GPU memory by name, under any key and on any data, for profiling and timing.
 //!
-//! Whatever the key and the data, what is public is the same: lengths, counters, nonces, numbers and sizes of units.
+//! Public inputs do not depend on the key and the data: lengths, counters, nonces, numbers and sizes of units.
 
 use crate::operation::AnyOperation;
 use crate::with_operation;
@@ -17,35 +17,35 @@ use std::sync::Arc;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Puts a call on a stream; it is given the memory that the data was brought to.
+/// Puts a call on a stream, with the memory that the data was copied to.
 pub type Launch = Box<dyn FnOnce(&Arc<CudaStream>, &mut CudaSlice<u8>) -> Outcome<Wait>>;
 
-/// Waits until the call is done, and fails where it did not return what it should.
+/// Waits until the call completes, and fails if its result is wrong.
 pub type Wait = Box<dyn FnOnce() -> Outcome<()>>;
 
-/// What a call is given: a key and data, which are input, and what is public.
+/// The inputs of a call: key, data, and public values.
 pub struct Input<'s> {
     /// The length of keys.
     pub bits: KeyBits,
-    /// The number of the call, another for each. It becomes the nonce of AES-GCM-SIV; all other nonces are always the same. The counter of
-    /// AES-GCM-SIV begins with its tag, which is public but depends on the key and the data. With a new nonce in each call it can begin
+    /// The number of the call, different for each. It becomes the nonce of AES-GCM-SIV; all other nonces are always the same. The counter
+    /// of AES-GCM-SIV begins with its tag, which is public but depends on the key and the data. With a new nonce in each call it can begin
     /// anywhere, whether the key and the data are new or not.
     pub number: u64,
     /// As many bytes of keys as any call takes.
     pub key: &'s [u8; KEY_BYTES],
-    /// The data, which becomes what is to be brought to the GPU: to be decrypted, it is encrypted before. Keys, where there are many, are
-    /// copies of parts of it.
+    /// The data, which is turned into the GPU's input: for decryption, it is encrypted first. If there are many keys, they are copies of
+    /// parts of it.
     pub data: &'s mut [u8],
 }
 
-/// Bytes of keys that a call takes at most: two of the longest, for XTS.
+/// The most bytes of keys that a call takes: two of the longest, for XTS.
 pub const KEY_BYTES: usize = 64;
 
 /// A call.
 pub struct DeviceCall {
     /// Its name.
     pub name: &'static str,
-    /// The lengths of keys that there are for it.
+    /// The key lengths that it supports.
     pub bits: &'static [KeyBits],
     prepare: Prepare,
 }
@@ -109,10 +109,10 @@ impl DeviceCall {
         Self::new("each-key-ecb-decrypt", |engine, stream, input| each_key(engine, stream, input, Mode::EcbDecrypt)),
     ];
 
-    /// Brings the key to the GPU, and loads the kernels: what is left is the call.
+    /// Copies the key to the GPU, and loads the kernels: only the call remains.
     ///
     /// # Errors
-    /// What the engine refuses, and what the driver reports.
+    /// Errors of the engine and of the driver.
     pub fn prepare(&self, engine: &Engine, stream: &Arc<CudaStream>, input: Input<'_>) -> Outcome<Launch> {
         (self.prepare)(engine, stream, input)
     }
@@ -137,7 +137,7 @@ impl Input<'_> {
         Nonce::from(nonce)
     }
 
-    /// Does an operation on the data on the CPU.
+    /// Runs an operation on the data on the CPU.
     fn on_cpu<O: Operation>(&mut self, operation: O) -> Outcome<O::Output> {
         Ok(self.cipher(&Engine::open(Backend::Cpu)?)?.run(operation, &mut *self.data)?)
     }
@@ -154,7 +154,7 @@ fn one_key(engine: &Engine, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
 fn xts(engine: &Engine, input: Input<'_>, direction: Direction) -> Outcome<Launch> {
     let (one, two) = input.key.split_at(KEY_BYTES / 2);
     let mut both = [&one[..input.bits.bytes()], &two[..input.bits.bytes()]].concat();
-    // They have to be different.
+    // They must differ.
     both[0] &= 0xfe;
     both[input.bits.bytes()] |= 1;
     without_output(engine.cipher(&Key::xts(&both)?)?, Xts::new(direction, 512, 1)?)
@@ -181,7 +181,7 @@ fn with_output<O: Operation>(
     Ok(Box::new(move |stream, data| {
         let pending = cipher.device()?.run_with_output(stream, operation, data)?;
         Ok(Box::new(move || {
-            // Dropping it before would wait.
+            // Dropping it earlier would wait.
             let _cipher = cipher;
             Ok(check(pending.wait()?)?)
         }))
@@ -218,7 +218,7 @@ fn jobs(engine: &Engine, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
 }
 
 fn each_key(engine: &Engine, stream: &Arc<CudaStream>, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
-    // Of the data, as many bytes as keys have at most.
+    // Parts of the data, as long as the longest key.
     const EACH: usize = 32;
     let each = EachKey::new(mode, input.bits, [7; 16], EACH as u64)?;
     let keys = stream.clone_htod(&input.data[..input.data.len() / EACH * input.bits.bytes()])?;

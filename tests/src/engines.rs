@@ -1,4 +1,4 @@
-//! The engines under test: whatever this machine opens, and why it does not open the others.
+//! The engines under test: all that this machine can open, and why it cannot open the others.
 
 use crate::environment::{OPENCL, say};
 use crate::kernels::COMPLETE;
@@ -11,13 +11,13 @@ use std::sync::OnceLock;
 /// A device under test, with kernels of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Device {
-    /// This machine's processor: the `aes` crate, and the bitsliced engine on each kind of vector there is.
+    /// This machine's processor: the `aes` crate, and the bitsliced engine on each kind of vector that it has.
     Cpu,
     /// The first CUDA GPU, with these kernels.
     Cuda(Kernels),
-    /// The first CUDA GPU as a group of one, with each kind of shares; where there is no other, all GPUs are the first.
+    /// The first CUDA GPU as a group of one, with each kind of shares; if there is no other, it stands for all GPUs.
     OneGpu,
-    /// Groups of several CUDA GPUs, in order and not, with each kind of shares. All GPUs are the first.
+    /// Groups of several CUDA GPUs, in order and not, with each kind of shares. The first one has all GPUs.
     SeveralGpus,
     /// The OpenCL device that [`OPENCL`] names, else the first GPU, else the first of any kind, which may be this machine's
     /// processor.
@@ -28,10 +28,10 @@ pub enum Device {
 type Found<T> = Result<T, String>;
 
 impl Device {
-    /// A CUDA GPU with its default kernels, with those that look tables up, and with both side by side.
+    /// A CUDA GPU with its default kernels, with the table kernels, and with both side by side.
     pub const CUDA: [Self; 3] = [Self::Cuda(Kernels::Auto), Self::Cuda(Kernels::Tbox), Self::Cuda(Kernels::CoResident)];
 
-    /// All but the groups of GPUs.
+    /// All except the groups of GPUs.
     pub const ALL: [Self; 5] = [Self::Cpu, Self::CUDA[0], Self::CUDA[1], Self::CUDA[2], Self::OpenCl];
 
     /// Groups of GPUs.
@@ -52,8 +52,8 @@ impl Device {
     /// Its engines; or why there are none: no device, or no room on it for its kernels.
     ///
     /// # Panics
-    /// If there is a device that does not work; if a CUDA GPU goes by measurements of the user's, for then it would depend on
-    /// the machine what is tested.
+    /// If there is a device that does not work; if a CUDA GPU uses the user's measurements, because then the tests would
+    /// depend on the machine.
     pub fn find(self) -> Result<&'static [Engine], &'static str> {
         static FOUND: [OnceLock<Found<Vec<Engine>>>; 7] = [const { OnceLock::new() }; 7];
         let mut all = Self::ALL.into_iter().chain(Self::GROUPS);
@@ -77,7 +77,7 @@ impl Device {
     }
 }
 
-/// What an engine is, for messages: on a GPU, its kernels too.
+/// The name of an engine, for messages: on a GPU, its kernels too.
 pub fn name(engine: &Engine) -> String {
     match engine.backend() {
         Backend::Cuda { .. } => format!("{}, kernels {}", engine.description(), engine.kernels()),
@@ -85,8 +85,8 @@ pub fn name(engine: &Engine) -> String {
     }
 }
 
-/// Whether an engine has kernels for a mode. Not every mode has kernels that look tables up, and there are no co-resident
-/// ones for CBC, whose blocks are chained and cannot be divided between two.
+/// Whether an engine has kernels for a mode. Not every mode has table kernels, and there are no co-resident ones for CBC,
+/// whose blocks are chained and cannot be divided between two.
 pub fn has_mode(engine: &Engine, mode: Mode) -> bool {
     match engine.kernels() {
         Kernels::Tbox => COMPLETE.contains(&mode),
@@ -121,7 +121,7 @@ pub fn gpu_count() -> usize {
     gpu_or_why().map_or(0, |_| aes_bitslice_runtime::cuda::devices().expect("there is one").len())
 }
 
-/// Whether the CUDA run-time compiler is there, and a GPU; or why not.
+/// Whether the CUDA run-time compiler and a GPU are present; or why not.
 pub fn cuda_compiler() -> Result<(), &'static str> {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(|| {
@@ -138,8 +138,8 @@ pub fn cuda_compiler() -> Result<(), &'static str> {
     missing.as_deref().map_or(Ok(()), Err)
 }
 
-/// Whether a call takes a while on an engine, however short it is: on a processor behind OpenCL. Then not every case is worth
-/// its time.
+/// Whether even a short call takes a while on an engine: on a processor through OpenCL. Then not every case is worth its
+/// time.
 pub fn is_slow(engine: &Engine) -> bool {
     static DEVICES: OnceLock<Vec<DeviceInfo>> = OnceLock::new();
     let devices = || DEVICES.get_or_init(|| aes_bitslice_runtime::opencl::devices().expect("there is one"));
@@ -154,7 +154,7 @@ fn gpu_or_why() -> Result<&'static Engine, &'static str> {
 
 fn open_cpus() -> Vec<Engine> {
     let cpu = [Backend::Cpu, Backend::CpuBitsliced].map(|b| Engine::open(b).expect("CPU engines always open"));
-    // The first is what `CpuBitsliced` took.
+    // The first is the one that `CpuBitsliced` took.
     let others = Isa::available().into_iter().skip(1);
     let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
     cpu.into_iter().chain(others).collect()
@@ -216,7 +216,7 @@ fn open_opencl() -> Found<Engine> {
     }
 }
 
-/// What is wrong, without what to do about it.
+/// What is wrong, without the remedy.
 fn why(error: &Error) -> String {
     let text = error.to_string().lines().collect::<Vec<_>>().join(" ");
     text.split(';').next().expect("the first of one or more").into()
@@ -228,19 +228,19 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     use std::arch::is_x86_feature_detected;
 
-    /// Vectors that the processor has and the engine does not find would go untested without a word.
+    /// Vectors that the processor has and the engine does not find would silently go untested.
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn every_kind_of_vector_is_there() {
         let has = |isa| Isa::available().contains(&isa);
         assert!(has(Isa::Portable));
         assert_eq!(has(Isa::Avx2), is_x86_feature_detected!("avx2"));
-        // Gates are of F, the transposition is of BW.
+        // Gates need F, the transposition needs BW.
         let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
         assert_eq!(has(Isa::Avx512), avx512);
     }
 
-    /// A GPU needs the kernels that it has by default; a CPU has every engine.
+    /// A GPU needs its default kernels; a CPU has every engine.
     #[test]
     fn the_cpu_has_an_engine_for_each_kind_of_vector() {
         assert_eq!(Device::Cpu.find().unwrap().len(), 1 + Isa::available().len());

@@ -1,48 +1,48 @@
-//! The switches in the environment by which tests go, and how much the tests do.
+//! The environment variables that control the tests, and how much the tests do.
 
 pub use aes_bitslice_gen::check::exhaustive;
 use proptest::test_runner::Config;
 use std::io::Write;
 
-/// Makes the absence of a GPU, or of what its tests need, a failure.
+/// Makes the absence of a GPU, or of anything its tests need, a failure.
 pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
 /// Makes the absence of an OpenCL device a failure.
 pub const REQUIRE_OPENCL: &str = "AES_BITSLICE_REQUIRE_OPENCL";
-/// Which OpenCL device is tested, as in `1.0`: the second platform's first.
+/// The OpenCL device under test, as in `1.0`: the second platform's first.
 pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
 /// Leaves out what takes long on a GPU, for runs under compute-sanitizer.
 pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
 pub const LARGE: &str = "AES_BITSLICE_LARGE";
-/// Tries every mutant of the printed kernels, some 8,000; else it is a sample.
+/// Tries every mutant of the printed kernels, some 8,000; otherwise a sample.
 pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
 
-/// Whether a switch is set to anything but nothing and `0`.
+/// Whether a switch is set to anything except nothing and `0`.
 pub fn is_set(switch: &str) -> bool {
     std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
-/// Whether what takes long on a GPU is left out.
+/// Whether slow GPU tests are left out.
 pub fn small() -> bool {
     is_set(SMALL)
 }
 
-/// The first value where tests do all there is to do, else the second.
+/// The first value in exhaustive runs, else the second.
 pub fn all_or<T>(all: T, some: T) -> T {
     if exhaustive() { all } else { some }
 }
 
-/// Of a list all where tests do all there is to do, else every `step`-th, the first among them.
+/// All of a list in exhaustive runs, else every `step`-th, starting with the first.
 pub fn all_or_every<T>(step: usize, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     list.into_iter().step_by(all_or(1, step))
 }
 
-/// The configuration of a test with random values, of a number of cases. It writes no files.
+/// The configuration of a random test with this number of cases. It writes no files.
 pub fn random(cases: u32) -> Config {
     Config { cases, failure_persistence: None, ..Config::default() }
 }
 
-/// Says it on standard error, past the capture of what passing tests print.
+/// Prints it on standard error, past the capture of passing tests' output.
 pub fn say(what: &str) {
     let _ = writeln!(std::io::stderr(), "\n{what}");
 }

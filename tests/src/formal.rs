@@ -1,5 +1,5 @@
-//! Words of one lane that are a formal bit, so that code for words computes with unknown bits: circuits of the generator, and the cipher of
-//! the CPU engines, from the Rust that is compiled into them.
+//! One-lane words that are a formal bit, so that code for words computes with unknown bits: the generator's circuits, and the cipher of the
+//! CPU engines, from the Rust that is compiled into them.
 
 use aes_bitslice_gen::circuit::{self, Lut3};
 use aes_bitslice_kernels::Lanes;
@@ -13,9 +13,9 @@ thread_local! {
     static MASKS: RefCell<Vec<Bit>> = RefCell::default();
 }
 
-/// A bit that is computed with in the cells of its thread.
+/// A bit that is computed in the cells of its thread.
 ///
-/// Bits that are multiplied without having gone into one S-box are a panic: what it computes is no cipher then.
+/// Multiplying bits that have not gone into one S-box panics: then the code does not compute a cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormalBit(pub Bit);
 
@@ -25,7 +25,7 @@ pub fn with_cells<T>(work: impl FnOnce(&mut Cells) -> T) -> T {
 }
 
 impl FormalBit {
-    /// The number that [`Lanes::splat`] makes this bit of, where the cipher takes a mask of a key bit: none that is all zeros or ones.
+    /// The number from which [`Lanes::splat`] makes this bit, where the cipher takes a mask of a key bit: neither all zeros nor all ones.
     pub fn mask(self) -> u32 {
         MASKS.with_borrow_mut(|masks| {
             masks.push(self.0);

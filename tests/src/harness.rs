@@ -1,8 +1,8 @@
-//! Tests that need what not every machine has: a GPU, several of them, an OpenCL device. Where it is missing they are
-//! reported as ignored, with the reason, whatever the command line asks for; they never count as passed. With
-//! [`REQUIRE_GPU`] or [`REQUIRE_OPENCL`] in the environment they fail instead.
+//! Tests with needs that not every machine meets: a GPU, several of them, an OpenCL device. Where one is missing they are reported as
+//! ignored, with the reason, whatever the command line asks for; they never count as passed. With [`REQUIRE_GPU`] or [`REQUIRE_OPENCL`]
+//! in the environment they fail instead.
 //!
-//! The command line is that of Rust's own test harness. What a test prints is not captured.
+//! The command line is that of Rust's own test harness. Output of tests is not captured.
 
 use crate::engines::{self, Device};
 use crate::environment::{LARGE, REQUIRE_GPU, REQUIRE_OPENCL, SMALL, exhaustive, is_set, small};
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 use std::sync::LazyLock;
 
-/// What a test needs.
+/// A test's requirement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
     /// A device, with its kernels.
@@ -23,18 +23,18 @@ pub enum Need {
     CudaCompiler,
     /// A C compiler.
     CCompiler,
-    /// Time: it is left out where [`SMALL`] is set.
+    /// Time: the test is left out where [`SMALL`] is set.
     Time,
-    /// Many GiB of GPU memory: it is left out unless [`LARGE`] is set.
+    /// Many GiB of GPU memory: the test is left out unless [`LARGE`] is set.
     Memory,
     /// None of these variables in the environment.
     Unset(&'static [&'static str]),
-    /// Nothing but more time: it repeats with other values what other tests do.
+    /// Nothing except more time: it repeats other tests with other values.
     Exhaustive,
 }
 
 impl Need {
-    /// Why a test that needs it cannot run here; nothing if it can.
+    /// Why a test that needs it cannot run here; `None` if it can.
     fn missing(self) -> Option<String> {
         match self {
             Self::Device(device) => device.find().err().map(str::to_owned),
@@ -73,12 +73,12 @@ pub struct Tests {
 struct Test {
     name: String,
     needs: Vec<Need>,
-    /// What is set in the environment of the process of its own that it runs in, if it does.
+    /// Variables for the test's own process, if it has one.
     alone: Option<Vec<(String, String)>>,
     run: Box<dyn FnOnce() + Send>,
 }
 
-/// The name of a test, and the test: it is given the engines of a device.
+/// The name of a test, and the test, which takes the engines of a device.
 pub type TestOfEngines<'a> = (&'a str, fn(&'static [Engine]));
 
 /// Functions with their names: `tests![first, second]`.
@@ -89,7 +89,7 @@ macro_rules! tests {
     };
 }
 
-/// The same of functions that are given the engines of a device.
+/// The same for functions that take the engines of a device.
 #[macro_export]
 macro_rules! tests_of_engines {
     ($($test:ident),* $(,)?) => {
@@ -98,14 +98,14 @@ macro_rules! tests_of_engines {
 }
 
 impl Tests {
-    /// Adds tests, each of which fails if it panics. What they need is looked for in order.
+    /// Adds tests, each of which fails if it panics. Their needs are checked in order.
     pub fn with(mut self, needs: &[Need], tests: &[(&str, fn())]) -> Self {
         let test = |&(name, run): &(&str, fn())| Test::new(name, needs, run);
         self.tests.extend(tests.iter().map(test));
         self
     }
 
-    /// The same, each in a process of its own, with variables set in its environment.
+    /// The same, each in its own process, with variables set in its environment.
     pub fn alone(mut self, needs: &[Need], set: &[(&str, &str)], tests: &[(&str, fn())]) -> Self {
         let set: Vec<_> = set.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let test = |&(name, run): &(&str, fn())| Test { alone: Some(set.clone()), ..Test::new(name, needs, run) };
@@ -113,8 +113,7 @@ impl Tests {
         self
     }
 
-    /// Adds each test once for each of several devices, whose engines it is given. It is named after the device, as in
-    /// `cuda::NAME`.
+    /// Adds each test once for each of several devices, and passes it their engines. It is named after the device, as in `cuda::NAME`.
     pub fn on_each(mut self, devices: &[Device], needs: &[Need], tests: &[TestOfEngines<'_>]) -> Self {
         for &(name, run) in tests {
             for &device in devices {
@@ -126,12 +125,12 @@ impl Tests {
         self
     }
 
-    /// The same, one after the other, whatever the command line says: tests that would disturb one another.
+    /// The same, one after the other, whatever the command line says: for tests that would disturb each other.
     pub fn one_at_a_time(self) -> Self {
         Self { one_at_a_time: true, ..self }
     }
 
-    /// Runs them, as the command line of this process says.
+    /// Runs them according to the command line of this process.
     ///
     /// # Panics
     /// If two have the same name.
@@ -181,11 +180,11 @@ impl Test {
 /// The test that a process was started for.
 const ALONE: &str = "AES_BITSLICE_TEST_ALONE";
 
-/// The environment as this process was given it. The Khronos OpenCL loader cuts the value of `OCL_ICD_FILENAMES` at its first colon, in
+/// The environment that this process was given. The Khronos OpenCL loader cuts the value of `OCL_ICD_FILENAMES` at its first colon, in
 /// place, and a process that is started after that would find the first platform only.
 static AT_START: LazyLock<Vec<(OsString, OsString)>> = LazyLock::new(|| env::vars_os().collect());
 
-/// Runs a test of this program in a process of its own.
+/// Runs a test of this program in its own process.
 fn run_alone(name: &str, set: &[(String, String)]) -> Result<(), Failed> {
     let mut process = Command::new(env::current_exe()?);
     process.env_clear().envs(AT_START.iter().cloned()).envs(set.iter().cloned());
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
 
     fn outcome(test: Test) -> (u64, u64, u64) {
-        // As strict as a command line can be; and what is said of failures on purpose is not for those who read the output.
+        // As strict as a command line can be; and messages of intended failures do not reach readers of the output.
         let folder = tempfile::tempdir().unwrap();
         let logfile = folder.path().join("log").to_str().map(str::to_owned);
         let arguments = Arguments { include_ignored: true, logfile, ..Arguments::default() };

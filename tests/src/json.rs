@@ -1,4 +1,4 @@
-//! Published vectors in JSON, compressed: groups of cases, each with fields of its own, and those of its group.
+//! Published vectors in JSON, compressed: groups of cases, each with its own fields and those of its group.
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct Case {
     /// File, number and comment, if there is one.
     pub source: String,
-    /// Whether it has to be accepted; else it has to be refused.
+    /// Whether it must be accepted; else it must be refused.
     pub is_valid: bool,
     fields: Value,
     group: Value,
@@ -21,7 +21,7 @@ impl Case {
     /// The bytes of a field.
     ///
     /// # Panics
-    /// If there is none of this name, or its value is not hexadecimal.
+    /// If there is no such field, or its value is not hexadecimal.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         hex::decode(self.text(name)).unwrap_or_else(|e| panic!("{}, {name}: {e}", self.source))
     }
@@ -29,7 +29,7 @@ impl Case {
     /// The text of a field.
     ///
     /// # Panics
-    /// If there is none of this name, or its value is not text.
+    /// If there is no such field, or its value is not text.
     pub fn text(&self, name: &str) -> &str {
         self.field(name).as_str().unwrap_or_else(|| panic!("{}: {name} is no text", self.source))
     }
@@ -37,7 +37,7 @@ impl Case {
     /// The number in a field.
     ///
     /// # Panics
-    /// If there is none of this name, or its value is not a number that is not negative.
+    /// If there is no such field, or its value is not a non-negative number.
     pub fn number(&self, name: &str) -> usize {
         self.field(name).as_u64().unwrap_or_else(|| panic!("{}: {name} is no number", self.source)) as usize
     }
@@ -45,7 +45,7 @@ impl Case {
     /// The cases in a field that is a list.
     ///
     /// # Panics
-    /// If there is none of this name, or its value is not a list.
+    /// If there is no such field, or its value is not a list.
     pub fn list(&self, name: &str) -> Vec<Self> {
         let case = |(n, fields): (usize, &Value)| Self {
             source: format!("{}, {name} {n}", self.source),
@@ -57,8 +57,8 @@ impl Case {
     }
 }
 
-/// The cases of a file, and the number of them that it says it has, if it says so. `is_valid` says by a case's fields, which are given with
-/// its name, whether it has to be accepted.
+/// The cases of a file, and the number of them that it states, if it does. `is_valid` tells from a case's fields, which it gets with the
+/// case's name, whether it must be accepted.
 pub(crate) fn cases(name: &str, file: &[u8], is_valid: impl Fn(&str, &Value) -> bool) -> (Vec<Case>, Option<u64>) {
     let json: Value = serde_json::from_reader(GzDecoder::new(file)).expect("JSON");
     let list = |value: &Value| value.as_array().expect("a list").clone();

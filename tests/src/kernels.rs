@@ -9,7 +9,7 @@ use aes_bitslice_gen::kernel::Design;
 /// The modes that have every kind of kernel. Others have some.
 pub const COMPLETE: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt];
 
-/// A kernel as it is printed; none where its mode has no such kernel.
+/// A kernel as it is printed; `None` if its mode has no such kernel.
 ///
 /// # Panics
 /// If a mode lacks a kernel that should have every kind of it.

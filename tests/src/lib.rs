@@ -1,18 +1,18 @@
-//! What the integration tests share.
+//! Code that the integration tests share.
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`environment`] | the switches in the environment |
-//! | [`fuzz`] | what is done with arbitrary bytes |
-//! | [`harness`] | tests that need what not every machine has |
+//! | [`environment`] | the environment variables |
+//! | [`fuzz`] | fuzzing with arbitrary bytes |
+//! | [`harness`] | tests with needs that not every machine meets |
 //! | [`engines`] | the engines under test |
 //! | [`memory`] | where the data of a call is |
-//! | [`device_calls`], [`counters`] | calls in the memory of a GPU, by name; what a profiler counts of them |
+//! | [`device_calls`], [`counters`] | calls in GPU memory, by name; a profiler's counts of them |
 //! | [`kernels`] | kernels as the generator prints them |
-//! | [`formal`] | bits that are formal, for code that computes with words |
-//! | [`operation`] | any operation as a value, and what the reference makes of it |
+//! | [`formal`] | formal bits, for code that computes with words |
+//! | [`operation`] | any operation as a value, and the reference's result |
 //! | [`reference`](mod@reference) | the measure of every engine |
-//! | [`others`] | modes by other implementations |
+//! | [`others`] | modes from other implementations |
 //! | [`vectors`], [`cavp`], [`wycheproof`], [`acvp`] | published vectors |
 //! | [`json`] | those that are JSON |
 #![forbid(unsafe_code)]
@@ -37,7 +37,7 @@ pub mod wycheproof;
 
 pub use environment::exhaustive;
 
-/// The programs in the README and in the guides: as tests of documentation they are compiled, and run.
+/// The programs in the README and in the guides: as documentation tests they are compiled and run.
 #[cfg(doctest)]
 mod guides {
     #[doc = include_str!("../../README.md")]

@@ -1,4 +1,4 @@
-//! Where the data of a call is: host memory, or that of a GPU, among bytes that have to stay.
+//! Where the data of a call is: host memory or GPU memory, between bytes that must not change.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
 use aes_bitslice_runtime::{Backend, Engine, Error};
@@ -8,15 +8,15 @@ use std::sync::Arc;
 pub enum Memory {
     /// Host memory.
     Host,
-    /// That of a GPU. The data begins this many bytes behind a multiple of 256.
+    /// GPU memory. The data begins this many bytes past a multiple of 256.
     Gpu(Arc<CudaStream>, usize),
 }
 
 impl Memory {
-    /// Host memory, and that of a GPU where the engine has one: aligned, at a multiple of four bytes, and at none.
+    /// Host memory, and GPU memory if the engine has it: aligned, at a multiple of four bytes, and at none.
     ///
     /// # Panics
-    /// Where the GPU gives no stream.
+    /// If the GPU gives no stream.
     pub fn all_of(engine: &Engine) -> Vec<Self> {
         let stream = || engine.cuda_context().expect("a GPU").new_stream().expect("a stream");
         let on_gpu = match engine.backend() {
@@ -26,7 +26,7 @@ impl Memory {
         std::iter::once(Self::Host).chain(on_gpu).collect()
     }
 
-    /// What a call returns on a copy of the data in the memory of a GPU, which is brought back; nothing for host memory.
+    /// The result of a call on a copy of the data in GPU memory, which is copied back; `None` for host memory.
     ///
     /// # Panics
     /// If a byte around the data was changed, or the driver fails.

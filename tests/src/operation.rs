@@ -1,11 +1,11 @@
-//! Any operation as a value of one type: what the reference makes of data by it, and the operation of the engine's. A new
-//! operation that writes comes into the tests of every engine by a variant here.
+//! Any operation as a value of one type: the reference's result on data, and the engine's operation. A variant here adds a
+//! new operation that writes to the tests of every engine.
 
 use crate::reference::Reference;
 use aes_bitslice_core::mode::{Mode, State};
 use aes_bitslice_runtime::{Access, Buffers, Cipher, Counter, CounterMode, Direction, Error, Operation};
 
-/// An operation, with what it starts from.
+/// An operation, with its starting values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnyOperation {
     /// ECB encryption.
@@ -16,14 +16,14 @@ pub enum AnyOperation {
     Ctr {
         /// The initial counter block, all of which counts.
         block: [u8; 16],
-        /// The byte of key stream that the data begins at.
+        /// The byte of key stream at which the data begins.
         offset: u64,
     },
     /// The key stream of CTR.
     Keystream {
         /// The initial counter block, all of which counts.
         block: [u8; 16],
-        /// The byte of key stream that the output begins at.
+        /// The byte of key stream at which the output begins.
         offset: u64,
     },
     /// CBC encryption.
@@ -78,8 +78,8 @@ pub fn counter(block: [u8; 16]) -> Counter {
 }
 
 impl AnyOperation {
-    /// The operation that kernels of a mode do, from a counter block or an IV on, as a big-endian number, and for CTR from a
-    /// byte of the key stream.
+    /// The operation of a mode's kernels, from a counter block or an IV on, as a big-endian number, and for CTR from a byte
+    /// of the key stream.
     ///
     /// # Panics
     /// For a mode whose operation is not here.
@@ -101,7 +101,7 @@ impl AnyOperation {
         with_kernels.into_iter().chain([Self::CbcEncrypt { iv: start }]).collect()
     }
 
-    /// What its kernels compute; nothing where it has none.
+    /// The mode of its kernels; `None` if it has none.
     pub fn mode(&self) -> Option<Mode> {
         match self {
             Self::EcbEncrypt => Some(Mode::EcbEncrypt),
@@ -113,7 +113,7 @@ impl AnyOperation {
         }
     }
 
-    /// What it does to its data.
+    /// How it accesses its data.
     pub fn access(&self) -> Access {
         fn of<O: Operation>(_: O) -> Access {
             O::ACCESS
@@ -126,7 +126,7 @@ impl AnyOperation {
         self.access() == Access::Maps
     }
 
-    /// Does it on host memory.
+    /// Runs it on host memory.
     ///
     /// # Errors
     /// As [`Cipher::run`].
@@ -134,7 +134,7 @@ impl AnyOperation {
         with_operation!(*self, operation => cipher.run(operation, data))
     }
 
-    /// Of a number of bytes, as many as it takes: all, or whole blocks.
+    /// How many of this number of bytes it takes: all, or whole blocks.
     pub fn takes(&self, bytes: usize) -> usize {
         match self.mode().map(Mode::state) {
             Some(State::Counters) => bytes,
@@ -142,7 +142,7 @@ impl AnyOperation {
         }
     }
 
-    /// What the reference makes of data.
+    /// The reference's result on data.
     pub fn expected(&self, reference: &Reference, input: &[u8]) -> Vec<u8> {
         match *self {
             Self::EcbEncrypt => reference.ecb(Direction::Encrypt, input),

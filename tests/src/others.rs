@@ -1,4 +1,4 @@
-//! Modes by other implementations, the RustCrypto crates: what engines are compared with where [`reference`](crate::reference) does not
+//! Modes from other implementations, the RustCrypto crates: the comparison for engines where [`reference`](crate::reference) does not
 //! have the mode.
 
 use aes::{Aes128, Aes192, Aes256};
@@ -12,7 +12,7 @@ use aes_gcm_siv::AesGcmSiv;
 use cmac::Mac;
 use xts_mode::Xts128;
 
-/// A message by an AEAD: the ciphertext, and the tag.
+/// A message sealed by an AEAD: the ciphertext, and the tag.
 fn sealed<C, N>(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16])
 where
     C: KeyInit + AeadInOut<NonceSize = N, TagSize = U16>,
@@ -31,7 +31,7 @@ pub const NONCES: [usize; 4] = [1, 12, 16, 60];
 /// GCM by the `aes-gcm` crate: the ciphertext, and the tag.
 ///
 /// # Panics
-/// For a key of no AES length, and for a nonce of none of the lengths of [`NONCES`].
+/// If the key does not have an AES length, or the nonce none of the lengths in [`NONCES`].
 pub fn gcm(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16]) {
     fn with_nonce<N: ArraySize>(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16]) {
         match key.len() {
@@ -63,7 +63,7 @@ pub fn gcm_siv(key: &[u8], nonce: &[u8; 12], aad: &[u8], data: &[u8]) -> (Vec<u8
 /// CMAC by the `cmac` crate.
 ///
 /// # Panics
-/// For a key of no AES length.
+/// If the key does not have an AES length.
 pub fn cmac(key: &[u8], data: &[u8]) -> Vec<u8> {
     fn by<M: Mac + KeyInit>(key: &[u8], data: &[u8]) -> Vec<u8> {
         let mut mac = <M as KeyInit>::new_from_slice(key).expect("a length that was looked at");

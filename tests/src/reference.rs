@@ -1,7 +1,7 @@
 //! The measure of every engine: the RustCrypto crates, one block or one keystream at a time on one thread.
 //!
-//! A mistake would have to be made twice, here and in an engine, to go unseen: nothing in this file is shared with
-//! the engines but the `aes` and `ctr` crates themselves, and those are checked against the published vectors.
+//! A mistake would have to be made twice, here and in an engine, to go unseen: this file shares nothing with the
+//! engines except the `aes` and `ctr` crates themselves, and those are checked against the published vectors.
 
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_core::aes::Direction;
@@ -75,7 +75,7 @@ impl Reference {
     }
 }
 
-/// `len` bytes that look random and are the same on every run: a keystream under a key made of `seed`.
+/// `len` bytes that look random and are the same on every run: a keystream under a key built from `seed`.
 pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut key = [0x5a; 16];
     key[..8].copy_from_slice(&seed.to_be_bytes());

@@ -1,5 +1,5 @@
-//! The published vectors (`vectors/SOURCES.md`), read into one form. They are part of the binary, so that a test
-//! binary runs on a machine that has nothing else.
+//! The published vectors (`vectors/SOURCES.md`), read into one form. They are part of the binary, so that a test binary
+//! runs on a machine that has nothing else.
 
 /// How a vector uses the cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub enum Mode {
     Ctr([u8; 16]),
 }
 
-/// Both sides of one message under one key. Every vector is good in both directions.
+/// Both sides of one message under one key. Every vector is valid in both directions.
 pub struct Vector {
     /// File and place in it.
     pub source: String,
@@ -34,9 +34,9 @@ pub struct Trace {
     pub inverse: bool,
     /// 16, 24 or 32 bytes.
     pub key: Vec<u8>,
-    /// What goes in, block by block.
+    /// The input, block by block.
     pub input: Vec<[u8; 16]>,
-    /// For each block, the state after each step in the order in which the steps are done.
+    /// For each block, the state after each step in order.
     pub states: Vec<Vec<[u8; 16]>>,
 }
 
@@ -119,7 +119,7 @@ fn responses(name: &str, file: &[u8]) -> Vec<Vector> {
 type Field<'a> = (&'a str, Vec<u8>);
 
 /// Reads the text of a worked example: words of eight hexadecimal digits belong to the label in front of them, or to
-/// the last one above. Rules and page breaks count as nothing.
+/// the last one above. Rules and page breaks are ignored.
 fn fields(file: &[u8]) -> Vec<Field<'_>> {
     let mut fields: Vec<Field> = Vec::new();
     for line in text(file).lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with(['-', '#', '*', '='])) {
@@ -135,8 +135,8 @@ fn fields(file: &[u8]) -> Vec<Field<'_>> {
     fields
 }
 
-/// The examples in a file, each with its heading (`ECB-AES128 (Encryption)`) as the first field; first of all, what
-/// stands above the first heading.
+/// The examples in a file, each with its heading (`ECB-AES128 (Encryption)`) as the first field; before them,
+/// everything above the first heading.
 fn sections<'a, 'f>(fields: &'a [Field<'f>]) -> impl Iterator<Item = &'a [Field<'f>]> {
     fields.chunk_by(|_, (label, _)| !label.ends_with("cryption)"))
 }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::environment::{REQUIRE_GPU, is_set, say};
 
-    /// A parser that skips what it does not understand would make every test on top of it weaker without a word.
+    /// A parser that skips what it does not understand would silently weaken every test that uses it.
     #[test]
     fn nothing_is_skipped() {
         let count = |pattern: &str, file: &[u8]| text(file).matches(pattern).count();

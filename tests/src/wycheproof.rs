@@ -1,4 +1,4 @@
-//! The vectors of Wycheproof: edge cases, and inputs that have to be refused. Part of the binary, as the other
+//! The vectors of Wycheproof: edge cases, and inputs that must be refused. Part of the binary, as the other
 //! [`vectors`](crate::vectors) are.
 
 use crate::json::{self, Case};
@@ -14,7 +14,7 @@ const FILES: [(&str, &[u8]); 6] = files!("aes_cbc_pkcs5" "aes_cmac" "aes_gcm" "a
 /// The cases of a file, by its name without `_test.json.gz`.
 ///
 /// # Panics
-/// If there is no such file, or it says another number of cases than it has.
+/// If there is no such file, or it states a wrong number of cases.
 pub fn cases(name: &str) -> Vec<Case> {
     let (_, file) = FILES.iter().find(|(file, _)| *file == name).expect("a file of this name");
     let (cases, number) = json::cases(name, file, |source, fields| match fields["result"].as_str() {

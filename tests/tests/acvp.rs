@@ -1,10 +1,9 @@
-//! NIST's vectors for ACVP on every engine that has the mode: known answers in both directions, Monte Carlo tests, and what has to be
+//! NIST's vectors for ACVP on every engine that has the mode: known answers in both directions, Monte Carlo tests, and inputs that must be
 //! refused.
 //!
-//! A Monte Carlo test is serial: 100 rounds, each with a key that comes of the round before, of 1,000 calls of one block, each with data
-//! that come of the call before (NIST, "The ACVP AES block cipher algorithm specification", section "Monte Carlo tests for block ciphers").
-//! The values of every round are published. Unless tests do all there is to do, the first rounds are done: 10, and where a call takes a
-//! while one.
+//! A Monte Carlo test is serial: 100 rounds, each with a key derived from the round before, of 1,000 calls of one block, each with data
+//! derived from the call before (NIST, "The ACVP AES block cipher algorithm specification", section "Monte Carlo tests for block ciphers").
+//! The values of every round are published. Except in exhaustive runs, only the first rounds run: 10, or one where a call takes a while.
 
 use aes_bitslice_runtime::Mode::CbcDecrypt;
 use aes_bitslice_runtime::{
@@ -19,7 +18,7 @@ use aes_bitslice_tests::json::Case;
 use aes_bitslice_tests::tests_of_engines;
 use std::process::ExitCode;
 
-/// One in this many known answers is checked where a call takes a while, unless tests do all there is to do.
+/// One in this many known answers is checked where a call takes a while, except in exhaustive runs.
 const FEW: usize = 7;
 
 fn main() -> ExitCode {
@@ -28,7 +27,7 @@ fn main() -> ExitCode {
         .on_each(&Device::ALL, &[], tests_of_engines![ecb, cbc, ctr, ecb_monte_carlo, cbc_monte_carlo])
         .on_each(&[Device::Cpu, gpu, Device::OpenCl], &[], tests_of_engines![gcm, gcm_siv, gmac])
         .on_each(&[Device::Cpu, gpu], &[], tests_of_engines![xts])
-        // Compilers for processors take minutes over these kernels, before they keep them.
+        // Compilers for processors take minutes over these kernels, before they cache them.
         .on_each(&[Device::OpenCl], &[Need::Exhaustive], tests_of_engines![xts])
         .on_each(&[Device::Cpu], &[], tests_of_engines![cmac])
         .run()
@@ -93,7 +92,7 @@ fn cbc(engines: &'static [Engine]) {
     });
 }
 
-/// Of the last byte, the bits that the message has are compared.
+/// In the last byte, only the bits of the message are compared.
 fn ctr(engines: &'static [Engine]) {
     check(engines, "ACVP-AES-CTR", |engine, case, source| {
         let bits = case.number("payloadLen");
@@ -113,7 +112,7 @@ fn ctr(engines: &'static [Engine]) {
     });
 }
 
-/// A round of a Monte Carlo test: what goes in, and after 1,000 calls what came last and last but one.
+/// A round of a Monte Carlo test: its input, and after 1,000 calls the last two outputs.
 struct Round {
     key: Vec<u8>,
     iv: [u8; 16],
@@ -121,7 +120,7 @@ struct Round {
 }
 
 impl Round {
-    /// The next key is this one, with as many of the last bits that came added to it.
+    /// The next key is this one XORed with the same number of the last output bits.
     fn next_key(&self, before: &[u8; 16], last: &[u8; 16]) -> Vec<u8> {
         let came = [*before, *last].concat();
         self.key.iter().zip(&came[32 - self.key.len()..]).map(|(key, came)| key ^ came).collect()
@@ -136,7 +135,7 @@ impl Round {
         (Self { key: self.next_key(&before, &last), iv: self.iv, input: last }, last)
     }
 
-    /// What goes in is what came out two calls ago.
+    /// The input is the output of two calls ago.
     fn cbc(self, cipher: &Cipher, is_encryption: bool) -> (Self, [u8; 16]) {
         let (mut chain, mut input, mut last) = (self.iv, self.input, self.iv);
         for _ in 0..1000 {
@@ -150,7 +149,7 @@ impl Round {
     }
 }
 
-/// Rounds of a Monte Carlo test that are done, of 100.
+/// Rounds of a Monte Carlo test that run, of 100.
 fn rounds(engine: &Engine) -> usize {
     all_or(100, if is_slow(engine) { 1 } else { 10 })
 }
@@ -188,7 +187,7 @@ fn cbc_monte_carlo(engines: &'static [Engine]) {
     monte_carlo(engines, "ACVP-AES-CBC", Round::cbc);
 }
 
-/// What was decrypted; or nothing, and then the data must have been cleared.
+/// The decrypted data; or nothing, and then the data must have been cleared.
 fn opened(data: Vec<u8>, run: impl FnOnce(&mut [u8]) -> Result<(), aes_bitslice_runtime::Error>) -> Option<Vec<u8>> {
     let mut data = data;
     match run(&mut data) {
@@ -227,7 +226,7 @@ fn gmac(engines: &'static [Engine]) {
     });
 }
 
-/// The tag is behind the ciphertext.
+/// The tag is after the ciphertext.
 fn gcm_siv(engines: &'static [Engine]) {
     check(engines, "ACVP-AES-GCM-SIV", |engine, case, source| {
         let (cipher, nonce) = (cipher(engine, case), Nonce::new(&case.bytes("iv")).unwrap());
@@ -243,7 +242,7 @@ fn gcm_siv(engines: &'static [Engine]) {
     });
 }
 
-/// Units of bits that are not whole bytes are not of this engine: 2 in each of 14 groups.
+/// This engine does not support units that are not whole bytes: 2 in each of 14 groups.
 fn xts(engines: &'static [Engine]) {
     let is_in_bits = |case: &Case| !case.number("payloadLen").is_multiple_of(8);
     assert_eq!(cases("ACVP-AES-XTS").iter().filter(|case| is_in_bits(case)).count(), 28);
@@ -273,7 +272,7 @@ fn cmac(engines: &'static [Engine]) {
         assert_eq!((8 * message.len(), 8 * mac.len()), (case.number("msgLen"), case.number("macLen")), "{source}");
         let found = cipher.run(Cmac::new(), &message).unwrap();
         assert_eq!(found.as_bytes()[..mac.len()] == mac, case.is_valid, "{source}");
-        // A tag of 11 bytes is none of this engine's lengths.
+        // This engine does not support tags of 11 bytes.
         if let Ok(tag) = Tag::new(&mac) {
             let verify = CmacVerifyBatch::new(std::slice::from_ref(&(0..message.len() as u64)), &[tag]).unwrap();
             assert_eq!(cipher.run(verify, &message).unwrap().failed().is_empty(), case.is_valid, "{source}");

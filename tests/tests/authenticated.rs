@@ -56,7 +56,7 @@ fn both_ways(data: &[u8], run: impl Fn(aes_bitslice_runtime::Buffers<'_>) -> Res
 
 fn gcm_vectors(engines: &'static [Engine]) {
     for engine in engines {
-        // Every length of nonce, data and tag is among any few neighbours of fifteen.
+        // Every length of nonce, data and tag occurs among any few neighbours of fifteen.
         for case in all_or_every(7, cavp::gcm()) {
             let source = format!("{}, {}", name(engine), case.source);
             let cipher = cipher(engine, &case.bytes("Key"));
@@ -94,7 +94,7 @@ fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| prop::collection::vec(any::<u8>(), len))
 }
 
-/// Short, a few chunks, and around the ends of what is done at a time.
+/// Short, a few chunks, and around the ends of what is processed at a time.
 fn lengths() -> impl Strategy<Value = usize> {
     prop_oneof![0..70_usize, (64_usize << 10) - 20..(64_usize << 10) + 20, (256_usize << 10) - 20..(800_usize << 10)]
 }
@@ -149,7 +149,7 @@ fn parts_in_any_order_are_the_whole(engines: &'static [Engine]) {
         let (given, submitted) =
             cipher.submit_with_output(GcmEncrypt::new(&nonce, b"header"), data.clone()).unwrap().wait().unwrap();
         assert!(given == whole && submitted == tag);
-        // A hash of all of it is that of the ciphertext.
+        // A hash of all of it is the ciphertext's.
         let hashed = &whole[..1 << 20];
         assert_eq!(cipher.run(Ghash::new(), hashed).unwrap().bytes, 1 << 20);
     }
@@ -186,7 +186,7 @@ fn what_was_changed_is_refused_and_cleared(engines: &'static [Engine]) {
             flips(&aad).for_each(|aad| refused(&right, &secret, nonce, &aad, &tag));
             flips(&nonce).for_each(|nonce| refused(&right, &secret, nonce.try_into().unwrap(), &aad, &tag));
             flips(&key).for_each(|key| refused(&cipher(engine, &key), &secret, nonce, &aad, &tag));
-            // Bytes that change their place between the additional data and the ciphertext.
+            // Bytes moved between the additional data and the ciphertext.
             if len > 0 {
                 refused(&right, &secret[1..], nonce, &[&aad[..], &secret[..1]].concat(), &tag);
                 refused(&right, &secret[..len - 1], nonce, &aad, &tag);
@@ -227,7 +227,7 @@ fn lengths_and_keys_that_cannot_be_are_refused(engines: &'static [Engine]) {
     }
 }
 
-/// On the caller's stream: what is written, and what comes when the stream has come to it.
+/// On the caller's stream: the output, and the value that is there when the stream has reached it.
 fn device_memory(engines: &'static [Engine]) {
     let engine = &engines[0];
     let cpu = Engine::open(Backend::Cpu).unwrap();
@@ -254,7 +254,7 @@ fn device_memory(engines: &'static [Engine]) {
         let pending = device.run_with_output(&stream, GcmEncrypt::new(&nonce, b"header"), &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap() == expected, "{len} bytes");
         assert_eq!(pending.wait().unwrap(), tag, "{len} bytes");
-        // Several at a time, and one that nobody waits for.
+        // Several at a time, and one that is never waited for.
         let macs = [1, 2, 3].map(|_| device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
         drop(device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
         let mac = cpu.run(Gmac::new(&nonce), &expected).unwrap();
@@ -272,10 +272,10 @@ fn device_memory(engines: &'static [Engine]) {
     }
 }
 
-/// Bytes on both sides of a call's data, which it must leave as they are.
+/// Bytes on both sides of a call's data, which it must leave unchanged.
 const AROUND: usize = 64;
 
-/// A call on `data` at byte `from` of one buffer to byte `to` of another, or in place: what it returns, and the output.
+/// A call on `data` at byte `from` of one buffer to byte `to` of another, or in place: its result, and the output.
 fn on_buffers<O: Operation>(
     cipher: &Cipher,
     queue: &CommandQueue,
@@ -309,7 +309,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
     let engine = &engines[0];
     let cpu = Engine::open(Backend::Cpu).unwrap();
     let context = engine.opencl_context().unwrap();
-    // Both in order and, where the device has them, out of order: what belongs together waits for one another.
+    // Both in order and, where the device supports it, out of order: dependent commands wait for each other.
     let queues = [0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE]
         .map(|properties| CommandQueue::create_default(context, properties).ok());
     let queues: Vec<_> = queues.into_iter().flatten().collect();
@@ -332,7 +332,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
                 let (verdict, output) = on_buffers(&device, queue, decrypt, &secret, from, to);
                 assert!(verdict.is_ok() && output == plain, "{len} bytes from {from} to {to:?}");
             }
-            // Changed in one bit: of the tag, of the header, and of the message.
+            // With one bit changed: of the tag, of the header, and of the message.
             let mut other_tag = *tag.as_bytes().first_chunk::<16>().unwrap();
             other_tag[15 - i] ^= 1 << (i % 8);
             let mut changed = secret.clone();
@@ -350,7 +350,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
             let (part, output) = on_buffers(&device, queue, part, &secret, from, to);
             device.combine(&GcmDecrypt::new(&nonce, b"header", &tag), vec![part.unwrap()]).unwrap();
             assert!(output == plain, "{len} bytes from {from} to {to:?}");
-            // Two parts, the second of them first.
+            // Two parts, the second one first.
             let (first, second) = plain.split_at(len / 32 * 16);
             let part = |data: &[u8], offset| {
                 let part = GcmPart::new(Direction::Encrypt, &nonce, offset);
@@ -365,7 +365,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
         let mut memory = engine.opencl_memory(len + 5).unwrap();
         memory.copy_from_host(5, &secret).unwrap();
         let slice = memory.slice(5, len);
-        // Several at a time, and one that nobody waits for.
+        // Several at a time, and one that is never waited for.
         let macs = [1, 2, 3].map(|_| calls.read(queue, Gmac::new(&nonce), slice).unwrap());
         drop(calls.read(queue, Gmac::new(&nonce), slice).unwrap());
         macs.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), mac, "{len} bytes"));
@@ -383,7 +383,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
     opencl_calls_that_cannot_be_are_refused(engine, &queues[0]);
 }
 
-/// Each by its error, and nothing changes.
+/// Each with its error, and nothing changes.
 fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue) {
     let nonce = Nonce::from([8; 12]);
     let cipher = cipher(engine, &[1; 16]);
@@ -407,7 +407,7 @@ fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue
     assert!(matches!(wrong.err(), Some(Error::OutOfRange { .. })));
     let part = GcmPart::new(Direction::Encrypt, &nonce, 8);
     assert!(matches!(calls.run_with_output(queue, part, all, all).err(), Some(Error::Length { .. })));
-    // Many messages have no kernels there, nor has what is serial.
+    // There are no kernels for many messages, nor for serial modes.
     let message = GcmMessage { range: 0..64, nonce: &[8; 12], aad: &[] };
     let batch = GcmEncryptBatch::new(&[message]).unwrap();
     assert!(matches!(calls.run_with_output(queue, batch, all, all).err(), Some(Error::Unsupported { .. })));
@@ -418,7 +418,7 @@ fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue
     assert!(matches!(wrong.err(), Some(Error::OtherOpenClContext)));
     let wrong = calls.read(other.opencl_queue().unwrap().queue(), Gmac::new(&nonce), all);
     assert!(matches!(wrong.err(), Some(Error::OtherOpenClContext)));
-    // A cipher of one kernel has no key to derive the hash key of.
+    // A cipher of one kernel has no key to derive the hash key from.
     let printed = print(KernelSpec::hajihassani_2019(Mode::Ctr), Dialect::OpenCl).unwrap();
     let one = engine.cipher_of(&Key::new(&[1; 16]).unwrap(), &printed).unwrap();
     let wrong = one.opencl().unwrap().run_with_output(queue, encrypt(), all, all);
@@ -428,7 +428,7 @@ fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue
     assert_eq!(left, [0; 64]);
 }
 
-/// The whole tag, and shorter ones; at another alignment; and what was changed, which is cleared.
+/// The whole tag, and shorter ones; at another alignment; and changed input, which is cleared.
 fn decrypted_in_device_memory(
     cipher: &Cipher,
     stream: &Arc<CudaStream>,
@@ -500,7 +500,7 @@ fn a_counter_that_wraps_in_the_middle() {
         let cipher = cipher(&Engine::open(backend).unwrap(), &[3; 16]);
         let mut block = [0xff; 16];
         block[15] = 0xf0;
-        // Sixteen blocks, then the last word is zero and nothing was carried.
+        // Sixteen blocks, then the last word is zero without a carry.
         let mut found = vec![0; 16 * 1000];
         cipher.run(Ctr::new(&Counter::new(CounterMode::Inc32, block), 0), &mut found).unwrap();
         let mut expected = vec![0; 16 * 1000];

@@ -1,5 +1,5 @@
-//! CMAC of many messages in one call: published vectors, each message as another implementation has it, in host memory and in GPU memory;
-//! what was changed; what cannot be.
+//! CMAC of many messages in one call: published vectors, each message against another implementation, in host memory and in GPU memory;
+//! changed messages; invalid calls.
 
 use aes_bitslice_runtime::{
     Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Tag,
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// A call on data where it is, which only reads it.
+/// Makes a call that only reads data where it is.
 fn run<O: Operation>(memory: &Memory, cipher: &Cipher, operation: O, data: &[u8]) -> Result<O::Output, Error> {
     let mut copy = data.to_vec();
     let pending =
@@ -47,14 +47,14 @@ fn run<O: Operation>(memory: &Memory, cipher: &Cipher, operation: O, data: &[u8]
     pending?.wait()
 }
 
-/// Messages, with what is between them.
+/// Messages, with the bytes between them.
 struct Messages {
     ranges: Vec<Range<u64>>,
     data: Vec<u8>,
 }
 
 impl Messages {
-    /// Of bytes, and between a message and the one before it.
+    /// Lengths in bytes: of a message, and of the gap before it.
     fn new(seed: u64, lengths: &[(usize, usize)]) -> Self {
         let mut at = 0;
         let mut ranges = Vec::new();
@@ -87,7 +87,7 @@ fn verify(messages: &Messages, tags: &[Tag]) -> CmacVerifyBatch {
     CmacVerifyBatch::new(&messages.ranges, tags).unwrap()
 }
 
-/// NIST's: each message beside all that it begins with, so that blocks of its tile begin at other times.
+/// NIST's: each message together with all its prefixes, so that blocks of its tile begin at different times.
 fn published_vectors(engines: &'static [Engine]) {
     for engine in engines {
         for case in all_or_every(3, cavp::cmac()) {
@@ -153,8 +153,8 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Every number of bytes of the last block in every lane of a tile, for equal numbers of blocks keep their order; and lengths that are
-/// sorted, overlapping.
+/// Every number of bytes of the last block in every lane of a tile, because equal numbers of blocks keep their order; and lengths that
+/// are sorted, overlapping.
 fn every_length_in_every_lane(engines: &'static [Engine]) {
     let (key, data) = (noise(2, 24), noise(3, 5000));
     let each = |n: u64| 7 * n % 4001..7 * n % 4001 + 17 + (n + n / 256) % 16;
@@ -252,7 +252,7 @@ fn what_cannot_be_is_refused() {
     assert!(matches!(refused, Err(Error::WrongKeys { operation: "a CMAC batch", .. })), "{refused:?}");
 }
 
-/// Several at a time on one stream and on two, and one that nobody waits for.
+/// Several at a time on one stream and on two, and one that is never waited for.
 fn calls_in_flight(engines: &'static [Engine]) {
     let engine = &engines[0];
     let (key, lengths) = (noise(8, 16), [(1500, 0); 500]);
@@ -274,7 +274,7 @@ fn calls_in_flight(engines: &'static [Engine]) {
             _ => assert!(pending.wait().unwrap() == tags, "{n}"),
         }
     }
-    // Behind what writes the data on the same stream.
+    // After a write of the data on the same stream.
     let ctr = Ctr::new(&Counter::random().unwrap(), 0);
     let mut secret = messages.data.clone();
     cipher.run(ctr, &mut secret).unwrap();

@@ -1,5 +1,5 @@
-//! The generator says the same to the byte in every process: nothing in its output hangs on addresses, hash seeds or
-//! the order in which things were made.
+//! The generator's output is the same to the byte in every process: it does not depend on addresses, hash seeds or the
+//! order of construction.
 
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
@@ -23,10 +23,10 @@ use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Where a process that was started by the test writes what it generates.
+/// The file for the output of a process that the test has started.
 const OUTPUT: &str = "AES_BITSLICE_DIGESTS_TO";
 
-/// The bitsliced kernels with an S-box: every mode, every place that round keys come from, every layout.
+/// The bitsliced kernels with an S-box: every mode, every source of round keys, every layout.
 fn of_sbox(sbox: &'static Sbox) -> impl Iterator<Item = Design> {
     Mode::ALL
         .into_iter()
@@ -66,7 +66,7 @@ fn of_papers() -> impl Iterator<Item = Printed> {
     staged.chain(bytewise).chain(TableSpec::papers().into_iter().map(|spec| spec.print("a test")))
 }
 
-/// Name and digest of everything there is to generate, a line each; of kernels some, unless tests do all there is to do.
+/// Name and digest of everything that can be generated, a line each; except in exhaustive runs, only some kernels.
 fn digests() -> String {
     let mut lines = String::new();
     let mut add = |name: &str, text: &str| lines += &format!("{name} {}\n", digest::of_text(text));
@@ -75,7 +75,7 @@ fn digests() -> String {
             add(&format!("{} {direction:?}", sbox.name), &sbox.lut3(direction).to_string());
         }
     }
-    // Twelve kernels of each mode and S-box: of any five in a row, one.
+    // Twelve kernels of each mode and S-box: one of any five in a row.
     let of_sboxes = all_or_every(5, sbox::ALL.iter().copied().flat_map(of_sbox));
     let of_sboxes = of_sboxes.flat_map(|design| Dialect::ALL.map(|dialect| print(design.clone(), dialect))).flatten();
     let tables = tables().filter_map(|design| print(design, Dialect::Cuda));
@@ -110,7 +110,7 @@ fn the_same_in_every_process() {
     assert_eq!(here.len(), there.len());
 }
 
-/// What is stored is what is printed now, and nobody has edited it.
+/// The stored kernels equal those printed now, without edits.
 #[test]
 fn stored_kernels_are_up_to_date() {
     let cuda = KERNELS.iter().map(|stored| (stored.name, stored.source, stored.manifest));

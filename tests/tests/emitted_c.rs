@@ -1,8 +1,8 @@
-//! The printed CUDA C, compiled by the C compiler and run on the CPU over several thread blocks, byte for byte
-//! against the reference: the stored kernels, those for keys given at launch with every S-box, and freshly baked ones.
+//! The printed CUDA C, compiled by the C compiler and run on the CPU over several thread blocks, byte for byte against the
+//! reference: the stored kernels, those for keys given at launch with every S-box, and freshly baked ones.
 //!
-//! The same text runs on the GPU, so that only what the C compiler cannot see is left to be found there: the launch,
-//! barriers, and the few macros that are another on each side.
+//! The same text runs on the GPU, which leaves only what the C compiler cannot see to be found there: the launch, barriers, and
+//! the few macros that differ.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
@@ -48,7 +48,7 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
         let kernel = RefCell::new(&mut kernel);
         let run = |access, in_place, start: u128, skip: usize, len: usize| {
             let data = noise(len as u64, len);
-            // Where a thread block may have several tiles, as many as come to one that is not whole.
+            // Where a thread block may have several tiles, up to one that is not whole.
             let tiles = if manifest.grid == Grid::Covers { 1 } else { 1 + len / 16 % 3 };
             let warps = 1 + len / 16 % 5;
             let in_place = in_place && kernel.borrow().can_be_in_place();
@@ -71,7 +71,7 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
             run(Access::Bytes { input: i % 16, output: (5 * i + 1) % 16 }, i % 3 == 0, counter, 0, len);
         }
         if takes_any_length {
-            // Every length with every place in a block; or with some.
+            // Every length with every position in a block; or with some.
             for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * tile - 1, 16 * tile + 1].into_iter().enumerate() {
                 for skip in all_or_every(2, [0, 1, 15, i].into_iter().cycle().skip(i).take(4)) {
                     let access = Access::Bytes { input: (3 * i) % 16, output: (16 - skip) % 16 };
@@ -93,13 +93,13 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
     }
 }
 
-/// One key of each length where tests do all there is to do, else one, the lengths taking turns.
+/// One key of each length in exhaustive runs, else one, with alternating lengths.
 fn keys(turn: usize) -> Vec<Vec<u8>> {
     let lengths = KeyBits::ALL.into_iter().cycle().skip(turn).take(all_or(3, 1));
     lengths.map(|bits| noise(9, bits.bytes())).collect()
 }
 
-/// The sources that are kept, which is what a GPU gets.
+/// The stored sources, which the GPU gets.
 #[test]
 fn stored_kernels() {
     let mut modes = Vec::new();
@@ -111,14 +111,14 @@ fn stored_kernels() {
     assert!(Mode::ALL.iter().all(|mode| modes.contains(mode)), "{modes:?}");
 }
 
-/// Prints a kernel, if its mode has such, and checks it.
+/// Prints a kernel, if its mode has it, and checks it.
 fn check_printed(spec: KernelSpec, keys: &[Vec<u8>]) {
     if let Some(Printed { source, manifest }) = print(spec, Dialect::Cuda) {
         check(&source, &manifest, keys);
     }
 }
 
-/// Every mode in every layout, with every S-box where tests do all there is to do, else the S-boxes taking turns.
+/// Every mode in every layout, with every S-box in exhaustive runs, else with alternating S-boxes.
 #[test]
 fn keys_at_launch() {
     let kernels = Mode::OF_ONE_KEY.into_iter().flat_map(|mode| Layout::ALL.map(|layout| (mode, layout)));
@@ -137,7 +137,7 @@ fn keys_as_bits() {
     specs.filter(|spec| !is_stored(spec)).enumerate().for_each(|(i, spec)| check_printed(spec, &keys(i)));
 }
 
-/// Planes may be in another basis than the standard one, too: that of the S-box of fewest lookup tables.
+/// Planes may be in a non-standard basis, too: that of the S-box with the fewest lookup tables.
 #[test]
 fn keys_in_memory() {
     for (i, mode) in COMPLETE.into_iter().enumerate() {
@@ -149,8 +149,8 @@ fn keys_in_memory() {
     }
 }
 
-/// Every mode with every key length, the S-boxes taking turns, for a key that nobody has seen before; or every other mode, with
-/// lengths that take turns, too.
+/// Every mode with every key length, with alternating S-boxes, for a fresh key; or every other mode, with alternating lengths,
+/// too.
 fn freshly_baked(strategy: BakedStrategy, layout: Layout, first: usize) {
     for (i, mode) in Mode::OF_ONE_KEY.into_iter().enumerate().skip(all_or(0, first)).step_by(all_or(1, 2)) {
         for (k, bits) in KeyBits::ALL.into_iter().enumerate().cycle().skip(i).take(all_or(3, 1)) {
@@ -172,7 +172,7 @@ fn freshly_baked_one_hot_mux_by_state() {
     freshly_baked(BakedStrategy::OneHotMux, Layout::State, 1);
 }
 
-/// As a paper describes it, with a key in it that nobody has seen before; and as it is stored, with one that everybody knows.
+/// As a paper describes it, with a fresh key in it; and as it is stored, with a published one.
 #[test]
 fn presets() {
     for preset in Preset::ALL {

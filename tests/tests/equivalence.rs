@@ -40,8 +40,8 @@ fn main() -> ExitCode {
 const GUARD: usize = 64;
 const GUARD_BYTE: u8 = 0xa5;
 
-/// Runs `in_place` and `to`, the two forms of one call, on `input` shifted to the alignment `shift`, and returns the
-/// output that both must agree on.
+/// Runs `in_place` and `to`, the two forms of one call, on `input` shifted to the alignment `shift`, and returns the output that both
+/// must agree on.
 fn both_forms(
     input: &[u8],
     shift: usize,
@@ -56,7 +56,7 @@ fn both_forms(
     let inside = |shift| GUARD + shift..GUARD + shift + input.len();
     let mut data = guarded(input, shift);
     in_place(&mut data[inside(shift)]).map_err(fail)?;
-    // Another alignment for the output, and in it what no right answer would leave.
+    // Another alignment for the output, filled with bytes that no right answer would leave.
     let (source, out_shift) = (guarded(input, shift), 16 - shift);
     let mut output = guarded(&vec![0x3c; input.len()], out_shift);
     to(&source[inside(shift)], &mut output[inside(out_shift)]).map_err(fail)?;
@@ -78,7 +78,7 @@ fn open(engine: &Engine, key: &[u8]) -> Cipher {
     engine.cipher(&Key::new(key).unwrap()).unwrap()
 }
 
-/// Where two byte strings part, in few words: they may be long.
+/// Where two byte strings diverge, in few words: they may be long.
 fn same(actual: &[u8], expected: &[u8], engine: &Engine) -> Result<(), TestCaseError> {
     let difference = actual.iter().zip(expected).position(|(a, e)| a != e);
     prop_assert!(
@@ -90,7 +90,7 @@ fn same(actual: &[u8], expected: &[u8], engine: &Engine) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// Random cases of a test: fewer where a call takes a while, unless tests do all there is to do.
+/// Random cases of a test: fewer where a call takes a while, except in exhaustive runs.
 fn cases(engines: &[Engine]) -> u32 {
     all_or(256, if engines.iter().any(is_slow) { 16 } else { 96 })
 }
@@ -99,8 +99,8 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
     select(vec![16, 24, 32]).prop_flat_map(|n| prop::collection::vec(any::<u8>(), n))
 }
 
-/// Lengths: few bytes, around the blocks and batches of every engine (64, 256 and 512 lanes of 16 bytes; a warp's 32
-/// threads of 32 blocks), around the chunks that threads share out, and any.
+/// Lengths: few bytes, around the blocks and batches of every engine (64, 256 and 512 lanes of 16 bytes; a warp's 32 threads of 32
+/// blocks), around the chunks that threads share out, and any.
 fn length() -> impl Strategy<Value = usize> {
     let near = |n: usize| (n - 17..=n + 17).boxed();
     prop_oneof![
@@ -113,7 +113,7 @@ fn length() -> impl Strategy<Value = usize> {
     ]
 }
 
-/// Initial counter blocks: any, and such that a carry runs out of the last 1 to 16 bytes within a few blocks.
+/// Initial counter blocks: any, and some from which a carry runs out of the last 1 to 16 bytes within a few blocks.
 fn counter_block() -> impl Strategy<Value = [u8; 16]> {
     let near_wrap = (any::<u128>(), 1u32..=16, 0u128..600).prop_map(|(high, bytes, before)| {
         let field = u128::MAX >> (128 - 8 * bytes);
@@ -192,7 +192,7 @@ fn published_kernels() {
             [(mode, key, baked), (mode, key, KernelSpec::hajihassani_2019(mode))]
         })
         .collect();
-    // The compiler takes its time; each kernel on a thread.
+    // The compiler is slow; each kernel gets a thread.
     let ciphers: Vec<_> = std::thread::scope(|scope| {
         let open = |(mode, key, spec): (Mode, &Key, KernelSpec)| {
             let kernel = print(spec, Dialect::Cuda).unwrap();
@@ -227,7 +227,7 @@ fn published_kernels() {
     });
 }
 
-/// The pieces of a message, cut anywhere and done in any order, make the whole.
+/// The pieces of a message, cut anywhere and processed in any order, make the whole.
 fn ctr_in_pieces(engines: &'static [Engine]) {
     proptest!(random(cases(engines)), |(
         key in key(), block in counter_block(), offset in 0u64..1000, len in length(),
@@ -402,12 +402,12 @@ fn any_operation(engines: &'static [Engine]) {
     });
 }
 
-/// Whether an engine does an operation.
+/// Whether an engine supports an operation.
 fn does(engine: &Engine, any: AnyOperation) -> bool {
     any.mode().is_none_or(|mode| has_mode(engine, mode))
 }
 
-/// `Cipher::run` takes every operation on all that its data can be, and refuses what its data cannot be, with nothing changed.
+/// `Cipher::run` takes every operation on every valid kind of data, and refuses the others, with nothing changed.
 fn any_data(engines: &'static [Engine]) {
     const LEN: usize = 16 * 131;
     let (key, input) = (noise(1, 24), noise(2, LEN));
@@ -459,8 +459,8 @@ fn any_data(engines: &'static [Engine]) {
     }
 }
 
-/// Lengths at every edge, not left to chance: each with each key size, from each of the first 17 offsets; where a call takes
-/// a while, from a few of them.
+/// Lengths at every edge, not left to chance: each with each key size, from each of the first 17 offsets; where a call takes a while,
+/// from a few of them.
 fn every_edge(engines: &'static [Engine]) {
     let edges = [0, 1, 15, 16, 17, 31, 32, 33, 511, 512, 513];
     let batches = [1 << 10, 1 << 12, 1 << 13, 1 << 14].into_iter().flat_map(|n| [n - 16, n - 1, n, n + 1, n + 16]);

@@ -1,4 +1,4 @@
-//! The fuzz targets on the kept corpus and on mutations of it: the same ones in every run, and more where tests do all there is to do.
+//! The fuzz targets on the kept corpus and on mutations of it: the same ones in every run, and more in exhaustive runs.
 
 use aes_bitslice_tests::environment::{all_or, say};
 use aes_bitslice_tests::fuzz::TARGETS;
@@ -47,7 +47,7 @@ fn targets_bear_their_corpus_and_mutations_of_it() {
     if !folder.exists() {
         return say("THE CORPUS IS NOT HERE: FUZZ TARGETS WERE NOT RUN");
     }
-    // Each has random numbers of its own, so that it repeats.
+    // Each has its own random numbers, so that it repeats.
     TARGETS.into_par_iter().for_each(|(name, target)| {
         let files = fs::read_dir(folder.join(name)).unwrap_or_else(|e| panic!("the corpus of {name}: {e}"));
         let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();

@@ -1,5 +1,5 @@
-//! Many messages of GCM in one call: each as another implementation has it, in host memory and in GPU memory; what is between them; what
-//! was changed; what cannot be.
+//! Many GCM messages in one call: each against another implementation, in host memory and in GPU memory; the bytes between them; changed
+//! messages; invalid calls.
 
 use aes_bitslice_runtime::{
     Backend, Cipher, Engine, Error, GcmBatch, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Kernels, Key,
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// A call on data where it is.
+/// Makes a call on data where it is.
 fn run<O: Operation>(memory: &Memory, cipher: &Cipher, operation: O, data: &mut [u8]) -> Result<O::Output, Error> {
     match memory.on_gpu(data, |stream, data| cipher.device()?.run_with_output(stream, operation.clone(), data)) {
         Some(pending) => pending?.wait(),

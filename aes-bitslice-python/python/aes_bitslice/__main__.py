@@ -7,7 +7,7 @@ from . import __version__, engines
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m aes_bitslice", description="Shows the engines of this machine.")
-    parser.add_argument("--opencl", action="store_true", help="those behind OpenCL, too: loads the libraries of its platforms")
+    parser.add_argument("--opencl", action="store_true", help="also OpenCL devices: loads the libraries of all platforms")
     arguments = parser.parse_args()
     print(f"aes-bitslice {__version__}")
     for engine in engines(opencl=arguments.opencl):

@@ -1,4 +1,4 @@
-//! Secrets on their way through a program.
+//! How secrets flow through a program.
 
 use crate::finding::{Finding, Report};
 use crate::secrets::Secrets;
@@ -74,12 +74,12 @@ const CONTROL: [&str; 16] = [
     "setmaxnreg",
 ];
 
-/// What is known, in the middle of the analysis.
+/// The state of an analysis in progress.
 struct Flow<'a> {
     program: &'a Program,
     secrets: &'a Secrets,
     entry: usize,
-    /// Whether something secret may be in an object.
+    /// Whether a secret may be in an object.
     objects: Vec<bool>,
     reached: BTreeSet<usize>,
     /// Whether an object became secret, or a function was reached.
@@ -87,7 +87,7 @@ struct Flow<'a> {
     report: Report,
 }
 
-/// A function of it.
+/// One of its functions.
 struct OneFunction<'a, 'b> {
     flow: &'a mut Flow<'b>,
     number: usize,
@@ -199,7 +199,7 @@ impl Flow<'_> {
         })
     }
 
-    /// Whether it is a parameter that points to a table. It stands for the table, too.
+    /// Whether it is a parameter that points to a table. The parameter stands for the table, too.
     fn is_table(&self, object: Object) -> bool {
         let parameters = &self.program.functions[self.entry].parameters;
         parameters.iter().position(|&parameter| parameter == object).is_some_and(|n| self.secrets.is_table(n))
@@ -251,7 +251,7 @@ impl Step<'_, '_> {
         match operand {
             Operand::Register(register) => {
                 let register = &mut self.registers[*register];
-                // With a predicate it may stay what it was.
+                // With a predicate it may keep its old value.
                 *register = if self.statement.guard.is_some() { register.or(value, |_, _| false) } else { value };
             }
             Operand::Several(several) => several.iter().for_each(|one| self.write(one, Value::some(value.secret))),
@@ -285,7 +285,7 @@ impl Step<'_, '_> {
         if guarded && !(computes || is_slow) {
             self.find("its predicate is secret");
         }
-        // A name of nothing, or what memory there is none of.
+        // An undefined name, or memory that does not exist.
         let is_lost = |operand: &Operand| matches!(operand, Operand::Name(_));
         let is_lost = operands.iter().any(is_lost) && !is_call;
         let is_nowhere = space.is_some_and(|space| space != Space::Global && !self.flow.has(space));
@@ -328,7 +328,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Loads, stores and all else that takes an address or a lane.
+    /// Loads, stores and everything else that takes an address or a lane.
     fn access(&mut self, values: &[Value], space: Option<Space>, guarded: bool) {
         let Statement { opcode, operands, .. } = self.statement;
         let parts: Vec<&str> = opcode.split('.').collect();
@@ -346,7 +346,7 @@ impl Step<'_, '_> {
                     At::Exactly(Some(object), 0) if space == Some(Space::Parameter) => Some(object),
                     _ => None,
                 };
-                // In machine code such a load is all that tells a table.
+                // In machine code only such a load identifies a table.
                 if parts.contains(&"nc") && secret {
                     self.find("a non-coherent load is of no table");
                 }
@@ -376,7 +376,7 @@ impl Step<'_, '_> {
                 }
                 self.store(space, values[0].at, values[1..].iter().any(|value| value.secret) || guarded);
             }
-            // To shared memory, from where the secrets are; the rest says how much, and which barrier to tell.
+            // To shared memory, from where the secrets are; the rest gives the size, and the barrier to notify.
             ("cp", [_, _, ..]) => {
                 if values.iter().any(|value| value.secret) {
                     self.find(address);
@@ -390,7 +390,7 @@ impl Step<'_, '_> {
                 if values.iter().any(|value| value.secret) {
                     self.find("control or a barrier depends on a secret");
                 }
-                // How far copies have come.
+                // The progress of copies.
                 if let Some(to @ (Operand::Register(_) | Operand::Several(_))) = operands.first() {
                     self.write(to, Value::PUBLIC);
                 }
@@ -413,7 +413,8 @@ impl Step<'_, '_> {
             ("wgmma", []) => {}
             ("wgmma", _) if opcode.contains("commit_group") || opcode.contains("wait_group") => {}
             ("wgmma", [to, a, ..]) => {
-                // The second matrix is in shared memory by its descriptor; the first, too, or in registers. The switches follow.
+                // The second matrix is in shared memory, given by its descriptor; the first, too, or in registers. The switches
+                // follow.
                 let is_descriptor = !matches!(a, Operand::Several(_));
                 if values[2..].iter().any(|value| value.secret) || (is_descriptor && values[1].secret) {
                     self.find(address);

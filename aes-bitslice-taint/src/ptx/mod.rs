@@ -1,6 +1,6 @@
 //! PTX: `flow` follows secrets through it.
 //!
-//! Registers are followed along every way through a function; objects in memory are one fact for the whole program. A function is
+//! Registers are followed along every path through a function; objects in memory are one fact for the whole program. A function is
 //! analysed once, with the arguments of all its calls together.
 
 mod flow;
@@ -17,8 +17,7 @@ pub fn check(ptx: &str, entry: &str, secrets: &Secrets) -> Result<Report, String
     flow::check(&Program::read(ptx)?, entry, secrets)
 }
 
-/// The variables in shared memory that an entry point can reach, in the order in which they are declared: those of the module, then its
-/// own.
+/// The variables in shared memory that an entry point can reach, in the order in which they are declared: the module's, then its own.
 ///
 /// # Errors
 /// In words, if the text cannot be read.

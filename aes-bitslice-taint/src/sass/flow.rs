@@ -1,4 +1,4 @@
-//! Secrets on their way through machine code: a rule for every opcode that is allowed.
+//! How secrets flow through machine code: a rule for every opcode that is allowed.
 
 use super::listing::{Instruction, Listing, Operand, REGISTERS};
 use crate::finding::{Finding, Report};
@@ -8,7 +8,7 @@ use crate::value::{At, Value};
 use aes_bitslice_ptx::Variable;
 use std::collections::BTreeSet;
 
-/// Instructions that compute registers and predicates from others, in a time that depends on nothing.
+/// Instructions that compute registers and predicates from others, in constant time.
 const COMPUTE: [&str; 58] = [
     "BMMA",
     "BMOV",
@@ -74,7 +74,7 @@ const COMPUTE: [&str; 58] = [
 const SLOW: [&str; 14] =
     ["MUFU", "F2I", "I2F", "I2FP", "F2F", "FADD", "FMUL", "FFMA", "FSETP", "FCHK", "FSEL", "UI2F", "UF2I", "HFMA2"];
 
-/// Instructions that say how the program goes on, and all of whose operands must be public.
+/// Control instructions, all of whose operands must be public.
 const CONTROL: [&str; 34] = [
     "ACQBULK",
     "ACQSHMINIT",
@@ -112,19 +112,20 @@ const CONTROL: [&str; 34] = [
     "BRX",
 ];
 
-/// Where the parameters begin in constant bank 0, by generation.
+/// The start of the parameters in constant bank 0, by generation.
 const PARAMETERS_AT: [u64; 3] = [0x160, 0x210, 0x380];
-/// What compilers keep for the system in front of shared memory, by generation.
+/// The space that compilers reserve for the system at the start of shared memory, by generation.
 const SHARED_AT: [u64; 2] = [0, 0x400];
 
 /// What is known of a register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Fact {
     value: Value,
-    /// Where it was written last under a predicate: what it is while that predicate is so. Instructions under the same predicate see this.
+    /// If it was last written under a predicate: its value while that predicate holds. Instructions under the same predicate see this
+    /// value.
     under: Option<((usize, bool), Value)>,
-    /// Of a predicate: it is true in the thread whose lane is in this register, and in no other of the warp. So one thread is elected to do
-    /// something for all, and a shuffle from its lane brings what it wrote under this predicate.
+    /// For a predicate: it is true only in the thread of the warp whose lane is in this register. So one thread is elected to act for all,
+    /// and a shuffle from its lane returns what it wrote under this predicate.
     elects: Option<usize>,
 }
 
@@ -142,19 +143,19 @@ const LEADER: At = At::Exactly(Some(usize::MAX - 1), 0);
 struct Flow<'a> {
     listing: &'a Listing,
     secrets: &'a Secrets,
-    /// Where each parameter begins in constant bank 0.
+    /// The start of each parameter in constant bank 0.
     parameters: Vec<u64>,
-    /// Where each object of shared memory begins; the first is what is in front of all.
+    /// The start of each object in shared memory; the first is everything before the others.
     objects: Vec<u64>,
-    /// Whether something secret may be in each.
+    /// Whether a secret may be in each.
     shared: Vec<bool>,
     /// Bytes of local memory that may be secret, by offset, and whether all of it may be.
     local: BTreeSet<i64>,
     all_local: bool,
     /// Whether more of memory became secret.
     changed: bool,
-    /// The calls, by instruction. What a call leads to is analysed for each on its own: instruction i, reached by call c, has the number
-    /// (c + 1) * instructions + i.
+    /// The calls, by instruction. The callee is analysed separately for each call: instruction i, reached by call c, has the number (c + 1)
+    /// * instructions + i.
     calls: Vec<usize>,
     report: Report,
 }
@@ -206,13 +207,13 @@ pub fn check(listing: &Listing, entry: &str, secrets: &Secrets, shared: &[Variab
     Ok(flow.report)
 }
 
-/// Whether it calls a function. What the disassembler calls a label of the same function is a jump far away.
+/// Whether it calls a function. A call of a label in the same function, as the disassembler prints it, is a far jump.
 fn is_call(listing: &Listing, instruction: &Instruction) -> bool {
     let is_near = |operand: &Operand| matches!(operand, Operand::Label(label) if label.starts_with(".L") && listing.labels.contains_key(label));
     instruction.opcode[0] == "CALL" && !instruction.operands.iter().any(is_near)
 }
 
-/// Where things of these sizes and alignments lie, one after the other, and where the last ends.
+/// The positions of things of these sizes and alignments, one after the other, and the end of the last.
 fn laid_out(things: impl Iterator<Item = (u64, u64)>) -> (Vec<u64>, u64) {
     let mut end = 0u64;
     let places = things.map(|(bytes, align)| {
@@ -236,7 +237,7 @@ impl Code for Flow<'_> {
         let instruction = &self.listing.instructions[number];
         let here = |target: usize| length * by + target;
         let targets = || instruction.operands.iter().filter_map(|operand| self.label(operand));
-        // A branch has a condition of its own, too; the last instruction leads nowhere.
+        // A branch has its own condition, too; nothing follows the last instruction.
         let may_stay = instruction.guard.is_some() || instruction.operands.iter().any(Operand::is_predicate);
         let behind = (number + 1 < length).then_some(here(number + 1));
         let behind_if = |may_stay: bool| behind.filter(|_| may_stay);
@@ -246,7 +247,7 @@ impl Code for Flow<'_> {
                 let may_stay = may_stay || instruction.opcode.iter().any(|part| part == "DIV" || part == "ANY");
                 targets().map(here).chain(behind_if(may_stay)).collect()
             }
-            // Behind a collective, threads may go on at its label.
+            // After a collective, threads may continue at its label.
             "WARPSYNC" => targets().map(here).chain(behind).collect(),
             "CALL" => {
                 let call = self.calls.iter().position(|&call| call == number).unwrap_or_default();
@@ -286,7 +287,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Whether control goes where [`next`](Code::next) says: known labels, a call of a function that calls none, a return behind the
+    /// Whether control goes where [`next`](Code::next) says: known labels, a call of a function that calls none, a return to after the
     /// call, and threads that wait for others where these arrive.
     fn is_plain_control(&self, by: usize, number: usize, address: Option<i64>) -> bool {
         let instruction = &self.listing.instructions[number];
@@ -317,7 +318,7 @@ impl Flow<'_> {
         one.or(other, |m, n| self.object(m) == self.object(n))
     }
 
-    /// The object that a byte of shared memory is of.
+    /// The object that contains a byte of shared memory.
     fn object(&self, offset: i64) -> Option<usize> {
         self.objects.iter().rposition(|&begin| begin as i64 <= offset)
     }
@@ -365,7 +366,7 @@ impl Flow<'_> {
             }
     }
 
-    /// What is read from a constant bank.
+    /// The value read from a constant bank.
     fn constant(&self, bank: u32, place: Value, bytes: i64) -> Value {
         if let (2, At::Exactly(None, offset)) = (bank, place.at) {
             let word =
@@ -410,7 +411,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// What is in a register, under the instruction's predicate.
+    /// The value of a register, under the instruction's predicate.
     fn register(&self, number: usize) -> Value {
         match self.registers[number] {
             Fact { under: Some((guard, value)), .. } if Some(guard) == self.instruction.guard => value,
@@ -422,7 +423,7 @@ impl Step<'_, '_> {
         terms.iter().map(|term| self.value(term, 1)).fold(Value::number(0), Value::plus)
     }
 
-    /// The value of an operand that takes up this many registers.
+    /// The value of an operand that occupies this many registers.
     fn value(&mut self, operand: &Operand, width: usize) -> Value {
         match operand {
             Operand::Register { number, is_negative, is_wide } => {
@@ -442,7 +443,7 @@ impl Step<'_, '_> {
                 self.flow.constant(*bank, place, 4 * width as i64)
             }
             Operand::Memory(terms) => self.sum(terms),
-            // A thread block that was launched without a cluster is the first of its own.
+            // A thread block that was launched without a cluster is the first in its own.
             Operand::Special(name) if name == "SR_CgaCtaId" => Value::number(0),
             Operand::Special(name) if name == "SR_LANEID" => Value { secret: false, at: LANE },
             Operand::Label(_) | Operand::Special(_) => Value::PUBLIC,
@@ -476,7 +477,7 @@ impl Step<'_, '_> {
                 (Some((p, is)), Fact { under: Some(((q, was), other)), .. }) if p == q && is != was => {
                     Fact { value: self.flow.either(value, other), under: Some(((p, is), value)), elects: None }
                 }
-                // It may stay what it was.
+                // It may keep its old value.
                 (Some(guard), old) => {
                     Fact { value: self.flow.either(old.value, value), under: Some((guard, value)), elects: None }
                 }
@@ -491,7 +492,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// How many of the first operands are written.
+    /// How many of the leading operands are written.
     fn destinations(&self) -> usize {
         let Instruction { opcode, operands, .. } = self.instruction;
         let predicates = |operands: &[Operand]| operands.iter().take_while(|operand| operand.is_predicate()).count();
@@ -523,7 +524,7 @@ impl Step<'_, '_> {
             if secret {
                 self.find("control or a barrier depends on a secret");
             }
-            // Threads may come here from elsewhere, where others were elected.
+            // Threads may arrive here from elsewhere, where others were elected.
             self.registers.iter_mut().for_each(|fact| fact.elects = None);
             let address = operands.first().and_then(|operand| self.value(operand, 2).known());
             if !self.flow.is_plain_control(self.by, self.number, address) {
@@ -588,7 +589,7 @@ impl Step<'_, '_> {
         let copied = self.copied(from);
         for to in to {
             match to {
-                // Only those of a mask; none becomes public.
+                // Only those in a mask; none becomes public.
                 Operand::Predicates => {
                     (512..528).for_each(|n| self.registers[n] = self.registers[n].value.tainted(secret).into())
                 }
@@ -620,7 +621,7 @@ impl Step<'_, '_> {
         secret
     }
 
-    /// What is known under a predicate of a register that is moved as it is to another, whatever the predicate: it goes with it.
+    /// The fact under a predicate about a register that is moved unchanged to another, whatever the predicate: it moves along.
     fn copied(&self, from: &[Operand]) -> Option<((usize, bool), Value)> {
         let Instruction { opcode, guard, .. } = self.instruction;
         match (opcode[0].as_str(), from) {
@@ -637,7 +638,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// What a shuffle takes from the elected thread, if it takes from that.
+    /// The value that a shuffle takes from the elected thread, if it takes from that.
     fn elected(&self, from: &[Operand]) -> Option<Value> {
         match (from, self.instruction.guard) {
             ([Operand::Register { number, .. }, Operand::Register { number: lane, .. }, ..], None)
@@ -650,7 +651,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Whether what is moved is a word of the constant bank in front of the parameters.
+    /// Whether the moved value is a word of the constant bank before the parameters.
     fn is_stack(&mut self, from: &[Operand]) -> bool {
         let first = self.flow.parameters.first().copied().unwrap_or(u64::MAX);
         from.iter().any(|operand| match operand {
@@ -659,7 +660,7 @@ impl Step<'_, '_> {
         })
     }
 
-    /// Loads, stores and all else that takes an address or a lane. Whether something secret came in.
+    /// Loads, stores and everything else that takes an address or a lane. Returns whether a secret came in.
     fn access(&mut self, guarded: bool) -> bool {
         let Instruction { opcode, operands, .. } = self.instruction;
         let name = opcode[0].as_str();
@@ -692,7 +693,7 @@ impl Step<'_, '_> {
                 to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
                 secret
             }
-            // PTX tells which memory these loads are of.
+            // PTX shows which memory these loads read.
             "LDG" if self.has("CONSTANT") && self.flow.secrets.has_tables() => {
                 let secret = guarded || address_is_secret;
                 to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
@@ -746,7 +747,7 @@ impl Step<'_, '_> {
                 self.flow.store_shared(at, true);
                 true
             }
-            // Barriers in shared memory: how far copies have come is public.
+            // Barriers in shared memory: the progress of copies is public.
             "SYNCS" => {
                 if data {
                     self.find("control or a barrier depends on a secret");

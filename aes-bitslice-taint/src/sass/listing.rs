@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The registers that a state has: general, uniform, predicates, uniform predicates.
+/// The registers of a state: general, uniform, predicates, uniform predicates.
 pub const REGISTERS: usize = UNIFORM_PREDICATES + 8;
 const UNIFORM: usize = 256;
 const PREDICATES: usize = 512;
@@ -33,7 +33,7 @@ pub enum Operand {
     Label(String),
     /// All predicates: `PR`.
     Predicates,
-    /// The register of the processor of this name, which is public.
+    /// The special register of this name, which is public.
     Special(String),
 }
 
@@ -52,9 +52,9 @@ pub struct Instruction {
     pub line: usize,
     pub address: i64,
     pub text: String,
-    /// The predicate, and what it must be.
+    /// The predicate, and the value that it must have.
     pub guard: Option<(usize, bool)>,
-    /// In parts between dots.
+    /// Split at dots.
     pub opcode: Vec<String>,
     pub operands: Vec<Operand>,
 }
@@ -62,11 +62,11 @@ pub struct Instruction {
 #[derive(Debug, Default)]
 pub struct Listing {
     pub instructions: Vec<Instruction>,
-    /// The number of the instruction behind each.
+    /// The number of the instruction after each.
     pub labels: HashMap<String, usize>,
     /// Bytes of the entry point's shared memory.
     pub shared_bytes: u64,
-    /// Bytes of its constant bank, which the parameters are at the end of.
+    /// Bytes of its constant bank, which ends with the parameters.
     pub constant_bytes: u64,
     /// Constant bank 2: numbers that the compiler keeps there.
     pub numbers: Vec<u8>,
@@ -179,7 +179,7 @@ fn operand(text: &str) -> Option<Operand> {
     }
     let digits = name.trim_start_matches(|sign: char| sign.is_ascii_uppercase());
     if let (Ok(number), true) = (digits.parse::<usize>(), digits.len() < 4) {
-        // `R0.X4` in an address is four times as much: then the number is not known.
+        // `R0.X4` in an address is multiplied by four: then the number is not known.
         let is_negative = is_negative || modifiers.clone().any(|part| part.starts_with('X'));
         let register = |number| Some(Operand::Register { number, is_negative, is_wide });
         match &name[..name.len() - digits.len()] {
@@ -203,7 +203,7 @@ fn number(text: &str) -> Option<i64> {
         return (digits.trim_start_matches('+') == "INF" || digits == "QNAN").then_some(0);
     }
     match digits.strip_prefix("0x") {
-        // Of 32 bits, with a sign.
+        // 32 bits, signed.
         Some(hex) => u64::from_str_radix(hex, 16).ok().map(|number| sign * i64::from(number as u32 as i32)),
         None => digits.parse::<f64>().ok().map(|number| sign * number as i64),
     }

@@ -1,7 +1,7 @@
 //! Machine code as `nvdisasm` prints it, without options: `listing` reads it, `flow` follows secrets through it.
 //!
-//! Registers of machine code are used again and again, so they are followed along every way through an entry point. Where PTX has names of
-//! variables, machine code has numbers: [`check`] is told which variables PTX has in shared memory.
+//! Registers of machine code are reused, so they are followed along every path through an entry point. Where PTX has names of variables,
+//! machine code has numbers: the caller tells [`check`] which variables PTX has in shared memory.
 
 mod flow;
 mod listing;
@@ -10,8 +10,8 @@ use crate::finding::Report;
 use crate::secrets::Secrets;
 use aes_bitslice_ptx::Variable;
 
-/// Follows the secrets of an entry point. `shared` are the variables in shared memory, as [`ptx::shared`](crate::ptx::shared) has them;
-/// with none of them, all of shared memory is one object.
+/// Follows the secrets of an entry point. `shared` lists the variables in shared memory, as [`ptx::shared`](crate::ptx::shared) returns
+/// them; without any, all of shared memory is one object.
 ///
 /// # Errors
 /// In words, if the listing cannot be read, has no such entry point, or its parameters or shared memory are of other sizes.

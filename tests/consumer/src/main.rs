@@ -1,4 +1,4 @@
-//! A program with a `cudarc` of its own choice, whose buffers and streams it gives to a cipher. It seals, too.
+//! A program with its own choice of `cudarc`, whose buffers and streams it passes to a cipher. It seals, too.
 
 use aes_bitslice_runtime::{Backend, Cipher, Counter, Ctr, Engine, Error, Key, KeyBits};
 use aes_bitslice_seal::{Secret, open, seal};

@@ -1,4 +1,4 @@
-//! Memory is asked for and freed: clear, and not in use.
+//! Allocation and freeing of memory, which must be clear and not in use.
 
 use crate::fault::About;
 use crate::memory::{Kind, MEMORY, Memory};
@@ -7,7 +7,7 @@ use crate::work::Stream;
 use cudarc::driver::sys::CUresult;
 
 impl State {
-    /// Memory of a kind, in a context: where it begins. Each device has its own, and so has the host.
+    /// Allocates memory of a kind, in a context, and returns its start. Each device has its own, and so has the host.
     pub(crate) fn allocate(&mut self, kind: Kind, context: usize, len: usize) -> Result<u64, CUresult> {
         if len == 0 {
             return self.wrong("memory of no bytes is asked for");
@@ -22,13 +22,13 @@ impl State {
         let memory = fits.then(|| Memory::new(kind, context, len)).flatten();
         let memory = memory.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         let start = memory.start;
-        // What was there before is another.
+        // Memory that was there before is another.
         self.faults.excused.remove(&start);
         self.memory.insert(start, memory);
         Ok(start)
     }
 
-    /// A call fails that was about this: what its caller had to do to some memory cannot be done.
+    /// A call about this fails: what its caller had to do to some memory cannot be done.
     pub(crate) fn excuse(&mut self, about: About) {
         let of = |context: usize| self.memory.values().filter(move |memory| memory.context == context);
         let excused: Vec<u64> = match about {
@@ -39,19 +39,19 @@ impl State {
                 let point = self.events.get(&event).and_then(|event| event.point);
                 point.map(|point| self.touched_by(point.stream)).unwrap_or_default()
             }
-            // All of it: outside of the context nothing of it can be waited for, cleared or freed.
+            // All of it: outside the context none of it can be waited for, cleared or freed.
             About::Context(context) => of(context).map(|memory| memory.start).collect(),
         };
         self.faults.excused.extend(excused);
     }
 
-    /// Where memory begins that a stream has something to do with.
+    /// The starts of memory that a stream's work touches.
     fn touched_by(&self, stream: usize) -> Vec<u64> {
         let touched = self.streams.get(&stream).into_iter().flat_map(Stream::touches);
         touched.filter_map(|(start, _)| self.memory_at(start)).map(|memory| memory.start).collect()
     }
 
-    /// Frees memory: which is clear, unless it is of a pool, and which nothing uses; what is not is noted.
+    /// Frees memory, which must be clear, unless it is from a pool, and unused; violations are noted.
     pub(crate) fn free(&mut self, start: u64, is_device: bool) -> Result<(), CUresult> {
         let memory = self.memory.get(&start).filter(|memory| (memory.kind != Kind::Pinned) == is_device);
         let Some((kind, context, len)) = memory.map(|memory| (memory.kind, memory.context, memory.len)) else {

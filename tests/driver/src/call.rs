@@ -1,4 +1,4 @@
-//! A call of the driver: counted, refused where it is the one that fails, and done.
+//! A driver call: counted, refused if it is the one that fails, and executed.
 
 use crate::fault::{About, Fault, is_fatal};
 use crate::state::{State, current, state};
@@ -30,7 +30,7 @@ pub(crate) fn call(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<
     call_of(of, current(), work)
 }
 
-/// The same of a call about this context, which is lost if the call fails by a fatal error.
+/// The same for a call about this context, which is lost if the call fails with a fatal error.
 pub(crate) fn call_of(
     of: impl Into<Call>,
     context: usize,
@@ -52,7 +52,7 @@ pub(crate) fn call_of(
         if is_late && name == c"cuLaunchKernelEx" {
             fails_late = Some(code);
         } else if code != CUresult::CUDA_SUCCESS {
-            // What the driver finds out late, any call may return.
+            // Any call may return an error that the driver finds late.
             if is_fatal(code) {
                 state.lose(context, code, "");
             }
@@ -69,7 +69,7 @@ pub(crate) fn call_of(
     }
 }
 
-/// The same of a call that needs a context.
+/// The same for a call that needs a context.
 pub(crate) fn call_in_context(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
     call(of, |state| match current() {
         0 => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),
@@ -81,7 +81,8 @@ pub(crate) fn call_in_context(of: impl Into<Call>, work: impl FnOnce(&mut State)
     })
 }
 
-/// The same of a call that waits for the context: on a slow device until all launches are done, while others may call.
+/// The same for a call that waits for the context: on a slow device until all launches are complete, while others may
+/// call.
 pub(crate) fn call_that_waits(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
     loop {
         let until = state().contexts.get(&current()).and_then(|context| context.busy_until);

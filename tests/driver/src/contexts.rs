@@ -1,17 +1,17 @@
-//! Contexts: where they begin and end, what they reach, and what is launched in them.
+//! Contexts: their begin and end, what they reach, and what is launched in them.
 
 use crate::state::{Context, State, context_of};
 use crate::work::Stream;
 use std::time::Instant;
 
 impl State {
-    /// Whether a device can have access to the memory of another.
+    /// Whether a device can access the memory of another.
     pub(crate) fn can_access(&self, device: i32, peer: i32) -> bool {
         let group = |device: i32| device as usize / self.options.peers.max(1);
         device != peer && group(device) == group(peer)
     }
 
-    /// A launch in a context: when it is done at the earliest.
+    /// Records a launch in a context, and returns when it completes at the earliest.
     pub(crate) fn launched(&mut self, context: usize) -> Option<Instant> {
         let slow = self.options.slow.filter(|&(device, _)| context_of(device as i32) == context);
         let of = self.contexts.get_mut(&context)?;
@@ -22,7 +22,8 @@ impl State {
         of.busy_until
     }
 
-    /// Frees all that was made in a context, and notes it, unless the context was lost. Streams that were destroyed are done.
+    /// Frees everything that was created in a context, and notes it, unless the context was lost. Streams that were destroyed
+    /// are done.
     pub(crate) fn end(&mut self, context: usize) {
         if self.run_all(context).is_ok() {
             let of = self.memory.values().filter(|memory| memory.context == context);
@@ -47,7 +48,7 @@ impl State {
         for other in self.contexts.values_mut() {
             other.peers.remove(&context);
         }
-        // It stays lost as long as the process lives.
+        // It stays lost for the lifetime of the process.
         if let Some(of) = self.contexts.get_mut(&context) {
             *of = Context { lost: of.lost, launches: of.launches, ..Context::default() };
         }

@@ -1,4 +1,4 @@
-//! Functions for the test, which finds them by their names in the library that was loaded.
+//! Functions for the test, which finds them by name in the loaded library.
 
 use crate::fault::{Fault, Faults, is_fatal};
 use crate::state::{Options, context_of, state};
@@ -7,9 +7,9 @@ use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::time::Duration;
 
-/// Chooses what is there, before anything is asked for: how many devices, of which compute capability (as in `sm_80`: 80), whether work is
-/// done at once (1) or when something waits for it (0), and how many devices, one after the other, can have access to each other's memory:
-/// of 4 devices all (4), each and its neighbour (2), or none (1).
+/// Chooses the machine, before anything is asked for: how many devices, of which compute capability (as in `sm_80`: 80), whether work runs
+/// at once (1) or when something waits for it (0), and how many consecutive devices can access each other's memory: of 4 devices all (4),
+/// each and its neighbour (2), or none (1).
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_configure(devices: u32, architecture: u32, at_once: u32, peers: u32) {
     state().options = Options {
@@ -29,28 +29,28 @@ pub extern "C" fn stand_in_is_slow(device: u32, milliseconds: u32) {
     state().options.slow = (!takes.is_zero()).then_some((device as usize, takes));
 }
 
-/// Makes a device say, when it is opened, that it is so fast that others are not worth mentioning.
+/// Makes a device report, when it is opened, that it is so fast that others are negligible.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_is_fast(device: u32) {
     state().options.fast = Some(device as usize);
 }
 
-/// How many launches there were on a device since the process began.
+/// The number of launches on a device since the process began.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_launches(device: u32) -> u64 {
     state().contexts.get(&context_of(device as i32)).map_or(0, |context| context.launches)
 }
 
-/// The device in whose context the call was made that failed, or took long, as [`stand_in_failed`] has it; -1 where it was made in none.
+/// The device in whose context the call was made that failed, or took long, as [`stand_in_failed`] reports it; -1 if it was made in none.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_failed_on() -> i32 {
     state().faults.failed_in as i32 - 1
 }
 
 /// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
-/// a launch that failed, behind which all calls in the context fail; or 0, and nothing but that it takes this long. If it is a launch and `late`, it
-/// succeeds, and the work fails when it is done. If `lasting`, all later calls of its name fail, too. A number beyond all calls only counts
-/// them.
+/// a launch that failed, after which all calls in the context fail; or 0, and nothing except that it takes this long. If it is a launch and
+/// `late`, it succeeds, and the work fails when it completes. If `lasting`, all later calls of its name fail, too. A number beyond all
+/// calls only counts them.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, lasting: u32, milliseconds: u32) {
     let known = [
@@ -65,7 +65,7 @@ pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, lasting: u32, 
     state().faults = Faults { fault: Some(fault), ..Faults::default() };
 }
 
-/// How many calls there were since.
+/// The number of calls since.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_calls() -> u64 {
     state().faults.calls
@@ -80,7 +80,7 @@ pub extern "C" fn stand_in_failed() -> *const c_char {
     faults.failed.take().map_or(ptr::null(), CStr::as_ptr)
 }
 
-/// How many things there are that were made and not freed: memory, streams, events and modules, of all contexts.
+/// The number of objects that were created and not freed: memory, streams, events and modules, of all contexts.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_held() -> u64 {
     let state = state();
@@ -88,7 +88,7 @@ pub extern "C" fn stand_in_held() -> u64 {
     (state.memory.len() + streams + state.events.len() + state.modules.len()) as u64
 }
 
-/// Writes what was noted (`left` is 0) or what was there when its context was released (1), in lines, and forgets it.
+/// Writes the notes (`left` is 0) or what was left when its context was released (1), in lines, and forgets it.
 ///
 /// # Safety
 /// `to` has room for `room` bytes, one or more: a text that ends with a NUL.
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn stand_in_notes(left: u32, to: *mut c_char, room: usize)
     }
 }
 
-/// Forgets all there is, and that contexts were lost: as a new process begins.
+/// Forgets everything, including lost contexts: as a new process begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_begins_anew() {
     let mut state = state();

@@ -9,22 +9,22 @@ use std::ffi::{CStr, c_void};
 use std::path::Path;
 use std::slice;
 
-/// Where libraries of kernels are kept.
+/// The folder of the libraries of kernels.
 const FOLDER: &str = "AES_BITSLICE_STAND_IN_FOLDER";
 
 /// `launch` of a library, as [`library`] says.
 type Launch = unsafe extern "C" fn(u32, u32, u32, *const *const c_void) -> i32;
 
-/// A kernel that was loaded.
+/// A loaded kernel.
 pub(crate) struct Loaded {
     name: &'static str,
     entries: Vec<EntryPoint>,
     launch: Launch,
-    /// It stays loaded: threads of the kernel have stacks that nobody else knows of.
+    /// It stays loaded: threads of the kernel have stacks that nothing else knows of.
     _library: Library,
 }
 
-/// All kernels that were loaded, by name.
+/// All loaded kernels, by name.
 #[derive(Default)]
 pub(crate) struct Kernels(HashMap<&'static str, &'static Loaded>);
 
@@ -48,7 +48,7 @@ impl Kernels {
     }
 }
 
-/// Name and source of the stored kernel of this image.
+/// Name and source of the stored kernel with this image.
 ///
 /// # Safety
 /// As [`Kernels::load`].
@@ -87,7 +87,7 @@ impl Loaded {
             names.map(|name| EntryPoint::read(source, name).expect("a source of this project")).collect();
         let folder = std::env::var_os(FOLDER).expect("the test says where libraries are kept");
         let library = library(name, source, &entries, Path::new(&folder)).expect("a kernel that compiles");
-        // SAFETY: a library of the project's own, which does nothing when it is loaded.
+        // SAFETY: a library of this project, which does nothing when it is loaded.
         let library =
             unsafe { Library::new(library.expect("a C compiler, as the test has found")) }.expect("a library");
         // SAFETY: it has this function.
@@ -111,7 +111,7 @@ impl Loaded {
     pub(crate) unsafe fn arguments(&self, entry: usize, pointers: *const *const c_void) -> Arguments {
         let copy = |(i, bytes): (usize, usize)| {
             let mut value = vec![0_u128; bytes.div_ceil(16)];
-            // SAFETY: as the caller guarantees; there is room for as many bytes.
+            // SAFETY: as the caller guarantees; there is room for that many bytes.
             unsafe { std::ptr::copy_nonoverlapping((*pointers.add(i)).cast(), value.as_mut_ptr().cast::<u8>(), bytes) };
             value
         };
@@ -119,27 +119,27 @@ impl Loaded {
         Arguments(parameters.iter().map(|parameter| parameter.kind.cuda_bytes()).enumerate().map(copy).collect())
     }
 
-    /// The addresses among the arguments that memory has to be at.
+    /// The addresses among the arguments that must be in memory.
     pub(crate) fn addresses<'a>(
         &'a self,
         entry: usize,
         arguments: &'a Arguments,
     ) -> impl Iterator<Item = (&'a str, u64)> {
         let parameters = self.entries[entry].parameters.iter().zip(&arguments.0);
-        // Where a pointer is to depends on the thread block.
+        // Where a pointer must point depends on the thread block.
         let of = |kind| matches!(kind, Kind::Input | Kind::Output | Kind::Buffer);
         parameters
             .filter(move |(of_it, _)| of(of_it.kind))
             .map(|(parameter, value)| (&*parameter.name, value[0] as u64))
     }
 
-    /// Runs a grid; what is wrong with it, if anything is.
+    /// Runs a grid; the error says what is wrong with it.
     ///
     /// # Safety
-    /// All memory that it is to read and write is there, and nobody else writes to it.
+    /// All memory that it reads and writes exists, and nothing else writes to it.
     pub(crate) unsafe fn run(&self, entry: usize, grid: (u32, u32), arguments: &Arguments) -> Result<(), String> {
         let pointers: Vec<*const c_void> = arguments.0.iter().map(|value| value.as_ptr().cast()).collect();
-        // SAFETY: as the caller guarantees; the entry point has as many arguments.
+        // SAFETY: as the caller guarantees; the entry point has that many arguments.
         let outcome = unsafe { (self.launch)(entry as u32, grid.0, grid.1, pointers.as_ptr()) };
         let name = &self.entries[entry].name;
         match outcome {

@@ -1,17 +1,17 @@
-//! A stand-in for the CUDA driver: a library with those of its functions that the runtime calls, for tests where there is no GPU. The
-//! runtime looks for the driver by its name when it is first needed, and finds this where a test has put it.
+//! A stand-in for the CUDA driver: a library with the functions that the runtime calls, for tests without a GPU. The runtime looks for the
+//! driver by its name when it first needs it, and finds this where a test has put it.
 //!
-//! Device memory is memory of the process, between pages that nothing may touch. Kernels are the stored ones, known by their PTX and
-//! machine code, whose sources the C compiler has made a library of ([`aes_bitslice_gen::check::library`]). What is put on a stream is done
-//! at the latest time that the driver allows: when something waits for it; or, if the test says so, at once.
+//! Device memory is memory of the process, between pages that nothing may touch. Kernels are the stored ones, recognised by their PTX and
+//! machine code; the C compiler builds libraries from their sources ([`aes_bitslice_gen::check::library`]). Work on a stream runs at the
+//! latest time that the driver allows: when something waits for it; or, if the test says so, at once.
 //!
-//! There are as many devices as a test says, each with one context, memory of its own, and an end of its own: what is lost by a fatal error
-//! is one context. Memory of another device can be accessed where the test says that devices can, by a context that has asked for it; what
-//! else is made in a context is used in it, but that a stream may wait for an event of another. A copy between devices needs access, too,
-//! where the driver would go by the host.
+//! The test chooses the number of devices. Each has one context, its own memory, and its own end: a fatal error loses one context. Memory
+//! of another device can be accessed where the test allows it, by a context that has asked for it; everything else that is created in a
+//! context is used in it, except that a stream may wait for an event of another. A copy between devices needs access, too, where the driver
+//! would go through the host.
 //!
-//! It notes what no caller of the driver may do, and what is left when a context is released, and lets the call fail that a test names
-//! ([`control`]). It does not know: kernels that are compiled at run time, graphs, streams that wait for the default stream.
+//! It notes what no caller of the driver may do, and what is left when a context is released, and makes the call fail that a test names
+//! ([`control`]). It does not know kernels that are compiled at run time, graphs, or streams that wait for the default stream.
 //!
 //! | file | idea |
 //! |---|---|
@@ -21,13 +21,13 @@
 //! | `api/stream` | streams and events |
 //! | `api/launch` | modules, their functions, and launches |
 //! | `control` | functions for the test |
-//! | `call` | a call of the driver: counted, refused where it is the one that fails, and done |
-//! | `contexts` | contexts: where they begin and end, what they reach |
-//! | `allocations` | memory is asked for and freed: clear, and not in use |
-//! | `streams` | what streams have to do is done |
-//! | `state` | what there is: contexts, memory, streams, events, modules; what was noted |
+//! | `call` | a driver call: counted, refused if it is the one that fails, and executed |
+//! | `contexts` | contexts: their begin and end, what they reach |
+//! | `allocations` | allocation and freeing of memory, which must be clear and not in use |
+//! | `streams` | execution of the work on streams |
+//! | `state` | all state: contexts, memory, streams, events, modules; and notes |
 //! | `fault` | the call that fails, and what it was about |
-//! | `work` | what streams have to do |
+//! | `work` | the work on streams |
 //! | `kernels` | stored kernels as libraries, and their launches |
 //! | `memory` | memory between pages that nothing may touch |
 //!

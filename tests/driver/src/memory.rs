@@ -6,11 +6,11 @@ use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 
-/// Bytes of memory that each device has, and as many can be pinned.
+/// Bytes of memory of each device; the same number can be pinned.
 pub(crate) const MEMORY: usize = 1 << 30;
-/// What device memory begins at a multiple of.
+/// Device memory begins at a multiple of this.
 const ALIGNMENT: usize = 256;
-/// What memory holds that nobody has written to.
+/// The contents of memory that was never written.
 const UNWRITTEN: u8 = 0xd7;
 
 /// Whose memory it is.
@@ -24,11 +24,10 @@ pub(crate) enum Kind {
     Pinned,
 }
 
-/// Some memory, from `start` on. It ends close before a page that nothing may touch; bytes that are left there, and some before it, are
-/// looked at.
+/// Some memory, from `start` on. It ends close before a page that nothing may touch; the bytes left there, and some before it, are checked.
 pub(crate) struct Memory {
     pub(crate) kind: Kind,
-    /// That it was made in.
+    /// The context that it was created in.
     pub(crate) context: usize,
     pub(crate) start: u64,
     pub(crate) len: usize,
@@ -48,15 +47,15 @@ impl Memory {
         };
         let map = map as usize;
         for edge in [map, map + page + pages] {
-            // SAFETY: pages of the mapping, which nobody has used.
+            // SAFETY: pages of the mapping, which nothing has used.
             unsafe { mprotect(edge as *mut c_void, page, MprotectFlags::empty()).ok()? };
         }
-        // SAFETY: the pages between, which can be written to.
+        // SAFETY: the pages between, which are writable.
         unsafe { ptr::write_bytes((map + page) as *mut u8, UNWRITTEN, pages) };
         Some(Self { kind, context, start: (map + page + pages - room) as u64, len, map, map_len })
     }
 
-    /// The first byte behind it.
+    /// The first byte after it.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.len as u64
     }
@@ -81,8 +80,8 @@ impl Memory {
 
     /// Whether all of it is zero. It is being freed.
     pub(crate) fn is_clear(&self) -> bool {
-        // SAFETY: it is there as long as this value. Nobody writes meanwhile: what streams do is done under the state's lock, which is held
-        // here; and pinned memory that is given to be freed is not used by its owner any more.
+        // SAFETY: it exists as long as this value. Nothing writes meanwhile: stream work runs under the state's lock, which is held here;
+        // and the owner of pinned memory that is being freed no longer uses it.
         let bytes = unsafe { slice::from_raw_parts(self.start as *const u8, self.len) };
         bytes.iter().all(|&byte| byte == 0)
     }
@@ -90,7 +89,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped by this value; from now on an access there ends the process, which is wanted.
+        // SAFETY: mapped by this value; from now on an access there ends the process, which is intended.
         let _ = unsafe { munmap(self.map as *mut c_void, self.map_len) };
     }
 }

@@ -1,4 +1,4 @@
-//! What there is: contexts, each with the memory, streams, events and modules that were made in it; and what was noted.
+//! All state: contexts, each with the memory, streams, events and modules that were created in it; and notes.
 
 use crate::fault::Faults;
 use crate::kernels::{Kernels, Loaded};
@@ -10,37 +10,37 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a test has chosen.
+/// A test's choices.
 pub(crate) struct Options {
     pub(crate) devices: usize,
     /// Compute capability, as in `sm_80`: 80.
     pub(crate) architecture: i32,
-    /// Whether work is done when it is put on a stream, not when something waits for it.
+    /// Whether work runs when it is put on a stream, not when something waits for it.
     pub(crate) at_once: bool,
-    /// How many devices, one after the other, can have access to each other's memory: 1 for none.
+    /// How many consecutive devices can access each other's memory: 1 for none.
     pub(crate) peers: usize,
-    /// A device whose launches take this long, each.
+    /// A device each of whose launches takes this long.
     pub(crate) slow: Option<(usize, Duration)>,
-    /// A device that says that it is so fast that others are not worth mentioning.
+    /// A device that reports that it is so fast that others are negligible.
     pub(crate) fast: Option<usize>,
 }
 
 /// The primary context of a device, by its [handle](context_of).
 #[derive(Default)]
 pub(crate) struct Context {
-    /// How often it is retained.
+    /// How many times it is retained.
     pub(crate) retained: usize,
     /// Why all calls in it fail.
     pub(crate) lost: Option<CUresult>,
     /// The contexts whose memory it may access.
     pub(crate) peers: BTreeSet<usize>,
-    /// How many launches there were in it.
+    /// The number of launches in it.
     pub(crate) launches: u64,
-    /// When the last of them is done, on a slow device.
+    /// When the last of them completes, on a slow device.
     pub(crate) busy_until: Option<Instant>,
 }
 
-/// An event, with the point of a stream that it was recorded at last.
+/// An event, with the point of a stream at which it was last recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
     pub(crate) context: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Module {
 pub(crate) struct Function {
     pub(crate) kernel: &'static Loaded,
     pub(crate) entry: usize,
-    /// The module that it is of.
+    /// The module that it belongs to.
     pub(crate) module: usize,
     /// Shared memory that a launch may ask for, in bytes.
     pub(crate) shared_bytes: u32,
@@ -67,9 +67,9 @@ pub(crate) struct Function {
 pub(crate) struct State {
     pub(crate) options: Options,
     pub(crate) kernels: Kernels,
-    /// By their handles; those that were retained once.
+    /// By handle; those that were ever retained.
     pub(crate) contexts: BTreeMap<usize, Context>,
-    /// By where it begins.
+    /// By its start.
     pub(crate) memory: BTreeMap<u64, Memory>,
     /// A default stream has its context's handle.
     pub(crate) streams: HashMap<usize, Stream>,
@@ -77,14 +77,14 @@ pub(crate) struct State {
     pub(crate) modules: HashMap<usize, Module>,
     pub(crate) functions: HashMap<usize, Function>,
     handles: usize,
-    /// What no caller of the driver may do.
+    /// Violations of the driver's rules by its caller.
     pub(crate) notes: Vec<String>,
-    /// What was there when its context was released for the last time.
+    /// What was left when its context was released for the last time.
     pub(crate) left: Vec<String>,
     pub(crate) faults: Faults,
 }
 
-// SAFETY: pointers among what streams have to do are the callers', who promise that the driver may use them.
+// SAFETY: pointers in the work on streams are the callers', who promise that the driver may use them.
 unsafe impl Send for State {}
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
@@ -128,7 +128,7 @@ impl State {
         self.contexts.get(&context).and_then(|context| context.lost).map_or(Ok(()), Err)
     }
 
-    /// Notes what no caller may do, and refuses it.
+    /// Notes a violation, and refuses it.
     pub(crate) fn wrong<T>(&mut self, what: impl Into<String>) -> Result<T, CUresult> {
         self.notes.push(what.into());
         Err(CUresult::CUDA_ERROR_INVALID_VALUE)
@@ -154,7 +154,7 @@ impl State {
         Ok(self.streams.get_mut(&number).expect("found above"))
     }
 
-    /// The memory that a byte is in.
+    /// The memory that contains a byte.
     pub(crate) fn memory_at(&self, start: u64) -> Option<&Memory> {
         self.memory.range(..=start).next_back().map(|(_, memory)| memory)
     }
@@ -164,7 +164,8 @@ impl State {
         self.memory_at(start).is_some_and(|memory| memory.has(start, len))
     }
 
-    /// Whether work of a context may access the memory that this byte is in. Access to a peer's memory is not access to what is of a pool.
+    /// Whether work of a context may access the memory that contains this byte. Access to a peer's memory does not include memory from a
+    /// pool.
     pub(crate) fn reaches(&self, context: usize, start: u64) -> bool {
         self.memory_at(start).is_some_and(|memory| {
             let is_peer = self.contexts.get(&context).is_some_and(|of| of.peers.contains(&memory.context));
@@ -177,7 +178,7 @@ impl State {
         self.memory_at(start).is_some_and(|memory| memory.kind == Kind::Pinned && memory.has(start, len))
     }
 
-    /// From now on all calls in a context fail, and nothing is done in it any more. What is wrong is noted, unless a test has asked for it.
+    /// From now on all calls in a context fail, and no more of its work runs. The reason is noted, unless a test has asked for it.
     pub(crate) fn lose(&mut self, context: usize, code: CUresult, what: &str) {
         if !what.is_empty() {
             self.notes.push(what.into());

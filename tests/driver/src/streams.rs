@@ -1,4 +1,4 @@
-//! What streams have to do is done: when something waits for it, and not before, or at once.
+//! Execution of the work on streams: only when something waits for it, or at once.
 
 use crate::state::{State, current};
 use crate::work::{Point, Stream, Work};
@@ -12,19 +12,19 @@ impl State {
         if self.options.at_once { self.synchronize(stream) } else { Ok(()) }
     }
 
-    /// What a stream has come to when all is done that is on it now.
+    /// The point that a stream reaches when everything now on it is done.
     pub(crate) fn point(&mut self, stream: usize) -> Result<Point, CUresult> {
         let number = self.stream(stream)?.end();
         Ok(Point { stream: if stream == 0 { current() } else { stream }, number })
     }
 
-    /// Does all that a stream has to do.
+    /// Does all work on a stream.
     pub(crate) fn synchronize(&mut self, stream: usize) -> Result<(), CUresult> {
         let point = self.point(stream)?;
         self.run_to(point)
     }
 
-    /// Does all that is before a point.
+    /// Does all work before a point.
     pub(crate) fn run_to(&mut self, point: Point) -> Result<(), CUresult> {
         while !self.is_past(point) {
             self.step(point.stream);
@@ -32,7 +32,7 @@ impl State {
         self.not_lost_at(point)
     }
 
-    /// Does all that all streams of a context have to do.
+    /// Does all work on all streams of a context.
     pub(crate) fn run_all(&mut self, context: usize) -> Result<(), CUresult> {
         let of_context = self.streams.iter().filter(|(_, stream)| stream.context == context);
         let streams: Vec<usize> = of_context.map(|(number, _)| *number).collect();
@@ -44,7 +44,7 @@ impl State {
         self.not_lost(context)
     }
 
-    /// Whether a point was come to. If not, one step is made towards it, unless what comes next takes longer.
+    /// Whether a point was reached. If not, takes one step towards it, unless the next work takes longer.
     pub(crate) fn asked(&mut self, point: Point) -> Result<(), CUresult> {
         if self.is_past(point) {
             return self.not_lost_at(point);
@@ -65,13 +65,13 @@ impl State {
         self.streams.get(&point.stream).is_none_or(|stream| stream.is_past(point))
     }
 
-    /// Whether any stream has something to do that touches these bytes.
+    /// Whether any stream has work that touches these bytes.
     pub(crate) fn is_in_use(&self, start: u64, len: usize) -> bool {
         let meets = |(at, bytes): (u64, usize)| at < start + len as u64 && start < at + bytes.max(1) as u64;
         self.streams.values().flat_map(Stream::touches).any(meets)
     }
 
-    /// Does the next thing that a stream has to do.
+    /// Does the next piece of a stream's work.
     fn step(&mut self, stream: usize) {
         let next = self.streams.get_mut(&stream).and_then(|of| Some((of.context, of.take()?)));
         let Some((context, work)) = next else { return };
@@ -81,7 +81,7 @@ impl State {
         }
     }
 
-    /// Whether work of a context can access these bytes; if not it is noted, and the context lost.
+    /// Whether work of a context can access these bytes; if not, this is noted, and the context lost.
     pub(crate) fn access(&mut self, context: usize, start: u64, len: usize) -> Result<(), CUresult> {
         let what = match (self.has(start, len), self.reaches(context, start)) {
             (true, true) => return Ok(()),
@@ -97,7 +97,7 @@ impl State {
         if work.touches().into_iter().any(|(start, len)| self.access(context, start, len).is_err()) {
             return;
         }
-        // SAFETY: of all of these: the memory is there, as was looked at above. What is not the device's is the caller's, who must not
+        // SAFETY: for all of these: the memory exists, as checked above. Memory that is not the device's is the caller's, who must not
         // use it before the wait is over.
         unsafe {
             match work {

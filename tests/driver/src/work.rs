@@ -1,4 +1,4 @@
-//! What streams have to do.
+//! The work on streams.
 
 use crate::kernels::{Arguments, Loaded};
 use cudarc::driver::sys::CUresult;
@@ -6,18 +6,18 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::time::Instant;
 
-/// A stream: what was put on it, in order.
+/// A stream: the work put on it, in order.
 pub(crate) struct Stream {
     pub(crate) context: usize,
     /// How much of it is done.
     done: u64,
     queue: VecDeque<Work>,
-    /// What is on it is still done.
+    /// Work that is on it is still done.
     pub(crate) is_destroyed: bool,
 }
 
 impl Stream {
-    /// An empty one of a context.
+    /// An empty stream of a context.
     pub(crate) fn new(context: usize) -> Self {
         Self { context, done: 0, queue: VecDeque::new(), is_destroyed: false }
     }
@@ -26,23 +26,23 @@ impl Stream {
         self.queue.push_back(work);
     }
 
-    /// What is next to be done.
+    /// Takes the next work.
     pub(crate) fn take(&mut self) -> Option<Work> {
         self.queue.pop_front()
     }
 
-    /// What was taken is done.
+    /// Records that the work taken is done.
     pub(crate) fn has_done(&mut self) {
         self.done += 1;
     }
 
-    /// Nothing of what is on it is done any more.
+    /// No work that is on it will be done.
     pub(crate) fn abandon(&mut self) {
         self.done += self.queue.len() as u64;
         self.queue.clear();
     }
 
-    /// The number of the point behind all that is on it.
+    /// The number of the point after everything on it.
     pub(crate) fn end(&self) -> u64 {
         self.done + self.queue.len() as u64
     }
@@ -55,12 +55,12 @@ impl Stream {
         self.queue.is_empty()
     }
 
-    /// What it has to do reads and writes, as far as is known: beginnings and lengths.
+    /// The memory that its work reads and writes, as far as is known: beginnings and lengths.
     pub(crate) fn touches(&self) -> impl Iterator<Item = (u64, usize)> {
         self.queue.iter().flat_map(Work::touches)
     }
 
-    /// Whether what comes next takes longer than until now.
+    /// Whether the next work is not yet complete.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self.queue.front(), Some(Work::Launch { due: Some(due), .. }) if Instant::now() < *due)
     }
@@ -73,17 +73,17 @@ pub(crate) struct Point {
     pub(crate) number: u64,
 }
 
-/// What a stream does, in memory that was looked at when it was put there.
+/// Work of a stream, in memory that was checked when it was put there.
 pub(crate) enum Work {
     Launch {
         kernel: &'static Loaded,
         entry: usize,
         grid: (u32, u32),
         arguments: Arguments,
-        /// When it is done at the earliest.
+        /// When it completes at the earliest.
         due: Option<Instant>,
     },
-    /// Bytes that the driver took when it was called, as it does where memory is not pinned.
+    /// Bytes that the driver took when it was called, as it does if memory is not pinned.
     Write {
         bytes: Vec<u8>,
         to: u64,
@@ -93,7 +93,7 @@ pub(crate) enum Work {
         to: u64,
         len: usize,
     },
-    /// Rows of bytes. `from` and `to` have the first row's address, and how many bytes apart rows begin.
+    /// Rows of bytes. `from` and `to` have the first row's address, and the distance of rows in bytes.
     Rows {
         from: (u64, usize),
         to: (u64, usize),
@@ -118,7 +118,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Where it reads and writes, as far as is known: beginnings and lengths.
+    /// The memory that it reads and writes, as far as is known: beginnings and lengths.
     pub(crate) fn touches(&self) -> Vec<(u64, usize)> {
         match *self {
             Self::Launch { kernel, entry, ref arguments, .. } => {

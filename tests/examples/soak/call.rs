@@ -1,4 +1,4 @@
-//! A call: what it is made with, how it is made at a random place, and the comparison of what it returns.
+//! A call: its inputs, how it is made at a random place, and the comparison of its results.
 
 use crate::place::{Outcome, Place, Places, Streams};
 use crate::planted::{Planted, Returned};
@@ -9,10 +9,10 @@ use aes_bitslice_runtime::{Cipher, Engine, Error, Operation, Tag};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A call, and what it is made with.
+/// A call and its inputs.
 pub struct Call<'a> {
     pub engine: &'a Engine,
-    /// That of the CPU, which is compared with.
+    /// The CPU's engine, for comparison.
     pub cpu: &'a Engine,
     pub key: &'a [u8],
     /// The key on both.
@@ -24,13 +24,13 @@ pub struct Call<'a> {
     pub bytes: usize,
     /// Where the data was in the last call.
     pub place: Place,
-    /// Whether data, additional data or a tag is changed before it is decrypted or verified, which must then be refused.
+    /// Whether data, additional data or a tag is changed before it is decrypted or verified; this must be refused.
     pub forged: bool,
-    /// What is planted in what the library returns.
+    /// The fault planted in the library's results.
     pub planted: Planted,
 }
 
-/// Fails where bytes are not as expected, with the first.
+/// Fails if bytes are not as expected, naming the first.
 pub fn compare(found: &[u8], expected: &[u8], what: &str) -> Result<(), Wrong> {
     if found == expected {
         return Ok(());
@@ -41,7 +41,7 @@ pub fn compare(found: &[u8], expected: &[u8], what: &str) -> Result<(), Wrong> {
     }
 }
 
-/// Fails where a batch refused other messages than the one that was changed, if one was.
+/// Fails if a batch refused other messages than the changed one, if there is one.
 pub fn verdict(failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
     match failed == changed.as_slice() {
         true => Ok(()),
@@ -50,12 +50,12 @@ pub fn verdict(failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
 }
 
 impl Call<'_> {
-    /// Whether the data is little enough for other implementations, which take their time.
+    /// Whether the data is small enough for other implementations, which are slow.
     pub fn is_small(&self) -> bool {
         self.bytes <= 64 << 10
     }
 
-    /// A place for data of a length, as this call's.
+    /// Chooses this call's place for data of a length.
     pub fn place(&mut self, places: Places, len: usize) -> Place {
         self.place = Place::random(self.random, self.streams, places, len);
         self.place.clone()
@@ -72,7 +72,7 @@ impl Call<'_> {
         outcome.map(|()| data).map_err(wrong)
     }
 
-    /// What it returns is as it comes, with the data.
+    /// Its result is as it comes, with the data.
     pub fn run_with_output<O: Operation<Output: Returned>>(
         &mut self,
         cipher: &Cipher,
@@ -83,7 +83,7 @@ impl Call<'_> {
         self.place(places, data.len()).run_with_output(&mut self.planted, cipher, operation, data)
     }
 
-    /// A call in place, by one function in the memory of the GPU and by another in host memory.
+    /// Makes a call in place, with one function in GPU memory and another in host memory.
     pub fn run_in_place(
         &mut self,
         places: Places,
@@ -110,7 +110,7 @@ impl Call<'_> {
         self.random.bytes(len)
     }
 
-    /// A tag of which a bit is another.
+    /// A tag with one bit changed.
     pub fn changed(&mut self, tag: &Tag) -> Tag {
         let mut bytes = tag.as_bytes().to_vec();
         let bit = self.random.below(8 * bytes.len() as u64) as usize;

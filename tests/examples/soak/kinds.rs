@@ -1,5 +1,5 @@
 //! The kinds of call that are made. Each is a function that makes a call on random data, once or there and back, and compares every byte
-//! and tag: of little data with other implementations, of more with the engine of the CPU on the `aes` crate, which the tests compare with
+//! and tag: for little data with other implementations, for more with the CPU engine on the `aes` crate, which the tests compare with
 //! them.
 
 use crate::call::{Call, compare, verdict};
@@ -22,12 +22,12 @@ use std::ops::Range;
 /// A kind of call.
 pub struct Kind {
     pub name: &'static str,
-    /// Bytes of the largest.
+    /// Bytes of the largest call.
     pub most: u64,
     pub make: fn(&mut Call<'_>) -> Result<(), Wrong>,
 }
 
-/// What one core does of a call, one block after the other.
+/// The share of one core in a call, one block after the other.
 const SERIAL: u64 = 1 << 20;
 
 /// One call in this many must be refused.
@@ -42,7 +42,7 @@ impl Kind {
         Self { name, most: SERIAL, make }
     }
 
-    /// All are as frequent, but what must be refused, which is the last.
+    /// All are equally frequent, except the calls that must be refused, which come last.
     pub const ALL: [Self; 17] = [
         Self::new("ECB encryption", |call| one_key(call, Mode::EcbEncrypt)),
         Self::new("ECB decryption", |call| one_key(call, Mode::EcbDecrypt)),
@@ -70,12 +70,12 @@ impl Kind {
     }
 }
 
-/// What maps its input to an output, in every kind of memory.
+/// For operations that map their input to an output, in every kind of memory.
 const MAPS: Places = Places { gpu: true, sharded: true, apart: true };
-/// What leaves bytes as they are, and is not for sharded memory.
+/// For operations that leave bytes as they are, not in sharded memory.
 const IN_PLACE: Places = Places { gpu: true, sharded: false, apart: false };
 
-/// The parts of data at ranges that ascend.
+/// The parts of data at ascending ranges.
 fn parts<'d>(mut data: &'d mut [u8], ranges: &[Range<u64>]) -> Vec<&'d mut [u8]> {
     let mut done = 0;
     let part = |range: &Range<u64>| {
@@ -115,7 +115,7 @@ fn one_operation(call: &mut Call<'_>, any: AnyOperation, places: Places) -> Resu
 fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
     let len = call.random.one_of(&[32, 64]);
     let mut key = call.random.bytes(len);
-    // The halves are different.
+    // The halves differ.
     key[0] = !key[len / 2];
     let key = (Key::xts(&key).map_err(wrong)?, key);
     // Half of all units are whole blocks, which kernels take.
@@ -143,7 +143,7 @@ fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
         }
     };
     let cipher = call.engine.cipher(&key.0).map_err(wrong)?;
-    // Sharded memory is cut into chunks of whole MiB, and the last has 16 bytes at least.
+    // Sharded memory is cut into chunks of whole MiB, and the last has at least 16 bytes.
     let gpu = unit.is_multiple_of(16);
     let places = Places { gpu, sharded: gpu && !(1..16).contains(&(len % (1 << 20))), apart: true };
     let found = call.run(&cipher, operation, places, input)?;
@@ -192,7 +192,7 @@ fn gcm_parts(call: &mut Call<'_>) -> Result<(), Wrong> {
 }
 
 fn gcm_siv(call: &mut Call<'_>) -> Result<(), Wrong> {
-    // There is none with keys of 192 bits.
+    // It does not exist with keys of 192 bits.
     let key = if call.key.len() == 24 { &call.key[..16] } else { call.key };
     let (nonce, aad) = (call.random.array(), aad(call));
     let input = call.random.bytes(call.bytes);
@@ -287,7 +287,7 @@ fn cmac(call: &mut Call<'_>) -> Result<(), Wrong> {
     mac(call, Cmac::new(), &expected, input, Places { gpu: false, ..IN_PLACE })
 }
 
-/// The tag is right, and the data is what it was.
+/// The tag is right, and the data is unchanged.
 fn mac<O: Operation<Output = Tag>>(
     call: &mut Call<'_>,
     operation: O,
@@ -378,7 +378,7 @@ fn cmac_batch(call: &mut Call<'_>) -> Result<(), Wrong> {
     compare(&data, &input, "data that was verified")
 }
 
-/// The modes that are done under many keys.
+/// The modes that run under many keys.
 const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::Keystream];
 
 /// Under one of many keys, in place.

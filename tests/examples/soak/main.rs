@@ -1,37 +1,37 @@
-//! Random calls for as long as is asked, from many threads, of every mode, many messages and many keys included, with all lengths of key,
-//! every byte and tag compared with the CPU; keys change, engines are opened and dropped, and one call in a thousand is one that must be
-//! refused. Not among them are GHASH alone, counters of fewer than 128 bits, baked keys, sealed files and OpenCL buffers.
+//! Random calls for as long as requested, from many threads, of every mode, including many messages and many keys, with all key lengths,
+//! every byte and tag compared with the CPU; keys change, engines are opened and dropped, and one call in a thousand must be refused. Not
+//! included are GHASH alone, counters of fewer than 128 bits, baked keys, sealed files and OpenCL buffers.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-tests --example soak -- --backend cuda --minutes 60 --threads 16 --most 8G --memory 80G
 //! cargo run --release -p aes-bitslice-tests --example soak -- --planted # must find what is planted in all that is returned
 //! ```
 //!
-//! | option | what | unless given |
+//! | option | what | default |
 //! |---|---|---|
-//! | `--minutes N` | how long, as in `9.5`; then threads end with the call that they are in | a few calls of each thread |
+//! | `--minutes N` | how long, as in `9.5`; then threads end with their current call | a few calls of each thread |
 //! | `--threads N` | threads; on a CUDA GPU half of all calls are in device memory, most of them on eight streams that all threads share, the others in sharded memory | 4 |
-//! | `--most N` | bytes of the largest call, K, M or G behind it | 1M |
+//! | `--most N` | bytes of the largest call, with suffix K, M or G | 1M |
 //! | `--memory N` | bytes of host memory that all calls in flight may take together; one takes four times its size | 16 times the largest call |
-//! | `--backend NAME` | as `--backend` of the command line has it; with `auto` the CPU does small calls | `auto` |
+//! | `--backend NAME` | as `--backend` of the command line; with `auto` the CPU does small calls | `auto` |
 //! | `--seed N` | the random numbers | 1 |
-//! | `--planted` | instead of all this: makes some calls of each kind, each again for every value that the library returns in it, with this value changed before anything looks at it; ends with 1 where nothing finds it | |
+//! | `--planted` | instead of all this: makes some calls of each kind, each again for every value that the library returns in it, with this value changed before anything looks at it; exits with 1 where nothing finds it | |
 //!
-//! It ends with 1 at the first byte that is wrong, and prints the call. When all threads are done, memory of host and device is what it was
-//! when they were done a first time, after a minute or a fifth of the time, within 64 MiB, or it ends with 1. At the end it prints the
-//! calls of each kind.
+//! It exits with 1 at the first wrong byte, and prints the call. When all threads are done, host and device memory must be within 64 MiB of
+//! what it was when they were done a first time, after a minute or a fifth of the time, or it exits with 1. At the end it prints the calls
+//! of each kind.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `options` | the command line |
 //! | `random` | random numbers, sizes and bytes |
 //! | `memory` | how much calls in flight may take, and how much the process has |
-//! | `wrong` | what of a call was wrong |
-//! | `planted` | a fault planted in what the library returns |
+//! | `wrong` | what was wrong with a call |
+//! | `planted` | a fault planted in the library's results |
 //! | `place` | where the data of a call is, and how the call is made there |
-//! | `call` | a call, and the comparison of what it returns |
+//! | `call` | a call, and the comparison of its results |
 //! | `kinds` | the kinds of call |
-//! | `refused` | calls that cannot be |
+//! | `refused` | calls that must be refused |
 
 mod call;
 mod kinds;
@@ -58,12 +58,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use wrong::{Wrong, wrong};
 
-/// Calls of a thread in each round, however little time there is.
+/// The least number of calls of a thread in each round, however short.
 const LEAST: u64 = 20;
 /// MiB by which memory may grow.
 const GROWTH: u64 = 64;
 
-/// What all threads share.
+/// State that all threads share.
 struct Soak {
     options: Options,
     engine: Engine,
@@ -141,7 +141,7 @@ impl Soak {
         [memory::resident(), self.streams.in_use()].map(|bytes| bytes.map(|bytes| bytes >> 20))
     }
 
-    /// All threads, until they are done.
+    /// Runs all threads until they are done.
     fn round(&self, round: u64, begin: Instant, until: Instant) -> Result<(), Wrong> {
         std::thread::scope(|scope| {
             let seed = |n: usize| self.options.seed << 32 | round << 16 | n as u64;
@@ -175,7 +175,7 @@ impl Soak {
         self.failed.lock().expect("no panic").take().map_or(Ok(()), Err)
     }
 
-    /// Calls on engines that are opened anew every few thousand, under keys of which each is for some tens.
+    /// Makes calls on engines that are opened anew every few thousand calls, under keys that last for some tens each.
     fn thread(&self, seed: u64, until: Instant) -> Result<(), Wrong> {
         let mut random = Random::new(seed);
         let cpu = Engine::open(Backend::Cpu).map_err(wrong)?;
@@ -210,7 +210,7 @@ impl Soak {
         Ok(WithKey { engine, cpu, key: bytes, cipher, reference })
     }
 
-    /// Makes a call of a kind, with a fault planted in one of the values that come back, if that is wanted, and says how many came.
+    /// Makes a call of a kind, with a fault planted in one of the returned values, if requested, and returns how many there were.
     fn call(
         &self,
         number: usize,
@@ -245,8 +245,8 @@ impl Soak {
         Ok(call.planted.count())
     }
 
-    /// Plants a fault in each value that calls of each kind return: of no data, of little, and of more, which the CPU is compared with;
-    /// of what is authentic, and of what is forged.
+    /// Plants a fault in each value that calls of each kind return: for no data, little, and more, which is compared with the CPU; for
+    /// authentic and for forged data.
     fn planted(&self) -> Result<(), Wrong> {
         /// Calls of each: their places and parts are random.
         const CALLS: usize = 4;
@@ -257,7 +257,7 @@ impl Soak {
             for (bytes, forged) in [0, 1000, 100_000].into_iter().flat_map(|bytes| [(bytes, false), (bytes, true)]) {
                 for _ in 0..CALLS {
                     let with = self.with_key(&self.engine, &cpu, &mut random)?;
-                    // The same call each time, up to what is planted.
+                    // The same call each time, up to the planted fault.
                     let same = Random::new(random.next());
                     let call = |planted| self.call(number, bytes, &with, &mut same.clone(), forged, planted);
                     let values = call(None)?;
@@ -281,7 +281,7 @@ impl Soak {
     }
 }
 
-/// A key on an engine and on that of the CPU.
+/// A key on an engine and on the CPU's.
 struct WithKey<'e> {
     engine: &'e Engine,
     cpu: &'e Engine,

@@ -14,7 +14,7 @@ pub struct Shares {
 
 struct State {
     free: u64,
-    /// The number of the next that comes, and of the next that gets its share.
+    /// The number of the next arrival, and of the next that gets its share.
     comes: u64,
     gets: u64,
 }
@@ -27,7 +27,7 @@ impl Shares {
         Self { all, state: Mutex::new(State { free: all, comes: 0, gets: 0 }), changed: Condvar::new() }
     }
 
-    /// Waits for a number of bytes; where they are more than there are, for all.
+    /// Waits for a number of bytes; for all, if they exceed the total.
     pub fn take(&self, bytes: u64) -> Share<'_> {
         let bytes = bytes.min(self.all);
         let mut state = self.state.lock().expect("no panic");
@@ -55,14 +55,14 @@ pub fn resident() -> Option<u64> {
     Some(rustix::param::page_size() as u64 * pages)
 }
 
-/// Starts this program anew so that the C library's allocator gives back to the system at once what is freed and large. Of itself it
-/// keeps up to 64 MiB for each thread, and what is in memory at the end would be chance.
+/// Restarts this program so that the C library's allocator returns large freed blocks to the system at once. By default it keeps up
+/// to 64 MiB for each thread, and the memory in use at the end would be a matter of chance.
 pub fn give_back_at_once() {
     const THRESHOLD: &str = "MALLOC_MMAP_THRESHOLD_";
     if std::env::var_os(THRESHOLD).is_none()
         && let Ok(program) = std::env::current_exe()
     {
-        // It returns only if there is no such program, and then this one goes on.
+        // It returns only if there is no such program; then this one continues.
         let _ = Command::new(program).args(std::env::args_os().skip(1)).env(THRESHOLD, "131072").exec();
     }
 }

@@ -13,7 +13,7 @@ pub struct Options {
     pub planted: bool,
 }
 
-/// Buffers of its size that a call has at the same time, at most: the input, the expected output, the output that is found, and a copy.
+/// Buffers of its size that a call has at the same time, at most: the input, the expected output, the actual output, and a copy.
 pub const COPIES: u64 = 4;
 
 impl Options {

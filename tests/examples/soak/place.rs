@@ -7,7 +7,7 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
 use aes_bitslice_runtime::{Cipher, Engine, Error, Operation, SubmitError};
 use std::sync::Arc;
 
-/// Streams of the GPU, which all threads use; none where the engine has no GPU, or several.
+/// Streams of the GPU, which all threads use; none if the engine has no GPU, or several.
 pub struct Streams(Vec<Arc<CudaStream>>);
 
 impl Streams {
@@ -16,7 +16,7 @@ impl Streams {
         Self(streams.unwrap_or_default())
     }
 
-    /// Bytes of device memory in use, when all that was begun is done.
+    /// Bytes of device memory in use, when all pending work is done.
     pub fn in_use(&self) -> Option<u64> {
         let context = self.0.first()?.context();
         context.synchronize().ok()?;
@@ -36,11 +36,11 @@ pub enum Place {
     Host,
     /// In host memory, from an input to an output.
     Apart,
-    /// Given away.
+    /// Submitted, with ownership.
     Submitted,
-    /// In memory of the engine's, which is pinned where it has a GPU.
+    /// In memory of the engine, which is pinned if it has a GPU.
     Pinned,
-    /// In memory of the GPU, this many bytes behind a multiple of 64, on a stream.
+    /// In GPU memory, this many bytes past a multiple of 64, on a stream.
     Gpu(Arc<CudaStream>, usize),
     /// In memory that is sharded over the engine's GPUs, of which there may be one.
     Sharded,
@@ -51,17 +51,17 @@ pub enum Place {
 pub struct Places {
     /// It has kernels.
     pub gpu: bool,
-    /// They do memory that is sharded over GPUs, too.
+    /// The kernels handle memory that is sharded over GPUs, too.
     pub sharded: bool,
     /// It maps all of its input to an output.
     pub apart: bool,
 }
 
-/// Pinning takes longer than all else.
+/// Pinning takes longer than everything else.
 const MOST_PINNED: usize = 64 << 20;
 
 impl Place {
-    /// One for data of this length: half of them on the GPU, if there is one.
+    /// A random place for data of this length: half of them on the GPU, if there is one.
     pub fn random(random: &mut Random, streams: &Streams, places: Places, len: usize) -> Self {
         if places.gpu
             && len > 0
@@ -86,7 +86,7 @@ impl Place {
         matches!(self, Self::Gpu(..) | Self::Sharded)
     }
 
-    /// The same where host memory has one way only.
+    /// The same where host memory has only one way.
     pub fn or_host(self) -> Self {
         if matches!(self, Self::Gpu(..)) { self } else { Self::Host }
     }
@@ -134,7 +134,7 @@ impl Place {
         })
     }
 
-    /// What a call returned on the GPU, if that is the place, or returns elsewhere.
+    /// The result of a call on the GPU, if that is the place, or elsewhere.
     fn came<O: Operation<Output: Returned>>(
         &self,
         planted: &mut Planted,
@@ -154,8 +154,8 @@ impl Place {
         Ok((planted.outcome(outcome), data))
     }
 
-    /// What a call returns on a copy of the data in the memory of the GPU, which is brought back, if this is the place. It fails where a
-    /// byte around the data was changed.
+    /// The result of a call on a copy of the data in GPU memory, which is copied back, if this is the place. It fails if a byte around
+    /// the data was changed.
     pub fn on_gpu<T>(
         &self,
         planted: &mut Planted,
@@ -184,7 +184,7 @@ impl Place {
         Ok(Some(value))
     }
 
-    /// A call that returns nothing; in the memory of the GPU in place or, at some places, from one buffer to another.
+    /// Runs a call that returns nothing; in GPU memory in place or, at some places, from one buffer to another.
     pub fn run<O: Operation<Output = ()>>(
         &self,
         planted: &mut Planted,
@@ -205,7 +205,7 @@ impl Place {
         self.came(planted, on_gpu, cipher, operation, data)
     }
 
-    /// A call that returns a value.
+    /// Runs a call that returns a value.
     pub fn run_with_output<O: Operation<Output: Returned>>(
         &self,
         planted: &mut Planted,
@@ -221,8 +221,8 @@ impl Place {
     }
 }
 
-/// What a call returns, and its output; or what went wrong around it.
+/// The result of a call, and its output; or what went wrong around it.
 type Elsewhere<T> = Result<(Result<T, Error>, Vec<u8>), Wrong>;
 
-/// The same, as it is compared.
+/// The same, in the form that is compared.
 pub type Outcome<T> = Result<(Result<<T as Returned>::Seen, Error>, Vec<u8>), Wrong>;

@@ -1,17 +1,17 @@
-//! A fault planted in what the library returns, before anything looks at it: if no comparison finds it, a comparison is missing.
+//! A fault planted in the library's results, before anything looks at them: if no comparison finds it, a comparison is missing.
 //!
-//! All that a call returns is counted on its way through here: whether it was refused, what it returned, and the bytes that it may have
-//! changed. One of these is changed.
+//! Everything that a call returns is counted as it passes through here: whether it was refused, its result, and the bytes that it may
+//! have changed. One of these is changed.
 
 use crate::random::Random;
 use aes_bitslice_runtime::{Error, OpenedBatch, PartialHash, Tag};
 
-/// Counts what a call returns, and changes one of it.
+/// Counts the values that a call returns, and changes one of them.
 pub struct Planted {
     random: Random,
-    /// Values up to now.
+    /// Values so far.
     count: u64,
-    /// The number of the one that is changed.
+    /// The number of the value to change.
     at: Option<u64>,
 }
 
@@ -20,12 +20,12 @@ impl Planted {
         Self { random, count: 0, at }
     }
 
-    /// Values that were returned.
+    /// The number of values returned.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether the next value is the one that is changed.
+    /// Whether the next value is the one to change.
     fn next(&mut self) -> bool {
         let is_changed = self.at == Some(self.count);
         self.count += 1;
@@ -44,7 +44,7 @@ impl Planted {
         self.next() != is_refused
     }
 
-    /// What a call returned: whether it failed, and if not, its value.
+    /// The outcome of a call: whether it failed, and if not, its value.
     pub fn outcome<T: Returned>(&mut self, outcome: Result<T, Error>) -> Result<T::Seen, Error> {
         match (outcome, self.next()) {
             (Ok(_), true) => Err(Error::Unauthenticated),
@@ -61,7 +61,7 @@ impl Planted {
     }
 }
 
-/// What calls return, and how it is compared.
+/// Values that calls return, and their form for comparison.
 pub trait Returned {
     /// Whether there is anything to compare.
     const IS_VALUE: bool = true;
@@ -69,7 +69,7 @@ pub trait Returned {
 
     fn seen(self) -> Self::Seen;
 
-    /// Makes another of it.
+    /// Changes it.
     fn change(seen: &mut Self::Seen, random: &mut Random);
 }
 

@@ -7,7 +7,7 @@ pub struct Random(u64);
 impl Random {
     pub fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1));
-        // Seeds that are near one another come apart.
+        // Nearby seeds diverge.
         for _ in 0..10 {
             random.next();
         }
@@ -44,13 +44,13 @@ impl Random {
         bytes
     }
 
-    /// A size of up to `most`: each doubling is as frequent as any other.
+    /// A size of up to `most`: all doublings are equally frequent.
     pub fn size(&mut self, most: u64) -> u64 {
         let bits = 1 + self.below(u64::from(u64::BITS - most.leading_zeros()));
         self.below(1 << bits).min(most)
     }
 
-    /// A size of a call, of up to `most` bytes. Up to 64 MiB each doubling is as frequent as any other. From there on each is half as
+    /// The size of a call, of up to `most` bytes. Up to 64 MiB all doublings are equally frequent. From there on each is half as
     /// frequent as the one before, so that the calls of each take about the same time together: otherwise the largest would take most of
     /// the time, and few calls would be made.
     pub fn size_of_call(&mut self, most: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! Calls that cannot be: each must be refused, and change nothing.
+//! Invalid calls: each must be refused, and change nothing.
 
 use crate::call::{Call, compare};
 use crate::wrong::{Wrong, wrong};
@@ -8,8 +8,8 @@ use aes_bitslice_runtime::{
 };
 use std::ops::Range;
 
-/// What is tried: gets a cipher with one key, one with a key of XTS, and data, which is no whole blocks; says of each call whether it
-/// was refused.
+/// A trial: takes a cipher with one key, one with an XTS key, and data that is not whole blocks; returns for each call whether it was
+/// refused.
 type Try = fn(&Cipher, &Cipher, &mut [u8]) -> Vec<bool>;
 
 const ALL: [(&str, Try); 23] = [
@@ -130,7 +130,7 @@ fn all_refused(call: &mut Call<'_>, are_refused: Vec<bool>) -> Result<(), usize>
     are_refused.iter().position(|is_refused| !is_refused).map_or(Ok(()), Err)
 }
 
-/// In the memory of a GPU, if there is one.
+/// In GPU memory, if there is a GPU.
 fn on_gpu(call: &mut Call<'_>, xts: &Cipher) -> Result<(), Wrong> {
     let Some(stream) = call.streams.one(call.random) else { return Ok(()) };
     let (input, mut data) =

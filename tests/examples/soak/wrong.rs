@@ -1,4 +1,4 @@
-//! What of a call was wrong.
+//! What was wrong with a call.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Calls of every CPU engine, compared with other implementations, and calls of many with those of each alone.
+//! Calls of every CPU engine, compared with other implementations, and batch calls compared with single ones.
 
 use super::cpu_engines;
 use crate::operation::AnyOperation;
@@ -38,7 +38,7 @@ pub fn engines(data: &[u8]) {
     }
 }
 
-/// The key of a call: that of one AES key of each length, and for XTS two.
+/// The keys of a call: one AES key of each length, and two for XTS.
 fn keys(bytes: &[u8; 64], selector: u8) -> (&[u8], Option<&[u8]>) {
     let long = selector / 3 % 2 == 1;
     let two = if long { &bytes[..] } else { &bytes[..32] };
@@ -47,7 +47,7 @@ fn keys(bytes: &[u8; 64], selector: u8) -> (&[u8], Option<&[u8]>) {
     (&bytes[..[16, 24, 32][usize::from(selector) % 3]], two)
 }
 
-/// How a call is given its data: in place or not, and how many bytes behind a boundary.
+/// How a call gets its data: in place or not, and how many bytes past a boundary.
 #[derive(Clone, Copy)]
 struct Placed {
     shift: usize,
@@ -55,7 +55,7 @@ struct Placed {
 }
 
 impl Placed {
-    /// Does a call on data; its output, and what it returned.
+    /// Makes a call on data, and returns its output and its result.
     fn run<T>(self, data: &[u8], run: impl FnOnce(Buffers<'_>) -> T) -> (Vec<u8>, T) {
         let mut output = vec![0xa5; self.shift + data.len()];
         let place = &mut output[self.shift..];
@@ -69,8 +69,8 @@ impl Placed {
     }
 }
 
-/// A message by GCM, AES-GCM-SIV, GMAC and CMAC, and data units by XTS, on every CPU engine against other implementations: whole and in
-/// parts, in place or not, with tags that are cut short; and a message that was changed is refused and cleared.
+/// A message with GCM, AES-GCM-SIV, GMAC and CMAC, and data units with XTS, on every CPU engine against other implementations: whole and in
+/// parts, in place or not, with truncated tags; and a changed message is refused and cleared.
 pub fn messages(data: &[u8]) {
     let Some((bytes, data)) = data.split_first_chunk::<64>() else { return };
     let Some((&[kind, length, nonce, aad, shift, cut, tag, repeat], data)) = data.split_first_chunk::<8>() else {
@@ -116,7 +116,7 @@ pub fn messages(data: &[u8]) {
     }
 }
 
-/// What is decrypted: as it was encrypted, and refused and cleared where a bit of it is another.
+/// Decryption: as it was encrypted, and refused and cleared where one of its bits is changed.
 fn opens<O>(secret: &[u8], plain: &[u8], placed: Placed, operation: O, cipher: &Cipher)
 where
     O: Operation<Output = ()> + Clone,
@@ -158,7 +158,7 @@ fn gcm(
     });
     let combined = cipher.combine(&encrypt, hashes.collect()).expect("parts that adjoin");
     assert!(parts == expected && combined == tag, "GCM in parts of {part} bytes on {what}");
-    // A short tag may fit what was changed: 1 of 2^32 at the shortest does.
+    // A short tag may match the changed data: at the shortest 1 of 2^32 does.
     let tag = tag.truncated(tag_bytes).expect("a length that tags have");
     opens(&secret, plain, placed, GcmDecrypt::new(&nonce, aad, &tag), cipher);
 }
@@ -195,15 +195,15 @@ fn xts(cipher: &Cipher, key: &[u8], unit: u64, first: u128, data: &[u8], placed:
     }
 }
 
-/// Jobs, each under a key of its own, against the reference: their lengths and gaps, in place and not; equal ones as one call, too. What is
-/// refused changes nothing.
+/// Jobs, each under its own key, against the reference: their lengths and gaps, in place and not; equal ones as one call, too. A refused
+/// call changes nothing.
 pub fn jobs(data: &[u8]) {
     let Some((&[mode, length, count, shift], data)) = data.split_first_chunk::<4>() else { return };
     let Some((start, rest)) = data.split_first_chunk::<16>() else { return };
     let mode = [Mode::EcbEncrypt, Mode::Ctr, Mode::Keystream, Mode::EcbDecrypt][usize::from(mode) % 4];
     let bits = KeyBits::ALL[usize::from(length) % 3];
     let (fields, data) = rest.split_at(rest.len().min(2 * usize::from(count)));
-    // Of each: how many bytes lie before it and in it.
+    // For each: the bytes before it and in it.
     let fields = fields.as_chunks::<2>().0;
     let key = |n: usize| -> Vec<u8> {
         start.iter().cycle().take(bits.bytes()).map(|byte| byte.wrapping_mul(31) ^ n as u8).collect()
@@ -249,13 +249,13 @@ pub fn jobs(data: &[u8]) {
     }
 }
 
-/// A batch of messages of GCM on every CPU engine, against each message alone: their nonces, lengths and gaps, and what is changed before
-/// they are decrypted. What is refused is refused by all, and changes nothing.
+/// A batch of GCM messages on every CPU engine, against each message alone: their nonces, lengths and gaps, and what is changed before they
+/// are decrypted. All refuse the same input, and a refused call changes nothing.
 pub fn batch(data: &[u8]) {
     let Some((head, rest)) = data.split_first_chunk::<34>() else { return };
     let key = Key::new(&head[..[16, 24, 32][usize::from(head[32]) % 3]]).expect("a length");
     let (messages, data) = rest.split_at(rest.len().min(5 * usize::from(head[33] % 16)));
-    // Of each: what its nonce and its additional data are made of, and how many bytes lie before it and in it.
+    // For each: the source of its nonce and its additional data, and the bytes before it and in it.
     let fields: Vec<[u8; 5]> = messages.as_chunks().0.to_vec();
     let nonces: Vec<Vec<u8>> =
         fields.iter().map(|field| [vec![field[0]; 4], vec![field[0]; usize::from(field[1] % 20)]].concat()).collect();
@@ -305,7 +305,7 @@ pub fn batch(data: &[u8]) {
     }
 }
 
-/// CMAC of messages in one call is that of each alone, and one that was changed is told.
+/// CMAC of messages in one call equals the CMAC of each alone, and a changed one is reported.
 fn cmac_batch(key: &Key, messages: &[Range<u64>], data: &[u8]) {
     let make = CmacBatch::new(messages).expect("ranges that end behind their beginnings");
     let fits = messages.iter().all(|message| message.end <= data.len() as u64);

@@ -1,13 +1,13 @@
-//! What is done with arbitrary bytes: readers of every format that comes from outside, and calls of the engines against the reference. A
+//! Fuzzing with arbitrary bytes: readers of every format that comes from outside, and calls of the engines against the reference. A
 //! target returns, or panics: a panic is a fault.
 //!
-//! The same functions are run by cargo-fuzz, for hours (`fuzz/`), and in the tests, on the kept corpus and some thousand mutations of it
+//! cargo-fuzz runs the same functions for hours (`fuzz/`), and so do the tests, on the kept corpus and some thousand mutations of it
 //! (`tests/fuzz.rs`).
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`readers`] | what reads |
-//! | [`calls`] | what computes |
+//! | [`readers`] | parsers |
+//! | [`calls`] | computations |
 
 pub mod calls;
 pub mod readers;
@@ -16,7 +16,7 @@ use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{Backend, Engine};
 use std::sync::OnceLock;
 
-/// A target: its name, which is that of the folder of its corpus, and what it does.
+/// A target: its name, which is that of its corpus folder, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
@@ -35,7 +35,7 @@ pub const TARGETS: [Target; 12] = [
     ("jobs", calls::jobs),
 ];
 
-/// The engines of the CPU, opened once.
+/// The CPU engines, opened once.
 fn cpu_engines() -> &'static [Engine] {
     static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
     ENGINES.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Readers of what comes from outside.
+//! Readers of external input.
 
 use super::cpu_engines;
 use aes_bitslice_core::hash_manifest::HashManifest;
@@ -13,7 +13,7 @@ use aes_bitslice_seal::{Secret, is_sealed, open, open_range, tink};
 use sha2::{Digest, Sha256};
 use std::io::Cursor;
 
-/// What is read can be written, and read again; a source that is another is refused.
+/// A manifest that is read can be written, and read again; a different source is refused.
 pub fn manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(manifest) = Manifest::parse(text) {
@@ -23,7 +23,7 @@ pub fn manifest(data: &[u8]) {
     }
 }
 
-/// The same of a hash kernel.
+/// The same for a hash kernel.
 pub fn hash_manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(manifest) = HashManifest::parse(text) {
@@ -32,7 +32,7 @@ pub fn hash_manifest(data: &[u8]) {
     }
 }
 
-/// What an entry point takes, out of any source.
+/// The parameters of an entry point, from any source.
 pub fn signature(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(entry) = EntryPoint::read(text, "k") {
@@ -48,7 +48,7 @@ pub fn netlist(data: &[u8]) {
     let _ = Netlist::parse("any", source);
 }
 
-/// Keys as digits and as bytes: what is taken is what was given.
+/// Keys as digits and as bytes: an accepted key equals its input.
 pub fn key(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data)
         && let Ok(key) = Key::from_hex(text)
@@ -61,7 +61,7 @@ pub fn key(data: &[u8]) {
     }
 }
 
-/// Tink's keysets: one that is taken opens no garbage, and can be written and read again.
+/// Tink's keysets: one that is accepted opens no garbage, and can be written and read again.
 pub fn keyset(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(keyset) = Keyset::from_json(text) {
@@ -76,11 +76,11 @@ pub fn keyset(data: &[u8]) {
 /// The key of the sealed files in the corpus, whose messages are the letter m.
 const SEALING_KEY: [u8; 32] = [7; 32];
 
-/// Bytes of the header of a sealed file, and of those that a checksum of the others is at the end.
+/// Bytes of the header of a sealed file, and of the checksum at its end.
 const HEADER: usize = 96;
 const CHECKSUM: usize = 8;
 
-/// Sealed files, headers and segments, all of them and in parts; and with the right checksum of the header, so that what it says is read.
+/// Sealed files, headers and segments, whole and in parts; and with the right checksum of the header, so that its contents are read.
 pub fn sealed(data: &[u8]) {
     opens_what_was_sealed(data);
     if let Some(header) = data.get(..HEADER - CHECKSUM) {
@@ -89,7 +89,7 @@ pub fn sealed(data: &[u8]) {
     }
 }
 
-/// Under this key nobody has sealed anything but what is in the corpus.
+/// Under this key only the files in the corpus were sealed.
 fn opens_what_was_sealed(data: &[u8]) {
     let engine = cpu_engines().last().expect("an engine");
     let key = Key::new(&SEALING_KEY).expect("32 bytes");
@@ -115,7 +115,7 @@ fn opens_what_was_sealed(data: &[u8]) {
     }
 }
 
-/// Tuning files: what is taken can be written, and read again, and any call can go by it; what is not is told in one line.
+/// Tuning files: one that is accepted can be written, and read again, and any call can use it; a rejection is one line.
 pub fn tuning(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let subject = Subject {

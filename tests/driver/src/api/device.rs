@@ -71,7 +71,7 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => architecture / 10,
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => architecture % 10,
             Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 2,
-            // No two devices are as fast, by what they say, but each of four has some of 4 MiB of sharded memory.
+            // No two devices report the same speed, but each of four has some of 4 MiB of sharded memory.
             Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE if state.options.fast == Some(device as usize) => c_int::MAX,
             Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 10_000 + 1_000 * device,
             Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
@@ -103,7 +103,7 @@ pub extern "C" fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> CUres
         if flags != 0 || peer == context || !state.is_retained(peer) {
             return state.wrong("access is asked for to what is no peer");
         }
-        // As the driver was seen to do.
+        // As observed with the driver.
         state.not_lost(peer)?;
         if !state.can_access(context as CUdevice - 1, peer as CUdevice - 1) {
             return Err(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);

@@ -7,7 +7,7 @@ use crate::work::Work;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute, CUlaunchConfig, CUmodule, CUresult};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// Shared memory that a function may have of which nothing was said, in bytes.
+/// Shared memory that a function may have by default, in bytes.
 const SHARED_BYTES: u32 = 48 << 10;
 
 #[unsafe(no_mangle)]
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(module: CUmodule) -> CUresult {
     call_that_waits(c"cuModuleUnload", |state| {
-        // As the driver does: its functions may be at work.
+        // As the driver does: its functions may be running.
         state.run_all(current())?;
         state.functions.retain(|_, function| function.module != module as usize);
         match state.modules.get(&(module as usize)).map(|module| module.context == current()) {

@@ -57,10 +57,10 @@ pub extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> CUresult {
     })
 }
 
-/// Puts a copy from the host on a stream. Where the memory is not pinned the driver takes the bytes before it returns.
+/// Puts a copy from the host on a stream. If the memory is not pinned, the driver takes the bytes before it returns.
 ///
 /// # Safety
-/// The host's bytes are there: pinned ones until the copy is done, others until this returns.
+/// The host's bytes exist: pinned ones until the copy completes, others until this returns.
 unsafe fn copy_in(
     state: &mut State,
     to: CUdeviceptr,
@@ -83,8 +83,8 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, b
         let is_pinned = state.is_pinned(from as u64, bytes);
         // SAFETY: the caller's bytes.
         unsafe { copy_in(state, to, from, bytes, ptr::null_mut()) }?;
-        // *API synchronization behavior*: from pinned memory the copy is done when it returns; other bytes, which the driver has taken, may
-        // still be on their way to the device.
+        // *API synchronization behavior*: from pinned memory the copy is complete when it returns; other bytes, which the driver has taken,
+        // may still be on their way to the device.
         if is_pinned { state.synchronize(0) } else { Ok(()) }
     })
 }
@@ -112,11 +112,11 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
         if state.is_pinned(to as u64, bytes) {
             return state.put(stream as usize, Work::Copy { from, to: to as u64, len: bytes });
         }
-        // To memory that is not pinned it returns when the bytes are there.
+        // For memory that is not pinned it returns when the bytes are there.
         state.synchronize(stream as usize)?;
         let context = state.stream(stream as usize)?.context;
         state.access(context, from, bytes)?;
-        // SAFETY: the caller's memory, and the device's, which is there.
+        // SAFETY: the caller's memory, and the device's, which exists.
         unsafe { ptr::copy_nonoverlapping(from as *const u8, to.cast(), bytes) };
         Ok(())
     };
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: 
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8_v2(to: CUdeviceptr, value: u8, bytes: usize) -> CUresult {
-    // It may be at work when it returns.
+    // It may still be running when it returns.
     call_in_context(Call::about(c"cuMemsetD8", About::Memory(to)), |state| {
         inside(state, to, bytes)?;
         state.put(0, Work::Set { to, value, len: bytes })
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
     })
 }
 
-/// Refuses, and notes, what is not in memory.
+/// Refuses, and notes, a range that is not in memory.
 fn inside(state: &mut State, start: CUdeviceptr, len: usize) -> Result<(), CUresult> {
     match state.has(start, len) {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! The functions of the driver. What a function does, and what it may be given, is NVIDIA's to say: *CUDA Driver API*.
+//! The functions of the driver. NVIDIA defines what a function does, and what it may be given: *CUDA Driver API*.
 
 #![allow(clippy::missing_safety_doc, reason = "the driver's documentation says what each may be given")]
 #![allow(missing_docs, reason = "as above")]

@@ -47,7 +47,7 @@ pub extern "C" fn cuStreamQuery(stream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, _flags: c_uint) -> CUresult {
-    // Stream and event may be of several contexts.
+    // Stream and event may belong to different contexts.
     call_in_context(c"cuStreamWaitEvent", |state| match state.event(event, "waited for")?.point {
         Some(point) => state.put(stream as usize, Work::Wait(point)),
         None => state.stream(stream as usize).map(drop),

@@ -1,4 +1,4 @@
-//! Where a call is tried: an engine of one device or several, a place for its data, and a call of the driver that fails meanwhile.
+//! Where a call is tried: an engine of one device or several, a place for its data, and a driver call that fails meanwhile.
 
 use crate::stand_in::{self, Fault};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
@@ -10,16 +10,16 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where the data of a call is. Where all devices are to have some of it, this many bytes are ahead of what a case has anywhere.
+/// The place of a call's data. Where all devices must have some of it, this many bytes precede the data that a case has anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Memory of the host.
     Host,
-    /// The same, cut into several chunks, which several threads bring to each device.
+    /// The same, cut into several chunks, which several threads copy to each device.
     HostInChunks,
-    /// Memory of the host that is pinned; where there are several devices, in chunks, too.
+    /// Pinned host memory; where there are several devices, in chunks, too.
     Pinned,
-    /// Memory of the last device, this many bytes behind a multiple of 256.
+    /// Memory of the last device, this many bytes past a multiple of 256.
     Device(usize),
     /// Memory that is sharded over the devices.
     Sharded(usize),
@@ -29,12 +29,12 @@ pub enum Place {
     HostForAll(usize),
 }
 
-/// What a call returned, and what its data was before it and behind it.
+/// The result of a call, and its data before and after it.
 pub struct Outcome {
     pub value: Result<String, Error>,
     pub before: Vec<u8>,
     pub data: Vec<u8>,
-    /// Those of the data that cannot be looked at any more, of which zeros are there.
+    /// Ranges of the data that can no longer be read, and are zeros here.
     pub lost: Vec<Range<usize>>,
 }
 
@@ -42,40 +42,40 @@ pub struct Outcome {
 pub struct Bench<'a> {
     pub engine: &'a Engine,
     pub place: Place,
-    /// Bytes ahead of what a case has anywhere.
+    /// Bytes ahead of the data that a case has anywhere.
     ahead: usize,
-    /// The call of the driver that fails.
+    /// The driver call that fails.
     pub fault: Option<(u64, Fault)>,
-    /// Which that was, when there was one.
+    /// Its name, if one failed.
     pub failed: Cell<Option<&'static str>>,
-    /// How many calls of the driver there were meanwhile.
+    /// The number of driver calls meanwhile.
     pub calls: Cell<u64>,
     stream: OnceCell<Arc<CudaStream>>,
 }
 
-/// Bytes around data on the device, which stay.
+/// Bytes around data on the device, which must not change.
 const AROUND: [u8; 9] = [0xa5; 9];
 
-/// Where sharded memory is cut: finer than callers have it, so that little data has several chunks.
+/// Cuts of sharded memory: finer than callers have it, so that little data has several chunks.
 pub const CUTS: Cuts = Cuts::every(CUT);
-/// Bytes of a chunk of it.
+/// Bytes of such a chunk.
 pub const CUT: usize = 4096;
 
-/// An engine on this many devices, all there are.
+/// An engine on this many devices, which are all there are.
 pub fn open(devices: u32) -> Result<Engine, Error> {
     Engine::open(if devices == 1 { Backend::Cuda { ordinal: 0 } } else { Backend::CudaAll })
 }
 
 impl Place {
-    /// An engine on this many devices whose calls are made with data there.
+    /// An engine on this many devices, for calls with data there.
     pub fn open(self, devices: u32) -> Result<Engine, Error> {
         open(devices).map(|engine| self.of(engine, devices))
     }
 
-    /// The engine on this many devices, as calls are made with data there.
+    /// This engine on this many devices, for calls with data there.
     pub fn of(self, engine: Engine, devices: u32) -> Engine {
         let is_in_chunks = self == Self::HostInChunks || self == Self::Pinned && devices > 1;
-        // Such that each of several devices has several.
+        // So that each of several devices has several.
         let chunk_bytes = Some(if devices == 1 { 1024 } else { 304 });
         let chunks = Transfers { chunk_bytes, streams: Some(2), workers: Some(2) };
         if is_in_chunks { engine.with_transfers(chunks) } else { engine }
@@ -86,12 +86,12 @@ impl Place {
         matches!(self, Self::Sharded(_) | Self::ShardedToAnother(_))
     }
 
-    /// Whether it is memory of devices, which the caller has.
+    /// Whether it is memory of devices that belongs to the caller.
     pub fn is_on_devices(self) -> bool {
         matches!(self, Self::Device(_)) || self.is_sharded()
     }
 
-    /// Bytes ahead of what a case has anywhere.
+    /// Bytes ahead of the data that a case has anywhere.
     fn ahead(self) -> usize {
         match self {
             Self::Sharded(ahead) | Self::ShardedToAnother(ahead) | Self::HostForAll(ahead) => ahead,
@@ -101,7 +101,7 @@ impl Place {
 }
 
 impl Outcome {
-    /// Bytes that may not be looked at any more as zeros.
+    /// The bytes, with zeros for those that can no longer be read.
     pub fn without_lost(&self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         self.lost.iter().for_each(|range| bytes[range.clone()].fill(0));
@@ -115,12 +115,12 @@ impl<'a> Bench<'a> {
         Self { engine, place, ahead: place.ahead(), fault, failed, calls, stream }
     }
 
-    /// Memory of the host, for what a call makes of data that is as long as in a place.
+    /// Host memory, for the result of a call on data that is as long as in a place.
     pub fn instead_of(engine: &'a Engine, place: Place) -> Self {
         Self { ahead: place.ahead(), ..Self::new(engine, Place::Host, None) }
     }
 
-    /// Data of this many bytes, and those ahead of it.
+    /// Data of this many bytes, and the bytes ahead of it.
     pub fn noise(&self, seed: u64, bytes: usize) -> Vec<u8> {
         noise(seed, self.ahead + bytes)
     }
@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
         self.noise(seed, bytes / 16 * 16)
     }
 
-    /// What is called while a call of the driver may fail.
+    /// Makes a call while a driver call may fail.
     pub fn tried<T>(&self, call: impl FnOnce() -> T) -> T {
         let Some((number, fault)) = self.fault else { return call() };
         stand_in::fails(number, fault);
@@ -145,7 +145,7 @@ impl<'a> Bench<'a> {
         self.engine.cipher(key).expect("a key")
     }
 
-    /// Of the last device.
+    /// A stream of the last device.
     pub fn stream(&self) -> &Arc<CudaStream> {
         self.stream.get_or_init(|| {
             let contexts = self.engine.cuda_contexts().expect("a GPU");
@@ -153,13 +153,13 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// An operation that returns nothing but its data.
+    /// Runs an operation that returns nothing but its data.
     pub fn run<O: Operation<Output = ()>>(&self, key: &Key, operation: O, data: &[u8]) -> Outcome {
         let cipher = self.cipher(key);
         match self.place {
             Place::Device(_) => self.on_device(data, |stream, data| {
                 last(&cipher)?.run(stream, operation, data)?;
-                // What is found out late is an error of the caller's stream.
+                // An error that is found late is one of the caller's stream.
                 Ok(String::new())
             }),
             Place::Sharded(_) | Place::ShardedToAnother(_) => {
@@ -170,7 +170,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An operation that returns a value.
+    /// Runs an operation that returns a value.
     pub fn run_with_output<O: Operation<Output: Debug>>(&self, key: &Key, operation: O, data: &[u8]) -> Outcome {
         let cipher = self.cipher(key);
         match self.place {
@@ -183,7 +183,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An operation that only reads its data.
+    /// Runs an operation that only reads its data.
     pub fn read<O: Operation<Output: Debug>>(&self, key: &Key, operation: O, data: &[u8]) -> Outcome {
         let cipher = self.cipher(key);
         match self.place.is_on_devices() {
@@ -192,7 +192,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A call on a copy of the data in memory of the host.
+    /// Makes a call on a copy of the data in host memory.
     pub fn on_host(&self, data: &[u8], call: impl FnOnce(&mut [u8]) -> Result<String, Error>) -> Outcome {
         if self.place == Place::Pinned {
             let mut copy = self.engine.host_buffer(data.len()).expect("pinned memory");
@@ -205,7 +205,7 @@ impl<'a> Bench<'a> {
         Outcome { value, before: data.to_vec(), data: copy, lost: vec![] }
     }
 
-    /// A call on a copy of the data in memory of the device.
+    /// Makes a call on a copy of the data in device memory.
     pub fn on_device(
         &self,
         data: &[u8],
@@ -227,7 +227,7 @@ impl<'a> Bench<'a> {
         Outcome { value, before: data.to_vec(), data: found.unwrap_or_else(|| vec![0; data.len()]), lost }
     }
 
-    /// An operation on a copy of the data that is sharded over the devices.
+    /// Runs an operation on a copy of the data that is sharded over the devices.
     fn on_shards<O: Operation<Output: Debug>>(&self, cipher: &Cipher, operation: O, data: &[u8]) -> Outcome {
         let buffer = |bytes: &[u8]| {
             let mut buffer = self.engine.sharded_in(bytes.len(), CUTS).expect("memory of the devices");
@@ -256,12 +256,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The calls on memory of the last device.
+/// The cipher for calls on memory of the last device.
 fn last(cipher: &Cipher) -> Result<DeviceCipher<'_>, Error> {
     cipher.devices().map(|mut devices| devices.pop().expect("a GPU"))
 }
 
-/// What a sharded buffer holds, and which shares cannot be looked at any more.
+/// The contents of a sharded buffer, and the shares that can no longer be read.
 fn contents(buffer: &ShardedBuffer) -> (Vec<u8>, Vec<Range<usize>>) {
     let (mut data, mut lost) = (vec![0; buffer.len()], vec![]);
     for share in buffer.shares() {

@@ -26,19 +26,19 @@ pub struct Case {
 #[derive(Clone, Copy)]
 enum On {
     All,
-    /// All but sharded memory.
+    /// Everywhere except sharded memory.
     NotShards,
-    /// Memory of the host alone.
+    /// Host memory alone.
     Host,
     /// The same, with something for each device.
     HostForAll,
-    /// Memory of a device: on the host they are done by the CPU alone.
+    /// Memory of a device: on the host the CPU alone runs them.
     Device,
     /// Memory of the only device of an engine.
     OnlyDevice,
 }
 
-/// What a case writes that may be looked at only if it is authentic.
+/// The part of a case's output that may be seen only if it is authentic.
 #[derive(Clone, Copy)]
 enum Verified {
     Nothing,
@@ -53,10 +53,10 @@ const fn case(name: &'static str, on: On, verified: Verified, call: fn(&Bench<'_
 }
 
 impl Case {
-    /// Where its data can be on an engine of this many devices.
+    /// The places for its data on an engine of this many devices.
     pub fn places(&self, devices: u32) -> Vec<Place> {
         use Place::{Device, Host, HostForAll, HostInChunks, Pinned, Sharded, ShardedToAnother};
-        // Such that each device has several chunks, or most of them.
+        // So that each device has several chunks, or most of them.
         let ahead = (devices as usize - 1) * 2 * CUT;
         match (self.on, devices) {
             (On::All | On::NotShards, 1) => vec![Host, HostInChunks, Pinned, Device(0), Device(3)],
@@ -70,21 +70,21 @@ impl Case {
         }
     }
 
-    /// Whether something may be left behind a call of the driver that failed, by its name.
+    /// Whether something may be left after a failed driver call, by its name.
     pub fn may_leave(&self, failed: &str) -> bool {
-        // What it was to free, or to wait for, may still be in use.
+        // Objects that it was meant to free, or to wait for, may still be in use.
         let may_be_in_use = ["Free", "Destroy", "Synchronize", "Unload", "SetCurrent"];
-        // cudarc loses memory if it cannot make the events that it has for it.
+        // cudarc leaks memory if it cannot create the events for it.
         let is_lost_by_cudarc = self.uses_memory_of_cudarc() && ["cuEventCreate", "cuCtxGetCurrent"].contains(&failed);
         is_lost_by_cudarc || may_be_in_use.iter().any(|part| failed.contains(part))
     }
 
-    /// Whether it takes memory of a device by cudarc, not by the driver.
+    /// Whether it allocates device memory through cudarc, not through the driver.
     fn uses_memory_of_cudarc(&self) -> bool {
         matches!(self.on, On::Host)
     }
 
-    /// Beginnings and ends of messages, in data of `len` bytes, that may be looked at only if they are authentic.
+    /// Beginnings and ends of messages, in data of `len` bytes, that may be seen only if they are authentic.
     pub fn verified(&self, len: usize) -> Vec<(usize, usize)> {
         match self.verified {
             Verified::Nothing => vec![],
@@ -199,7 +199,7 @@ pub const CASES: [Case; 21] = [
     case("copies to sharded memory and from there", On::HostForAll, Verified::Nothing, |bench| {
         bench.on_host(&bench.noise(23, 5003), |data| {
             let copied = copy_by_shards(bench.engine, data);
-            // Of a copy that fails some may be there.
+            // A failed copy may be partly done.
             copied.inspect_err(|_| data.fill(0)).map(|()| String::new())
         })
     }),
@@ -215,7 +215,7 @@ const KEY: [u8; 64] = {
     key
 };
 
-/// Messages whose order and beginnings are any.
+/// Messages in any order, at any offsets.
 const RANGES: [Range<u64>; 4] = [0..40, 40..40, 3..64, 64..97];
 
 /// Beginnings and ends of messages.
@@ -254,7 +254,7 @@ fn keyset() -> Keyset {
     Keyset::from_json(text).expect("a keyset")
 }
 
-/// A file of several chunks, always the same: its header is made at random.
+/// A file of several chunks, made once, because its header is random.
 fn file() -> &'static [u8] {
     static FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let cpu = Engine::open(Backend::Cpu).expect("a CPU");
@@ -265,9 +265,9 @@ fn file() -> &'static [u8] {
     &FILE
 }
 
-/// Opens segments in chunks of them, one after the other, in place: each leaves its message, and zeros behind that.
+/// Opens segments in place, one chunk of them after the other: each leaves its message, followed by zeros.
 fn open(engine: &Engine, header: &[u8], segments: &mut [u8]) -> Result<String, Error> {
-    /// Of a chunk.
+    /// In a chunk.
     const SEGMENTS: usize = 7;
     let outcome = tink::opening(engine, &keyset(), b"about", header).and_then(|opening| {
         let (places, mut rest, mut first) = (opening.places(), &mut *segments, 0);
@@ -281,7 +281,7 @@ fn open(engine: &Engine, header: &[u8], segments: &mut [u8]) -> Result<String, E
         }
         Ok(String::new())
     });
-    // What was opened before an error is authentic, and not looked at here.
+    // Output that was opened before an error is authentic, and not checked here.
     outcome.inspect_err(|_| segments.fill(0)).map_err(|error| match error {
         SealError::Engine(error) => error,
         other => panic!("{other}"),

@@ -1,6 +1,6 @@
-//! The CUDA engine on the stand-in for the driver: what all calls make of data, on the host and on the device; what is left behind them;
-//! and what becomes of a call in which a call of the driver fails, or takes long. Each test is a process of its own, which finds the
-//! stand-in where it looks for the driver.
+//! The CUDA engine on the stand-in for the driver: the results of all calls on data, on the host and on the device; what they leave; and
+//! the outcome of a call in which a driver call fails, or takes long. Each test is a process of its own, which finds the stand-in where
+//! it looks for the driver.
 
 #[cfg(target_os = "linux")]
 mod bench;

@@ -11,7 +11,7 @@ use std::{ptr, slice};
 
 const BYTES: usize = 64;
 
-/// What is noted of calls in a context, which is released behind them.
+/// The notes on calls in a context, which is released after them.
 fn noted(calls: impl FnOnce()) -> String {
     result::init().expect("the stand-in");
     let device = device::get(0).expect("a device");
@@ -36,17 +36,17 @@ fn wait() -> Result<(), DriverError> {
     unsafe { result::stream::synchronize(ptr::null_mut()) }
 }
 
-/// What is noted when memory is freed that all bytes of were set to a value, with a call ahead of that.
+/// The notes when memory is freed whose bytes were all set to a value, with a call ahead of that.
 fn freed(value: u8, waits: bool, ahead: fn()) -> String {
     noted(|| {
         let memory = allocate().expect("memory");
-        // SAFETY: memory of as many bytes.
+        // SAFETY: memory of that many bytes.
         unsafe { result::memset_d8_sync(memory, value, BYTES) }.expect("memory");
         if waits {
             wait().expect("the default stream");
         }
         ahead();
-        // SAFETY: nobody uses it but the stand-in, which notes it.
+        // SAFETY: nothing uses it except the stand-in, which notes it.
         unsafe { result::free_sync(memory) }.expect("memory");
     })
 }
@@ -62,7 +62,7 @@ pub fn memory_is_freed_clear_and_unused() {
             stand_in::fails(1, Fault::Stall(1));
             assert!(ctx::get_current().is_ok() && ctx::get_current().is_ok());
         },
-        // Other memory could not be cleared, and another stream not be waited for.
+        // Other memory could not be cleared, and another stream could not be waited for.
         || {
             let other = allocate().expect("memory");
             stand_in::fails(0, Fault::InvalidValue);
@@ -80,7 +80,7 @@ pub fn memory_is_freed_clear_and_unused() {
         assert!(freed(1, true, call).contains("with something in it"), "call {n}");
         assert!(freed(0, false, call).contains("before what uses it is done"), "call {n}");
     }
-    // Where a wait has failed there is nothing else to be done.
+    // After a failed wait there is nothing else to do.
     let failed_wait = || {
         stand_in::fails(0, Fault::InvalidValue);
         assert!(wait().is_err());
@@ -90,7 +90,7 @@ pub fn memory_is_freed_clear_and_unused() {
 
 pub fn a_context_is_not_used_behind_its_release() {
     assert_eq!(noted(|| _ = allocate()), "");
-    // This thread has it still.
+    // This thread still has it.
     assert!(allocate().is_err());
     assert!(stand_in::notes().contains("a context is used that was released"));
 }
@@ -98,7 +98,7 @@ pub fn a_context_is_not_used_behind_its_release() {
 pub fn a_copy_from_pinned_memory_is_done_when_it_returns() {
     let notes = noted(|| {
         let (mut found, memory) = ([0_u8; BYTES], allocate().expect("memory"));
-        // SAFETY: memory of as many bytes, of the device and of the host, which is freed last.
+        // SAFETY: memory of that many bytes, of the device and of the host, which is freed last.
         unsafe {
             let pinned = result::malloc_host(BYTES, 0).expect("pinned memory").cast::<u8>();
             pinned.write_bytes(5, BYTES);
@@ -115,7 +115,7 @@ pub fn a_copy_from_pinned_memory_is_done_when_it_returns() {
     assert_eq!(notes, "");
 }
 
-/// What is noted of calls on two devices that have access to each other's memory, or cannot have it: they are given a context of each.
+/// The notes on calls on two devices that have access to each other's memory, or cannot have it: the calls get a context of each.
 fn noted_on_two(peers: u32, calls: impl FnOnce([CUcontext; 2])) -> String {
     stand_in::configure(Machine { devices: 2, peers, architecture: 80, at_once: false });
     result::init().expect("the stand-in");
@@ -136,13 +136,13 @@ fn enter(context: CUcontext) {
 
 /// Sets memory to zero on the default stream of the current context.
 fn clear(memory: u64) -> Result<(), DriverError> {
-    // SAFETY: memory of as many bytes, of whichever device.
+    // SAFETY: memory of that many bytes, of either device.
     unsafe { result::memset_d8_sync(memory, 0, BYTES) }?;
     wait()
 }
 
 fn free(memory: u64) -> Result<(), DriverError> {
-    // SAFETY: nobody uses it any more.
+    // SAFETY: nothing uses it any more.
     unsafe { result::free_sync(memory) }
 }
 
@@ -179,7 +179,7 @@ pub fn memory_of_a_peer_needs_access() {
         let noted = if peers == 2 { "" } else { "work of device 1 on memory of another, without access" };
         assert_eq!(notes, noted);
     }
-    // To have access is one context's, not the other's.
+    // Access belongs to one context, not to the other.
     let notes = noted_on_two(2, |[first, second]| {
         enter(second);
         let memory = allocate().expect("memory");
@@ -197,7 +197,7 @@ pub fn a_stream_waits_for_an_event_of_another_context() {
         enter(first);
         let (memory, event) = (allocate().expect("memory"), result::event::create(CUevent_flags::CU_EVENT_DEFAULT));
         let (event, mut found) = (event.expect("an event"), [1; BYTES]);
-        // SAFETY: memory of as many bytes, streams and an event, until they are freed here.
+        // SAFETY: memory of that many bytes, streams and an event, until they are freed here.
         unsafe {
             let pinned = result::malloc_host(BYTES, 0).expect("pinned memory").cast::<u8>();
             pinned.write_bytes(5, BYTES);

@@ -12,10 +12,10 @@ use aes_bitslice_tests::environment::{all_or, exhaustive};
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
 
-/// Of those whose hashes the stand-in computes soonest.
+/// Of the architecture whose hashes the stand-in computes fastest.
 const TWO: Machine = Machine { devices: 2, peers: 2, architecture: 75, at_once: false };
 
-/// Two devices and four, of which all reach each other, or two and two, or none.
+/// Two devices, and four of which all reach each other, or two and two, or none.
 const MACHINES: [Machine; 5] = [
     TWO,
     Machine { devices: 4, peers: 1, architecture: 75, at_once: false },
@@ -32,7 +32,7 @@ pub fn calls_on_several_devices_are_right_and_leave_nothing() {
 
 pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing() {
     let step = |place: Place| match place {
-        // In an exhaustive run more than one of the calls for each share, so that others have theirs already.
+        // In an exhaustive run more than one of the calls for each share, so that others already have theirs.
         Place::HostForAll(_) => all_or(3, 17),
         _ if place.is_sharded() => all_or(3, 37),
         _ => all_or(31, 197),
@@ -46,7 +46,7 @@ pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices()
     a_call_that_takes_long_changes_nothing_on(2, step);
 }
 
-/// On engines that have made such a call before: all later calls are refused, and what is on the other devices is released.
+/// On engines that have made such a call before: all later calls are refused, and everything on the other devices is released.
 pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
     let mut lost = BTreeSet::new();
     for (c, case) in CASES.iter().enumerate() {
@@ -54,7 +54,7 @@ pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
         for (p, &place) in places.iter().enumerate() {
             let expected = expected(case, place);
             for (f, fault) in FATAL.into_iter().enumerate() {
-                // To open an engine takes long.
+                // Opening an engine takes long.
                 if (c % places.len(), c / 2 % 2) == (p, f) {
                     lost.extend(lost_in_a_call(case, &expected, place, fault, 37 * c + 11 * p + 5 * f));
                 }
@@ -64,7 +64,7 @@ pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
     assert_eq!(lost, BTreeSet::from([0, 1]));
 }
 
-/// On which device the call of the driver was that failed: it is one of those that the call makes.
+/// The device of the driver call that failed: it is one of those that the call makes.
 fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, which: usize) -> Option<u32> {
     stand_in::configure(TWO);
     let engine = place.open(2).expect("the stand-in");
@@ -106,8 +106,8 @@ pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_d
     }
 }
 
-/// The output of a call that fails, on two devices, is cleared. Where a device cannot clear its share, however often it is asked to, nothing
-/// is copied from there, and all calls are refused.
+/// The output of a call that fails, on two devices, is cleared. Where a device cannot clear its share, however often it is asked to,
+/// nothing is copied from there, and all calls are refused.
 pub fn what_cannot_be_cleared_is_not_handed_out() {
     const CLEARS: &str = "cuMemsetD8Async";
     let case = CASES.iter().find(|case| case.name == "GCM decryption of what is not authentic").expect("there is one");
@@ -122,9 +122,9 @@ pub fn what_cannot_be_cleared_is_not_handed_out() {
             let found = (case.call)(&bench);
             (found, bench.calls.get(), bench.failed.get())
         };
-        // The first makes more calls of the driver than those behind it.
+        // The first makes more driver calls than the next ones.
         let calls = [(); 3].map(|()| call(u64::MAX, Fault::InvalidValue).1)[2];
-        // The last calls that clear something are those that clear the shares, one for each device.
+        // The last calls that clear anything clear the shares, one for each device.
         let mut clears = (0..calls).rev().filter(|&number| call(number, Fault::InvalidValue).2 == Some(CLEARS));
         let number = clears.nth(lost - 1).expect("a call that clears");
         let (found, _, failed) = call(number, Fault::Lasting);
@@ -139,7 +139,7 @@ pub fn what_cannot_be_cleared_is_not_handed_out() {
     }
 }
 
-/// Of four devices the last is slow: of what is in memory of the host the others do more.
+/// Of four devices the last is slow: the others do more of the work in host memory.
 pub fn a_slow_device_of_several_leaves_its_work_to_others() {
     const SLOW: u32 = 3;
     let (key, data) = (Key::new(&[5; 16]).unwrap(), noise(1, 40 * 624));
@@ -160,8 +160,8 @@ pub fn a_slow_device_of_several_leaves_its_work_to_others() {
     nothing_is_left();
 }
 
-/// Of four devices, two and two of which reach each other, the last has all of what is sharded, in three chunks: its neighbour takes one of
-/// them, and no other does.
+/// Of four devices, in pairs that reach each other, the last has all of the sharded data, in three chunks: its neighbour takes one of them,
+/// and no other device does.
 pub fn a_chunk_is_taken_by_a_device_that_reaches_it() {
     const LAST: u32 = 3;
     const BYTES: usize = 2 * CUT + 1003;
@@ -173,7 +173,7 @@ pub fn a_chunk_is_taken_by_a_device_that_reaches_it() {
     let sharded = cipher.sharded().expect("several devices");
     let mut data = engine.sharded_in(BYTES, CUTS).expect("memory of the devices");
     assert!(data.shares()[LAST as usize].range == (0..BYTES), "{:?}", data.shares());
-    // Known answers are given before.
+    // Known answers come first.
     sharded.run(Gmac::new(&nonce), &mut engine.sharded(1).expect("memory of the devices")).expect("a hash");
     begin("a call on three chunks".into());
     let before = stand_in::launches(4);

@@ -3,16 +3,16 @@
 use aes_bitslice_runtime::cuda::cudarc::driver::sys::culib;
 use std::ffi::{CStr, c_char};
 
-/// A call of the driver that fails, or takes long.
+/// A driver call that fails, or takes long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// It is given a value that is not valid, it says.
+    /// It reports that a value is not valid.
     InvalidValue,
-    /// There is too little memory.
+    /// It reports too little memory.
     OutOfMemory,
-    /// What was launched has failed, and all calls in the context fail from now on.
+    /// It reports that a launch has failed, and all calls in the context fail from now on.
     LaunchFailed,
-    /// The same, but of a launch: it fails when it is done.
+    /// The same, but for a launch: it fails when it completes.
     LaunchFailsLate,
     /// As [`InvalidValue`](Self::InvalidValue), and all later calls of the same name do the same.
     Lasting,
@@ -21,7 +21,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the context cannot be used behind it.
+    /// Whether the context cannot be used after it.
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::LaunchFailed | Self::LaunchFailsLate)
     }
@@ -29,23 +29,23 @@ impl Fault {
 
 /// The function of the stand-in with this name.
 fn function<F: Copy>(name: &str) -> F {
-    // SAFETY: the library is there; what a function takes is said where it is called.
+    // SAFETY: the library is loaded; each use gives the function's type.
     unsafe { *culib().get::<F>(name.as_bytes()).expect("the stand-in in place of the driver") }
 }
 
-/// What it is.
+/// The simulated machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub devices: u32,
-    /// How many devices, one after the other, can have access to each other's memory.
+    /// How many consecutive devices can access each other's memory.
     pub peers: u32,
     /// Their compute capability: 80 for `sm_80`.
     pub architecture: u32,
-    /// Whether work is done at once.
+    /// Whether work runs at once.
     pub at_once: bool,
 }
 
-/// Chooses what it is.
+/// Chooses the machine.
 pub fn configure(machine: Machine) {
     let Machine { devices, peers, architecture, at_once } = machine;
     function::<extern "C" fn(u32, u32, u32, u32)>("stand_in_configure")(devices, architecture, at_once.into(), peers);
@@ -56,18 +56,18 @@ pub fn is_slow(device: u32, milliseconds: u32) {
     function::<extern "C" fn(u32, u32)>("stand_in_is_slow")(device, milliseconds);
 }
 
-/// Makes a device say, when it is opened, that it is so fast that others are not worth mentioning.
+/// Makes a device report, when it is opened, that it is so fast that others are negligible.
 pub fn is_fast(device: u32) {
     function::<extern "C" fn(u32)>("stand_in_is_fast")(device);
 }
 
-/// How many launches there were on each of some devices.
+/// The number of launches on each of some devices.
 pub fn launches(devices: u32) -> Vec<u64> {
     let of = function::<extern "C" fn(u32) -> u64>("stand_in_launches");
     (0..devices).map(|device| of(device)).collect()
 }
 
-/// The device in whose context the call was made that failed, or took long; `None` where it was made in none.
+/// The device in whose context the call was made that failed, or took long; `None` if it was made in none.
 pub fn failed_on() -> Option<u32> {
     u32::try_from(function::<extern "C" fn() -> i32>("stand_in_failed_on")()).ok()
 }
@@ -85,27 +85,27 @@ pub fn fails(call: u64, fault: Fault) {
     function::<extern "C" fn(u64, u32, u32, u32, u32)>("stand_in_fails")(call, code, late, lasting, milliseconds);
 }
 
-/// How many things there are that were made and not freed: memory, streams, events and modules.
+/// The number of objects that were created and not freed: memory, streams, events and modules.
 pub fn held() -> u64 {
     function::<extern "C" fn() -> u64>("stand_in_held")()
 }
 
-/// How many calls there were since [`fails`], which was given this number, and the one that failed, or took long: `None` where there were
-/// fewer calls. None fails from now on.
+/// The number of calls since [`fails`], which was given this number, and the one that failed, or took long: `None` if there were fewer
+/// calls. None fails from now on.
 pub fn result(number: u64) -> (u64, Option<&'static str>) {
     let calls = function::<extern "C" fn() -> u64>("stand_in_calls")();
     let name = function::<extern "C" fn() -> *const c_char>("stand_in_failed")();
     assert!(!name.is_null() || calls <= number, "of {calls} calls number {number} did not fail");
-    // SAFETY: a text of the library's, which stays.
+    // SAFETY: a text of the library, which stays.
     (calls, (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_str().expect("a name")))
 }
 
-/// What was noted that no caller of the driver may do, in lines.
+/// The violations of the driver's rules that were noted, in lines.
 pub fn notes() -> String {
     text(0)
 }
 
-/// What was there when its context was released, in lines.
+/// What was left when its context was released, in lines.
 pub fn left() -> String {
     text(1)
 }
@@ -118,7 +118,7 @@ fn text(which: u32) -> String {
     CStr::from_bytes_until_nul(&room).expect("a text").to_string_lossy().into_owned()
 }
 
-/// Makes it as in a new process.
+/// Resets it as in a new process.
 pub fn begins_anew() {
     function::<extern "C" fn()>("stand_in_begins_anew")();
 }

@@ -27,13 +27,13 @@ use std::sync::{LazyLock, Mutex, Once};
 use std::time::{Duration, Instant};
 use std::{env, mem, thread};
 
-/// Faults behind which the context is as good as before.
+/// Faults that leave the context as good as before.
 pub const HARMLESS: [Fault; 2] = [Fault::OutOfMemory, Fault::InvalidValue];
-/// Faults behind which it cannot be used.
+/// Faults that make it unusable.
 pub const FATAL: [Fault; 2] = [Fault::LaunchFailed, Fault::LaunchFailsLate];
 
 pub fn main() -> ExitCode {
-    // The stand-in is found by those only that look for the driver in this folder.
+    // Only processes that look for the driver in this folder find the stand-in.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = env::current_exe().expect("this program");
     let library = program.parent().expect("a folder").join("libaes_bitslice_driver.so");
@@ -76,13 +76,13 @@ pub fn main() -> ExitCode {
         .run()
 }
 
-/// What the CPU makes of a case, of data that is as long as in a place.
+/// The CPU's result of a case, on data that is as long as in a place.
 pub fn expected(case: &Case, place: Place) -> Outcome {
     static CPU: LazyLock<Engine> = LazyLock::new(|| Engine::open(Backend::Cpu).expect("a CPU"));
     (case.call)(&Bench::instead_of(&CPU, place))
 }
 
-/// On devices that take each of the kernels there are, with work done as late as can be, and at once.
+/// On devices that take each of the existing kernels, with work done as late as possible, and at once.
 fn calls_are_right_and_leave_nothing() {
     for (architecture, at_once) in [(80, false), (75, false), (90, true)] {
         calls_are_right_on(Machine { devices: 1, peers: 1, architecture, at_once });
@@ -112,7 +112,7 @@ pub fn calls_are_right_on(machine: Machine) {
     nothing_is_left();
 }
 
-/// Nothing was done that no caller of the driver may do, and all is released.
+/// No rule of the driver was violated, and everything is released.
 pub fn nothing_is_left() {
     assert_eq!((stand_in::notes(), stand_in::left()), (String::new(), String::new()));
 }
@@ -122,9 +122,9 @@ fn a_call_of_the_driver_that_fails_harms_nothing() {
     a_call_that_fails_harms_nothing_on(machine, |_| all_or(1, 7));
 }
 
-/// On an engine that has made such a call before, one for each case: of the calls of the driver, numbered from 0 in each call of the library,
-/// one of `step(place)` fails. The same call of the library is right behind it, and nothing is left when the engine is dropped, unless one of
-/// the calls that failed [may leave something](Case::may_leave). Returns the devices on which calls have failed.
+/// On an engine that has made such a call before, one for each case: of the driver calls, numbered from 0 in each library call, one of
+/// `step(place)` fails. The same library call is right afterwards, and nothing is left when the engine is dropped, unless one of the failed
+/// calls [may leave something](Case::may_leave). Returns the devices on which calls have failed.
 pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place) -> u64) -> BTreeSet<u32> {
     let (devices, mut failed_on) = (machine.devices, BTreeSet::new());
     for (c, case) in CASES.iter().enumerate() {
@@ -146,7 +146,7 @@ pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place)
                     let mut held = stand_in::held();
                     let Some(failed) = trial() else { break };
                     failed_on.extend(stand_in::failed_on());
-                    // What is kept for the next call may be more than before. It is lost if there is more of it each time.
+                    // More may be kept for the next call than before. It is a leak if it grows each time.
                     let grows = |_| {
                         let before = mem::replace(&mut held, stand_in::held());
                         held > before && trial().is_some_and(|failed| !case.may_leave(failed))
@@ -159,7 +159,7 @@ pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place)
                     );
                     tried += 1;
                 }
-                // A call that makes few of the driver's may come by none.
+                // For a call that makes few driver calls, none may fail.
                 assert!(
                     tried > 0 || 4 * step > calls,
                     "{}, {place:?}, {fault:?}: no call of the driver failed",
@@ -173,7 +173,7 @@ pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place)
     failed_on
 }
 
-/// A call of the library in which one of the driver fails, by its number, and the same call behind it. Returns the name of the one that failed,
+/// A library call in which one driver call fails, by its number, and the same library call after it. Returns the name of the failed call,
 /// if there was one.
 fn a_call_that_fails(
     case: &Case,
@@ -195,8 +195,8 @@ fn a_call_that_fails(
     Some(failed)
 }
 
-/// A call without a fault on an engine that has made the same call before, and so has loaded and tested its kernels: how many calls of the
-/// driver there are in it. There are some more where threads wait for one another longer.
+/// The number of driver calls in a call without a fault, on an engine that has made the same call before, and so has loaded and tested its
+/// kernels. There are some more where threads wait for each other longer.
 fn calls_of(case: &Case, expected: &Outcome, engine: &Engine, place: Place) -> u64 {
     right(case.name, expected, &(case.call)(&Bench::new(engine, place, None)));
     let counted = Bench::new(engine, place, Some((u64::MAX, Fault::InvalidValue)));
@@ -207,8 +207,8 @@ fn calls_of(case: &Case, expected: &Outcome, engine: &Engine, place: Place) -> u
 /// An engine is opened, loads and tests its kernels, makes a call, and is dropped.
 fn a_call_of_the_driver_fails_from_the_beginning_to_the_end() {
     for (c, case) in CASES.iter().enumerate() {
-        // Steps over the driver's calls, and over the faults. Most calls give known answers, which takes long, and are much the same in all
-        // cases: an exhaustive run goes by each of them in one.
+        // Steps over the driver's calls, and over the faults. Most calls compute known answers, which takes long, and are much the same in
+        // all cases: an exhaustive run goes through each of them in one.
         let (step, turns) = match exhaustive() {
             true if c == 0 => (1, 1),
             true => (97, 2),
@@ -266,8 +266,8 @@ pub fn from_the_beginning(
     failed.is_some()
 }
 
-/// The end of trials in which calls of the driver failed: nothing is left, unless [one of them may leave something](Case::may_leave). The
-/// next trial begins anew.
+/// The end of trials in which driver calls failed: nothing is left, unless [one of them may leave something](Case::may_leave). The next
+/// trial begins anew.
 pub fn ends(what: &str, may_leave: bool) {
     assert_eq!(stand_in::notes(), "", "{what}");
     let left = stand_in::left();
@@ -279,8 +279,8 @@ fn a_call_of_the_driver_that_takes_long_changes_nothing() {
     a_call_that_takes_long_changes_nothing_on(1, |_| all_or(1, 13));
 }
 
-/// On an engine on `devices` devices: of the calls of the driver, one of `step(place)` takes 30 ms. The call of the library takes as long,
-/// and is right.
+/// On an engine on `devices` devices: of the driver calls, one of `step(place)` takes 30 ms. The library call takes that long, too, and is
+/// right.
 pub fn a_call_that_takes_long_changes_nothing_on(devices: u32, step: impl Fn(Place) -> u64) {
     const STALL: u32 = 30;
     let opened = open(devices).expect("the stand-in");
@@ -308,7 +308,7 @@ pub fn a_call_that_takes_long_changes_nothing_on(devices: u32, step: impl Fn(Pla
     assert_eq!(stand_in::notes(), "");
 }
 
-/// All calls are refused behind a fatal error, as soon as the engine has seen it, and change nothing. They are calls that come to each of its
+/// All calls are refused after a fatal error, as soon as the engine has seen it, and change nothing. They are calls that reach each of its
 /// devices.
 pub fn refused(what: &str, engine: &Engine) {
     const BYTES: usize = 4096;
@@ -318,7 +318,7 @@ pub fn refused(what: &str, engine: &Engine) {
     let mut call = || engine.cipher(&key).and_then(|cipher| cipher.ecb_encrypt(&mut data));
     let outcomes = [call(), call()];
     assert!(outcomes[0].is_err() && matches!(outcomes[1], Err(Error::Poisoned { .. })), "{what}: {outcomes:?}");
-    // What the first has begun is cleared.
+    // Output that the first has begun is cleared.
     let first = data[0];
     assert!(data.iter().all(|&byte| byte == first) && [0, 7].contains(&first), "{what}");
     let sharded = engine.sharded(BYTES).map(|buffer| buffer.len());
@@ -331,33 +331,33 @@ pub fn right(what: &str, expected: &Outcome, found: &Outcome) {
     as_expected(what, expected, found);
 }
 
-/// A call that returned, and whose data is, what was expected, as far as it can be looked at.
+/// A call whose result and data are as expected, as far as the data can be read.
 fn as_expected(what: &str, expected: &Outcome, found: &Outcome) {
     let values = [&expected.value, &found.value].map(|value| format!("{value:?}"));
     assert!(values[0] == values[1], "{what}: {values:?}");
     assert!(found.data == found.without_lost(&expected.data), "{what}: {values:?}, and the data is another");
 }
 
-/// A call in which one of the driver failed: right, or an error that hands nothing out.
+/// A call in which a driver call failed: right, or an error that hands nothing out.
 pub fn examine(what: &str, case: &Case, expected: &Outcome, found: &Outcome, place: Place) {
-    // An error that is found behind a call on a device is one of the caller's stream.
+    // An error that is found after a call on a device is one of the caller's stream.
     assert!(found.lost.is_empty() || place.is_on_devices(), "{what}: {:?} is lost", found.lost);
     match &found.value {
         Ok(_) => as_expected(what, expected, found),
         Err(_) if format!("{:?}", found.value) == format!("{:?}", expected.value) => as_expected(what, expected, found),
         Err(error) => {
-            // Of memory that a call has until it returns, all is handed out or nothing.
+            // Memory that a call has until it returns is handed out as a whole or not at all.
             let is_on_device = matches!(place, Place::Device(_));
             let messages = if is_on_device { case.verified(found.data.len()) } else { vec![(0, found.data.len())] };
             let (before, expected) = (found.without_lost(&found.before), found.without_lost(&expected.data));
             for (from, to) in messages {
                 let message = &found.data[from..to];
                 let is_clear = message.iter().all(|&byte| byte == 0) || message == &before[from..to];
-                // On the device a message stays that is authentic, whatever fails behind that.
+                // On the device an authentic message stays, whatever fails after it.
                 let is_authentic = is_on_device && message == &expected[from..to];
                 assert!(is_clear || is_authentic, "{what}: {error:?}, and of {from}..{to} something is handed out");
             }
-            // Of memory that a caller has on a device some may be done. No byte is there that is neither what it was nor what it was to be.
+            // In a caller's device memory, part of the work may be done. No byte differs from both its old and its intended value.
             let mut bytes = before.iter().zip(&found.data).zip(&expected);
             let other = bytes.position(|((before, found), expected)| ![&0, before, expected].contains(&found));
             assert!(
@@ -368,12 +368,12 @@ pub fn examine(what: &str, case: &Case, expected: &Outcome, found: &Outcome, pla
     }
 }
 
-/// What is tried, and since when.
+/// The current trial, and its start.
 static TRIED: Mutex<Option<(String, Instant)>> = Mutex::new(None);
-/// How long it may take: known answers are given meanwhile, and a kernel may be compiled.
+/// How long it may take: known answers are computed meanwhile, and a kernel may be compiled.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Says what is tried now. What does not come to an end ends the process.
+/// Announces the current trial. One that does not end ends the process.
 pub fn begin(what: String) -> String {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
