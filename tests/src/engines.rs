@@ -15,9 +15,9 @@ pub enum Device {
     Cpu,
     /// The first CUDA GPU, with these kernels.
     Cuda(Kernels),
-    /// The first CUDA GPU as a group of one, with each kind of shares; if there is no other, it stands for all GPUs.
+    /// The first CUDA GPU as a group of one, with each kind of shares; if it is the only one, the first group is all GPUs.
     OneGpu,
-    /// Groups of several CUDA GPUs, in order and not, with each kind of shares. The first one has all GPUs.
+    /// Groups of several CUDA GPUs, in order and not, with each kind of shares. The first group is all GPUs.
     SeveralGpus,
     /// The OpenCL device that [`OPENCL`] names, else the first GPU, else the first of any kind, which may be this machine's
     /// processor.

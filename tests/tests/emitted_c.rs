@@ -48,7 +48,7 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
         let kernel = RefCell::new(&mut kernel);
         let run = |access, in_place, start: u128, skip: usize, len: usize| {
             let data = noise(len as u64, len);
-            // Where a thread block may have several tiles, up to one that is not whole.
+            // Where a thread block may have several tiles, as many as come to one that is not whole.
             let tiles = if manifest.grid == Grid::Covers { 1 } else { 1 + len / 16 % 3 };
             let warps = 1 + len / 16 % 5;
             let in_place = in_place && kernel.borrow().can_be_in_place();

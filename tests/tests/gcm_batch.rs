@@ -54,7 +54,7 @@ struct Messages {
 }
 
 impl Messages {
-    /// Of bytes of data, of additional data, and between a message and the one before it.
+    /// Lengths in bytes: of data, of additional data, and of the gap before a message.
     fn new(seed: u64, lengths: &[(usize, usize, usize)]) -> Self {
         let mut at = 0;
         let mut ranges = Vec::new();
@@ -111,7 +111,7 @@ fn decrypt(messages: &Messages, tags: &[Tag]) -> GcmDecryptBatch {
     GcmDecryptBatch::new(&messages.list(), tags).unwrap()
 }
 
-/// Short ones, and of 16 bytes or fewer between them; whole blocks, words and bytes.
+/// Short ones, and 16 bytes or fewer between them; whole blocks, words and bytes.
 fn lengths() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
     let one = prop_oneof![
         (0..20_usize << 10, 0..300_usize, 0..17_usize),
@@ -208,7 +208,7 @@ fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
     }
 }
 
-/// As single messages have them, which the vectors of NIST are for: their counters begin anywhere.
+/// As for single messages, which NIST's vectors cover: their counters begin anywhere.
 fn nonces_of_any_length(engines: &'static [Engine]) {
     let lengths: Vec<_> = (0..30).map(|n| (n * 131 % 3000, n % 20, n % 5)).collect();
     let key = noise(4, 32);
@@ -290,13 +290,13 @@ fn what_cannot_be_is_refused() {
     assert_eq!((tags.len(), data[10..].to_vec()), (1, vec![7; 9]));
     let refused = GcmDecryptBatch::new(&messages, &tags).unwrap_err();
     assert!(refused.to_string().contains("1 tags for 2 messages"), "{refused}");
-    // To decrypt one message twice gives nothing away.
+    // Decrypting one message twice gives nothing away.
     let twice = [message(one, 0..10), message(one, 10..20)];
     let batch: GcmBatch<_> = GcmDecryptBatch::new(&twice, &[tags[0], tags[0]]).unwrap();
     assert_eq!((batch.len(), batch.is_empty()), (2, false));
 }
 
-/// Several at a time on one stream and on two, and one that nobody waits for.
+/// Several at a time on one stream and on two, and one that is never waited for.
 fn calls_in_flight(engines: &'static [Engine]) {
     let engine = &engines[0];
     let (key, lengths) = (noise(8, 16), [(1500, 13, 0); 500]);
@@ -324,14 +324,14 @@ fn calls_in_flight(engines: &'static [Engine]) {
         assert!(opened.wait().unwrap().failed().is_empty());
         assert!(streams[n % 2].clone_dtoh(data).unwrap() == messages.plain, "{n}");
     }
-    // Others' output is not touched.
+    // Output of others is not touched.
     let stream = &streams[0];
     let input = stream.clone_htod(&messages.plain).unwrap();
     let output = stream.clone_htod(&vec![0x11; messages.plain.len()]).unwrap();
     let tags_found = {
         use aes_bitslice_runtime::cuda::cudarc::driver::DevicePtr;
         let ((from, _input), (to, _output)) = (input.device_ptr(stream), output.device_ptr(stream));
-        // SAFETY: both are as long, and live until the call is waited for.
+        // SAFETY: both are that long, and live until the call is waited for.
         let pending = unsafe {
             device.run_raw_with_output(stream.cu_stream(), encrypt(&messages), from, to, messages.plain.len() as u64)
         };

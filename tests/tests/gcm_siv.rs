@@ -1,5 +1,5 @@
-//! AES-GCM-SIV: as another implementation has it, in pieces for all cores, too, and in the memory of a GPU; what was changed; what cannot
-//! be. Published vectors are those of `wycheproof` and `acvp`.
+//! AES-GCM-SIV: against another implementation, including in pieces for all cores, and in GPU memory; changed input; invalid calls.
+//! Published vectors are in `wycheproof` and `acvp`.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         .run()
 }
 
-/// By another implementation: the ciphertext, and the tag.
+/// From another implementation: the ciphertext, and the tag.
 fn other(key: &[u8], nonce: &[u8; 12], aad: &[u8], data: &[u8]) -> (Vec<u8>, Tag) {
     let (data, tag) = others::gcm_siv(key, nonce, aad, data);
     (data, Tag::new(&tag).unwrap())
@@ -114,7 +114,7 @@ fn what_was_changed_is_refused_and_cleared(engines: &'static [Engine]) {
                 refuses(nonce, &aad, &tag, &changed);
             }
             for bit in 0..128 {
-                // Of a long message a few.
+                // A few in a long message.
                 if len > 1000 && bit % 31 != 0 {
                     continue;
                 }
@@ -174,7 +174,7 @@ fn very_long_messages(engines: &'static [Engine]) {
 /// Bytes on both sides of a call's data in device memory, which it must leave as they are.
 const AROUND: usize = 48;
 
-/// A call on `data` at byte `from` of one buffer to byte `to` of another, or in place: what it returns, and the output.
+/// A call on `data` at byte `from` of one buffer to byte `to` of another, or in place: its result, and the output.
 fn on_device<O: Operation>(
     cipher: &Cipher,
     stream: &Arc<CudaStream>,
@@ -195,7 +195,7 @@ fn on_device<O: Operation>(
         drop(_read);
         let output = other.as_mut().unwrap_or(&mut input);
         let (pointer, _written) = output.device_ptr_mut(stream);
-        // SAFETY: both lie in buffers that are read below, on the same stream, before they are freed.
+        // SAFETY: both are in buffers that are read below, on the same stream, before they are freed.
         unsafe {
             cipher.device().unwrap().run_raw_with_output(
                 stream.cu_stream(),
@@ -207,7 +207,7 @@ fn on_device<O: Operation>(
         }
         .unwrap()
     };
-    // What comes next on the stream sees the result, waited for or not.
+    // The next work on the stream sees the result, waited for or not.
     let mut found = stream.clone_dtoh(other.as_ref().unwrap_or(&input)).unwrap();
     let value = pending.wait();
     if to.is_some() {
@@ -219,7 +219,7 @@ fn on_device<O: Operation>(
     (value, result)
 }
 
-/// Where data may lie: aligned and not, in place and not.
+/// Where data may be: aligned and not, in place and not.
 const PLACES: [(usize, Option<usize>); 5] = [(0, None), (16, Some(32)), (5, None), (3, Some(9)), (16, Some(1))];
 
 fn device_memory(engines: &'static [Engine]) {
@@ -241,7 +241,7 @@ fn device_memory(engines: &'static [Engine]) {
             opened.unwrap_or_else(|error| panic!("{len} bytes, {from}, {to:?}: {error}"));
             assert!(output == plain, "{len} bytes, {from}, {to:?}");
         }
-        // Many messages of a stream at a time, with GCM between them, whose tables are others; and one that nobody waits for.
+        // Many messages of a stream at a time, with GCM between them, whose tables differ; and one that is never waited for.
         let device = cipher.device().unwrap();
         let mut data: Vec<_> = (0..3).map(|_| stream.clone_htod(&secret).unwrap()).collect();
         let gcm = device.run_with_output(&stream, GcmEncrypt::new(&nonce, &aad), &mut data[2]).unwrap();
@@ -255,7 +255,7 @@ fn device_memory(engines: &'static [Engine]) {
     }
 }
 
-/// The stream clears it, whether or not the call that decrypts is waited for.
+/// The stream clears it, whether or not the decryption is waited for.
 fn what_was_changed_is_cleared_in_device_memory(engines: &'static [Engine]) {
     let engine = &engines[0];
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();

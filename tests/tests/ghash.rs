@@ -1,10 +1,10 @@
 //! GHASH through the engine: the tags of published GCM vectors (McGrew and Viega, "The Galois/Counter Mode of Operation", test cases
-//! 3, 4, 9, 10, 15 and 16), messages over several threads and chunks, parts in any order, and what is refused.
+//! 3, 4, 9, 10, 15 and 16), messages over several threads and chunks, parts in any order, and refusals.
 
 use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Error, Ghash, Key, Keystream};
 use rayon::prelude::*;
 
-/// GHASH of AAD and ciphertext as GCM has them (SP 800-38D, section 7.1): each filled up with zeros, then both lengths in bits.
+/// GHASH of AAD and ciphertext as GCM has them (SP 800-38D, section 7.1): each padded with zeros, then both lengths in bits.
 fn gcm_hash_input(aad: &[u8], ciphertext: &[u8]) -> Vec<u8> {
     let mut input = Vec::new();
     for part in [aad, ciphertext] {
@@ -17,7 +17,7 @@ fn gcm_hash_input(aad: &[u8], ciphertext: &[u8]) -> Vec<u8> {
     input
 }
 
-/// The tag: GHASH and the encrypted first counter block, of a 96-bit IV.
+/// The tag: GHASH XOR the encrypted first counter block, for a 96-bit IV.
 fn tag(cipher: &Cipher, iv: &[u8], aad: &[u8], ciphertext: &[u8]) -> [u8; 16] {
     let hash = cipher.run(Ghash::new(), &gcm_hash_input(aad, ciphertext)).unwrap().hash;
     let mut block = [0; 16];

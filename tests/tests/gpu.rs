@@ -66,13 +66,13 @@ fn main() -> ExitCode {
 /// Bytes before and after a call's data that must stay as they are.
 const GUARD: usize = 256;
 const GUARD_BYTE: u8 = 0xa5;
-/// What an output buffer holds before the call.
+/// The contents of an output buffer before the call.
 const POISON: u8 = 0x3c;
 
-/// Bytes of a warp's and of a thread block's worth, where threads hold columns and where they hold states.
+/// Bytes of a warp and of a thread block, where threads hold columns and where they hold states.
 const WARPS: [usize; 2] = [4 << 10, 16 << 10];
 const GROUPS: [usize; 2] = [16 << 10, 64 << 10];
-/// That of a thread block which has its data in shared memory.
+/// Bytes of a thread block that has its data in shared memory.
 const STAGED: usize = 32 << 10;
 const WARP: usize = WARPS[1];
 const GROUP: usize = GROUPS[1];
@@ -83,7 +83,7 @@ struct Subject {
     cipher: Cipher,
     reference: Reference,
     modes: Vec<Mode>,
-    /// The kernel with its geometry; the one that the engine takes if `None`.
+    /// The kernel with its geometry; the engine's choice if `None`.
     choice: Option<Choice>,
 }
 
@@ -106,7 +106,7 @@ fn stored(engine: &Engine) -> Vec<Subject> {
     KeyBits::ALL.map(subject).into()
 }
 
-/// Kernels baked for every mode, strategy and key length; among the small tests, the key lengths take turns.
+/// Kernels baked for every mode, strategy and key length; in the small tests, the key lengths alternate.
 fn baked(engine: &Engine) -> Vec<Subject> {
     let bake = |mode: Mode, strategy: BakedStrategy, bits: KeyBits| {
         let key = key_bytes(bits);
@@ -116,7 +116,7 @@ fn baked(engine: &Engine) -> Vec<Subject> {
         Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode], choice: None }
     };
     let all = Mode::OF_ONE_KEY.into_iter().enumerate().flat_map(|(i, mode)| {
-        // Where its mode has no such kernel there is nothing to bake.
+        // If its mode has no such kernel there is nothing to bake.
         let is_there = move |strategy: &BakedStrategy| {
             let spec = KernelSpec::baked(mode, &sbox::LUT3, *strategy, &[0; 16]).unwrap();
             print(spec, Dialect::Cuda).is_some()
@@ -126,7 +126,7 @@ fn baked(engine: &Engine) -> Vec<Subject> {
             lengths.filter(move |(k, _)| !small() || *k == (i + j) % 3).map(move |(_, bits)| (mode, strategy, bits))
         })
     });
-    // The compiler takes its time; each kernel on a thread.
+    // The compiler is slow; each kernel gets a thread.
     std::thread::scope(|scope| {
         let threads: Vec<_> =
             all.map(|(mode, strategy, bits)| scope.spawn(move || bake(mode, strategy, bits))).collect();
@@ -134,7 +134,7 @@ fn baked(engine: &Engine) -> Vec<Subject> {
     })
 }
 
-/// Other kernels, with a key of each length; if there are many, the lengths take turns.
+/// Other kernels, with a key of each length; if there are many, the lengths alternate.
 fn printed(engine: &Engine, kernels: impl IntoIterator<Item = Printed>, many: bool) -> Vec<Subject> {
     let subject = |kernel: &Printed, bits: KeyBits| {
         let key = key_bytes(bits);
@@ -149,7 +149,7 @@ fn printed(engine: &Engine, kernels: impl IntoIterator<Item = Printed>, many: bo
         let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !many || *k == i % 3);
         lengths.map(move |(_, bits)| (kernel, bits))
     });
-    // The compiler takes its time; each kernel on a thread.
+    // The compiler is slow; each kernel gets a thread.
     std::thread::scope(|scope| {
         let threads: Vec<_> = all.map(|(kernel, bits)| scope.spawn(move || subject(kernel, bits))).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
@@ -164,9 +164,9 @@ fn stream(engine: &Engine) -> Arc<CudaStream> {
 #[derive(Clone, Debug)]
 struct Call {
     mode: Mode,
-    /// Bytes; whole blocks but for CTR.
+    /// Bytes; whole blocks except for CTR.
     len: usize,
-    /// How far input and output lie behind a multiple of 16. In place, the input's counts.
+    /// How many bytes input and output are past a multiple of 16. In place, the input's counts.
     shifts: (usize, usize),
     in_place: bool,
     /// The counter of the first block; for CBC, the IV as a big-endian number.
@@ -179,7 +179,7 @@ impl Call {
         AnyOperation::of(self.mode, self.counter, self.offset)
     }
 
-    /// Runs the call between guard bytes and compares everything with what should be there.
+    /// Runs the call between guard bytes and compares everything with the expected bytes.
     fn check(&self, subject: &Subject, stream: &Arc<CudaStream>) {
         let device = subject.cipher.device().unwrap();
         let device = match subject.choice {
@@ -234,19 +234,19 @@ fn lengths() -> Vec<usize> {
     lengths
 }
 
-/// Of a number of bytes, as many as a mode takes.
+/// How many of this number of bytes a mode takes.
 fn takes(mode: Mode, bytes: usize) -> usize {
     AnyOperation::of(mode, 0, 0).takes(bytes)
 }
 
-/// The edges, alignments, counters and offsets, in turn with one another.
+/// The edges, alignments, counters and offsets, alternating.
 fn calls(mode: Mode) -> impl Iterator<Item = Call> {
     const SHIFTS: [(usize, usize); 7] = [(0, 0), (1, 1), (0, 8), (8, 0), (3, 14), (15, 4), (4, 4)];
     const COUNTERS: [u128; 7] =
         [0, u128::MAX - 2, (1 << 32) - 3, (1 << 64) - 3, (1 << 96) - 3, u128::MAX / 3, (1 << 127) - 3];
     const OFFSETS: [u64; 9] = [0, 1, 5, 15, 16, 17, 511, (1 << 36) + 3, u64::MAX - (1 << 30)];
     let cases = lengths().into_iter().enumerate().flat_map(|(i, len)| {
-        // What takes the reference long is done in fewer alignments.
+        // Calls that take the reference long run with fewer alignments.
         let shifts = SHIFTS.into_iter().enumerate().filter(move |(j, _)| len < 1 << 20 || j % 3 == 0);
         shifts.flat_map(move |(j, shifts)| [false, true].map(|in_place| (i, j, len, shifts, in_place)))
     });
@@ -269,7 +269,7 @@ fn check_edges(engine: &Engine, subjects: &[Subject]) {
     }
 }
 
-/// The bitsliced kernels, those with tables, and both side by side.
+/// The bitsliced kernels, the table kernels, and both side by side.
 fn stored_kernels_at_every_edge(gpus: &'static [Engine]) {
     for gpu in gpus {
         check_edges(gpu, &stored(gpu));
@@ -282,13 +282,13 @@ fn baked_kernels_at_every_edge() {
 
 fn published_kernels_at_every_edge() {
     let fetched = COMPLETE.map(KernelSpec::hajihassani_2019);
-    // Without staging, threads without data come to the barriers of the keys.
+    // Without staging, threads without data reach the barriers of the keys.
     let direct = KernelSpec::planes_in_memory(Mode::EcbEncrypt, &sbox::CANRIGHT).published();
     let kernels = fetched.into_iter().chain([direct]).filter_map(|spec| print(spec, Dialect::Cuda));
     check_edges(gpu(), &printed(gpu(), kernels, small()));
 }
 
-/// The preset with keys of each length in it, which take turns among the small tests, and as it is stored.
+/// The preset with keys of each length in it, which alternate in the small tests, and as it is stored.
 fn presets_at_every_edge() {
     let subject = |mode: Mode, key: Vec<u8>, kernel: &Printed| {
         let name = format!("{}, {} bits", kernel.manifest.kernel, 8 * key.len());
@@ -307,7 +307,7 @@ fn presets_at_every_edge() {
     });
     let fresh = fresh.map(|(mode, key, spec)| (mode, key, print(spec, Dialect::Cuda).unwrap()));
     let all: Vec<_> = fresh.chain(stored).collect();
-    // The compiler takes its time; each kernel on a thread.
+    // The compiler is slow; each kernel gets a thread.
     let subjects: Vec<Subject> = std::thread::scope(|scope| {
         let threads = all.iter().map(|(mode, key, kernel)| scope.spawn(move || subject(*mode, key.clone(), kernel)));
         let threads: Vec<_> = threads.collect();
@@ -316,8 +316,8 @@ fn presets_at_every_edge() {
     check_edges(gpu(), &subjects);
 }
 
-/// What is not allowed, or not there, is refused and changes nothing: kernels that look tables up have to be asked for, and
-/// blocks of CBC are chained, so that its data has no shares for two kernels.
+/// Kernels that are not allowed, or do not exist, are refused and change nothing: table kernels must be requested, and blocks of
+/// CBC are chained, so that its data cannot be shared between two kernels.
 fn kernels_that_are_refused(gpus: &'static [Engine]) {
     let contents = noise(2, 2 << 20);
     let (ctr, cbc) = (|offset| Ctr::new(&counter([0; 16]), offset), CbcDecrypt::new(&[3; 16]));
@@ -365,17 +365,16 @@ fn kernels_that_are_refused(gpus: &'static [Engine]) {
     }
 }
 
-/// The table kernels of the papers, and the one without bank conflicts with one table, which this device may not take by
-/// itself.
+/// The table kernels of the papers, and the one without bank conflicts with one table, which this device may not choose by itself.
 fn published_table_kernels_at_every_edge() {
     let one_table = Mode::OF_ONE_KEY.into_iter().filter_map(|mode| ConflictFree::new(mode, TableCount::One));
     let one_table = one_table.filter_map(|spec| print(spec, Dialect::Cuda));
-    // Among the small tests, some.
+    // In the small tests, some.
     let papers = TableSpec::papers().into_iter().step_by(if small() { 5 } else { 1 }).map(|spec| spec.print("a test"));
     check_edges(gpu(), &printed(gpu(), one_table.chain(papers), true));
 }
 
-/// Where round keys lie in device memory, they stay there until the launches that read them are done.
+/// If round keys are in device memory, they stay there until the launches that read them complete.
 fn keys_in_memory_outlive_their_launches() {
     let gpu = gpu();
     let (key, contents) = (key_bytes(KeyBits::Aes256), noise(6, if small() { 1 << 16 } else { 16 << 20 }));
@@ -384,7 +383,7 @@ fn keys_in_memory_outlive_their_launches() {
     let kernel = print(KernelSpec::hajihassani_2019(Mode::Ctr), Dialect::Cuda).unwrap();
     let cipher = gpu.cipher_of(&Key::new(&key).unwrap(), &kernel).unwrap();
     let ctr = Ctr::new(&counter([0xff; 16]), 0);
-    // An odd number of times: as good as once.
+    // An odd number of times: equivalent to once.
     for _ in 0..101 {
         cipher.device().unwrap().run(&stream, ctr, &mut data).unwrap();
     }
@@ -392,8 +391,8 @@ fn keys_in_memory_outlive_their_launches() {
     same(&stream.clone_dtoh(&data).unwrap(), &reference.ctr([0xff; 16], 0, &contents), &"the last launches");
 }
 
-/// A kernel may begin while what is ahead of it on its stream is still running: many small calls in place, each of which needs what
-/// the one before has written, whole and by bytes, with other kernels, copies and a caller's clearing in between.
+/// A kernel may begin while earlier work on its stream is still running: many small calls in place, each of which needs the output
+/// of the one before, whole and by bytes, with other kernels, copies and a caller's clearing in between.
 fn calls_that_overlap(gpus: &'static [Engine]) {
     gpus.iter().for_each(calls_that_overlap_on);
 }
@@ -435,7 +434,7 @@ fn calls_that_overlap_on(gpu: &Engine) {
     }
 }
 
-/// Every kernel with every share that `tune` may find fastest, on a few sizes that are shares of several tiles for some.
+/// Every kernel with every share that `tune` may find fastest, on a few sizes, some of which give shares of several tiles.
 fn every_choice() {
     let gpu = gpu();
     let stream = stream(gpu);
@@ -483,7 +482,7 @@ fn auto_goes_to_either_engine() {
         cipher.ecb_encrypt(&mut data).unwrap();
         same(&data, &reference.ecb(Direction::Encrypt, &input), &"auto");
     }
-    // What lies on the device stays there.
+    // Data on the device stays there.
     cipher.device().unwrap().prepare(Mode::Ctr).unwrap();
 }
 
@@ -528,7 +527,7 @@ fn calls_at_random_on(gpu: &Engine) {
     });
 }
 
-/// Narrow counters, lengths and modes that are refused change nothing.
+/// Refused narrow counters, lengths and modes change nothing.
 fn refusals_change_nothing() {
     let gpu = gpu();
     let stream = stream(gpu);
@@ -562,7 +561,7 @@ fn refusals_change_nothing() {
     }
     gpu.cuda_context().unwrap().bind_to_thread().unwrap();
     let (pointer, guard) = data.device_ptr(&stream);
-    // SAFETY: both ranges lie in `data`, which is alive; the call is to be refused.
+    // SAFETY: both ranges are in `data`, which is alive; the call must be refused.
     let refused = unsafe { device.run_raw(stream.cu_stream(), wide, pointer, pointer + 16, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     // SAFETY: as above.
@@ -593,7 +592,7 @@ fn raw_pointers() {
     {
         let (pointer, _guard) = data.device_ptr(&stream);
         let stream = stream.cu_stream();
-        // SAFETY: all ranges lie in `data`, which lives until the stream is waited for below.
+        // SAFETY: all ranges are in `data`, which lives until the stream is waited for below.
         unsafe {
             device.run_raw(stream, Ecb::encrypt(), pointer, pointer, 1024).unwrap();
             device.run_raw(stream, ctr, pointer + 1024, pointer + 2048, 1024).unwrap();
@@ -609,8 +608,7 @@ fn raw_pointers() {
     same(&stream.clone_dtoh(&data).unwrap(), &expected, &"raw pointers");
 }
 
-/// Calls go on the caller's stream in order, several streams at the same time, and the cipher need not live until
-/// they are done.
+/// Calls run on the caller's stream in order, several streams at the same time, and the cipher need not live until they complete.
 fn streams_of_the_caller(gpus: &'static [Engine]) {
     gpus.iter().for_each(streams_of_the_caller_on);
 }
@@ -643,7 +641,7 @@ fn streams_of_the_caller_on(gpu: &Engine) {
     }
 }
 
-/// The other GPUs, each an engine of its own.
+/// The other GPUs, each with its own engine.
 fn every_device() {
     let (first, key) = (gpu(), key_bytes(KeyBits::Aes128));
     for device in devices().unwrap().iter().skip(1) {
@@ -656,7 +654,7 @@ fn every_device() {
         for mode in Mode::OF_ONE_KEY {
             calls(mode).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &own));
         }
-        // Neither a stream nor a buffer of another device's context is taken, and nothing is changed.
+        // Streams and buffers of another device's context are refused, and nothing is changed.
         let (foreign, device) = (stream(first), subject.cipher.device().unwrap());
         let contents = noise(5, 64);
         let (mut ours, mut theirs) = (own.clone_htod(&contents).unwrap(), foreign.clone_htod(&contents).unwrap());
@@ -751,7 +749,7 @@ fn host_memory_in_chunks_on(gpu: &Engine) {
     }
 }
 
-/// A baked kernel from files, and what is wrong with others.
+/// A baked kernel from files, and errors in others.
 fn baked_kernels_from_files() {
     let gpu = gpu();
     let key = key_bytes(KeyBits::Aes128);
@@ -806,7 +804,7 @@ fn baked_kernels_from_files() {
     assert!(matches!(refused("no manifest"), Error::BadManifest { .. }));
 }
 
-/// A manifest that does not list what an entry point takes, name by name and in order, is refused.
+/// A manifest that does not list the parameters of an entry point, name by name and in order, is refused.
 fn wrong_parameter_lists() {
     let key = Key::new(&key_bytes(KeyBits::Aes128)).unwrap();
     let Printed { source, manifest } = print(KernelSpec::planes(Mode::Ctr, &sbox::LUT3), Dialect::Cuda).unwrap();
@@ -820,7 +818,7 @@ fn wrong_parameter_lists() {
     gpu().cipher_of(&key, &Printed { source, manifest }).unwrap();
 }
 
-/// A key on the GPU and, to compare with, on the CPU engine, and a counter that wraps after `blocks`.
+/// A key on the GPU and, for comparison, on the CPU engine, and a counter that wraps after `blocks`.
 fn gpu_and_cpu(gpu: &Engine, blocks: u128) -> (Cipher, Cipher, Counter) {
     let key = Key::new(&key_bytes(KeyBits::Aes256)).unwrap();
     let cpu = Engine::open(Backend::Cpu).unwrap().cipher(&key).unwrap();
@@ -828,7 +826,7 @@ fn gpu_and_cpu(gpu: &Engine, blocks: u128) -> (Cipher, Cipher, Counter) {
     (gpu.cipher(&key).unwrap(), cpu, counter)
 }
 
-/// Compares device memory, from byte `from` of `data` on, with what is expected of its bytes.
+/// Compares device memory, from byte `from` of `data` on, with the expected bytes.
 fn compare(
     stream: &Arc<CudaStream>,
     data: &CudaSlice<u8>,
@@ -843,7 +841,7 @@ fn compare(
     }
 }
 
-/// What a piece of CBC decrypts to, given the bytes of any piece of the ciphertext.
+/// The CBC decryption of a piece, given the bytes of any piece of the ciphertext.
 fn chained(cpu: &Cipher, iv: &[u8; 16], ciphertext: impl Fn(Range<usize>) -> Vec<u8>, piece: Range<usize>) -> Vec<u8> {
     let previous = match piece.start {
         0 => *iv,
@@ -910,8 +908,8 @@ fn above_4_gib_on(gpu: &Engine) {
     compare(&stream, &data, 0, &pieces(WHOLE), |piece| chained(&cpu, &iv, once, piece));
 }
 
-/// Sizes at which thread blocks take several tiles, with a counter of which the last 32 bits wrap in one
-/// of them, aligned to a tile or not.
+/// Sizes at which thread blocks take several tiles, with a counter whose last 32 bits wrap in one of them, aligned to a tile or
+/// not.
 fn shares_of_several_tiles(gpus: &'static [Engine]) {
     gpus.iter().for_each(shares_of_several_tiles_on);
 }
@@ -946,7 +944,7 @@ fn shares_of_several_tiles_on(gpu: &Engine) {
     }
 }
 
-/// More blocks than 32 bits count, looked at in windows.
+/// More blocks than 32 bits count, checked in windows.
 fn above_2_to_the_32_blocks(gpus: &'static [Engine]) {
     gpus.iter().for_each(above_2_to_the_32_blocks_on);
 }

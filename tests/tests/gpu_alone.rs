@@ -1,6 +1,6 @@
-//! What would disturb other tests on the same GPU, or be disturbed by them, one after the other, each in a process of its own:
-//! calls that must not wait, a kernel dropped while it runs or before a graph is launched that needs it, no memory left, and a
-//! context that is lost.
+//! Tests that would disturb others on the same GPU, or be disturbed by them, one after the other, each in its own process:
+//! calls that must not wait, a kernel dropped while it runs or before a graph is launched that needs it, exhausted memory, and
+//! a lost context.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::kernel::KernelSpec;
@@ -45,7 +45,7 @@ fn gpu_with_key() -> (&'static Engine, Cipher) {
     (gpu(), gpu().cipher(&Key::new(&KEY).unwrap()).unwrap())
 }
 
-/// A call returns when the work is on the stream, not when it is done.
+/// A call returns when the work is on the stream, not when it completes.
 fn calls_do_not_wait() {
     let (gpu, cipher) = gpu_with_key();
     let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
@@ -70,7 +70,7 @@ fn calls_do_not_wait() {
     assert!(!stream.record_event(None).unwrap().is_complete(), "the calls of CBC waited for their work");
 }
 
-/// Holds what comes on a stream from now on until the sender is dropped, or for a minute.
+/// Holds later work on a stream until the sender is dropped, or for a minute.
 fn held(stream: &CudaStream) -> Sender<()> {
     unsafe extern "C" fn wait(receiver: *mut c_void) {
         // SAFETY: from `Box::into_raw` below, and the driver calls this once.
@@ -80,12 +80,12 @@ fn held(stream: &CudaStream) -> Sender<()> {
     let (sender, receiver) = channel();
     let receiver = Box::into_raw(Box::new(receiver));
     stream.context().bind_to_thread().unwrap();
-    // SAFETY: the stream is live, and `wait` takes the receiver over and calls nothing of CUDA.
+    // SAFETY: the stream is live, and `wait` takes the receiver over and makes no CUDA calls.
     unsafe { result::stream::launch_host_function(stream.cu_stream(), wait, receiver.cast()) }.unwrap();
     sender
 }
 
-/// Co-resident kernels on one stream are done while others that were called before them wait on another.
+/// Co-resident kernels on one stream complete while earlier calls wait on another.
 fn co_resident_kernels_do_not_wait_for_one_another() {
     const LEN: usize = 8 << 20;
     let gpu = &Device::Cuda(Kernels::CoResident).find().unwrap()[0];
@@ -94,7 +94,7 @@ fn co_resident_kernels_do_not_wait_for_one_another() {
     let streams = [(); 2].map(|()| gpu.cuda_context().unwrap().new_stream().unwrap());
     let [first, second] = &streams;
     let mut data = [first, second].map(|stream| stream.alloc_zeros::<u8>(LEN).unwrap());
-    // What later calls take up again is there, and done with.
+    // State that later calls reuse exists, and is no longer in use.
     for (stream, data) in streams.iter().zip(&mut data) {
         device.run(stream, Ctr::new(&counter, 0), data).unwrap();
         stream.synchronize().unwrap();
@@ -119,7 +119,7 @@ fn co_resident_kernels_do_not_wait_for_one_another() {
     }
 }
 
-/// A baked cipher holds the code that runs, and may be dropped all the same when its calls are on the stream.
+/// A baked cipher holds the running code, and may still be dropped once its calls are on the stream.
 fn baked_dropped_while_it_runs() {
     const CALLS: usize = 40;
     const WINDOW: usize = 64 << 10;
@@ -149,7 +149,8 @@ fn baked_dropped_while_it_runs() {
     }
 }
 
-/// Launches a graph of calls on the cipher after that and its engine were dropped, and something else was put where they were.
+/// Launches a graph of calls on the cipher after the cipher and its engine were dropped, and something else was put in their
+/// place.
 fn launched_later(engine: Engine, cipher: Cipher) {
     const LEN: usize = (1 << 20) + 7;
     let context = engine.cuda_context().unwrap();
@@ -175,7 +176,7 @@ fn launched_later(engine: Engine, cipher: Cipher) {
     stream.synchronize().unwrap();
 }
 
-/// It is refused, and the capture goes on.
+/// It is refused, and the capture continues.
 fn what_returns_a_value_is_no_part_of_a_graph() {
     const LEN: usize = 1 << 16;
     let (gpu, cipher) = gpu_with_key();
@@ -222,7 +223,8 @@ fn graph_of_a_compiled_kernel_outlives_its_cipher() {
     }
 }
 
-/// Too little memory for a whole chunk makes chunks smaller, none at all is an error, and later there is some again.
+/// If there is too little memory for a whole chunk, chunks become smaller; none at all is an error, and later there is some
+/// again.
 fn memory_used_up() {
     const MIB: usize = 1 << 20;
     let (gpu, cipher) = gpu_with_key();
@@ -246,7 +248,7 @@ fn memory_used_up() {
             Err(_) => size /= 2,
         }
     }
-    // One call may find the buffer that an earlier one left behind; of several at once, most find none.
+    // One call may find the buffer that an earlier one left; of several at once, most find none.
     let start = std::sync::Barrier::new(4);
     let call = || {
         start.wait();
@@ -264,7 +266,7 @@ fn memory_used_up() {
         calls.into_iter().map(|call| call.join().expect("a thread that does not panic")).sum()
     });
     assert!(refused > 0, "four calls at once found memory where there was none");
-    // CBC takes a little more than its buffer, for what it keeps of the ciphertext.
+    // CBC takes a little more than its buffer, for the ciphertext that it keeps.
     let mut data = plain.clone();
     match cipher.cbc_decrypt(&[5; 16], &mut data) {
         Ok(()) => assert!(data == Reference::new(&KEY).cbc(Direction::Decrypt, [5; 16], &plain), "CBC, no memory left"),
@@ -291,8 +293,8 @@ fn context_lost() {
     let (gpu, cipher) = gpu_with_key();
     let stream = gpu.cuda_context().unwrap().new_stream().unwrap();
     let device = cipher.device().unwrap();
-    // SAFETY: on purpose not what is asked for: an address that is no memory. The context is lost by it, and this
-    // process uses nothing else of the device.
+    // SAFETY: violates the contract on purpose: the address is not memory. This loses the context, and this process uses
+    // nothing else of the device.
     unsafe { device.run_raw(stream.cu_stream(), Ecb::encrypt(), 16, 16, 1 << 20) }.unwrap();
     assert!(stream.synchronize().is_err());
 

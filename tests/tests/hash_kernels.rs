@@ -1,5 +1,5 @@
-//! The stored GHASH kernels: what is said of them is what the source says; and their hashes are those of the `ghash` crate, as C11 on
-//! this machine's processor, on a CUDA GPU, and on an OpenCL device.
+//! The stored GHASH kernels: their descriptions match their sources; and their hashes equal the `ghash` crate's, as C11 on this
+//! machine's processor, on a CUDA GPU, and on an OpenCL device.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::ghash::{Blocks, Shape, tables};
@@ -55,7 +55,7 @@ fn stored() -> Vec<(Dialect, &'static str, HashManifest)> {
 fn manifests_are_of_their_sources() {
     for (_, source, manifest) in stored() {
         manifest.check_source(source).unwrap();
-        // Any other source, and one that takes something else.
+        // Any other source, and one with other parameters.
         let refused = manifest.check_source(&format!("{source} "));
         assert!(matches!(refused, Err(ManifestError::Field { field: "source_sha256", .. })), "{refused:?}");
         let refused = manifest.check_source(&source.replace("u64 length, IN_GLOBAL", "u32 length, IN_GLOBAL"));
@@ -73,7 +73,7 @@ fn manifests_are_of_their_sources() {
         assert_eq!(wrong(&|m| m.threads = 100), "threads");
         assert_eq!(wrong(&|m| m.units_per_sm = 0), "units_per_sm");
         assert_eq!(wrong(&|m| m.kernel += "-other"), "entry");
-        // What is launched finds its values by name, and cannot do without these.
+        // A launch finds its values by name, and cannot do without these.
         let mut other = manifest.clone();
         other.entry_bytes.parameters.swap(0, 1);
         other.entry.parameters.retain(|parameter| parameter.name != "addend");
@@ -96,7 +96,7 @@ fn manifests_are_of_their_sources() {
     }
 }
 
-/// What is stored is what is printed now, and nobody has edited it.
+/// The stored kernels equal those printed now, without edits.
 fn stored_kernels_are_up_to_date() {
     let print = |kernels: Vec<Ghash>, dialect| {
         let one = move |kernel| printer::print(kernel, dialect, "cargo xtask gen").expect("a kernel that there is");
@@ -113,7 +113,7 @@ fn stored_kernels_are_up_to_date() {
     }
 }
 
-/// What is launched, and what comes of it by the crates `ghash` and `polyval`.
+/// A launch, and its result according to the crates `ghash` and `polyval`.
 struct Case {
     blocks: Blocks,
     key: [u8; 16],
@@ -208,7 +208,7 @@ fn on_a_gpu() {
             continue;
         }
         let is_ours = |arch: &str| arch == format!("sm_{capability}") || arch == format!("sm_{capability}a");
-        // An empty one stands for what was never compiled.
+        // An empty image stands for one that was never compiled.
         let sizes = stored.cubins.iter().map(|(_, cubin)| cubin.len()).chain(stored.ptx.map(str::len));
         assert!(sizes.min() > Some(0), "{} is not compiled: run `cargo xtask ptx`", stored.name);
         let image = match (stored.cubins.iter().find(|(arch, _)| is_ours(arch)), stored.ptx) {
@@ -243,7 +243,7 @@ fn on_a_gpu() {
                         block_dim: (manifest.threads, 1, 1),
                         shared_mem_bytes: manifest.shared_bytes,
                     };
-                    // SAFETY: as the manifest has it; message, tables and output live until they are read below.
+                    // SAFETY: as the manifest says; message, tables and output live until they are read below.
                     unsafe { launch.launch(config) }.unwrap();
                 }
                 assert_eq!(stream.clone_dtoh(&out).unwrap(), case.expected(), "{}", case.describe(&manifest));
@@ -258,10 +258,10 @@ fn on_opencl() {
     let context = opencl().opencl_context().unwrap();
     let queue = CommandQueue::create_default(context, 0).unwrap();
     let with = |bytes: &[u8]| {
-        // SAFETY: no memory of the host is involved.
+        // SAFETY: no host memory is involved.
         let mut buffer =
             unsafe { Buffer::<u8>::create(context, CL_MEM_READ_WRITE, bytes.len(), ptr::null_mut()) }.unwrap();
-        // SAFETY: waits until it is done.
+        // SAFETY: waits until it completes.
         unsafe { queue.enqueue_write_buffer(&mut buffer, CL_TRUE, 0, bytes, &[]) }.unwrap();
         buffer
     };
@@ -280,7 +280,7 @@ fn on_opencl() {
                 let out = with(&[vec![0x11; 8], case.before.to_vec(), vec![0x22; 8]].concat());
                 let (in_at, out_at) = ((before_data / unit) as u64, 2_u64);
                 let mut launch = ExecuteKernel::new(&entries[usize::from(case.offset.is_some())]);
-                // SAFETY: as the manifest has it, a buffer with an offset for input and output each.
+                // SAFETY: as the manifest says, a buffer with an offset for input and output each.
                 unsafe {
                     launch.set_arg(&data).set_arg(&in_at).set_arg(&(case.data.len() as u64)).set_arg(&tables);
                     launch
@@ -297,7 +297,7 @@ fn on_opencl() {
                 // SAFETY: all buffers live until the output was read.
                 unsafe { launch.enqueue_nd_range(&queue) }.unwrap();
                 let mut bytes = vec![0; 32];
-                // SAFETY: waits until it is done.
+                // SAFETY: waits until it completes.
                 unsafe { queue.enqueue_read_buffer(&out, CL_TRUE, 0, &mut bytes, &[]) }.unwrap();
                 let expected = [vec![0x11; 8], case.expected().to_vec(), vec![0x22; 8]].concat();
                 assert_eq!(bytes, expected, "{}", case.describe(&manifest));

@@ -1,5 +1,5 @@
-//! A GPU that is lost while a call is at work: a typed error, an output of zeros, and a process that lives on. Each case is a
-//! process of its own, for nothing else can be done on that GPU afterwards.
+//! A GPU that is lost during a call: a typed error, an output of zeros, and a process that lives on. Each case is its own
+//! process, because nothing else can be done on that GPU afterwards.
 
 use aes_bitslice_runtime::cuda::ShardedBuffer;
 use aes_bitslice_runtime::{Backend, Cipher, Ctr, Ecb, Engine, Error, Key};
@@ -29,22 +29,22 @@ fn cipher() -> Cipher {
     engine.cipher(&Key::new(&KEY).unwrap()).unwrap()
 }
 
-/// Puts a kernel on the last GPU that writes where no memory is: its context is lost by it.
+/// Puts a kernel on the last GPU that writes where there is no memory: this loses its context.
 fn lose_last(cipher: &Cipher) {
     let engine = cipher.engine();
     let (context, devices) = (engine.cuda_contexts().unwrap().pop().unwrap(), cipher.devices().unwrap());
     let stream = context.new_stream().unwrap();
-    // SAFETY: on purpose not what is asked for: an address that is no memory. This process uses nothing else of the device.
+    // SAFETY: violates the contract on purpose: the address is not memory. This process uses nothing else of the device.
     let launched = unsafe { devices[devices.len() - 1].run_raw(stream.cu_stream(), Ecb::encrypt(), 16, 16, 1 << 20) };
     launched.unwrap();
     assert!(stream.synchronize().is_err());
-    // What would be freed on drop is gone with the context.
+    // The memory to free on drop is gone with the context.
     std::mem::forget(stream);
 }
 
-/// Calls until the GPU, which is lost in the middle of it, makes one fail.
+/// Repeats a call until the GPU, which is lost during one, makes it fail.
 fn until_lost(cipher: &Cipher, mut call: impl FnMut() -> Result<(), Error>) -> Error {
-    // Loads kernels, so that the calls below are nothing but work.
+    // Loads kernels, so that the calls below are pure work.
     call().unwrap();
     let begun = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -79,7 +79,7 @@ fn refused(cipher: &Cipher) {
     assert!(matches!(cipher.engine().sharded(MIB), Err(Error::Poisoned { .. })));
 }
 
-/// Every byte of an output that holds no result: zeros, or, if the call was refused, what it held before.
+/// Every byte of an output without a result: zeros, or, if the call was refused, its contents before.
 fn nothing_is_handed_out(output: &[u8], before: u8, error: &Error) {
     let all = |byte: u8| output.iter().all(|&other| other == byte);
     assert!(all(0) || matches!(error, Error::Poisoned { .. }) && all(before), "something was handed out ({error})");
@@ -119,7 +119,7 @@ fn calls_on_sharded_memory_fail_cleanly() {
     let error = until_lost(&cipher, || cipher.sharded()?.run_to(ctr, &input, &mut output));
     let again = cipher.sharded().unwrap().run_to(ctr, &input, &mut output);
     assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
-    // The share of the lost GPU cannot be read any more. The others, where they still can, hold zeros if work was begun.
+    // The share of the lost GPU can no longer be read. The others, where they still can, hold zeros if work had begun.
     let mut lost = vec![0; 16];
     assert!(output.copy_to_host(output.len() - 16, &mut lost).is_err());
     if matches!(error, Error::Cuda { .. }) {

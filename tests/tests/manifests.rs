@@ -1,5 +1,5 @@
-//! What is said of every stored kernel in the file next to its source is what the source says: the parameters of its entry points, by name,
-//! kind and order; and a manifest that says something else is refused.
+//! The description of every stored kernel in the file next to its source matches the source: the parameters of its entry points, by name,
+//! kind and order; and a manifest that differs is refused.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
@@ -35,7 +35,7 @@ fn every_manifest_matches_its_source() {
                 manifest.kernel
             );
         }
-        // What is stored is what is parsed: nothing is dropped on the way.
+        // Parsing keeps everything that is stored: nothing is dropped on the way.
         assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
     }
 }

@@ -1,5 +1,5 @@
-//! Many keys in one call: each job as another implementation has it, in host memory and in GPU memory; what is between jobs; what cannot
-//! be.
+//! Many keys in one call: each job against another implementation, in host memory and in GPU memory; the bytes between jobs; invalid
+//! calls.
 
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, Job, Jobs, Kernels, KeyBits, Mode};
@@ -62,7 +62,7 @@ fn expected(mode: Mode, key: &[u8], counter: [u8; 16], data: &mut [u8]) {
     }
 }
 
-/// Jobs on data where it is.
+/// Runs jobs on data where it is.
 fn run(memory: &Memory, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result<(), Error> {
     match memory.on_gpu(data, |stream, data| engine.device_jobs()?.run(stream, jobs, data)) {
         Some(pending) => pending?.wait(),
@@ -70,7 +70,7 @@ fn run(memory: &Memory, engine: &Engine, jobs: &Jobs, data: &mut [u8]) -> Result
     }
 }
 
-/// Jobs, and what they are on.
+/// Jobs, and their data.
 struct Work {
     keys: Vec<Vec<u8>>,
     counters: Vec<[u8; 16]>,
@@ -79,7 +79,7 @@ struct Work {
 }
 
 impl Work {
-    /// Of bytes of data and between a job and the one before it. Some counters wrap in 32 bits, some in 128.
+    /// Lengths in bytes: of data, and of the gap before a job. Some counters wrap in 32 bits, some in 128.
     fn new(seed: u64, bits: KeyBits, lengths: &[(usize, usize)]) -> Self {
         let mut at = 0;
         let mut ranges = Vec::new();
@@ -246,7 +246,7 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
             let (from, _read) = input.device_ptr(&stream);
             let (to, _written) = output.device_ptr_mut(&stream);
             let device = engine.device_jobs().unwrap();
-            // SAFETY: both are as long, and outlive the work, which is waited for.
+            // SAFETY: both are that long, and outlive the work, which is waited for.
             unsafe {
                 let overlaps = device.run_raw(stream.cu_stream(), &jobs, from, from + 1, len - 1);
                 assert!(matches!(overlaps.map(|_| ()), Err(Error::Jobs { .. } | Error::Overlap)));
@@ -264,7 +264,7 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
     }
 }
 
-/// More calls than there is memory kept for, on two streams, waited for in another order.
+/// More calls than there is cached memory for, on two streams, waited for in another order.
 fn calls_in_flight(engines: &'static [Engine]) {
     let engine = &engines[0];
     let context = engine.cuda_context().unwrap();

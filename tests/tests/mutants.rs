@@ -1,12 +1,12 @@
 //! Faults in the text of printed kernels are caught: each constant of a LUT3, each of its operands, each other hexadecimal constant, each
-//! index of an array, each bound of a loop and each barrier is changed in turn, and the check of the kernel must then fail. Every kernel
-//! that is stored in CUDA C takes part, with the entry points for many messages and many keys, each by its own check. Lines that an
-//! earlier kernel has are not changed again. A sample, unless `AES_BITSLICE_MUTANTS` is set.
+//! array index, each loop bound and each barrier is changed, one at a time, and the check of the kernel must then fail. Every kernel that
+//! is stored in CUDA C takes part, with the entry points for many messages and many keys, each with its own check. Lines that occur in an
+//! earlier kernel are not changed again. A sample, unless `AES_BITSLICE_MUTANTS` is set.
 //!
-//! A change that is not caught is shown to make no difference. Of an S-box it makes none, as the check comes by every input of every
-//! S-box: it computes some thousands of blocks. Of another LUT3 it makes none if a kernel that ends where its result is another in any lane
-//! passes the same check. What else makes none is listed, with the reason. Text that the kernel has and never executes is told by a trap in
-//! its place.
+//! A change that is not caught is shown to make no difference. In an S-box it makes none, because the check reaches every input of every
+//! S-box: it computes some thousands of blocks. In another LUT3 it makes none if a kernel that stops where the LUT3's result differs in any
+//! lane passes the same check. Other changes that make none are listed, with the reason. Text that the kernel never executes is recognised
+//! by a trap in its place.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::hash_manifest::PrintedHash;
@@ -24,23 +24,23 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Mutants of each kind of the first kernel, unless all: by default, and where tests do all there is to do in some minutes. It has the
-/// S-box and the layers that others have, too; of those there is one by default, of one kind, and else as many as here by default.
+/// Mutants of each kind of the first kernel, unless all: by default, and in exhaustive runs, in some minutes. It has the S-box and the
+/// layers that others have, too; these get one by default, of one kind, and otherwise the default number given here.
 const SAMPLE: usize = 4;
 const LARGE_SAMPLE: usize = 12;
 
-/// The text that is the compiler's ends here.
+/// The compiler's text ends here.
 const PAGE_END: &str = "// What is read and what is written.";
-/// Entry points of their own, with a check of their own.
+/// Separate entry points, each with its own check.
 const MANY_KEYS: &str = "DEVICE void into_basis(";
 const CMAC: &str = "// CMAC of many messages under one key";
 const CTR_MESSAGES: &str = "// Counter mode of many messages under one key";
 const HASH_MESSAGES: &str = "// Many messages at a time:";
 
-/// An S-box takes nothing but the planes of one byte, and the check comes by every byte: what passes it is the same S-box.
+/// An S-box takes nothing except the planes of one byte, and the check reaches every byte: one that passes it is the same S-box.
 const SBOX: &str = "sub_byte(u32 *x) {";
 
-/// Text of which a change makes no difference, or none on a CPU, and why.
+/// Text whose change makes no difference, or none on a CPU, and why.
 const NO_DIFFERENCE: [(&str, &str); 12] = [
     ("0x32103210 >> (16 - 4 * bytes)", "the last digit is shifted out"),
     ("0xffffffff / TILE_BLOCKS + 1", "the quotient is the same"),
@@ -59,17 +59,17 @@ const NO_DIFFERENCE: [(&str, &str); 12] = [
 /// Whether a changed source passes; `false` where there is no C compiler.
 type Check = Box<dyn Fn(&str) -> Result<bool, CheckError> + Sync>;
 
-/// What is changed, and what must find it.
+/// A text to change, and the check that must find it.
 struct Subject {
     name: String,
     source: String,
-    /// What of the source is changed, in bytes.
+    /// The bytes of the source to change.
     range: Range<usize>,
     check: Check,
 }
 
 impl Subject {
-    /// The source from one mark to the first of others that is there, or to its end.
+    /// The source from one mark to the first of the others that exists, or to its end.
     fn new(
         name: &str,
         source: &str,
@@ -82,7 +82,7 @@ impl Subject {
         Self { name: name.into(), source: source.into(), range: begin..end, check: Box::new(check) }
     }
 
-    /// The line that a mutant is in.
+    /// The line of a mutant.
     fn line(&self, mutant: &Mutant) -> &str {
         let begin = self.source[..mutant.range.start].rfind('\n').map_or(0, |at| at + 1);
         self.source[begin..].lines().next().unwrap_or_default()
@@ -134,13 +134,13 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// A change of the text.
+/// A change to the text.
 struct Mutant {
     kind: &'static str,
-    /// Where, in bytes, and what is there instead.
+    /// The bytes to replace, and their replacement.
     range: Range<usize>,
     instead: String,
-    /// The call of a LUT3 that it is in.
+    /// The LUT3 call that contains it.
     call: Option<Range<usize>>,
 }
 
@@ -150,7 +150,7 @@ impl Mutant {
     }
 }
 
-/// The decimal numbers behind a text, at their places.
+/// The decimal numbers after a text, with their positions.
 fn numbers<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = (usize, &'a str, u32)> {
     text.match_indices(before).map(|(at, before)| at + before.len()).filter_map(|at| {
         let digits: &str = text[at..].split(|sign: char| !sign.is_ascii_digit()).next()?;
@@ -158,7 +158,7 @@ fn numbers<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = (usize, &
     })
 }
 
-/// The text with spaces in place of what the C compiler leaves out, the branches for other devices, and of what stands in for CUDA on a
+/// The text with spaces in place of everything that the C compiler skips, the branches for other devices, and the substitutes for CUDA on a
 /// CPU.
 fn compiled(text: &str) -> String {
     let mut open = vec![];
@@ -195,7 +195,7 @@ fn mutants(subject: &Subject) -> Vec<Mutant> {
     };
     let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
     for (at, digits, number) in numbers(text, "[") {
-        // What stands behind a type is the length of an array: one that is longer makes no difference.
+        // A number after a type is an array length: a longer array makes no difference.
         let before = &text[..at - 1];
         let statement = before.rsplit([';', '{', '}', '(', '\n']).next().unwrap_or_default().trim_start();
         let mut words = statement.split(' ');
@@ -209,7 +209,8 @@ fn mutants(subject: &Subject) -> Vec<Mutant> {
         add("index", at, digits.len(), (number ^ 1).to_string(), None);
     }
     for (at, digits, number) in numbers(text, " < ") {
-        // Fewer turns: one more may be out of bounds, which is no check's to catch. Where only some turns do anything, the last does not.
+        // Fewer iterations: one more may be out of bounds, which no check has to catch. Where only some iterations do anything, the last
+        // does not.
         let line = text[at..].lines().next().unwrap_or_default();
         let turns = if line.contains("if ((j &") { number / 2 } else { number.saturating_sub(1) };
         add("loop", at, digits.len(), turns.to_string(), None);
@@ -228,7 +229,7 @@ fn mutants(subject: &Subject) -> Vec<Mutant> {
         for bit in 0..8 {
             add("table", table_at, 4, format!("{:#04x}", table ^ 1 << bit), Some(call.clone()));
         }
-        // Another operand in place of the first: what the second is.
+        // Another operand in place of the first: the second one.
         let operands: Vec<&str> = operands.split(", ").collect();
         if let [a, b, _] = operands.as_slice() {
             add("operand", at + 5, a.len(), (*b).into(), Some(call));
@@ -243,11 +244,11 @@ fn mutants(subject: &Subject) -> Vec<Mutant> {
     mutants
 }
 
-/// What becomes of a mutant.
+/// The outcome for a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Outcome {
     Caught,
-    /// It is no C.
+    /// It is not valid C.
     Rejected,
     Equivalent,
     NeverExecuted,
@@ -308,7 +309,7 @@ fn every_mutant_is_caught_or_equivalent() {
             let sample = match turn {
                 _ if is_set(MUTANTS) => mutants.len(),
                 0 => all_or(LARGE_SAMPLE, SAMPLE),
-                // The kinds take turns.
+                // The kinds alternate.
                 _ => all_or(SAMPLE, usize::from(n == turn % by_kind.len())),
             };
             if sample == 0 {

@@ -1,6 +1,6 @@
-//! A fault in any gate of a whole cipher is caught: every gate of every circuit of a plan complements its output in
-//! turn, and the plan, evaluated on random blocks, must then differ from the reference. (That each circuit by itself is
-//! right for all its inputs, and that faults show there, is proven where the circuits are.)
+//! A fault in any gate of a whole cipher is caught: every gate of every circuit of a plan complements its output, one at a
+//! time, and the plan, evaluated on random blocks, must then differ from the reference. (That each circuit by itself is right
+//! for all its inputs, and that faults show there, is proven where the circuits are.)
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::{self, Layout};
@@ -38,7 +38,7 @@ fn every_fault_shows(spec: &KernelSpec, key: &[u8]) {
     }
 }
 
-/// Every S-box in both directions, with a key of each length where tests do all there is to do, else the lengths taking turns.
+/// Every S-box in both directions, with a key of each length in exhaustive runs, else with alternating lengths.
 #[test]
 fn planes_strategy() {
     for (i, sbox) in sbox::ALL.iter().enumerate() {

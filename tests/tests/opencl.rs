@@ -1,8 +1,7 @@
-//! What only an OpenCL device answers: every kernel that the generator prints for it, calls on buffers of the caller's, and
-//! errors.
+//! Tests that need an OpenCL device: every kernel that the generator prints for it, calls on the caller's buffers, and errors.
 //!
-//! Compilers for processors take many seconds for a kernel, and most keep what they made: each kernel is asked all there is to
-//! ask. Unless tests do all there is to do, of each kind that the engine does not have by itself there are one or two.
+//! Compilers for processors take many seconds for a kernel, and most cache the result: each kernel gets all its tests at once.
+//! Except in exhaustive runs, only one or two are tested of each kind that the engine does not have by itself.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
@@ -33,7 +32,7 @@ use aes_bitslice_tests::{tests, with_operation};
 use std::process::ExitCode;
 use std::{fs, ptr, thread};
 
-/// The switches by which the compilers that are known keep nothing on disk.
+/// The switches that keep the known compilers from caching anything on disk.
 const NO_CACHE: [(&str, &str); 5] = [
     ("CUDA_CACHE_DISABLE", "1"),
     ("POCL_KERNEL_CACHE", "0"),
@@ -46,7 +45,7 @@ fn main() -> ExitCode {
     const DEVICE: Need = Need::Device(Device::OpenCl);
     const CACHES: Need = Need::Unset(&NO_CACHE_NAMES);
     const NO_CACHE_NAMES: [&str; 5] = [NO_CACHE[0].0, NO_CACHE[1].0, NO_CACHE[2].0, NO_CACHE[3].0, NO_CACHE[4].0];
-    // For what PoCL writes even without a cache.
+    // For files that PoCL writes even without a cache.
     let folder = tempfile::tempdir().unwrap();
     let no_cache = [&NO_CACHE[..], &[("POCL_CACHE_DIR", folder.path().to_str().unwrap())]].concat();
     let no_platform =
@@ -54,7 +53,7 @@ fn main() -> ExitCode {
     let compiling =
         tests![stored_kernels, planes_in_the_other_layout, planes_in_memory, bytewise, wrong_parameter_lists];
     let tests = Tests::default()
-        // A compiler that is a library does one thing at a time: each of these in a process of its own, the longest first.
+        // A compiler that is a library does one thing at a time: each of these runs in its own process, the longest first.
         .alone(&[DEVICE], &no_cache, tests![kernels_with_their_key_baked_in])
         .alone(&[DEVICE, Need::Exhaustive], &[], tests![bits])
         .alone(&[DEVICE], &[], compiling)
@@ -111,16 +110,16 @@ impl<'e> Buffers<'e> {
 
     fn with(&self, bytes: &[u8]) -> Buffer<u8> {
         let context = self.engine.opencl_context().unwrap();
-        // SAFETY: no memory of the host is involved.
+        // SAFETY: no host memory is involved.
         let mut buffer = unsafe { Buffer::create(context, CL_MEM_READ_WRITE, bytes.len(), ptr::null_mut()) }.unwrap();
-        // SAFETY: waits until it is done.
+        // SAFETY: waits until it completes.
         unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_TRUE, 0, bytes, &[]) }.unwrap();
         buffer
     }
 
     fn read(&self, buffer: &Buffer<u8>) -> Vec<u8> {
         let mut bytes = vec![0; buffer.size().unwrap()];
-        // SAFETY: waits until it is done.
+        // SAFETY: waits until it completes.
         unsafe { self.queue.enqueue_read_buffer(buffer, CL_TRUE, 0, &mut bytes, &[]) }.unwrap();
         bytes
     }
@@ -160,8 +159,8 @@ impl<'e> Buffers<'e> {
     }
 }
 
-/// Asks a cipher of one mode all there is to ask: lengths around what threads and work-groups have, places, in place and not,
-/// in host memory in one chunk and in several, and on buffers.
+/// Runs all tests on a cipher of one mode: lengths around the sizes of threads and work-groups, offsets, in place and not, in
+/// host memory in one chunk and in several, and on buffers.
 fn ask(engine: &Engine, what: &str, cipher: &Cipher, mode: Mode, reference: &Reference) {
     let on_buffers = cipher.opencl().unwrap();
     let buffers = Buffers::new(engine);
@@ -182,7 +181,7 @@ fn ask(engine: &Engine, what: &str, cipher: &Cipher, mode: Mode, reference: &Ref
             }
         }
     }
-    // So long that a work-group has several tiles, and their number is uneven, where few work-groups keep the device busy.
+    // Long enough that a work-group has several tiles, and their number is uneven, where few work-groups keep the device busy.
     let len = info(engine).compute_units as usize * (5 << 19) + 16 * 77;
     if len < 32 << 20 {
         let (any, data) = (operation(mode, 0), noise(1, len));
@@ -194,12 +193,12 @@ fn ask(engine: &Engine, what: &str, cipher: &Cipher, mode: Mode, reference: &Ref
     }
 }
 
-/// The lengths of keys in bytes, where tests do all there is to do; else one, which take turns.
+/// The key lengths in bytes in exhaustive runs; else one of them, alternating.
 fn key_lengths(turn: usize) -> impl Iterator<Item = usize> {
     [16, 24, 32].into_iter().cycle().skip(turn).take(all_or(3, 1))
 }
 
-/// Kernels that take their keys at launch.
+/// Tests kernels that take their keys at launch.
 fn with_keys(kernels: impl IntoIterator<Item = Printed>) {
     let engine = opencl();
     for (turn, printed) in kernels.into_iter().enumerate() {
@@ -215,7 +214,7 @@ fn with_keys(kernels: impl IntoIterator<Item = Printed>) {
     }
 }
 
-/// All modes where tests do all there is to do, else one.
+/// All modes in exhaustive runs, else one.
 fn modes(one: Mode) -> Vec<Mode> {
     all_or(Mode::OF_ONE_KEY.into(), vec![one])
 }
@@ -247,12 +246,12 @@ fn planes_in_the_other_layout() {
 
 /// The kernels of Hajihassani et al. 2019.
 fn planes_in_memory() {
-    // That which another test here has, too: it is compiled once.
+    // The kernel of another test here, too: it is compiled once.
     let specs = modes(Mode::EcbEncrypt).into_iter().map(KernelSpec::hajihassani_2019);
     with_keys(specs.filter_map(|spec| print(spec, Dialect::OpenCl)));
 }
 
-/// Kernels that are co-resident on CUDA, where others look tables up.
+/// Kernels that are co-resident on CUDA, next to table kernels.
 fn bits() {
     let specs = Mode::OF_ONE_KEY.map(|mode| KernelSpec::co_resident(mode, &LUT3));
     with_keys(specs.into_iter().filter_map(|spec| print(spec, Dialect::OpenCl)));
@@ -261,11 +260,11 @@ fn bits() {
 /// The kernels of Ul Haq et al. 2011.
 fn bytewise() {
     let specs = [Direction::Encrypt, Direction::Decrypt].into_iter().flat_map(Bytewise::ul_haq_2011);
-    // Of any seven in a row one, the basic kernel among them.
+    // One of any seven in a row, including the basic kernel.
     with_keys(all_or_every(7, specs).map(|spec| spec.print(Dialect::OpenCl, "a test")));
 }
 
-/// A manifest that does not list what an entry point takes, name by name and in order, is refused.
+/// A manifest that does not list the parameters of an entry point, name by name and in order, is refused.
 fn wrong_parameter_lists() {
     let (key, _) = key(16);
     let Printed { source, manifest } = print(KernelSpec::planes(Mode::Ctr, &LUT3), Dialect::OpenCl).unwrap();
@@ -315,12 +314,12 @@ fn kernels_with_their_key_baked_in() {
         };
         ask(engine, &what, &cipher, mode, &reference);
     }
-    // The compiler's words may quote the source.
+    // The compiler's log may quote the source.
     let (folder, printed) = broken(16, Dialect::OpenCl);
     let refused = engine.load_baked(&folder.path().join("kernel.json"));
     let Err(Error::CompileFailed { kernel, log }) = refused else { panic!("{refused:?}") };
     assert!(kernel == printed.kernel && log.contains("withheld") && !log.contains("nonsense"), "{log}");
-    // A manifest that says something else of a source that is as it was.
+    // A manifest that differs from an unchanged source.
     let spec = KernelSpec::baked(Mode::Ctr, &LUT3, BakedStrategy::OneHotMux, &key_bytes(16)).unwrap();
     let Printed { source, mut manifest } = print(spec, Dialect::OpenCl).unwrap();
     manifest.entry.parameters.swap(0, 1);
@@ -423,8 +422,7 @@ fn slices_that_cannot_be_are_refused() {
     assert!(matches!(ecb(slice(&one, 0, 16), slice(&foreign, 0, 16)), Err(Error::OtherOpenClContext)));
     let refused = calls.run(&elsewhere.queue, Ecb::encrypt(), slice(&one, 0, 16), slice(&one, 0, 16));
     assert!(matches!(refused, Err(Error::OtherOpenClContext)));
-    // Parts of a buffer, whatever they are called.
-    // SAFETY: the parts lie in the buffer, and are used while it is there.
+    // Parts of a buffer, under any names. SAFETY: the parts are in the buffer, and are used while it exists.
     let part = |at| unsafe { one.create_sub_buffer(CL_MEM_READ_WRITE, at, 128) }.unwrap();
     let (first, again, second) = (part(0), part(0), part(128));
     assert!(matches!(ecb(slice(&first, 0, 32), slice(&again, 16, 32)), Err(Error::Overlap)));
@@ -437,7 +435,7 @@ fn slices_that_cannot_be_are_refused() {
     assert!(buffers.read(&one) == expected);
 }
 
-/// In a queue that keeps no order, what belongs together waits for one another.
+/// In a queue without order, dependent commands wait for each other.
 fn queues_may_be_out_of_order() {
     let engine = opencl();
     let context = engine.opencl_context().unwrap();
@@ -459,7 +457,7 @@ fn queues_may_be_out_of_order() {
     }
 }
 
-/// Ciphers and buffers may be dropped before the device has come to them.
+/// Ciphers and buffers may be dropped before the device has reached their commands.
 fn what_is_in_a_queue_outlives_what_it_was_made_of() {
     let engine = opencl();
     let (key, reference) = key(16);
@@ -478,7 +476,7 @@ fn what_is_in_a_queue_outlives_what_it_was_made_of() {
     }
 }
 
-/// The arguments of a kernel are its state: calls at the same time must not mix theirs up.
+/// The arguments of a kernel are its state: concurrent calls must not mix theirs up.
 fn threads_share_a_cipher() {
     let engine = opencl();
     let ciphers = [16, 32].map(|len| {
@@ -516,7 +514,7 @@ fn devices_that_are_not_there_are_named_beside_those_that_are() {
     assert!(found.iter().all(|info| info.compute_units > 0 && info.global_memory_bytes > 0 && !info.name.is_empty()));
 }
 
-/// `auto` takes no processor behind OpenCL: the other CPU engines are faster there.
+/// `auto` does not choose a processor through OpenCL: the other CPU engines are faster there.
 fn auto_takes_no_processor() {
     let engine = opencl();
     let auto = Engine::open(Backend::Auto).unwrap();
@@ -533,7 +531,7 @@ fn auto_takes_no_processor() {
     assert_eq!(engine.backend_for(Mode::Ctr, KeyBits::Aes128, 1), engine.backend());
 }
 
-/// A machine without OpenCL: without a platform, or with a loader that is none.
+/// A machine without OpenCL: without a platform, or with an invalid loader.
 fn refuses(what: &str) {
     for backend in [Backend::OpenClFirst, Backend::OpenCl { platform: 0, device: 0 }] {
         let refused = Engine::open(backend);
@@ -545,7 +543,7 @@ fn refuses(what: &str) {
 }
 
 fn without_a_platform() {
-    // Where there is no loader, there is none here either.
+    // Where there is no loader, there is no platform either.
     refuses("OpenCL is not available: ");
 }
 

@@ -1,5 +1,5 @@
 //! Proofs for all data and all round keys: compiled kernels (PTX) compute their modes, and the cipher of the CPU engines and plans of
-//! rounds AES. How, and what it rests on, is at the head of `aes-bitslice-proof`.
+//! rounds compute AES. The head of `aes-bitslice-proof` says how, and what this rests on.
 
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::jobs::ManyKeys;
@@ -28,7 +28,7 @@ fn kernels() -> Vec<(Manifest, &'static str)> {
     parsed.filter(|(manifest, _)| manifest.bitsliced.is_some()).collect()
 }
 
-/// A mode's first counter, or number of a unit: bit `bits` of it changes behind `by` blocks of data, or behind two units.
+/// A mode's first counter, or number of a unit: its bit `bits` changes after `by` blocks of data, or after two units.
 fn start(mode: Mode, bits: u32, by: u128) -> Start {
     let number = match mode {
         // 32 bits count, in the first four bytes.
@@ -39,7 +39,7 @@ fn start(mode: Mode, bits: u32, by: u128) -> Start {
     Start { number, unit_blocks: 64, before: 0 }
 }
 
-/// A launch on a whole tile of a kernel, of as few warps as can be; of counters on two, between which all 128 bits of them change.
+/// A launch on a whole tile of a kernel, with as few warps as possible; for counters on two, between which all 128 bits of them change.
 fn whole_tile(manifest: &Manifest) -> Case {
     let mode = manifest.mode().unwrap();
     let counts = mode.state() == State::Counters;
@@ -61,7 +61,7 @@ fn several_tiles(manifest: &Manifest) -> Case {
     Case { bytes: 16 * (256 * (whole.warps + 1) + 11), ..whole }
 }
 
-/// A launch of a thread block as it is launched by the runtime, each warp of which has a tile.
+/// A launch of a thread block as the runtime launches it, with a tile for each warp.
 fn all_warps(manifest: &Manifest) -> Case {
     let warps = manifest.threads as usize / 32;
     Case { bytes: 16 * (256 * warps - 3), warps, ..whole_tile(manifest) }
@@ -71,7 +71,7 @@ fn proved(manifest: &Manifest, ptx: &str, case: &Case) -> Proved {
     prove(manifest, ptx, case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel))
 }
 
-/// Every stored bitsliced kernel computes its mode on a tile, and on several of a warp, whatever the round keys and the data are.
+/// Every stored bitsliced kernel computes its mode on a tile, and on several of a warp, for all round keys and data.
 #[test]
 fn tiles_of_every_stored_kernel() {
     let kernels = kernels();
@@ -82,7 +82,7 @@ fn tiles_of_every_stored_kernel() {
     });
 }
 
-/// Other lengths of keys and of data, places within tiles, units, runs and blocks, alignments, numbers of warps, and in place.
+/// Other lengths of keys and of data, positions within tiles, units, runs and blocks, alignments, numbers of warps, and in place.
 fn edges(manifest: &Manifest) -> Vec<Case> {
     let mode = manifest.mode().unwrap();
     let whole = whole_tile(manifest);
@@ -98,7 +98,7 @@ fn edges(manifest: &Manifest) -> Vec<Case> {
         Case {
             bytes: 16 * 700,
             warps: most.min(5),
-            // Of XTS the number of the unit that a later warp begins with: its sum carries into each of its words.
+            // For XTS the number of the unit that a later warp begins with: its sum carries into each of its words.
             start: Start { unit_blocks: 37, before: 11, ..start(if mode.has_tweaks() { 96 } else { 32 }, 179) },
             ..whole
         },
@@ -113,13 +113,13 @@ fn edges(manifest: &Manifest) -> Vec<Case> {
         cases.push(Case { key_bits: KeyBits::Aes256, bytes: 31, in_place: true, ..apart });
     }
     if mode == Mode::CbcDecrypt {
-        // Shares of several warps, the blocks before which are gathered.
+        // Shares of several warps; the blocks before them are gathered.
         cases.push(Case { bytes: 16 * 700, warps: 4, ..in_place });
     }
     cases
 }
 
-/// All of all kernels, and some with all warps; or one of every second, each another.
+/// All edges of all kernels, and some with all warps; or one of every second kernel, each time another.
 #[test]
 fn edges_of_every_stored_kernel() {
     let kernels = kernels();
@@ -149,7 +149,7 @@ fn many_at_a_time() {
         Batch::new(manifest, ptx, grid).unwrap()
     };
     let (encrypt, decrypt) = ("aes-ecb-encrypt-planes", "aes-ecb-decrypt-planes");
-    // Its second block is beyond a multiple of 2^64.
+    // Its second block is past a multiple of 2^64.
     let counter = before_wrap(64, 1);
     let of_key = |(n, key_bits): (usize, KeyBits)| {
         let flow = [Flow::Counters, Flow::Data, Flow::KeyStream][n];
@@ -178,15 +178,15 @@ fn many_at_a_time() {
     KeyBits::ALL.into_par_iter().enumerate().take(all_or(3, 1)).for_each(of_key);
 }
 
-/// What is wrong in a kernel is found: tables and operands of LUT3s, lanes of shuffles, operands and selectors of permutations, distances of
-/// shifts, addresses, loops. Some show as a bit of the output that differs, others before that.
+/// Faults in a kernel are found: tables and operands of LUT3s, lanes of shuffles, operands and selectors of permutations, distances of
+/// shifts, addresses, loops. Some show as a wrong output bit, others before that.
 #[test]
 fn faults_are_found() {
     let (manifest, ptx) = kernels().remove(0);
     assert_eq!(manifest.kernel, "aes-ecb-encrypt-planes");
     let end = ptx.find("\n}").unwrap();
     let case = whole_tile(&manifest);
-    // What operands are changed to.
+    // The replacement of operands.
     type Change = fn(&str) -> Option<String>;
     let number: Change = |operands| {
         let (others, last) = operands.rsplit_once(", ")?;
@@ -195,7 +195,7 @@ fn faults_are_found() {
     let swapped: Change = |operands| {
         let mut all: Vec<&str> = operands.split(", ").collect();
         all.swap(1, 2);
-        // Of a LUT3 only where the table tells them apart.
+        // For a LUT3 only where the table distinguishes them.
         let makes_a_difference = all.get(4).is_none_or(|table| {
             let table: u8 = table.parse().expect("a table");
             table >> 2 & 3 != table >> 4 & 3
@@ -220,7 +220,7 @@ fn faults_are_found() {
     ] {
         let before = faults.len();
         let all: Vec<usize> = ptx[..end].match_indices(instruction).map(|(at, _)| at).collect();
-        // What is wrong before the last round shows as a product of bits that no S-box has. Behind it there is none.
+        // A fault before the last round shows as a product of bits that no S-box has. After it there is none.
         let last = all.iter().skip(all.len() - 2);
         for &at in all.iter().skip(every / 2).step_by(every).chain(last) {
             let range = at..at + ptx[at..].find(';').unwrap();
@@ -232,11 +232,11 @@ fn faults_are_found() {
     // A parameter that is declared with fewer bytes than the launch gives: round keys, and their number.
     let at = ptx.find("[244]").unwrap();
     faults.push((at..at + 5, "[240]".into(), case));
-    // Loads of what the launch writes, as if it were constant.
+    // Loads of data that the launch writes, as if it were constant.
     let constant = ptx.replace("ld.global.u32", "ld.global.nc.u32");
     let why = prove(&manifest, &constant, &Case { in_place: true, ..case }).expect_err("memory is not constant");
     assert!(why.contains("constant"), "{why}");
-    // Loops over tiles: branches back are left out, and two tiles are taken in place of one.
+    // Loops over tiles: backward branches are left out, and two tiles are taken in place of one.
     let case = several_tiles(&manifest);
     let before = faults.len();
     for (at, _) in ptx[..end].match_indices("bra") {
@@ -264,11 +264,11 @@ fn faults_are_found() {
     assert!(by_output >= 5, "{by_output} faults were told by the output");
 }
 
-/// A fault that any kernel can have: what stands in place of a statement of its entry point for whole blocks, where it can have the fault.
+/// A fault that any kernel can have: the replacement of a statement in its entry point for whole blocks, where it can have the fault.
 type Fault = fn(&str) -> Option<String>;
 
-/// Faults, and in which of the places where they can be they are tried by default, in an exhaustive run, and where all mutants are run: one
-/// of this many.
+/// Faults, and how many of their possible places are tried by default, in an exhaustive run, and where all mutants are run: one of this
+/// many.
 const FAULTS: [(&str, Fault, [usize; 3]); 2] = [
     ("a barrier is missing", |statement| statement.starts_with("bar.").then(String::new), [27, 16, 1]),
     (
@@ -278,12 +278,12 @@ const FAULTS: [(&str, Fault, [usize; 3]); 2] = [
     ),
 ];
 
-/// Four warps, of which the first has a tile, or two have one of counters each, in place: what is wrong between warps shows at little cost.
+/// Four warps, of which the first has a tile, or two have one of counters each, in place: this shows faults between warps at little cost.
 fn four_warps(manifest: &Manifest) -> Case {
     Case { warps: 4, in_place: true, ..whole_tile(manifest) }
 }
 
-/// Every barrier is needed, but for one, and every number carries: in all kernels.
+/// Every barrier is needed, except one, and every number carries: in all kernels.
 #[test]
 fn faults_that_any_kernel_can_have_are_found() {
     let kernels = kernels();
@@ -291,7 +291,7 @@ fn faults_that_any_kernel_can_have_are_found() {
     for (manifest, ptx) in &kernels {
         let start = ptx.find(&format!(".entry {}(", manifest.entry.name)).unwrap();
         let end = start + ptx[start..].find("\n}").unwrap();
-        // XTS's first barrier of a warp is not needed: behind every read of what it guards lies another one.
+        // XTS's first barrier of a warp is not needed: after every read of what it guards there is another one.
         let mut is_needless = manifest.mode().unwrap().has_tweaks();
         for line in ptx[start..end].lines() {
             let statement = line.trim().trim_end_matches(';');
@@ -304,8 +304,8 @@ fn faults_that_any_kernel_can_have_are_found() {
             }
         }
     }
-    // With the control for the first case that finds them: those of the others are the tests of tiles and edges, all of which an exhaustive
-    // run makes.
+    // With the control for the first case that finds them: the controls for the others are the tests of tiles and edges, all of which an
+    // exhaustive run makes.
     kernels.par_iter().for_each(|(manifest, ptx)| _ = proved(manifest, ptx, &four_warps(manifest)));
     let chosen = FAULTS.iter().zip(&places).flat_map(|((name, _, [default, exhaustive, all]), places)| {
         assert!(places.len() > *default, "{name}: there are few places");
@@ -314,14 +314,14 @@ fn faults_that_any_kernel_can_have_are_found() {
     });
     chosen.collect::<Vec<_>>().par_iter().for_each(|(name, (manifest, ptx, range, instead))| {
         let wrong = [&ptx[..range.start], instead, ";", &ptx[range.end..]].concat();
-        // What one case does not show, another does.
+        // A fault that one case does not show, another does.
         let cases = [four_warps(manifest), several_tiles(manifest)].into_iter().chain(edges(manifest));
         let is_found = cases.into_iter().any(|case| prove(manifest, &wrong, &case).is_err());
         assert!(is_found, "{}: {name} in place of `{}`", manifest.kernel, &ptx[range.clone()]);
     });
 }
 
-/// The same of entry points for any bytes, many keys and many messages: a table of a LUT3, and all barriers, if there are some.
+/// The same for entry points for any bytes, many keys and many messages: a table of a LUT3, and all barriers, if there are any.
 #[test]
 fn faults_in_other_entry_points_are_found() {
     type Prove = fn(&Manifest, &str) -> Result<Proved, String>;
@@ -372,7 +372,7 @@ fn faults_in_other_entry_points_are_found() {
         let wrong = |body: &str| prove(manifest, &[&ptx[..start], body, &ptx[end..]].concat());
         wrong(body).unwrap_or_else(|why| panic!("{name}: {why}"));
         let luts: Vec<usize> = body.match_indices("lop3.b32").map(|(at, _)| at).collect();
-        // Behind what is for other lengths of keys.
+        // After the part for other key lengths.
         let at = luts[luts.len() * 3 / 4];
         let until = at + body[at..].find(';').unwrap();
         let (others, table) = body[at..until].rsplit_once(", ").unwrap();
@@ -389,7 +389,7 @@ fn formal(block: Block) -> [FormalBit; 128] {
     block.map(FormalBit)
 }
 
-/// Both ciphers of the CPU engines: for words with an instruction for every function of three inputs, and for those without.
+/// Both ciphers of the CPU engines: for words with an instruction for every function of three inputs, and for words without.
 #[test]
 fn the_cipher_of_the_cpu_engines() {
     type Cipher = fn(&mut [FormalBit; 128], &[[u32; 128]]);
@@ -420,7 +420,7 @@ fn the_cipher_of_the_cpu_engines() {
     }
 }
 
-/// What a plan makes of a block of which nothing is known, and what the cipher does.
+/// The output of a plan for an unknown block, and the cipher's.
 fn of_plan(spec: &KernelSpec, plan: &Plan, keys: &[Block]) -> [[FormalBit; 128]; 2] {
     let direction = spec.mode.direction();
     let block = with_cells(aes::unknown);
@@ -429,8 +429,8 @@ fn of_plan(spec: &KernelSpec, plan: &Plan, keys: &[Block]) -> [[FormalBit; 128];
     [plan.evaluate(&formal(block), &keys), formal(expected)]
 }
 
-/// Plans of rounds with every S-box, from which all kernels are printed, CUDA C, OpenCL C and those with a key of the user's: with all
-/// round keys where they come with the launch, else with some.
+/// Plans of rounds with every S-box, from which all kernels are printed, CUDA C, OpenCL C and those with a user's key: with all round keys
+/// where they are given at launch, else with some.
 #[test]
 fn plans_of_rounds() {
     for (i, sbox) in sbox::ALL.iter().enumerate() {

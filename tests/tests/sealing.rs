@@ -1,5 +1,5 @@
-//! Sealing and opening on every engine: chunks of segments by one call, from one thread and from many, against the CPU's, to every
-//! byte. What the CPU opens is what it would have written: ciphertext and tags follow from key, nonce and message.
+//! Sealing and opening on every engine: chunks of segments in one call, from one thread and from many, against the CPU's, to every
+//! byte. Whatever the CPU opens is what it would have written: ciphertext and tags follow from key, nonce and message.
 
 use aes_bitslice_runtime::{Backend, Engine, Kernels, Key};
 use aes_bitslice_seal::tink::{self, Keyset};
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 
 const TAG: usize = 16;
 
-/// Keysets whose segments have 100 bytes, so that few of them begin at multiples of 16, and 4 KiB.
+/// Keysets with segments of 100 bytes, so that few of them begin at multiples of 16, and of 4 KiB.
 fn keysets() -> [Keyset; 2] {
     let small = r#"{"primaryKeyId": 7, "key": [{"keyData": {
         "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
@@ -60,7 +60,7 @@ fn chunks(places: Places, message: &[u8], segments: u64) -> Vec<(u64, &[u8], boo
     }
 }
 
-/// A file of which every chunk is sealed by itself.
+/// A file whose chunks are each sealed separately.
 fn sealed_in_chunks(sealing: &Sealing, message: &[u8], segments: u64) -> Vec<u8> {
     let mut file = sealing.header().to_vec();
     for (first, chunk, is_last) in chunks(sealing.places(), message, segments) {
@@ -73,7 +73,7 @@ fn sealed_in_chunks(sealing: &Sealing, message: &[u8], segments: u64) -> Vec<u8>
     file
 }
 
-/// The message of a file of which every chunk is opened by itself.
+/// The message of a file whose chunks are each opened separately.
 fn opened_in_chunks(opening: &Opening, file: &[u8], segments: u64) -> Vec<u8> {
     let (places, mut first, mut message) = (opening.places(), 0, vec![]);
     loop {
@@ -88,7 +88,7 @@ fn opened_in_chunks(opening: &Opening, file: &[u8], segments: u64) -> Vec<u8> {
     }
 }
 
-/// Of every length around the ends of segments and chunks; what one engine seals the other opens.
+/// Of every length around the ends of segments and chunks; each engine opens what the other seals.
 fn chunks_of_any_number_of_segments(engines: &'static [Engine]) {
     for engine in engines {
         for (keyset, whole) in keysets().iter().zip([84, 4080]) {
@@ -110,7 +110,7 @@ fn chunks_of_any_number_of_segments(engines: &'static [Engine]) {
     }
 }
 
-/// Anywhere in a segment, its tag included; nothing of the chunk is left.
+/// Anywhere in a segment, including its tag; nothing of the chunk is left.
 fn what_was_changed_is_told_by_its_number(engines: &'static [Engine]) {
     for engine in engines {
         for (keyset, segment) in keysets().iter().zip([100, 4096]) {
@@ -140,7 +140,7 @@ fn what_was_changed_is_told_by_its_number(engines: &'static [Engine]) {
     }
 }
 
-/// Threads that take the next chunk, as those of the command line do, with memory that is fast for the engine.
+/// Threads that take the next chunk, as the command line's do, with memory that is fast for the engine.
 fn chunks_by_many_threads(engines: &'static [Engine]) {
     const THREADS: usize = 6;
     for engine in engines {
@@ -176,7 +176,7 @@ fn chunks_by_many_threads(engines: &'static [Engine]) {
     }
 }
 
-/// From a reader to a writer, with segments of 1 MiB: more than a chunk, and than the chunks that are under way at a time.
+/// From a reader to a writer, with segments of 1 MiB: more than a chunk, and than the chunks in flight.
 fn whole_files_and_ranges(engines: &'static [Engine]) {
     let key = Key::new(&noise(3, 32)).unwrap();
     let secret = Secret::Key(&key);

@@ -1,9 +1,9 @@
-//! What of a key is left in a process after everything that had it was dropped: nothing, on any stack or heap.
+//! What remains of a key in a process after everything that had it was dropped: nothing, on any stack or heap.
 //!
-//! A child process, which is this program again, makes calls of every kind on an engine, or seals a file and opens it, and drops
-//! everything. This one searches all memory that the child can write to: for the key, for every round key of both directions, as bytes, as
-//! words and as planes, for the keys that modes derive, and for all that the key of a sealed file is made of. The child is given the key
-//! under a mask, so that what it reads and buffers is not the key.
+//! A child process, which runs this program again, makes calls of every kind on an engine, or seals a file and opens it, and drops
+//! everything. The parent searches all memory that the child can write to: for the key, for every round key of both directions, as bytes,
+//! as words and as planes, for the keys that modes derive, and for everything from which the key of a sealed file is derived. The child
+//! gets the key under a mask, so that its input buffers do not contain the key.
 #![cfg(target_os = "linux")]
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
@@ -33,13 +33,13 @@ use zeroize::Zeroizing;
 
 /// In the child: the engine.
 const ENGINE: &str = "AES_BITSLICE_TEST_ENGINE";
-/// In the child: the key is one of XTS.
+/// In the child: the key is an XTS key.
 const XTS: &str = "AES_BITSLICE_TEST_XTS";
 /// In the child: keeps the cipher.
 const KEEP: &str = "AES_BITSLICE_TEST_KEEP";
 /// In the child: a file is sealed, with the key or with these bytes as a passphrase.
 const SEAL: &str = "AES_BITSLICE_TEST_SEAL";
-/// Of the child: the headers of the sealed file follow.
+/// From the child: the headers of the sealed file follow.
 const SEALED: &str = "sealed: ";
 const READY: &str = "everything was dropped";
 const MASK: u8 = 0x5a;
@@ -57,7 +57,7 @@ fn no_key_is_left_in_memory() {
             let left = search(&run(engine, key, None, false).0, &needles(key));
             assert!(left.is_empty(), "{engine}, {} bits: {left:#?}", bits.bits());
         }
-        // What is looked for would be found.
+        // The search would find its targets.
         let kept = search(&run(engine, &keys[0], None, true).0, &needles(&keys[0])).join("\n");
         let forms: &[&str] = match engine {
             "cpu" => &["round key 1 of Encrypt as bytes", "round key 1 of Decrypt as bytes"],
@@ -91,10 +91,10 @@ fn no_key_of_a_sealed_file_is_left_in_memory() {
 /// What a file is sealed with.
 const KEY: &str = "key";
 const PASSPHRASE: &str = "passphrase";
-/// Small, and of several lanes.
+/// Small, and with several lanes.
 const COST: PassphraseCost = PassphraseCost { memory_kib: 256, passes: 2, lanes: 4 };
 
-/// Seals and opens with what comes from standard input, drops everything, says so, and waits to be ended.
+/// Seals and opens with input from standard input, drops everything, says so, and waits to be killed.
 fn sealing_child() {
     let kept = seals(std::env::var(ENGINE).unwrap().parse().unwrap());
     assert_eq!(kept.is_some(), std::env::var_os(KEEP).is_some());
@@ -103,7 +103,7 @@ fn sealing_child() {
     drop(kept);
 }
 
-/// As [`calls`]. What is kept, if so, is what the parent looks for.
+/// As [`calls`]. If anything is kept, the parent looks for it.
 #[inline(never)]
 fn seals(engine: Backend) -> Option<Box<dyn std::any::Any>> {
     let (key, with) = (key_of_stdin(), std::env::var(SEAL).unwrap());
@@ -128,9 +128,9 @@ fn seals(engine: Backend) -> Option<Box<dyn std::any::Any>> {
 /// Bytes of the headers of a sealed file and of its stream.
 const HEADERS: usize = 136;
 
-/// What a sealed file's keys are made of, as its format says (`aes-bitslice-seal/src/secret.rs`).
+/// The inputs of a sealed file's keys, as its format says (`aes-bitslice-seal/src/secret.rs`).
 struct Derived {
-    /// By Argon2id, and the last blocks of its lanes.
+    /// From Argon2id, with the last blocks of its lanes.
     stretched: Option<([u8; 32], Vec<Block>)>,
     stream_key: [u8; 32],
     file_key: [u8; 32],
@@ -160,7 +160,7 @@ impl Derived {
     }
 }
 
-/// What to look for after a file was sealed.
+/// The search targets after a file was sealed.
 fn needles_of_sealed(secret: &[u8], with: &str, headers: &[u8; HEADERS]) -> Vec<(String, Vec<u8>)> {
     let Derived { stretched, stream_key, file_key } = Derived::new(secret, with, headers);
     let salt = &headers[24..56];
@@ -183,7 +183,7 @@ fn needles_of_sealed(secret: &[u8], with: &str, headers: &[u8; HEADERS]) -> Vec<
     needles
 }
 
-/// Makes calls with a key from standard input, drops everything, says so, and waits to be ended.
+/// Makes calls with a key from standard input, drops everything, says so, and waits to be killed.
 fn child(engine: Backend) {
     let kept = calls(engine);
     assert_eq!(kept.is_some(), std::env::var_os(KEEP).is_some());
@@ -191,7 +191,7 @@ fn child(engine: Backend) {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// On the heap throughout, and never inlined: what this function has on its stack is not the library's.
+/// On the heap throughout, and never inlined: this function's own stack does not count as the library's.
 #[inline(never)]
 fn calls(engine: Backend) -> Option<Cipher> {
     let key = key_of_stdin();
@@ -217,7 +217,7 @@ fn calls_of_xts(cipher: &Cipher) {
     }
 }
 
-/// The nonce of the calls of AES-GCM-SIV, of which keys are made.
+/// The nonce of the AES-GCM-SIV calls, from which keys are derived.
 const SIV_NONCE: [u8; 12] = *b"a dozen byte";
 
 #[inline(never)]
@@ -243,7 +243,7 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
             let nonce = Nonce::new(&SIV_NONCE).unwrap();
             let tag = cipher.run(GcmSivEncrypt::new(&nonce, b"and more"), &mut data).unwrap();
             cipher.run(GcmSivDecrypt::new(&nonce, b"and more", &tag), &mut data).unwrap();
-            // What is refused leaves no more than what is not.
+            // A refused call leaves no more than a successful one.
             assert!(cipher.run(GcmSivDecrypt::new(&nonce, b"and less", &tag), &mut data.clone()).is_err());
             assert!(cipher.run(GcmDecrypt::new(&nonce, b"and less", &tag), &mut data.clone()).is_err());
         }
@@ -280,7 +280,7 @@ fn calls_of_many_keys(cipher: &Cipher, key: &Key) {
     }
 }
 
-/// Encrypts and decrypts two messages in one call; of a nonce that has not 12 bytes, the first counter is made with the key.
+/// Encrypts and decrypts two messages in one call; for a nonce that does not have 12 bytes, the first counter is computed with the key.
 #[inline(never)]
 fn batches(cipher: &Cipher, data: &mut [u8]) {
     let (len, before) = (data.len() as u64, data.to_vec());
@@ -307,7 +307,7 @@ fn key_of_stdin() -> Key {
     if std::env::var_os(XTS).is_some() { Key::xts(&bytes) } else { Key::new(&bytes) }.unwrap()
 }
 
-/// A child that has made its calls; ended on drop.
+/// A child that has made its calls; killed on drop.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -317,7 +317,7 @@ impl Drop for Ended {
     }
 }
 
-/// A child that makes calls with a key or, where `seal` says with what, seals a file: then its headers come back, else zeros.
+/// A child that makes calls with a key or, if `seal` says with what, seals a file: then its headers are returned, else zeros.
 fn run(engine: &str, key: &Key, seal: Option<&str>, keep: bool) -> (Ended, [u8; HEADERS]) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let test = if seal.is_some() { "no_key_of_a_sealed_file_is_left_in_memory" } else { "no_key_is_left_in_memory" };
@@ -351,7 +351,7 @@ fn run(engine: &str, key: &Key, seal: Option<&str>, keep: bool) -> (Ended, [u8; 
     panic!("the child ended before")
 }
 
-/// What to look for, each with its name.
+/// The search targets, each with its name.
 fn needles(key: &Key) -> Vec<(String, Vec<u8>)> {
     let (bytes, half) = (key.expose(), key.expose().len() / 2);
     match key.is_xts() {
@@ -383,7 +383,7 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
         bytes(format!("the key of {name}"), &derived.to_be_bytes());
         bytes(format!("the key of {name}, the other way round"), &derived.to_le_bytes());
     }
-    // RFC 8452, section 4: the keys that a message has under this one.
+    // RFC 8452, section 4: the keys of a message under this one.
     let siv = |n: u32| {
         let block: [u8; 16] = [&n.to_le_bytes()[..], &SIV_NONCE].concat().try_into().unwrap();
         let mut block = block.into();
@@ -396,7 +396,7 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
     if key.len() != 24 {
         let key = [siv(0), siv(1)].concat();
         bytes("the key of POLYVAL".into(), &key);
-        // Appendix A: the one by which GHASH is POLYVAL.
+        // Appendix A: the key with which GHASH is POLYVAL.
         let as_ghash = Blocks::Reversed.key(key.try_into().unwrap()).to_block();
         bytes("the key of POLYVAL as GHASH".into(), &as_ghash);
         bytes("the key of POLYVAL as an element".into(), &as_ghash.map(u8::reverse_bits));
@@ -422,14 +422,14 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
     needles
 }
 
-/// What is found in memory that the child can write to, and where.
+/// The targets found in memory that the child can write to, and where.
 fn search(child: &Ended, needles: &[(String, Vec<u8>)]) -> Vec<String> {
     /// No needle is longer.
     const OVERLAP: usize = 256;
     let id = child.0.id();
     let memory = File::open(format!("/proc/{id}/mem")).unwrap();
     let maps = fs::read_to_string(format!("/proc/{id}/maps")).unwrap();
-    // Planes begin with one of few patterns: those of them that do are compared one by one.
+    // Planes begin with one of few patterns: only needles with the same beginning are compared one by one.
     let mut by_start = HashMap::<[u8; 8], Vec<&(String, Vec<u8>)>>::new();
     let mut may_start = vec![false; 1 << 16];
     for needle in needles {
@@ -447,7 +447,7 @@ fn search(child: &Ended, needles: &[(String, Vec<u8>)]) -> Vec<String> {
                 continue;
             }
             searched += window.len();
-            // A page of zeros is not looked at closer.
+            // A page of zeros is skipped.
             if window.iter().all(|&byte| byte == 0) {
                 continue;
             }

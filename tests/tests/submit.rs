@@ -1,5 +1,5 @@
-//! Calls that were submitted, on every engine: polled by a small executor, waited for, dropped; by the thousand, from
-//! many threads, and from those of rayon's pool, which the calls themselves need.
+//! Submitted calls, on every engine: polled by a small executor, waited for, dropped; by the thousand, from many
+//! threads, and from the threads of rayon's pool, which the calls themselves need.
 
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine, Error, Key, Mode, SubmitError,
@@ -55,7 +55,7 @@ fn ciphers(engines: &[Engine]) -> Vec<(String, Cipher, Reference)> {
     engines.iter().map(cipher).collect()
 }
 
-/// A number of calls, fewer where each takes a while, unless tests do all there is to do.
+/// A number of calls, fewer where each takes a while, except in exhaustive runs.
 fn calls(all: usize, cipher: &Cipher) -> usize {
     if is_slow(cipher.engine()) { all_or(all, all / 10) } else { all }
 }
@@ -64,7 +64,7 @@ fn calls(all: usize, cipher: &Cipher) -> usize {
 fn or_give_up<T>(work: impl FnOnce() -> T) -> T {
     let (done, is_done) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
-        // All of it takes seconds where nothing else runs.
+        // All of it takes seconds on an idle machine.
         if is_done.recv_timeout(Duration::from_secs(900)) == Err(RecvTimeoutError::Timeout) {
             say("not done after a quarter of an hour: a call that was submitted is never done");
             std::process::abort();
@@ -106,7 +106,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Data that tells when it is dropped.
+/// Data that reports when it is dropped.
 struct Told(Vec<u8>, mpsc::Sender<Vec<u8>>);
 
 impl AsMut<[u8]> for Told {
@@ -121,7 +121,7 @@ impl Drop for Told {
     }
 }
 
-/// Data whose second look waits for a gate to be opened: the first is that of the arguments' check.
+/// Data whose second access waits for a gate to be opened: the first is the check of the arguments.
 struct Gated {
     bytes: [u8; 16],
     looks: usize,
@@ -212,7 +212,7 @@ fn a_future_is_ready_and_wakes_once_when_its_call_is_done_and_not_before(engines
             }
             let Poll::Ready(data) = poll(&alarm) else { panic!("{name}: woken before it was ready") };
             assert_eq!(data.unwrap().bytes[..], reference.ecb(Direction::Encrypt, &[7; 16]), "{name}");
-            // Only the last that asked is woken, and once.
+            // Only the last waker is woken, and once.
             assert_eq!((stale.rings.load(SeqCst), alarm.rings.load(SeqCst)), (0, 1), "{name}");
             assert!(submitted.is_done());
         }
@@ -235,7 +235,7 @@ fn waiting_ends_when_the_call_does(engines: &'static [Engine]) {
 fn dropping_neither_waits_nor_cancels(engines: &'static [Engine]) {
     or_give_up(|| {
         for (name, cipher, reference) in ciphers(engines) {
-            // Nothing else of this engine can begin while every thread stands before a gate.
+            // Nothing else of this engine can begin while every thread waits at a gate.
             let (gates, held): (Vec<_>, Vec<_>) = (0..rayon::current_num_threads().max(4))
                 .map(|_| {
                     let (open, gate) = mpsc::channel::<()>();
@@ -248,7 +248,7 @@ fn dropping_neither_waits_nor_cancels(engines: &'static [Engine]) {
             }
             drop(tell);
             assert_eq!(told.try_recv().unwrap_err(), mpsc::TryRecvError::Empty, "{name}");
-            // Held by nobody but the calls themselves.
+            // Only the calls themselves hold it.
             drop((held, cipher));
             drop(gates);
             let expected = reference.ctr(COUNTER, 0, &[0; 64]);

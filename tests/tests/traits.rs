@@ -1,5 +1,5 @@
-//! Types by the traits they have: the bitsliced ciphers through those of the `cipher` crate, as code that knows only the
-//! traits uses them (any number of blocks, in place and not, and CTR with seeking, on every kind of vector), and which
+//! Types by their traits: the bitsliced ciphers through the traits of the `cipher` crate, as code uses them that knows
+//! only the traits (any number of blocks, in place and not, and CTR with seeking, on every kind of vector), and which
 //! types threads may share.
 
 use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
@@ -16,7 +16,7 @@ use cipher::{
     StreamCipherCoreWrapper, StreamCipherSeek,
 };
 
-/// What threads may share and hand over, as the docs say; that it compiles is the proof.
+/// What threads may share and hand over, as the docs say; that this compiles is the proof.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Engine>();
@@ -37,7 +37,7 @@ const _: () = {
     shared::<Error>();
     shared::<Submitted<Vec<u8>>>();
     shared::<SubmitError<Vec<u8>>>();
-    // The data is handed from thread to thread, never looked at by two.
+    // The data is handed from thread to thread, never accessed by two.
     shared::<Submitted<std::cell::Cell<u8>>>();
     const fn future_of_its_data<F: Future<Output = Result<B, SubmitError<B>>> + Unpin, B>() {}
     future_of_its_data::<Submitted<Box<[u8]>>, _>();
@@ -49,7 +49,7 @@ fn blocks(bytes: &[u8]) -> Blocks {
     bytes.chunks(16).map(|b| Array::try_from(b).unwrap()).collect()
 }
 
-/// Every ISA, and what `KeyInit` picks by itself.
+/// Every ISA, and the choice of `KeyInit`.
 fn ciphers<K: KeySize>(key: &[u8]) -> Vec<BitslicedAes<K>> {
     let given = Key::<BitslicedAes<K>>::try_from(key).unwrap();
     let picked = BitslicedAes::new_from_slice(key).unwrap();
@@ -94,7 +94,7 @@ fn stream_cipher<K: KeySize>() {
         let core = ctr::CtrCore::inner_iv_init(cipher, &counter.into());
         let mut ctr: Ctr128BE<BitslicedAes<K>> = StreamCipherCoreWrapper::from_core(core);
         let mut out = data.clone();
-        // Piece by piece, then again from places in the middle.
+        // Piece by piece, then again from positions in the middle.
         let mut rest = &mut out[..];
         for len in [0, 1, 15, 16, 17, 511, 512, 513, 8192].into_iter().cycle() {
             let (piece, behind) = rest.split_at_mut(len.min(rest.len()));

@@ -1,13 +1,13 @@
 //! Every published vector on every engine, in both directions: alone, and among random neighbours in each of 32 lanes
 //! and in lanes of a full batch.
 //!
-//! A bitsliced engine computes many blocks at once, one a lane, and mistakes of layout show only in some lanes or only
-//! with certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked;
-//! in CTR that message starts as many blocks before the vector's counter, and in CBC the ciphertext block before the
-//! vector is its IV. A batch has up to 512 lanes, so that each
-//! vector is put into a message of as many blocks, too, the next vector in another lane, and some in every lane. Where a
-//! call takes a while however short it is, every vector is put in one lane of each kind. Unless tests do all there is to do,
-//! most vectors are put in one lane of each kind everywhere, and where a call takes a while some are left out.
+//! A bitsliced engine computes many blocks at once, one per lane, and layout mistakes show only in some lanes or only with
+//! certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked; in CTR that
+//! message starts that many blocks before the vector's counter, and in CBC the ciphertext block before the vector is its IV. A
+//! batch has up to 512 lanes, so each vector is also put into a message of that many blocks, each next vector in another lane,
+//! and some in every lane. Where even a short call takes a while, every vector is put in one lane of each kind. Except in
+//! exhaustive runs, most vectors are put in one lane of each kind everywhere, and where a call takes a while some are left
+//! out.
 
 use aes_bitslice_core::aes::{Direction, KeySchedule, cipher, sbox};
 use aes_bitslice_runtime::Mode::CbcDecrypt;
@@ -29,14 +29,14 @@ fn main() -> ExitCode {
 
 /// Lanes that every vector is put in.
 const LANES: usize = 32;
-/// Blocks of the largest batch that an engine has.
+/// Blocks of an engine's largest batch.
 const BATCH: usize = 512;
-/// One in this many vectors is put in every lane of a batch; a CTR vector always is, there being few.
+/// One in this many vectors is put in every lane of a batch; a CTR vector always is, because there are few.
 const EVERY_LANE: usize = 500;
-/// One in this many vectors is put in every lane of the first kind, unless tests do all there is to do.
+/// One in this many vectors is put in every lane of the first kind, except in exhaustive runs.
 const ALL_LANES: usize = 5;
-/// One in this many vectors of a long list is checked where a call takes a while, unless tests do all there is to do: a few of
-/// each file.
+/// One in this many vectors of a long list is checked where a call takes a while, except in exhaustive runs: a few of each
+/// file.
 const FEW: usize = 7;
 
 /// A message and its ciphertext, and the mode that turns one into the other.
@@ -63,7 +63,7 @@ impl Message {
                 (Mode::Ecb, plaintext, ciphertext)
             }
             Mode::Cbc(iv) => {
-                // Ciphertext behind the IV, one block further on.
+                // Ciphertext after the IV, one block further on.
                 let mut chain = [&[0x69; 16], noise].concat();
                 chain[start..start + 16].copy_from_slice(&iv);
                 chain[start + 16..end + 16].copy_from_slice(&vector.ciphertext);
@@ -77,7 +77,7 @@ impl Message {
                 (Mode::Ctr(first), plaintext, ciphertext)
             }
         };
-        // The reference says what becomes of the noise only; of the vector, the vector says it.
+        // The reference gives the result for the noise only; the vector gives its own.
         assert_eq!(plaintext[start..end], vector.plaintext, "{}", vector.source);
         assert_eq!(ciphertext[start..end], vector.ciphertext, "{}", vector.source);
         Self { mode, plaintext, ciphertext }
@@ -120,7 +120,7 @@ fn check(engines: &[Engine], vectors: &[Vector]) {
         for (engine, cipher) in &ciphers {
             alone.check(cipher, &format_args!("{} alone on {engine}", vector.source));
         }
-        // An odd step comes by every lane.
+        // An odd step reaches every lane.
         let one = |of| 37 * i % of;
         let in_lane = |lane: usize, of: usize| {
             let message = Message::surrounded(vector, lane, &noise[16 * (BATCH - of)..], &reference);
@@ -156,9 +156,8 @@ fn long_ctr(engines: &'static [Engine]) {
     check(engines, &vectors::ctr());
 }
 
-/// The steps of the generator's own FIPS 197 arithmetic, by which its circuits are measured, one by one as NIST's
-/// worked examples show them. Decryption is the plain inverse cipher: the round keys backwards, and
-/// InvMixColumns after the key.
+/// The steps of the generator's own FIPS 197 arithmetic, against which its circuits are checked, one by one as NIST's worked
+/// examples show them. Decryption is the plain inverse cipher: the round keys backwards, and InvMixColumns after the key.
 fn every_state_of_the_worked_examples() {
     for trace in vectors::traces() {
         let direction = if trace.inverse { Direction::Decrypt } else { Direction::Encrypt };

@@ -1,4 +1,4 @@
-//! Wycheproof: what is valid is computed and accepted, what is invalid is refused, by every engine that has the mode.
+//! Wycheproof: every engine that has the mode computes and accepts valid cases, and refuses invalid ones.
 
 use aes_bitslice_runtime::{
     Cipher, Cmac, Engine, GcmDecrypt, GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, Nonce, Tag, Xts,
@@ -11,7 +11,7 @@ use aes_bitslice_tests::tests_of_engines;
 use aes_bitslice_tests::wycheproof::cases;
 use std::process::ExitCode;
 
-/// One in this many cases is checked where a call takes a while, unless tests do all there is to do.
+/// One in this many cases is checked where a call takes a while, except in exhaustive runs.
 const FEW: usize = 7;
 
 fn main() -> ExitCode {
@@ -71,7 +71,7 @@ fn gcm(engines: &'static [Engine]) {
     );
 }
 
-/// Those of RFC 8452, appendix C, are among them.
+/// The vectors of RFC 8452, appendix C, are among them.
 fn gcm_siv(engines: &'static [Engine]) {
     let refused = check(
         engines,
@@ -135,7 +135,7 @@ fn xts(engines: &'static [Engine]) {
     );
 }
 
-/// The message with the padding of PKCS #5, which is not the engine's to add or to check.
+/// The message with PKCS #5 padding, which the engine neither adds nor checks.
 fn padded(message: &[u8]) -> Vec<u8> {
     let n = 16 - message.len() % 16;
     [message, &vec![n as u8; n]].concat()

@@ -1,6 +1,6 @@
 //! XTS: every published vector, and equivalence with another implementation, on every engine and in every kind of memory: units that are
-//! longer and shorter than what a thread, a warp or a chunk works on, calls and chunks that begin within a unit, numbers of units that
-//! carry, a last unit that is not whole blocks.
+//! longer and shorter than the work of a thread, a warp or a chunk, calls and chunks that begin within a unit, unit numbers that carry,
+//! a last unit that is not whole blocks.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
 use aes_bitslice_runtime::opencl::BufferSlice;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto)], &[], on_host)
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, stretches_of_every_length])
         .on_each(&Device::GROUPS, &[], tests_of_engines![sharded_memory])
-        // Compilers for processors take minutes over these kernels, before they keep them.
+        // Compilers for processors take minutes over these kernels, before they cache them.
         .on_each(&[Device::OpenCl], &[Need::Exhaustive], on_host)
         .on_each(&[Device::OpenCl], &[Need::Exhaustive], tests_of_engines![opencl_buffers])
         .run()
@@ -43,12 +43,12 @@ fn both_ways(data: &[u8], run: impl Fn(Buffers<'_>) -> Result<(), Error>) -> Vec
     output
 }
 
-/// In units of their length, and in units of whole blocks, of which the last is shorter: that is what kernels do.
+/// In units of their length, and in units of whole blocks, of which the last is shorter: kernels do the latter.
 fn vectors(engines: &'static [Engine]) {
     for engine in engines {
         let is_cpu = matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
         let mut seen = 0;
-        // Every length of unit and of keys is among any few neighbours.
+        // Every length of unit and of keys occurs among any few neighbours.
         for case in all_or_every(if is_cpu { 1 } else { 13 }, cavp::xts()) {
             // A unit of bits that are not whole bytes is not a unit of bytes.
             let bits = case.number("DataUnitLen");
@@ -71,7 +71,7 @@ fn vectors(engines: &'static [Engine]) {
     }
 }
 
-/// A call: what is encrypted, and by which key; of which the inverse is tested, too.
+/// A call: its plaintext and key; its inverse is tested, too.
 #[derive(Clone, Debug)]
 struct Call {
     key: Vec<u8>,
@@ -81,7 +81,7 @@ struct Call {
 }
 
 impl Call {
-    /// Bytes, cut so that a last unit has 16 at least, under a key of this length.
+    /// Data of this many bytes, cut so that a last unit has at least 16, under a key of this length.
     fn new(key_bytes: usize, unit: u64, first: u128, len: usize) -> Self {
         let rest = len as u64 % unit;
         let len = if (1..16).contains(&rest) { len - rest as usize } else { len };
@@ -98,8 +98,8 @@ impl Call {
         Xts::new(direction, self.unit, self.first).unwrap()
     }
 
-    /// By the `xts-mode` crate; where there is so much that it would take minutes, by the engine of the CPU, which is compared with
-    /// that crate in [`host_memory`].
+    /// From the `xts-mode` crate; for so much data that it would take minutes, from the CPU engine, which is compared with that crate in
+    /// [`host_memory`].
     fn expected(&self) -> Vec<u8> {
         const MUCH: usize = 2 << 20;
         if self.plain.len() > MUCH {
@@ -111,7 +111,7 @@ impl Call {
         others::xts(Direction::Encrypt, &self.key, self.unit as usize, self.first, &self.plain)
     }
 
-    /// Encryption and decryption by `run`, from an input to an output of the same length.
+    /// Encryption and decryption with `run`, from an input to an output of the same length.
     fn check(&self, what: &str, run: impl Fn(Xts, &[u8]) -> Vec<u8>) {
         let secret = self.expected();
         for (direction, from, to) in
@@ -187,7 +187,7 @@ fn keys_of_another_kind_are_refused(engines: &'static [Engine]) {
     }
 }
 
-/// A call on memory of a GPU: from a place to a place, which is the same in place, with bytes around that must stay.
+/// A call on GPU memory: from one place to another, or the same in place, with bytes around that must not change.
 fn in_device_memory(engine: &Engine, stream: &Arc<CudaStream>, call: &Call, shift: usize, in_place: bool) {
     const AROUND: usize = 64;
     let cipher = engine.cipher(&call.key()).unwrap();
@@ -236,7 +236,7 @@ fn device_memory(engines: &'static [Engine]) {
     two.device().unwrap().prepare(Mode::XtsDecrypt).unwrap();
 }
 
-/// So much that warps take many stretches, and so long units that few begin in one.
+/// So much data that warps take many stretches, and units so long that few begin in one.
 fn stretches_of_every_length(engines: &'static [Engine]) {
     let engine = &engines[0];
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();
@@ -282,9 +282,9 @@ fn opencl_buffers(engines: &'static [Engine]) {
     let context = engine.opencl_context().unwrap();
     let queue = CommandQueue::create_default(context, 0).unwrap();
     let buffer = |bytes: &[u8]| {
-        // SAFETY: no memory of the host is involved.
+        // SAFETY: no host memory is involved.
         let mut buffer = unsafe { Buffer::create(context, CL_MEM_READ_WRITE, bytes.len(), ptr::null_mut()) }.unwrap();
-        // SAFETY: waits until it is done.
+        // SAFETY: waits until it completes.
         unsafe { queue.enqueue_write_buffer(&mut buffer, CL_TRUE, 0, bytes, &[]) }.unwrap();
         buffer
     };
@@ -298,7 +298,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
                 let memory = buffer(&bytes);
                 let slice = BufferSlice::new(&memory, at, len);
                 cipher.opencl().unwrap().run(&queue, xts, slice, slice).unwrap();
-                // SAFETY: waits until it is done.
+                // SAFETY: waits until it completes.
                 unsafe { queue.enqueue_read_buffer(&memory, CL_TRUE, 0, &mut bytes, &[]) }.unwrap();
                 assert!(bytes[..at].iter().chain(&bytes[at + len..]).all(|&byte| byte == 0xa5), "bytes around changed");
                 bytes[at..at + len].to_vec()

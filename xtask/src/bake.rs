@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 /// The modes of kernels with a key baked in.
 const BAKED: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt];
 
-/// The architecture that registers are looked up for.
+/// The architecture for which registers are looked up.
 const ARCH: u32 = 90;
 
 #[derive(clap::Args)]
@@ -64,7 +64,7 @@ fn baked(name: &str) -> Result<Mode, String> {
     mode.ok_or_else(|| format!("kernels with a key baked in are of {}", BAKED.map(Mode::name).join(", ")))
 }
 
-/// Bakes, checks, writes and tells; returns where the manifest is.
+/// Bakes, checks, writes and reports; returns the path of the manifest.
 pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     let key_option = Zeroizing::new(args.key.unwrap_or_default());
     let sbox = Sbox::named(&args.sbox)?;
@@ -96,7 +96,7 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     }
     let design = Design::from(spec.clone());
     check::evaluate(&plan, &key)?;
-    // A C compiler reads CUDA C; OpenCL C is the same text but for the dialect's page.
+    // A C compiler reads CUDA C; OpenCL C is the same text except for the dialect's page.
     let in_cuda = cuda::print(&design, &command)?;
     let ran = check::printed(&in_cuda.source, &in_cuda.manifest, &key)?;
     let Printed { source, mut manifest } = match args.dialect {
@@ -150,7 +150,7 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
     Ok(manifest_path)
 }
 
-/// Compiles a kernel, puts its registers into the manifest, and says what they are.
+/// Compiles a kernel, puts its registers into the manifest, and describes them.
 fn registers(source: &str, manifest: &mut Manifest) -> Result<String> {
     match nvrtc::compile(&manifest.source, source, Target::Cubin(ARCH)) {
         Ok(compiled) => {
@@ -161,7 +161,7 @@ fn registers(source: &str, manifest: &mut Manifest) -> Result<String> {
             Ok(format!("on sm_{ARCH}: {}", all.join(", ")))
         }
         Err(nvrtc::Error::NotFound) => Ok("not known: there is no NVRTC on this machine".into()),
-        // The compiler's log quotes the source, and the source is the key.
+        // The compiler's log quotes the source, and the source contains the key.
         Err(nvrtc::Error::Rejected { .. }) => {
             Err(anyhow!("NVRTC does not compile the kernel (its log is withheld: it may quote the key)"))
         }
@@ -169,8 +169,8 @@ fn registers(source: &str, manifest: &mut Manifest) -> Result<String> {
     }
 }
 
-/// Refuses to replace a file of a kernel that is not the `same`: its name does not tell of which key it is, and it may be the
-/// only copy of one.
+/// Refuses to replace a file of a kernel that is not the `same`: its name does not identify the key, and it may be the only
+/// copy of one.
 fn keep_another(path: &Path, same: impl FnOnce(&[u8]) -> bool) -> Result<()> {
     match fs::read(path).map(Zeroizing::new) {
         Ok(old) if same(&old) => Ok(()),
@@ -184,7 +184,7 @@ fn keep_another(path: &Path, same: impl FnOnce(&[u8]) -> bool) -> Result<()> {
     }
 }
 
-/// Whether `json` is a manifest of the same kernel. Sources of both dialects have one name for it. Registers are known only
+/// Whether `json` is a manifest of the same kernel. Sources of both dialects share one name for it. Registers are known only
 /// where there is NVRTC.
 fn is_of(json: &[u8], manifest: &Manifest) -> bool {
     let old = std::str::from_utf8(json).ok().and_then(|json| Manifest::parse(json).ok());

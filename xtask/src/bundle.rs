@@ -1,5 +1,6 @@
 //! A folder to copy to a machine with a GPU and without Rust: test programs, examples, the command line, the program of the
-//! papers' tables, and a script that runs them. They need nothing of this checkout, vectors and kernels being compiled in.
+//! papers' tables, and a script that runs them. They need nothing from this checkout, because vectors and kernels are
+//! compiled in.
 
 use crate::cargo::{Built, Cargo, Profile};
 use crate::{files, papers};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SCRIPT: &str = include_str!("bundle/run.sh");
-/// The packages whose tests go with it; those of the command line look for their program where it was built.
+/// The packages whose tests are included; the tests of the command line look for their program where it was built.
 const PACKAGES: [&str; 3] = ["aes-bitslice-tests", "aes-bitslice-runtime", "aes-bitslice-nvrtc"];
 
 pub fn run(root: &Path) -> Result<()> {
@@ -34,7 +35,7 @@ pub fn run(root: &Path) -> Result<()> {
     for (from, to) in &binaries {
         let to = folder.join(to);
         fs::copy(from, &to).with_context(|| format!("cannot write `{}`", to.display()))?;
-        // Smaller, and none the worse for a machine without `strip`.
+        // Smaller, and no worse on a machine without `strip`.
         let _ = Command::new("strip").arg(&to).status();
         bytes += fs::metadata(&to)?.len();
     }

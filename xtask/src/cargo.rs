@@ -1,4 +1,4 @@
-//! This workspace built and tested, by the cargo that runs this program.
+//! Builds and tests this workspace, with the cargo that runs this program.
 
 use crate::files;
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// How programs are built.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// As this program itself, for which most of what they need is built already.
+    /// Like this program itself, so that most dependencies are built already.
     Shared,
     /// For release.
     Release,
@@ -20,7 +20,7 @@ pub enum Profile {
 pub struct Cargo {
     program: OsString,
     root: PathBuf,
-    /// The folder it builds in.
+    /// Its build folder.
     pub target: PathBuf,
 }
 
@@ -56,7 +56,7 @@ impl Cargo {
         self.build(&arguments, Profile::Release)
     }
 
-    /// Runs the tests of the whole workspace, with these options; whether all passed.
+    /// Runs the tests of the whole workspace, with these options, and returns whether all passed.
     pub fn test(&self, options: &[&str], environment: &[(&str, &str)]) -> Result<bool> {
         let mut command = Command::new(&self.program);
         command.args(["test", "--workspace"]).args(options).envs(environment.iter().copied());
@@ -77,7 +77,7 @@ impl Cargo {
     }
 }
 
-/// The binary that a message of cargo's tells of, if it does.
+/// The binary in a message of cargo's, if it has one.
 fn executable(message: &Value) -> Option<Built> {
     let path = message["executable"].as_str()?.into();
     let manifest = Path::new(message["manifest_path"].as_str()?);

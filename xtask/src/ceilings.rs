@@ -1,5 +1,5 @@
-//! What no stored kernel may exceed: lookup tables, registers, spilled bytes and instructions, each with a ceiling that is
-//! checked in. A kernel that shrinks takes its ceilings down with it; they go up only when somebody says so.
+//! Limits on every stored kernel: lookup tables, registers, spilled bytes and instructions, each with a checked-in
+//! ceiling. A kernel that shrinks lowers its ceilings; they rise only on request.
 
 use crate::files;
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// What was measured, or its ceiling, by the name of the measure.
+/// Measured values, or their ceilings, by the name of the measure.
 pub type Measures = BTreeMap<String, u64>;
 
 /// The file of ceilings; not among the generated ones, which may be deleted at any time.
@@ -18,7 +18,7 @@ fn folder(root: &Path) -> PathBuf {
     root.join("kernels-generated")
 }
 
-/// The ceilings that are checked in; none without the file.
+/// The checked-in ceilings; none without the file.
 pub fn read(root: &Path) -> Result<Measures> {
     let path = folder(root).join(FILE);
     match fs::read_to_string(&path) {
@@ -36,7 +36,7 @@ pub fn write(root: &Path, ceilings: &Measures) -> Result<()> {
     files::write_all(&folder(root), &[(FILE, json.as_bytes())], false)
 }
 
-/// The ceilings taken down to what was measured; measures without a ceiling get theirs, ceilings without a measure go.
+/// The ceilings lowered to the measured values; measures without a ceiling get theirs, ceilings without a measure go.
 pub fn lowered(ceilings: &Measures, measured: &Measures) -> Measures {
     let lower = |(name, &now): (&String, &u64)| (name.clone(), ceilings.get(name).map_or(now, |&old| old.min(now)));
     measured.iter().map(lower).collect()

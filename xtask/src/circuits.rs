@@ -6,7 +6,7 @@ use aes_bitslice_gen::circuit::{Circuit, cover};
 use aes_bitslice_gen::{linear, sbox};
 use anyhow::Result;
 
-/// Prints all S-boxes and linear layers, each as it was published or built and as the LUT3s it is printed with.
+/// Prints all S-boxes and linear layers, each as it was published or built and as the LUT3s with which it is printed.
 pub fn run() -> Result<()> {
     say!("                                            as built                  in LUT3s");
     say!("{:36}   gates  of three  depth  alive    LUT3  depth  alive", "");

@@ -1,4 +1,4 @@
-//! That the kernels called constant-time are: what is secret is followed through PTX, machine code and OpenCL C.
+//! Checks that the kernels called constant-time are: secrets are followed through PTX, machine code and OpenCL C.
 //!
 //! | code | how |
 //! |---|---|
@@ -6,8 +6,7 @@
 //! | the stored machine code, and here or in `ptx --check` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! What is secret of an entry point, and how it is followed, is in [`crate::secrets`]. Every kernel that looks tables up must be found
-//! guilty.
+//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. Every table kernel must be found guilty.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;
@@ -35,7 +34,7 @@ pub struct Args {
     arch: Vec<u32>,
 }
 
-/// A kernel in OpenCL C: without its page of words, and with CUDA's instead.
+/// A kernel in OpenCL C: without its dialect's page of words, and with CUDA's instead.
 fn in_cuda(source: &str) -> Result<String> {
     let begin = "// What is read and what is written.";
     let (page, body) = source.split_once(begin).context("the page of the dialect has no end")?;
@@ -46,21 +45,21 @@ fn in_cuda(source: &str) -> Result<String> {
         let decides =
             words.clone().any(|word| ["if", "while", "switch", "goto", "do"].contains(&word)) || code.contains('?');
         ensure!(is_directive || !decides, "a condition in the page of OpenCL's words: `{line}`");
-        // What is in brackets is the size of an array, which has a name in capitals, or an index.
+        // The text in brackets is the size of an array, which has a name in capitals, or an index.
         let is_size = |inside: &str| {
             inside.split(']').next().is_some_and(|size| !size.contains(|sign: char| sign.is_ascii_lowercase()))
         };
         ensure!(code.split('[').skip(1).all(is_size), "an index in the page of OpenCL's words: `{line}`");
     }
-    // What stands above the page: sizes.
+    // The text above the page: sizes.
     let sizes: Vec<&str> = page.lines().take_while(|line| !line.starts_with("// ---")).collect();
     let cuda = cuda::prelude();
     let common = cuda.find(begin).context("the page of the dialect has no end")?;
-    // Without shuffles, as on devices of others; with them, it is the text that is stored for CUDA.
+    // Without shuffles, as on other vendors' devices; with them, it is the text that is stored for CUDA.
     Ok(format!("#define SHUFFLES 0\n{}\n{}{begin}{body}", sizes.join("\n"), &cuda[..common]))
 }
 
-/// What was analysed, as a line of the table.
+/// A line of the table that describes an analysis.
 fn line(kernel: &str, code: &str, reports: &[Report]) -> String {
     let sum = |count: fn(&Report) -> usize| reports.iter().map(count).sum::<usize>();
     let (all, secret) = (sum(|report| report.instructions), sum(|report| report.secret));
@@ -85,7 +84,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
 /// The analysis of a kernel, which takes seconds: the lines of the table.
 type Work<'a> = Box<dyn Fn() -> Result<Vec<String>> + Sync + 'a>;
 
-/// Does it on all cores, and says the lines in the order of the list, as far as all is well.
+/// Runs it on all cores, and prints the lines in the order of the list, as long as all is well.
 fn in_order(work: &[Work]) -> Result<()> {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -97,7 +96,7 @@ fn in_order(work: &[Work]) -> Result<()> {
                 while let Some((at, one)) =
                     Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, work.get(at)?)))
                 {
-                    // Nobody receives where another kernel was found guilty.
+                    // There is no receiver if another kernel was found guilty.
                     if sender.send((at, one())).is_err() {
                         break;
                     }
@@ -141,7 +140,7 @@ fn of_cuda(
     }
     let Some(disassembler) = disassembler else { return Ok(lines) };
     if ptx.is_none() {
-        // What is stored as machine code only, for an architecture by its own name.
+        // Kernels that are stored only as machine code, for an architecture by its own name.
         for &target in &kernel.targets {
             let Target::SpecificCubin(arch) = target else { continue };
             let compiled = nvrtc::compile(&kernel.file, &kernel.source, Target::SpecificPtx(arch))?;
@@ -172,7 +171,7 @@ fn of_opencl(name: &str, source: &str, entries: &[EntryPoint]) -> Result<Vec<Str
     Ok(vec![line(name, "OpenCL C", &reports.with_context(|| format!("{name} in OpenCL C"))?)])
 }
 
-/// Name, source and entry points of what is stored in OpenCL C.
+/// Name, source and entry points of everything stored in OpenCL C.
 fn opencl() -> Vec<(String, String, Vec<EntryPoint>)> {
     let of = |StoredKernel { name, source, manifest, .. }| (name, source, vec![manifest.entry, manifest.entry_bytes]);
     let of_hash = |StoredHash { name, source, manifest, .. }| {
@@ -182,7 +181,7 @@ fn opencl() -> Vec<(String, String, Vec<EntryPoint>)> {
     ciphers.chain(kernels::opencl_hashes().into_iter().map(of_hash)).collect()
 }
 
-/// Whether a kernel that looks tables up is found guilty of it.
+/// Whether a table kernel is found guilty of its lookups.
 fn looks_up(kernel: &ToCompile, stored: &[StoredKernel], ptx: Option<&str>) -> Result<()> {
     let StoredKernel { name, manifest, .. } =
         stored.iter().find(|stored| stored.name == kernel.name).context("one of these kernels")?;
@@ -215,7 +214,7 @@ mod tests {
         assert_eq!(in_order(&work).unwrap_err().to_string(), "guilty");
     }
 
-    /// Each of these, put in front of the first store of a kernel, is found, and nothing else is.
+    /// Each of these, put before the first store of a kernel, is found, and nothing else is.
     #[test]
     fn leaks_of_every_kind_are_found() {
         let root = files::root();
@@ -241,7 +240,7 @@ mod tests {
             ("time", format!("rem.u32 %r1, {value}, 7;")),
             ("barrier", format!("bar.sync {value};")),
             ("rule", format!("madeup.u32 %r1, {value};")),
-            // By way of memory of every kind, and of a predicate.
+            // Through memory of every kind, and through a predicate.
             ("address", format!("st.shared.u32 [_ZZ14aes_ctr_planesE4next], {value};")),
             (
                 "address",
@@ -259,7 +258,7 @@ mod tests {
             let report = ptx::check(&planted, &entry.name, &secrets(entry)).unwrap();
             assert!(report.findings.iter().any(|finding| finding.what.contains(what)), "{leak}: {:?}", report.findings);
         }
-        // The number of rounds is public, and so is what was written over.
+        // The number of rounds is public, and so is an overwritten value.
         let harmless = format!(
             "mov.u32 {value}, 0; cvt.u64.u32 %rd1, {value}; ld.shared.u32 %r1, [%rd1];
             ld.param.u32 %r1, [aes_ctr_planes_param_4+240]; cvt.u64.u32 %rd1, %r1; ld.shared.u32 %r1, [%rd1];"

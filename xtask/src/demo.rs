@@ -1,6 +1,6 @@
-//! The main job, start to end, for those who see the project for the first time: a key, a kernel with that key baked in, a file
-//! encrypted with the engine that `auto` takes, compared with another implementation, and decrypted again. It shows no rate: what
-//! it builds is not optimised throughout, and `aes-bitslice bench` measures.
+//! The main job, from start to finish, for people who see the project for the first time: a key, a kernel with that key baked in,
+//! a file encrypted with the engine that `auto` takes, compared with another implementation, and decrypted again. It shows no
+//! rate: what it builds is not optimised throughout, and `aes-bitslice bench` measures.
 
 use crate::bake;
 use crate::cargo::{Cargo, Profile};
@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use zeroize::Zeroizing;
 
-/// Bytes that are read, made or compared at a time.
+/// Bytes that are read, generated or compared at a time.
 const CHUNK: usize = 1 << 20;
-/// Bytes of the file that is made where none is given.
+/// Bytes of the file that is generated if none is given.
 const GENERATED: usize = 256 << 20;
 /// AES-128.
 const KEY_BYTES: usize = 16;
@@ -44,7 +44,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             .with_context(|| format!("cannot read `{}`", file.display()))?;
     }
     let cargo = Cargo::new(root);
-    // In the folder of what is built, where files may be large.
+    // In the build folder, where files may be large.
     fs::create_dir_all(&cargo.target)
         .with_context(|| format!("cannot make the folder `{}`", cargo.target.display()))?;
     let folder = Folder::create(&cargo.target, "demo-").context("cannot make a temporary folder")?;
@@ -120,7 +120,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The program's own words, where the error is that it failed.
+/// The program's own words, if the error is that it failed.
 fn one_line(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     text.rsplit_once("error: ").map_or(text.as_str(), |(_, words)| words).to_string()
@@ -130,7 +130,7 @@ fn step(title: &str) {
     say!("\n{title}");
 }
 
-/// Data without a pattern: key stream, of a nonce that is used for nothing else.
+/// Data without a pattern: key stream from a nonce that is used for nothing else.
 fn make_file(path: &Path, key: &[u8; KEY_BYTES]) -> Result<()> {
     let mut stream = Ctr128BE::<Aes128>::new(key.into(), &[0xff; 16].into());
     let mut file = File::create(path)?;
@@ -142,7 +142,7 @@ fn make_file(path: &Path, key: &[u8; KEY_BYTES]) -> Result<()> {
     Ok(())
 }
 
-/// What `auto` takes, as the command line tells it.
+/// The engine that `auto` takes, as the command line reports it.
 fn engine(program: &Path) -> Result<(String, String)> {
     let info: Value = serde_json::from_slice(&output(Command::new(program).args(["info", "--json"]))?.stdout)?;
     let auto = &info["auto"];
@@ -150,7 +150,7 @@ fn engine(program: &Path) -> Result<(String, String)> {
     Ok((text("backend")?.into(), text("description")?.into()))
 }
 
-/// Runs a program that must succeed; what it says on standard error is the error.
+/// Runs a program that must succeed; its standard error is the error.
 fn output(command: &mut Command) -> Result<Output> {
     let name = Path::new(command.get_program()).display().to_string();
     let output = command.output().with_context(|| format!("cannot run {name}"))?;
@@ -170,7 +170,7 @@ fn compare(one: &Path, other: &Path) -> Result<()> {
     same(one, other, |_| ()).context("what was decrypted is not what was encrypted")
 }
 
-/// Whether a file, changed chunk by chunk, is another one.
+/// Compares a file, changed chunk by chunk, with another.
 fn same(one: &Path, other: &Path, mut change: impl FnMut(&mut [u8])) -> Result<()> {
     let (mut a, mut b) = (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
     let (mut left, mut right) = (Zeroizing::new(Vec::with_capacity(CHUNK)), Vec::with_capacity(CHUNK));

@@ -1,4 +1,4 @@
-//! Where the project lies, and files that are written whole or not at all.
+//! Where the project is, and files that are written whole or not at all.
 
 use crate::scratch::{self, Pending};
 use anyhow::{Context, Result};
@@ -7,19 +7,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// The workspace's folder. Cargo names the package's at run time; the one it was built in serves otherwise.
+/// The workspace's folder. At run time Cargo names the package's; otherwise it is the one of the build.
 pub fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&package).parent().expect("the package lies in the workspace").into()
 }
 
-/// Cargo's folder for what it builds.
+/// Cargo's build folder.
 pub fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// Writes files of one folder, all that can fail before any of them takes its name: each is written to a temporary
-/// file, of mode 0600, and synced. `private` files stay so, others get the mode of any new file.
+/// Writes files in one folder. Everything that can fail happens before any of them takes its name: each is written to a
+/// temporary file, of mode 0600, and synced. `private` files stay so, others get the mode of any new file.
 pub fn write_all(folder: &Path, files: &[(&str, &[u8])], private: bool) -> Result<()> {
     make_folder(folder, private).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
     let mut written = Vec::new();
@@ -28,7 +28,7 @@ pub fn write_all(folder: &Path, files: &[(&str, &[u8])], private: bool) -> Resul
         let file = write_temporary(folder, contents, private);
         written.push((file.with_context(|| format!("cannot write `{}`", path.display()))?, path));
     }
-    // All or none of them, if a signal comes.
+    // All or none of them, if a signal arrives.
     let held = scratch::hold();
     let persisted = written.into_iter().map(|((file, pending), path)| {
         let persisted = file.persist(&path).map(drop);
@@ -38,7 +38,7 @@ pub fn write_all(folder: &Path, files: &[(&str, &[u8])], private: bool) -> Resul
     drop(held);
     drop(pending);
     persisted.into_iter().collect::<Result<()>>()?;
-    // The names last as well; not every file system can promise it.
+    // Makes the names durable, too; not every file system can promise it.
     let _ = File::open(folder).and_then(|f| f.sync_all());
     Ok(())
 }
@@ -47,7 +47,7 @@ fn write_temporary(folder: &Path, contents: &[u8], private: bool) -> std::io::Re
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     if !private {
-        // Less what the process's mask takes away.
+        // Minus the process's mask.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
     #[cfg(not(unix))]

@@ -1,5 +1,5 @@
-//! The stored kernels compiled with NVRTC, so that running them needs no compiler: PTX, which the driver compiles
-//! for any architecture from 7.5 on, and machine code for the architectures where it pays to skip that.
+//! The stored kernels compiled with NVRTC, so that running them needs no compiler: PTX, which the driver compiles for any architecture
+//! from 7.5 on, and machine code for the architectures where it pays to skip that.
 
 use crate::ceilings::{self, Measures};
 use crate::files;
@@ -38,8 +38,8 @@ pub struct Args {
     arch: Vec<u32>,
 }
 
-/// What was compiled, from which sources, with which compiler: `compiled.json`, which holds all that is known of a
-/// kernel's cost. (The manifest of each source holds what one must know to launch it.)
+/// What was compiled, from which sources, with which compiler: `compiled.json`, which holds all that is known of a kernel's cost. (The
+/// manifest of each source holds what is needed to launch it.)
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -58,7 +58,7 @@ struct KernelRecord {
     cost: Cost,
 }
 
-/// What a kernel takes.
+/// The cost of a kernel.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cost {
@@ -70,7 +70,7 @@ struct Cost {
     sass: BTreeMap<String, BTreeMap<String, Sass>>,
 }
 
-/// What an entry point takes of a multiprocessor: registers a thread, and bytes of local memory a thread.
+/// An entry point's use of a multiprocessor: registers a thread, and bytes of local memory a thread.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Takes {
@@ -119,7 +119,7 @@ impl Cost {
     }
 }
 
-/// PTX without what marks each block of inline assembly: two lines and a blank one for every lookup table.
+/// PTX without the marks around each block of inline assembly: two lines and a blank one for every lookup table.
 fn without_remarks(ptx: &[u8]) -> Vec<u8> {
     let is_remark =
         |line: &[u8]| line.is_empty() || line.starts_with(b"// begin inline") || line.starts_with(b"// end inline");
@@ -131,7 +131,7 @@ fn read_record(folder: &Path) -> Result<Record> {
     Ok(serde_json::from_str(&fs::read_to_string(folder.join(RECORD))?)?)
 }
 
-/// What of the stored images was not made from these kernels, in words.
+/// The stored images that were not made from these kernels, in words.
 pub fn stale(root: &Path, kernels: &[ToCompile]) -> Vec<String> {
     let folder = kernels::folder(root).join("cuda");
     match read_record(&folder) {
@@ -165,7 +165,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let version = format!("{major}.{minor}");
     let kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());
     let folder = kernels::folder(root).join("cuda");
-    // What is only written anew if it changed: kernels compiled from this source by this compiler.
+    // Files that are rewritten only if they changed: kernels compiled from this source by this compiler.
     let is_rewritten = !args.check && !args.report;
     let old = read_record(&folder).ok().filter(|record| is_rewritten && record.nvrtc == version);
     let is_stale = |kernel: &ToCompile| old.as_ref().is_none_or(|old| !stale_of(&folder, old, kernel).is_empty());
@@ -205,7 +205,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         ceilings::write(root, &ceilings)?;
     }
     if args.report {
-        // It may be of architectures without ceilings.
+        // It may include architectures without ceilings.
         measured.retain(|name, _| ceilings.contains_key(name));
     }
     let exceeded = ceilings::exceeded(&ceilings, &measured);
@@ -220,7 +220,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     )
 }
 
-/// Compiles the kernels: what they and those that are `kept` cost on these architectures, and all files that are made here.
+/// Compiles the kernels. Returns the costs of these and of the `kept` ones on these architectures, and all files that are made here.
 fn compile(
     version: &str,
     kernels: &[ToCompile],
@@ -229,7 +229,7 @@ fn compile(
 ) -> Result<(Record, BTreeMap<String, Vec<u8>>)> {
     let disassembler = Disassembler::find()?;
     let one = |kernel| compile_one(kernel, archs, &disassembler);
-    // A kernel a thread: each takes the compiler many seconds.
+    // One kernel per thread: each takes the compiler many seconds.
     let compiled: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = kernels.iter().map(|kernel| scope.spawn(move || one(kernel))).collect();
         threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a compiling thread panicked"))?).collect()
@@ -292,7 +292,7 @@ fn compile_one(
 /// Prints a table of registers and spills.
 fn print_registers(version: &str, archs: &[u32], costs: &BTreeMap<String, Cost>) {
     say!("\nRegisters a thread, and bytes spilled where there are any (NVRTC {version}):");
-    // Architectures with instructions of their own behind the plain ones.
+    // Architectures with their own instructions after the plain ones.
     let specific = costs.values().flat_map(|cost| cost.takes.keys()).filter(|arch| arch.ends_with('a'));
     let specific = BTreeSet::from_iter(specific.cloned());
     let archs: Vec<String> = archs.iter().map(|arch| format!("sm_{arch}")).chain(specific).collect();
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(cost.measures("kernel"), expected.map(|(name, number)| (name.to_string(), number)).into());
     }
 
-    /// What was recorded when they were compiled; whether that is so is for `ptx --check`, which needs a compiler.
+    /// The values recorded at compilation; `ptx --check`, which needs a compiler, checks them.
     #[test]
     fn the_stored_kernels_are_within_their_ceilings() {
         let root = files::root();

@@ -19,7 +19,7 @@ pub const COMMAND: &str = "cargo xtask gen";
 pub const PTX: u32 = 75;
 /// The architectures with machine code.
 pub const CUBINS: [u32; 1] = [90];
-/// The file that says what was compiled from what.
+/// The file that records what was compiled from what.
 pub const RECORD: &str = "compiled.json";
 
 /// A stored kernel as it would be generated now.
@@ -45,7 +45,7 @@ pub fn folder(root: &Path) -> PathBuf {
     root.join("kernels-generated").join("src")
 }
 
-/// The kernels that are to be stored for CUDA.
+/// The kernels to store for CUDA.
 pub fn cuda() -> Vec<StoredKernel> {
     let kernel = |design: Design| {
         let printed = cuda::print(&design, COMMAND).expect("a kernel that there is");
@@ -54,7 +54,7 @@ pub fn cuda() -> Vec<StoredKernel> {
     stored::cuda().into_iter().map(kernel).collect()
 }
 
-/// Those for OpenCL.
+/// The kernels to store for OpenCL.
 pub fn opencl() -> Vec<StoredKernel> {
     let kernel = |spec| {
         let design = Design::Bitsliced(spec);
@@ -64,7 +64,7 @@ pub fn opencl() -> Vec<StoredKernel> {
     stored::opencl().into_iter().map(kernel).collect()
 }
 
-/// Those of papers, with a key that everybody knows, which are stored as sources only.
+/// The kernels of papers, with a published key, which are stored as sources only.
 pub fn published() -> Vec<StoredKernel> {
     let kernel = |design: Design| {
         let mode = design.mode();
@@ -96,17 +96,17 @@ fn hashes(kernels: Vec<Ghash>, dialect: Dialect) -> Vec<StoredHash> {
     kernels.into_iter().map(print).collect()
 }
 
-/// The GHASH kernels that are to be stored for CUDA.
+/// The GHASH kernels to store for CUDA.
 pub fn cuda_hashes() -> Vec<StoredHash> {
     hashes(stored::cuda_hashes(), Dialect::Cuda)
 }
 
-/// Those for OpenCL.
+/// The GHASH kernels to store for OpenCL.
 pub fn opencl_hashes() -> Vec<StoredHash> {
     hashes(stored::opencl_hashes(), Dialect::OpenCl)
 }
 
-/// What is compiled, of a kernel of any kind.
+/// A kernel of any kind to compile.
 pub struct ToCompile {
     pub name: String,
     /// The source's file.
@@ -114,7 +114,7 @@ pub struct ToCompile {
     pub source: String,
     /// Lookup tables that the whole cipher runs through on 32 blocks, by key length in bits.
     pub lut3: BTreeMap<usize, u64>,
-    /// The images that are stored.
+    /// The images to store.
     pub targets: Vec<Target>,
     /// The compute capabilities that it compiles for.
     pub capable: fn(u32) -> bool,
@@ -143,7 +143,7 @@ impl From<&StoredKernel> for ToCompile {
 
 impl From<&StoredHash> for ToCompile {
     fn from(hash: &StoredHash) -> Self {
-        // Machine code where it is the kernel of choice on an architecture with machine code.
+        // Machine code if it is the preferred kernel on an architecture with machine code.
         let (targets, capable): (_, fn(u32) -> bool) = match hash.kernel.0 {
             Arrangement::Wgmma => (vec![Target::SpecificCubin(90)], |_| false),
             Arrangement::Mma => (vec![Target::Ptx(80)], |arch| (80..100).contains(&arch)),
@@ -168,12 +168,12 @@ pub fn image_file(kernel: &str, target: Target) -> String {
     format!("{kernel}.{}.{extension}", target.name())
 }
 
-/// All that is compiled.
+/// Everything to compile.
 pub fn to_compile(kernels: &[StoredKernel], hashes: &[StoredHash]) -> Vec<ToCompile> {
     kernels.iter().map(ToCompile::from).chain(hashes.iter().map(ToCompile::from)).collect()
 }
 
-/// The names of all files that are made when these are compiled.
+/// The names of all files that compiling these makes.
 pub fn images(compiled: &[ToCompile]) -> BTreeSet<String> {
     compiled.iter().flat_map(ToCompile::images).chain([RECORD.to_string()]).collect()
 }

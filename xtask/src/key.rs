@@ -34,7 +34,8 @@ pub fn read(option: &str) -> Result<Zeroizing<Vec<u8>>> {
     read_text(file).and_then(|text| parse(&text)).with_context(name)
 }
 
-/// How messages name the key file. Some will put the key itself in its place, and no message may show that.
+/// The name of the key file for messages. Some users will put the key itself in its place, and no message may show
+/// that.
 fn name(path: &str) -> String {
     let digits = Path::new(path).file_name().unwrap_or_default().as_encoded_bytes();
     match matches!(digits.len(), 32 | 48 | 64) && digits.iter().all(u8::is_ascii_hexdigit) {
@@ -45,7 +46,7 @@ fn name(path: &str) -> String {
     }
 }
 
-/// All of a text that may be a key; one byte more than that tells that it is too long, however long it is.
+/// All of a text that may be a key; one byte more shows that it is too long, whatever its length.
 fn read_text(source: impl Read) -> Result<Zeroizing<Vec<u8>>> {
     let mut text = Zeroizing::new(Vec::with_capacity(LIMIT + 1));
     source.take(LIMIT as u64 + 1).read_to_end(&mut text)?;
@@ -70,12 +71,12 @@ fn parse(text: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
     }
     if digits.len().is_multiple_of(2) && KeyBits::from_bytes(digits.len() / 2).is_some() {
         let mut key = Zeroizing::new(vec![0; digits.len() / 2]);
-        // In a time that the digits have no influence on.
+        // In a time that does not depend on the digits.
         if base16ct::mixed::decode(digits, &mut key).is_ok() {
             return Ok(key);
         }
     }
-    // It is no key, and may be looked at.
+    // It is not a key, and need not be secret.
     match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
         Some(at) => bail!("character {} is no hexadecimal digit; a key is 32, 48 or 64 of them", at + 1),
         None => bail!("a key is 32, 48 or 64 hexadecimal digits, not {}", digits.len()),

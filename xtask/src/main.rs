@@ -1,4 +1,4 @@
-//! `cargo xtask`: what is done to this project beyond building and testing it.
+//! `cargo xtask`: tasks for this project beyond building and testing it.
 //!
 //! | command | file | idea |
 //! |---|---|---|
@@ -13,20 +13,20 @@
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
 //! | `rivals` | [`rivals`] | other people's code for GPUs, compared with this project's |
-//! | `scale` | [`scale`] | what a petabyte takes, on paper: from figures of BENCHMARKS.md |
-//! | `demo` | [`demo`] | the main job, start to end |
+//! | `scale` | [`scale`] | what a petabyte takes, on paper: from figures in BENCHMARKS.md |
+//! | `demo` | [`demo`] | the main job, from start to finish |
 //! | `test`, `test --all` | [`mod@test`] | the tests of the whole workspace |
 //!
-//! [`scratch`] has temporary files and folders, and [`signals`] what removes them when the process is interrupted: no key is left in
-//! one. [`kernels`] has what is to be stored as it would be generated now, for `gen` and `ptx`.
+//! [`scratch`] has temporary files and folders, and [`signals`] removes them when the process is interrupted: no key is left in one.
+//! [`kernels`] has the kernels to store as they would be generated now, for `gen` and `ptx`.
 //!
 //! Nothing here depends on the runtime or on the stored kernels: their folder can be deleted and rebuilt.
 //!
 //! Exit codes: 0 done, 1 failure or something stale, 2 usage. A failure is one line on standard error.
 #![forbid(unsafe_code)]
 
-/// Prints a line. A reader that went away is no reason to stop, nor to panic as `println!` does: what has begun is
-/// finished, and its temporary files are deleted.
+/// Prints a line. A reader that went away is no reason to stop, nor to panic as `println!` does: work that has begun is finished, and its
+/// temporary files are deleted.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -115,7 +115,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         Err(error) => {
-            // All that comes before the usage, in one line.
+            // Everything before the usage, in one line.
             let message = error.to_string();
             let lines: Vec<&str> = message.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
             eprintln!("{}", lines.join(" "));

@@ -1,4 +1,4 @@
-//! The papers' tables on the GPU of this machine, measured and rendered by a program of its own: it needs the runtime, which
+//! The papers' tables on the GPU of this machine, measured and rendered by a separate program: it needs the runtime, which
 //! nothing here depends on.
 
 use crate::cargo::{Cargo, Profile};
@@ -9,7 +9,7 @@ use std::process::{Command, exit};
 
 /// The package, and its program.
 pub const PACKAGE: &str = "aes-bitslice-papers";
-/// The program's exit code where it has done its work, but cases failed or files are stale.
+/// The program's exit code if it has done its work, but cases failed or files are stale.
 const WITH_GAPS: i32 = 3;
 
 #[derive(clap::Args)]
@@ -72,7 +72,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     }
 }
 
-/// Runs the program; whether it left no gaps. If it fails it has said why, and there is nothing to add.
+/// Runs the program and returns whether it left no gaps. If it fails it has said why, and there is nothing to add.
 fn finish(mut command: Command) -> Result<bool> {
     let status = command.status().with_context(|| format!("cannot run {PACKAGE}"))?;
     match status.code() {

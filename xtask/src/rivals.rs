@@ -1,5 +1,5 @@
 //! Other people's public AES for GPUs, compared with this project's on the same GPU in one run. Their code is not stored here: each is
-//! built from a checkout that the caller has, as it is, and its kernel is timed by NVIDIA's profiler while its own program runs it.
+//! built unchanged from a checkout that the caller has, and NVIDIA's profiler times its kernel while its own program runs it.
 
 use crate::cargo::{Cargo, Profile};
 use crate::scratch::Folder;
@@ -21,18 +21,18 @@ pub struct Args {
     arch: String,
 }
 
-/// Code of others.
+/// Another project's code.
 struct Rival {
     /// Its repository on GitHub, whose last part names the checkout.
     repository: &'static str,
     is_bitsliced: bool,
-    /// A source that leads to its own program, or to the part of it that runs the kernel: with what today's compiler asks for.
+    /// A source that leads to its own program, or to the part of it that runs the kernel, with the additions that today's compiler needs.
     main: &'static str,
-    /// What of a checkout is compiled, too.
+    /// The parts of a checkout that are compiled, too.
     sources: &'static [&'static str],
-    /// The kernel, as the profiler knows it.
+    /// The kernel, as the profiler names it.
     kernel: &'static str,
-    /// Bytes of key stream of a launch, as its constants say.
+    /// Bytes of key stream in a launch, as its constants say.
     bytes: u64,
     /// What the kernel computes, where this is not what `openssl enc` does.
     computes: &'static str,
@@ -75,8 +75,8 @@ const RIVALS: [Rival; 3] = [
     },
 ];
 
-/// Launches that are timed of each code, at most: of others' each takes up to half a second. As many of this project's, for a GPU that is at its
-/// power limit call after call is slower.
+/// The most launches that are timed of each code: each of others' takes up to half a second. This project's get the same number, because a
+/// GPU that is at its power limit call after call is slower.
 const LAUNCHES: &str = "5";
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
@@ -129,7 +129,7 @@ impl Rival {
         self.repository.split_once('/').expect("an owner and a name").1
     }
 
-    /// Compiles it. Its own constants and options stay, but for the architecture.
+    /// Compiles it. Its own constants and options stay, except the architecture.
     fn build(&self, checkout: &Path, folder: &Path, arch: &str) -> Result<PathBuf> {
         let built = folder.join(self.name());
         let mut command = Command::new("nvcc");
@@ -142,7 +142,7 @@ impl Rival {
         Ok(built)
     }
 
-    /// Tbit/s of its kernel: of the median launch, clocks as they are without the profiler.
+    /// Tbit/s of its kernel: of the median launch, with the clocks that it has without the profiler.
     fn rate(&self, program: &Path) -> Result<f64> {
         let output = Command::new("ncu")
             .args(["--csv", "--page", "raw", "--clock-control", "none", "--metrics", "gpu__time_duration.sum"])
@@ -160,7 +160,7 @@ impl Rival {
     }
 }
 
-/// The time of each launch in a table of the profiler's, in nanoseconds. Its second row has the units.
+/// The time of each launch in a profiler's table, in nanoseconds. Its second row has the units.
 fn durations(text: &str) -> Vec<f64> {
     let cells = |row: &'_ str| -> Vec<String> {
         let row = row.trim().strip_prefix('"').and_then(|row| row.strip_suffix('"')).unwrap_or_default();
@@ -179,7 +179,7 @@ fn durations(text: &str) -> Vec<f64> {
     rows.filter_map(|row| Some(row.get(column)?.replace(',', "").parse::<f64>().ok()? * unit)).collect()
 }
 
-/// Tbit/s of CTR by a kernel of this project on 4 GiB, as its own benchmark has it, which compares the output first.
+/// Tbit/s of CTR with a kernel of this project on 4 GiB, from its own benchmark, which compares the output first.
 fn ours(program: &Path, kernel: &str, folder: &Path) -> Result<f64> {
     let json = folder.join(kernel);
     let output = Command::new(program)
@@ -205,7 +205,7 @@ fn ours(program: &Path, kernel: &str, folder: &Path) -> Result<f64> {
     tbit_per_second(&report).context("the benchmark has no rate")
 }
 
-/// Of the first row.
+/// From the first row.
 fn tbit_per_second(report: &Value) -> Option<f64> {
     Some(report["results"][0]["median_gbytes_per_second"].as_f64()? * 8.0 / 1e3)
 }

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Names the disassembler where it lies elsewhere than CUDA puts it.
+/// Names the disassembler if it is not where CUDA puts it.
 const VARIABLE: &str = "NVDISASM";
 
 /// The instructions of an entry point.
@@ -17,8 +17,8 @@ const VARIABLE: &str = "NVDISASM";
 pub struct Sass {
     /// All of them, each once, without the padding at the end.
     pub all: Instructions,
-    /// The innermost loop of the most instructions, which is the loop of rounds where rounds are a loop: from the target
-    /// of a backward branch to that branch.
+    /// The innermost loop with the most instructions, which is the loop of rounds where rounds are a loop: from the
+    /// target of a backward branch to that branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_loop: Option<Instructions>,
 }
@@ -30,7 +30,7 @@ pub struct Instructions {
     pub total: u32,
     /// Executed by the ALU: logic, shifts, permutations, integer addition, comparison, selection, moves.
     pub alu: u32,
-    /// Executed by the pipe of multiplications and additions: `IMAD` in all its forms, which is a move or a shift too.
+    /// Executed by the multiply-add pipe: `IMAD` in all its forms, which is a move or a shift too.
     pub fma: u32,
     /// Loads from and stores to shared, global, local and constant memory.
     pub memory: u32,
@@ -96,7 +96,7 @@ impl Disassembler {
         Ok(entries)
     }
 
-    /// What the disassembler prints of a cubin. The cubin is written to a temporary file: it must hold no key.
+    /// The disassembler's output for a cubin. The cubin is written to a temporary file: it must hold no key.
     pub fn list(&self, cubin: &[u8]) -> Result<String> {
         let program = self.0.display();
         let mut file = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
@@ -114,7 +114,7 @@ impl Disassembler {
     }
 }
 
-/// Counts what `nvdisasm` prints of code, which is of this form:
+/// Counts `nvdisasm`'s output for code, which has this form:
 ///
 /// ```text
 /// .text.NAME:
@@ -175,7 +175,7 @@ impl<'a> Listing<'a> {
         let holds =
             |outer: &(usize, usize), inner: &(usize, usize)| outer != inner && outer.0 <= inner.0 && inner.1 <= outer.1;
         let innermost = self.loops.iter().filter(|outer| !self.loops.iter().any(|inner| holds(outer, inner)));
-        // What stands behind the last exit, to stop the fetching of instructions, branches to itself.
+        // The padding after the last exit, which stops the fetching of instructions, branches to itself.
         let hot = innermost.filter(|(first, branch)| first < branch).max_by_key(|(first, branch)| branch - first);
         let counted = |range: &[&'a str]| range.iter().copied().collect();
         Sass {
@@ -222,7 +222,7 @@ mod tests {
         let entries = count(LISTING);
         assert_eq!(entries.keys().collect::<Vec<_>>(), ["one", "two"]);
         let Sass { all, hot_loop } = &entries["one"];
-        // The branch forward ends no loop, the outer loop is not innermost, and padding is none of it.
+        // The forward branch ends no loop, the outer loop is not innermost, and the padding is not one.
         let hot_loop = hot_loop.as_ref().unwrap();
         assert_eq!((all.total, all.alu, all.fma, all.memory, all.other), (10, 2, 1, 2, 5));
         assert_eq!((hot_loop.total, hot_loop.alu, hot_loop.fma, hot_loop.memory, hot_loop.other), (5, 2, 0, 1, 2));

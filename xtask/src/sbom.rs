@@ -1,5 +1,5 @@
-//! What the published programs and libraries are made of, as a bill of materials: CycloneDX 1.6 in JSON, from Cargo's own lists. The same
-//! sources give the same text, byte for byte: it holds no time and no random number.
+//! The components of the published programs and libraries, as a bill of materials: CycloneDX 1.6 in JSON, from Cargo's own lists. The
+//! same sources give the same text, byte for byte: it holds no time and no random number.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The crate that has all others, and nothing that only builds or tests.
+/// The crate that depends on all others, and on nothing that only builds or tests.
 const ROOT: &str = "aes-bitslice-cli";
 
 pub fn run(root: &Path) -> Result<()> {
@@ -50,7 +50,7 @@ fn of(metadata: &Value, checksums: &BTreeMap<(String, String), String>) -> Resul
         list(&metadata["packages"]).map(|package| (text(&package["id"]), package)).collect();
     let nodes: BTreeMap<&str, &Value> =
         list(&metadata["resolve"]["nodes"]).map(|node| (text(&node["id"]), node)).collect();
-    // What is linked or runs in a build, on any platform; nothing that is for tests only.
+    // Packages that are linked or run in a build, on any platform; none for tests only.
     let needed = |id: &str| -> BTreeSet<&str> {
         let is_needed = |dependency: &&Value| list(&dependency["dep_kinds"]).any(|kind| text(&kind["kind"]) != "dev");
         nodes

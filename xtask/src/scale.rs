@@ -1,5 +1,5 @@
-//! What a petabyte takes on 1, 8, 64 and 1,000 GPUs, on paper: from what was measured of one ([`figures`]), and what is assumed of the
-//! rest, by a [`model`] of stages.
+//! What a petabyte takes on 1, 8, 64 and 1,000 GPUs, on paper: computed from the measurements of one ([`figures`]) and assumptions for
+//! the rest, by a [`model`] of stages.
 
 mod figures;
 mod model;
@@ -11,9 +11,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// The page that has the report.
+/// The page that contains the report.
 const PAGE: &str = "docs/scale.md";
-/// What is around the report there.
+/// The lines around the report there.
 const BEGIN: &str = "<!-- What `cargo xtask scale` prints; `cargo xtask scale --write` writes it here. -->\n";
 const END: &str = "<!-- End of what it prints. -->\n";
 
@@ -178,7 +178,7 @@ fn counted(n: u32, what: &str) -> String {
     format!("{} {what}{}", grouped(n.into()), if n == 1 { "" } else { "s" })
 }
 
-/// Three digits that count, or all before the point, in groups of three.
+/// Three significant digits, or all before the point, in groups of three.
 fn grouped(number: f64) -> String {
     let digits = match number {
         n if n < 9.995 && n.fract() != 0.0 => return format!("{n:.2}"),

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// Those that exist, for the thread that waits for signals.
+/// The existing ones, for the thread that waits for signals.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Nothing is removed by a signal, and no signal ends the process, while this is held.
+/// While this is held, signals remove nothing and do not end the process.
 pub fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all there are. From then on none can be made, and none gets another name: the process is to end.
+/// Removes all of them. From then on none can be made or renamed: the process is about to end.
 pub fn remove_all() {
     let mut pending = hold();
     for path in pending.drain(..) {
-        // A file that another process makes just now keeps its folder from being removed.
+        // A file that another process is just making keeps its folder from being removed.
         for _ in 0..100 {
             match path.symlink_metadata().map(|metadata| metadata.is_dir()) {
                 Ok(true) => _ = fs::remove_dir_all(&path),
@@ -72,7 +72,7 @@ impl Folder {
         Ok(Self { folder, _pending: Pending(path.clone()), path })
     }
 
-    /// Deletes it, with all that is in it.
+    /// Deletes it, with its contents.
     pub fn delete(self) -> io::Result<()> {
         self.folder.close()
     }

@@ -1,5 +1,5 @@
-//! `search`: fewer gates. What is found is kept in a file to go on from, here or on another machine, and written into
-//! the generator's circuit files on demand.
+//! `search`: fewer gates. Results are kept in a file to continue from, here or on another machine, and written into the
+//! generator's circuit files on demand.
 
 use crate::files;
 use aes_bitslice_core::aes::Direction;
@@ -10,7 +10,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often the best netlists are saved, and a line is printed where standard error is no terminal.
+/// How often the best netlists are saved, and a line is printed if standard error is not a terminal.
 const PERIOD: Duration = Duration::from_secs(15);
 
 /// Options of `search`.
@@ -70,7 +70,7 @@ fn search(args: &Args, best: BestNetlists) -> Result<BestNetlists> {
     let goals = if args.target.is_empty() { Goal::ALL.to_vec() } else { args.target.clone() };
     let time = Duration::from_secs(args.seconds);
     let search = Search::new(Options { seed: args.seed, threads, time, walks: u64::MAX, goals }, best);
-    // Better to know now than when there is something to lose.
+    // Better to find out now than when there is something to lose.
     save(args, &search.best_netlists())?;
     let mut saved = Instant::now();
     search.run(|search| {
@@ -154,7 +154,7 @@ fn table(best: &BestNetlists) {
     }
 }
 
-/// Writes what is better into the generator's circuit files.
+/// Writes improvements into the generator's circuit files.
 fn write(root: &Path, best: &BestNetlists) -> Result<()> {
     let source = root.join("aes-bitslice-gen/src");
     if !source.is_dir() {

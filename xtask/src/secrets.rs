@@ -1,8 +1,8 @@
 //! The secrets of entry points, followed through PTX and machine code.
 //!
-//! Secret are the words of keys, the factor and the addend of a hash, and all that is read from device memory but for what describes
-//! messages. Public are pointers, numbers (of data units, too), IVs and counters, the number of rounds, and, where a decryption ends,
-//! whether the tag fits. The tool proves its sight on every entry point: with a look-up at what the kernel writes planted in the text, the
+//! The words of keys, the factor and the addend of a hash, and everything read from device memory except descriptions of messages are
+//! secret. Pointers, numbers (including data units), IVs and counters, the number of rounds, and, where a decryption ends, whether the tag
+//! matches are public. The tool proves that it can see on every entry point: with a lookup at the kernel's output planted in the text, the
 //! same entry point must be found guilty.
 
 use aes_bitslice_core::signature::{EntryPoint, Kind};
@@ -15,11 +15,10 @@ pub fn architecture(name: &str) -> Result<u32, String> {
     number.map_err(|_| "an architecture is written as sm_90".into())
 }
 
-/// The buffers that hold nothing secret: where messages and jobs lie, which counters and additional data they have, and in which order
-/// they go.
+/// The buffers without secrets: where messages and jobs are, which counters and additional data they have, and their order.
 const TABLES: [&str; 5] = ["messages", "first_messages", "jobs", "runs", "order"];
 
-/// What is secret of what an entry point takes. Words of a name that is not known are.
+/// The secret parts of an entry point's parameters. Words with an unknown name are secret.
 pub fn secrets(entry: &EntryPoint) -> Secrets {
     entry.parameters.iter().fold(Secrets::default(), |secrets, parameter| {
         let bytes = parameter.kind.cuda_bytes();
@@ -37,7 +36,7 @@ pub fn secrets(entry: &EntryPoint) -> Secrets {
     })
 }
 
-/// Whether an entry point ends a decryption: it may branch by whether the tag fits, which the caller is told.
+/// Whether an entry point ends a decryption: it may branch on whether the tag matches, which the caller learns.
 fn gives_a_verdict(entry: &EntryPoint) -> bool {
     entry.name.ends_with("_clear")
 }
@@ -47,8 +46,7 @@ pub fn intermediate(text: &str, entries: &[EntryPoint]) -> Result<Vec<Report>> {
     judge(text, entries, &mut |text, entry| ptx::check(text, &entry.name, &secrets(entry)), in_ptx)
 }
 
-/// Follows the secrets of these entry points through machine code, by its listing. `ptx` is what the same kernel is in PTX; empty where
-/// it has none.
+/// Follows the secrets of these entry points through machine code, by its listing. `ptx` is the same kernel in PTX; empty if it has none.
 ///
 /// # Errors
 /// What depends on a secret.
@@ -62,7 +60,7 @@ pub fn machine_code(listing: &str, entries: &[EntryPoint], ptx: &str) -> Result<
     judge(listing, entries, check, in_machine_code)
 }
 
-/// Whether each entry point is innocent, and no longer with something planted.
+/// Whether each entry point is innocent, and no longer with a planted leak.
 fn judge(
     text: &str,
     entries: &[EntryPoint],
@@ -104,12 +102,12 @@ fn judge(
     entries.iter().map(one).collect()
 }
 
-/// In front of a line that writes something: a look-up at what it writes.
+/// Before a line that writes something: a lookup at what it writes.
 fn in_ptx(line: &str) -> Option<String> {
     let line = line.trim();
     ["st.global", "atom.global", "red.global"].iter().find(|&&opcode| line.starts_with(opcode))?;
     let value = line.rsplit_once(']')?.1.trim_start_matches([',', ' ', '{']).split([',', ';', '}']).next()?.trim();
-    // As a lane, of 32 bits or fewer alike.
+    // As a lane, for 32 bits or fewer alike.
     value.starts_with('%').then(|| format!("shfl.sync.idx.b32 {value}, {value}, {value}, 31, -1;\n"))
 }
 

@@ -1,12 +1,12 @@
-//! Signals that end the process: compilers are ended, and what is temporary is removed first.
+//! Signals that end the process: compilers are ended, and temporary files are removed first.
 //!
-//! Handled are HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU. All others that end a process do so at once, and what is
-//! temporary stays: KILL, which no program can handle; ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which tell of a fault in the program; and,
-//! on Linux, IO, PWR, STKFLT and the real-time signals, which nobody sends to a compiler's like. PIPE and XFSZ are errors of a write.
+//! Handled are HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU. All others that end a process do so at once, and temporary
+//! files stay: KILL, which no program can handle; ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which indicate a fault in the program; and, on
+//! Linux, IO, PWR, STKFLT and the real-time signals, which are not sent to programs like a compiler. PIPE and XFSZ are errors of a write.
 
 use std::io;
 
-/// From now on signals are handled so, but for those that were ignored when the process was started, as under `nohup`.
+/// From now on signals are handled so, except those that were ignored when the process was started, as under `nohup`.
 #[cfg(unix)]
 pub fn watch() -> io::Result<()> {
     use signal_hook::consts::{
@@ -26,7 +26,7 @@ pub fn watch() -> io::Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
 }
 
-/// The signals that are ignored, signal `n` in bit `n - 1`; none where the system does not tell.
+/// The ignored signals, signal `n` in bit `n - 1`; none where the system does not tell.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -34,7 +34,7 @@ fn ignored() -> u64 {
     mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Elsewhere an interrupted process leaves behind what is temporary.
+/// Elsewhere an interrupted process leaves its temporary files behind.
 #[cfg(not(unix))]
 pub fn watch() -> io::Result<()> {
     Ok(())

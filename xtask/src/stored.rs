@@ -23,9 +23,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Lines of a file's diff that are printed.
+/// The most lines of a file's diff to print.
 const DIFF_LINES: usize = 60;
-/// The folders of which every file is generated.
+/// The folders with generated files only.
 const FOLDERS: [&str; 4] = ["cuda", "opencl", "published", "rust"];
 
 /// Every file, by folder and name.
@@ -66,7 +66,7 @@ fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> BTreeMap<(&'sta
     files
 }
 
-/// The module that names what is stored for CUDA.
+/// The module that lists everything stored for CUDA.
 fn index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
     let ptx = |compiled: &ToCompile| {
         let is_ptx = |target: &&Target| matches!(target, Target::Ptx(_));
@@ -109,7 +109,7 @@ fn begin_entry(body: &mut String, of_type: &str, name: &str, source_file: &str) 
     let _ = writeln!(body, "        source: include_str!(\"{source_file}\"),");
 }
 
-/// The module that names what is stored for OpenCL.
+/// The module that lists everything stored for OpenCL.
 fn opencl_index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
     let mut body = String::from(
         "\nuse crate::OpenClKernel;\n\n\
@@ -129,7 +129,7 @@ fn opencl_index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
     header::with_heading([&*generated_by(), "What is stored for OpenCL."], &body)
 }
 
-/// The module that names what is stored of papers.
+/// The module that lists everything stored for papers.
 fn published_index(kernels: &[StoredKernel]) -> String {
     let mut body = String::from(
         "\nuse crate::BakedKernel;\n\n\
@@ -154,7 +154,7 @@ fn generated_by() -> String {
 /// Rebuilds everything, after checking it.
 pub fn rebuild(root: &Path) -> Result<()> {
     let kernels = kernels::cuda();
-    // Of OpenCL's the text is the same but for the dialect's page, which a C compiler does not read.
+    // For OpenCL the text is the same except for the dialect's page, which a C compiler does not read.
     let in_cuda = |kernel: StoredKernel| -> Result<_> {
         let printed = cuda::print(&kernel.design, COMMAND)?;
         Ok(StoredKernel::new(kernel.design, printed))
@@ -222,7 +222,7 @@ pub fn rebuild(root: &Path) -> Result<()> {
         fs::remove_file(&path).with_context(|| format!("cannot delete `{}`", path.display()))?;
         say!("deleted {}", path.display());
     }
-    // The kernels' crate names the images: without NVRTC at hand it still has to build.
+    // The kernels' crate names the images: it must build even without NVRTC.
     for name in kernels::images(&compiled) {
         let path = kernels::folder(root).join("cuda").join(name);
         if !path.exists() {
@@ -236,7 +236,7 @@ pub fn rebuild(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compares everything with what is stored and prints what differs.
+/// Compares everything with the stored files and prints differences.
 pub fn check(root: &Path) -> Result<()> {
     let kernels = kernels::cuda();
     let hashes = kernels::cuda_hashes();
@@ -265,7 +265,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files in the generated folders that are none of these and not made by [`crate::images`].
+/// Files in the generated folders that are not among these and not made by [`crate::images`].
 fn unknown(root: &Path, files: &BTreeMap<(&'static str, String), String>) -> Result<Vec<PathBuf>> {
     let compiled = kernels::images(&kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes()));
     let mut paths = Vec::new();

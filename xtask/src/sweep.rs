@@ -1,6 +1,6 @@
 //! `ptx --sweep`: one kernel with other thread blocks and other loops, compiled and counted without a GPU.
 //!
-//! What the compiler makes of registers moves a kernel by a per cent or two. The table says which variants are worth a measurement.
+//! The compiler's register allocation moves a kernel by a per cent or two. The table says which variants are worth a measurement.
 
 use crate::sass::{Disassembler, Sass};
 use aes_bitslice_core::dialect::Dialect;
@@ -13,13 +13,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Threads of the one thread block of a multiprocessor, as many warps for each of its four schedulers. More thread blocks of fewer threads
-/// have the same registers, and the same code.
+/// Threads of the only thread block of a multiprocessor, with the same number of warps for each of its four schedulers. More thread blocks
+/// of fewer threads have the same registers, and the same code.
 const THREADS: [u32; 5] = [256, 384, 512, 640, 768];
-/// Rounds that the loop has at a time.
+/// Rounds in one iteration of the loop.
 const UNROLLED: [u32; 2] = [1, 2];
 
-/// What came of a geometry.
+/// The outcome for a geometry.
 struct Outcome {
     geometry: Geometry,
     entry: EntryReport,
@@ -31,16 +31,17 @@ impl Outcome {
         self.entry.spill_store_bytes + self.entry.spill_load_bytes
     }
 
-    /// All instructions, ALU instructions and LUT3s of the loop, for a round; not whole where something is done once for two.
+    /// All instructions, ALU instructions and LUT3s of the loop, per round; fractional where something is done once for two.
     fn of_a_round(&self) -> [f64; 3] {
         let Some(hot) = &self.sass.hot_loop else { return [0.0; 3] };
         let lut3 = hot.by_opcode.get("LOP3").copied().unwrap_or_default();
         [hot.total, hot.alu, lut3].map(|n| f64::from(n) / f64::from(self.geometry.unrolled))
     }
 
-    /// Clocks of a scheduler for a round of one warp, if nothing waits: one for an instruction, two for one of the ALU, which has 16 lanes.
+    /// Clocks of a scheduler for a round of one warp, if nothing waits: one for an instruction, two for an ALU instruction, because the ALU
+    /// has 16 lanes.
     fn clocks(&self) -> f64 {
-        // What has no loop cannot be compared, and comes last.
+        // A variant without a loop cannot be compared, and comes last.
         if self.sass.hot_loop.is_none() {
             return f64::INFINITY;
         }
@@ -50,7 +51,7 @@ impl Outcome {
 }
 
 /// Compiles the variants of a stored kernel, which is bitsliced and by column, for an architecture, and prints a table: the fewest clocks
-/// for a round first, what spills last.
+/// for a round first, variants that spill last.
 ///
 /// # Errors
 /// If there is no such kernel, or no compiler or disassembler.
@@ -100,7 +101,7 @@ fn compile(spec: &KernelSpec, geometry: Geometry, arch: u32, disassembler: &Disa
     Ok(Outcome { geometry, entry: report, sass: sass.remove(&entry).ok_or_else(missing)? })
 }
 
-/// What `one` makes of each item, in order; a thread a core, for each takes the compiler many seconds.
+/// The results of `one` for each item, in order; one thread per core, because each takes the compiler many seconds.
 fn in_parallel<T: Sync, R: Send>(items: &[T], one: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, R)>> {

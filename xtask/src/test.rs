@@ -1,14 +1,15 @@
-//! The tests of the whole workspace: those of a few minutes, or all there are.
+//! The tests of the whole workspace: the default ones, which take a few minutes, or all.
 
 use crate::cargo::Cargo;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
-/// The variables that ask for devices, and where the unit tests that need such a device are: these are always ignored.
+/// The variables that require devices, and the modules of the unit tests that need such a device: these are always
+/// ignored.
 const DEVICES: [(&str, &str); 2] =
     [("AES_BITSLICE_REQUIRE_GPU", "cuda::"), ("AES_BITSLICE_REQUIRE_OPENCL", "opencl::")];
 
-/// Makes tests do all there is to do, where it is set to anything but nothing and `0`.
+/// Makes tests exhaustive, if it is set to anything except nothing and `0`.
 const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
 
 #[derive(clap::Args)]
@@ -26,7 +27,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             // A program whose tests fail does not keep the others from running.
             let test = |options: &[&str]| cargo.test(&[&["--no-fail-fast"], options].concat(), &[(EXHAUSTIVE, "1")]);
             let absent = DEVICES.into_iter().filter(|(variable, _)| !is_set(variable)).map(|(_, tests)| tests);
-            // One GPU is all that is asked for.
+            // One GPU is all that is required.
             let skipped = absent.chain(["several::"]).flat_map(|tests| ["--skip", tests]);
             let ignored: Vec<&str> = ["--", "--ignored"].into_iter().chain(skipped).collect();
             [test(&[])?, test(&ignored)?] == [true, true]

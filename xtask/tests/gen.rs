@@ -36,7 +36,7 @@ fn succeed(root: &Path, arguments: &[&str]) -> Output {
     output
 }
 
-/// Runs and must fail, with this code and one line; the line.
+/// Runs and must fail, with this code and one line, which it returns.
 fn fail(mut command: Command, code: i32) -> String {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(code), "{}", text(&output));
@@ -100,13 +100,13 @@ fn rebuilt_from_nothing_in_another_process() {
     let built = tree(&root.path().join("kernels-generated/src"));
     assert!(built.len() >= 9);
     for (path, bytes) in &built {
-        // What NVRTC makes is left empty, so that the kernels' crate builds.
+        // NVRTC's output is left empty, so that the kernels' crate builds.
         assert!(stored.get(path).is_some_and(|old| old == bytes || bytes.is_empty()), "{}", path.display());
         if path.extension().is_some_and(|e| e == "rs" || e == "cu") {
             assert!(header::is_intact(std::str::from_utf8(bytes).unwrap()), "{}", path.display());
         }
     }
-    // A second time, there is nothing to do.
+    // The second time there is nothing to do.
     assert!(text(&succeed(root.path(), &["gen"])).contains("0 of them rewritten"));
 }
 
@@ -153,7 +153,7 @@ fn every_change_is_noticed() {
     succeed(root, &["gen", "--check"]);
 }
 
-/// A file that is missing, one that is another, and one too many: checked, rebuilt, deleted.
+/// A missing file, a different one, and an extra one: checked, rebuilt, deleted.
 #[test]
 #[ignore = "exhaustive: cargo xtask test --all"]
 fn every_change_is_undone() {
@@ -340,7 +340,7 @@ fn the_kernel_of_another_key_is_replaced_only_when_told_to() {
     assert!(error.contains("aes-192-ctr-one-hot-mux.cu` is another kernel"), "{error}");
     assert!(error.contains("--out") && error.contains("--force"), "{error}");
     assert!(tree(root) == before);
-    // The same kernel again takes nothing away; nor does one of another mode, which has another name.
+    // The same kernel again removes nothing; nor does one of another mode, which has another name.
     succeed(root, &["gen", "--key", &key]);
     assert!(tree(root) == before);
     succeed(root, &["gen", "--key", &other, "--mode", "ecb-encrypt"]);
@@ -366,7 +366,7 @@ fn the_manifest_of_another_kernel_is_replaced_only_when_told_to() {
         assert!(error.contains("dialect") && error.contains("--out") && error.contains("--force"), "{error}");
         assert!(tree(root) == before);
     }
-    // Of another key, though its source is gone; and what is no manifest.
+    // For another key, although its source is gone; and a file that is not a manifest.
     let folder = root.join("target/baked");
     let [source, manifest] = ["cu", "json"].map(|end| folder.join(format!("aes-192-ctr-one-hot-mux.{end}")));
     fs::remove_file(&source).unwrap();
@@ -386,7 +386,7 @@ fn the_manifest_of_another_kernel_is_replaced_only_when_told_to() {
     assert_eq!(Manifest::parse(&fs::read_to_string(&manifest).unwrap()).unwrap().dialect, Dialect::OpenCl);
 }
 
-/// Twice, as they stand, one after the other.
+/// Twice, as they are, one after the other.
 #[test]
 fn the_examples_of_the_documentation_work() {
     let root = tempfile::tempdir().unwrap();
@@ -436,7 +436,7 @@ fn without_a_c_compiler_it_says_so() {
     assert!(text(&output).contains("printed C not run, for lack of a C compiler"), "{}", text(&output));
 }
 
-/// While the compiler is at work; it outlives a signal to `xtask` alone unless that ends it.
+/// While the compiler is running; it outlives a signal to `xtask` alone unless that ends it.
 #[cfg(unix)]
 #[test]
 fn interrupted_it_leaves_nothing_of_the_key() {
@@ -451,7 +451,7 @@ fn interrupted_it_leaves_nothing_of_the_key() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let key = key_file(root);
-        // A compiler that tells where it writes, takes its time, and tells that it is done.
+        // A compiler that reports where it writes, takes its time, and reports that it is done.
         let compiler = root.join("compiler");
         let script = "#!/bin/sh\nfor last; do :; done; echo \"$last\" >ROOT/begun.new; mv ROOT/begun.new ROOT/begun\n\
                       sleep PAUSE; cc \"$@\"; : >ROOT/ended\n";
@@ -486,7 +486,7 @@ fn interrupted_it_leaves_nothing_of_the_key() {
     }
 }
 
-/// Whether a signal is ignored here, as under `nohup` or in the background of a shell's script: then it ends nothing.
+/// Whether a signal is ignored here, as under `nohup` or in the background of a shell script: then it ends nothing.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -84,7 +84,7 @@ fn a_file_that_cannot_be_encrypted_is_refused_at_once() {
     }
 }
 
-/// In the middle of its first step, when the key is there already.
+/// In the middle of its first step, when the key exists already.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_demo_leaves_no_key_behind() {
@@ -118,7 +118,7 @@ fn a_closed_pipe_is_no_panic() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether a signal is ignored here, as under `nohup` or in the background of a shell's script: then it ends nothing.
+/// Whether a signal is ignored here, as under `nohup` or in the background of a shell script: then it ends nothing.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

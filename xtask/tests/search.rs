@@ -1,4 +1,4 @@
-//! `cargo xtask search` as a process: the file it goes on from, and the files it writes.
+//! `cargo xtask search` as a process: the file it continues from, and the files it writes.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn a_search_keeps_its_netlists_and_goes_on_from_them() {
     assert!(first.status.success() && table.contains("MixColumns, AddRoundKey"), "{table}");
     let saved = fs::read_to_string(state).unwrap();
 
-    // Printing what is there changes nothing; going on does not lose it.
+    // Printing the state changes nothing; continuing does not lose it.
     let printed = search(folder.path(), &["--seconds", "0", "--state", state]);
     assert!(printed.status.success() && fs::read_to_string(state).unwrap() == saved);
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), table);

@@ -27,7 +27,7 @@ pub struct Kind {
     pub make: fn(&mut Call<'_>) -> Result<(), Wrong>,
 }
 
-/// The share of one core in a call, one block after the other.
+/// For calls that one core computes, one block after the other.
 const SERIAL: u64 = 1 << 20;
 
 /// One call in this many must be refused.

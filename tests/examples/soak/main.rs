@@ -15,7 +15,7 @@
 //! | `--memory N` | bytes of host memory that all calls in flight may take together; one takes four times its size | 16 times the largest call |
 //! | `--backend NAME` | as `--backend` of the command line; with `auto` the CPU does small calls | `auto` |
 //! | `--seed N` | the random numbers | 1 |
-//! | `--planted` | instead of all this: makes some calls of each kind, each again for every value that the library returns in it, with this value changed before anything looks at it; exits with 1 where nothing finds it | |
+//! | `--planted` | instead of all this: makes some calls of each kind, each again for every value that the library returns in it, with this value changed before anything looks at it; ends with 1 where nothing finds it | |
 //!
 //! It exits with 1 at the first wrong byte, and prints the call. When all threads are done, host and device memory must be within 64 MiB of
 //! what it was when they were done a first time, after a minute or a fifth of the time, or it exits with 1. At the end it prints the calls

@@ -1,4 +1,4 @@
-//! Runs the CPU engines on keys and data that Valgrind's memcheck takes for undefined. It follows undefined bits through memory and
+//! Runs the CPU engines on keys and data that Valgrind's memcheck considers undefined. It follows undefined bits through memory and
 //! registers, and reports every branch and every address that depends on one: the approach of A. Langley's ctgrind.
 //!
 //! ```sh
@@ -7,8 +7,8 @@
 //! valgrind --error-exitcode=1 target/debug/aes-bitslice-undefined look-up   # must find an address
 //! ```
 //!
-//! Every engine that the emulated processor has takes part: 64-bit words, AVX2, and the `aes` crate with AES instructions. Valgrind 3.19 to
-//! 3.26 emulates no AVX-512 and no VAES. What comes out is undefined, too, and is compared with nothing before it is said to be defined.
+//! Every engine that the emulated processor supports takes part: 64-bit words, AVX2, and the `aes` crate with AES instructions. Valgrind
+//! 3.19 to 3.26 emulates no AVX-512 and no VAES. The output is undefined, too, and is not compared before it is marked as defined.
 
 mod memcheck;
 
@@ -51,7 +51,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Calls of every kind under an undefined key, on undefined data. How many they were.
+/// Makes calls of every kind under an undefined key, on undefined data. Returns their number.
 fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     let mut secret = vec![0x5a; bits.bytes()];
     make_undefined(&mut secret);
@@ -101,7 +101,7 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     aad.fill(0);
     let xts = Xts::encrypt(512, 1)?;
     if engine.supports(&xts) && bits != KeyBits::Aes192 {
-        // Whether the two halves are equal is asked, and is not secret: only the first is undefined.
+        // Whether the two halves are equal is checked, and is not secret: only the first is undefined.
         let mut both = [secret.as_slice(), &vec![1; bits.bytes()]].concat();
         make_defined(&mut both);
         let key = Key::xts(&both)?;
@@ -121,7 +121,7 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     {
         let tables = tables(blocks, blocks.key(hash_key), &Shape { arrangement, powers, rows }, 3);
         let bytes: Vec<u8> = tables.iter().flat_map(|word| word.to_le_bytes()).collect();
-        // Some of a matrix is no bit of the key.
+        // Part of a matrix does not depend on the key.
         assert!(undefined_bytes(&bytes) > bytes.len() / 2);
     }
     make_defined(&mut secret);
@@ -129,7 +129,7 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     Ok(calls)
 }
 
-/// What must be found: a table, looked up at a byte of a key.
+/// A leak that must be found: a table, looked up at a byte of a key.
 fn look_up() -> Result<(), Error> {
     let mut key = [0x5a; 16];
     make_undefined(&mut key);

@@ -15,8 +15,8 @@ const GET_VBITS: usize = 0x4d43_0008;
 fn request(request: usize, arguments: [usize; 3]) -> usize {
     let block = [request, arguments[0], arguments[1], arguments[2], 0, 0];
     let mut result = 0;
-    // SAFETY: the rotations add up to 128 bits and the exchange is of a register with itself, so nothing changes but under Valgrind, which
-    // reads the block and writes rdx.
+    // SAFETY: the rotations add up to 128 bits and the exchange is of a register with itself, so nothing changes except under Valgrind,
+    // which reads the block and writes rdx.
     unsafe {
         asm!(
             "rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
@@ -31,16 +31,16 @@ pub fn is_there() -> bool {
     request(RUNNING_ON_VALGRIND, [0; 3]) != 0
 }
 
-/// From now on memcheck takes these bytes for undefined.
+/// From now on memcheck considers these bytes undefined.
 pub fn make_undefined(bytes: &mut [u8]) {
-    // The compiler must not go on with what it knew of them.
+    // The compiler must forget what it knew about them.
     let bytes = black_box(bytes);
     request(MAKE_MEM_UNDEFINED, [bytes.as_mut_ptr() as usize, bytes.len(), 0]);
 }
 
-/// From now on memcheck takes these bytes for defined.
+/// From now on memcheck considers these bytes defined.
 pub fn make_defined(bytes: &mut [u8]) {
-    // The compiler must not go on with what it knew of them.
+    // The compiler must forget what it knew about them.
     let bytes = black_box(bytes);
     request(MAKE_MEM_DEFINED, [bytes.as_mut_ptr() as usize, bytes.len(), 0]);
 }

@@ -1,8 +1,8 @@
-//! What was measured: each figure is read from the one place in BENCHMARKS.md where it stands. There is no other copy of it.
+//! Measurements: each figure is read from its only place in BENCHMARKS.md. There is no other copy of it.
 
 use anyhow::{Context, Result, ensure};
 
-/// Where a figure stands.
+/// The place of a figure.
 struct Source {
     /// The heading of its section.
     section: &'static str,
@@ -12,11 +12,11 @@ struct Source {
 enum Place {
     /// A cell of a table: how its row begins, how many rows below that it is, its column from 1 on, and that column's head.
     Cell { row: &'static str, below: usize, column: usize, head: &'static str },
-    /// The number behind these words.
+    /// The number after these words.
     Behind(&'static str),
 }
 
-/// What was measured of one kind of machine.
+/// Measurements of one kind of machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// GB/s of one GPU's kernels, on data in its memory, by the name of the kernel.
@@ -46,7 +46,7 @@ const LINKS: [(u32, Source); 3] = [
     (4, cell("## Several GPUs", "four H200s, 8 GiB", 2, "pinned")),
 ];
 
-/// CTR in place, GB/s: the row below that of an output that lies apart.
+/// CTR in place, GB/s: the row below the one for a separate output.
 const CORES: Source = Source {
     section: "## From host memory to host memory",
     place: Place::Cell { row: "ctr, `cpu`", below: 1, column: 7, head: "4 GiB" },
@@ -55,7 +55,7 @@ const CORES: Source = Source {
 /// Seconds for 4 GiB, read, encrypted, written and synced.
 const DISK: Source = Source { section: "## Files", place: Place::Behind("On ext4, 4 GiB: `cpu` ") };
 
-/// Watts, at most, of CTR by the bitsliced kernels.
+/// Watts, at most, of CTR with the bitsliced kernels.
 const WATTS: Source = cell("## Tables, and tables co-resident with bitslices", "bitsliced", 1, "power, limit 700 W");
 
 const fn cell(section: &'static str, row: &'static str, column: usize, head: &'static str) -> Source {
@@ -63,7 +63,7 @@ const fn cell(section: &'static str, row: &'static str, column: usize, head: &'s
 }
 
 impl Figures {
-    /// Those of a text of BENCHMARKS.md.
+    /// The figures in a text of BENCHMARKS.md.
     pub fn read(benchmarks: &str) -> Result<Self> {
         let read = |source: &Source| source.read(benchmarks);
         let mut kernels = Vec::new();

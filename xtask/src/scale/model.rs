@@ -1,4 +1,4 @@
-//! How long much data takes: it goes through stages at the same time, and the slowest of them is the limit.
+//! How long much data takes: it passes through stages at the same time, and the slowest of them is the limit.
 
 use crate::scale::figures::Figures;
 
@@ -28,7 +28,7 @@ impl Origin {
     }
 }
 
-/// What nobody measured here.
+/// Values that were not measured here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assumptions {
     /// GPUs of a host.
@@ -47,24 +47,24 @@ pub struct Assumptions {
     pub cores_watts: f64,
 }
 
-/// What some data takes.
+/// The cost of some data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub hosts: u32,
-    /// GB/s, of all together.
+    /// GB/s of all together.
     pub rate: f64,
-    /// The stage that is the slowest.
+    /// The slowest stage.
     pub limit: &'static str,
     pub seconds: f64,
     pub joules: f64,
     pub dollars: f64,
 }
 
-/// `bytes` bytes on this many GPUs, by a kernel of this many GB/s.
+/// `bytes` bytes on this many GPUs, with a kernel of this many GB/s.
 pub fn gpus(figures: &Figures, assumed: &Assumptions, kernel: f64, from: Origin, gpus: u32, bytes: f64) -> Outcome {
     let hosts = gpus.div_ceil(assumed.gpus_per_host);
     let kernels = f64::from(gpus) * kernel;
-    // Full hosts, and the one that is left.
+    // Full hosts, and the remaining one.
     let (full, left) = (gpus / assumed.gpus_per_host, gpus % assumed.gpus_per_host);
     let links = f64::from(full) * figures.link(assumed.gpus_per_host) + figures.link(left);
     let mut stages = vec![("kernel", kernels)];
@@ -91,7 +91,7 @@ pub fn cores(figures: &Figures, assumed: &Assumptions, from: Origin, machines: u
     Outcome { hosts: machines, rate, limit, seconds, joules: all * seconds * assumed.cores_watts, dollars }
 }
 
-/// The stages behind host memory.
+/// The stages beyond host memory.
 fn behind(figures: &Figures, assumed: &Assumptions, from: Origin, hosts: u32) -> Vec<(&'static str, f64)> {
     let hosts = f64::from(hosts);
     match from {
@@ -106,7 +106,8 @@ fn slowest(stages: &[(&'static str, f64)]) -> (&'static str, f64) {
 }
 
 impl Figures {
-    /// GB/s from host memory to host memory by this number of GPUs of one host: as measured, or as of the next fewer that were measured.
+    /// GB/s from host memory to host memory with this number of GPUs of one host: as measured, or as measured for the next smaller
+    /// number.
     fn link(&self, gpus: u32) -> f64 {
         self.links.iter().rev().find(|(measured, _)| *measured <= gpus).map_or(0.0, |(_, rate)| *rate)
     }
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn time_energy_and_money_follow_from_the_rate() {
         let outcome = gpus(&figures(), &ASSUMED, 800.0, Origin::HostMemory, 8, 1.6e12);
-        // 10 s at 160 GB/s; of these each GPU's kernels are busy a quarter of a second.
+        // 10 s at 160 GB/s; each GPU's kernels are busy for a quarter of a second of that.
         assert_eq!(outcome.seconds, 10.0);
         assert!((outcome.joules - 8.0 * (0.25 * 600.0 + 9.75 * 100.0)).abs() < 1e-6);
         assert!((outcome.dollars - 8.0 * 0.01).abs() < 1e-9);
