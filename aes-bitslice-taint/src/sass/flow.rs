@@ -154,8 +154,8 @@ struct Flow<'a> {
     all_local: bool,
     /// Whether more of memory became secret.
     changed: bool,
-    /// The calls, by instruction. The callee is analysed separately for each call: instruction i, reached by call c, has the number (c +
-    /// 1) * instructions + i.
+    /// The calls, by instruction. The callee is analysed separately for each call: instruction i, reached by call c, has the number
+    /// (c + 1) * instructions + i.
     calls: Vec<usize>,
     report: Report,
 }

@@ -208,7 +208,7 @@ fn calls_of(case: &Case, expected: &Outcome, engine: &Engine, place: Place) -> u
 fn a_call_of_the_driver_fails_from_the_beginning_to_the_end() {
     for (c, case) in CASES.iter().enumerate() {
         // Steps over the driver's calls, and over the faults. Most calls compute known answers, which takes long, and are much the same in
-        // all cases: an exhaustive run goes through each of them in one.
+        // all cases: an exhaustive run goes through each of them in one case.
         let (step, turns) = match exhaustive() {
             true if c == 0 => (1, 1),
             true => (97, 2),
