@@ -134,7 +134,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let given_data = data(&input);
     let given_keys = key_argument(cells, &keys, mode.direction(), &basis);
     let given_tweak_keys = tweak_basis.map(|basis| key_argument(cells, &tweak_keys, Direction::Encrypt, &basis));
-    // Equal shares of warps, in whole tiles. In place, the block before each but the first is gathered ahead of the launch.
+    // Equal shares of warps, in whole tiles. In place, the block before each but the first is gathered before the launch.
     let share = TILE_BYTES * case.bytes.div_ceil(TILE_BYTES).div_ceil(case.thread_blocks as usize * case.warps);
     let previous = (share..case.bytes).step_by(share).flat_map(|at| &given_data[at - 16..at]).copied();
     let previous: Vec<Byte> = if case.in_place && mode == Mode::CbcDecrypt { previous.collect() } else { vec![] };

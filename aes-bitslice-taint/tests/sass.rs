@@ -60,7 +60,7 @@ fn every_sink_is_seen() {
         ("MADEUP R6, R4", "rule"),
         ("STL [R1+0x8], R4\n LDL R6, [R1+0x8]\n LDS R8, [R6]", "address"),
         ("MOV R7, 0x400\n STS [R7+0x20], R4\n LDS R6, [R7+0x10]\n LDS R8, [R6]", "address"),
-        // A secret is written to the counter: then it is none.
+        // A secret is written to the counter: then it is not a counter.
         (
             "MOV R7, 0x400\n STS [R7], R4\n ATOMS.ADD R6, [R7], R5\n ISETP.GE.AND P0, PT, R6, R5, PT\n @P0 EXIT",
             "predicate",

@@ -89,7 +89,7 @@ fn needles(key: &[u8]) -> Vec<(String, Vec<u8>)> {
     needles
 }
 
-/// The first place of each needle in each thread's share of the bytes.
+/// The first position of each needle in each thread's share of the bytes.
 fn find<'n>(bytes: &[u8], needles: &'n [(String, Vec<u8>)]) -> Vec<(&'n str, usize)> {
     let longest = needles.iter().map(|(_, needle)| needle.len()).max().unwrap_or(0);
     let share = bytes.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);

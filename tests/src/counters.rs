@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(differences(TABLE, &swapped), expected);
         let same = TABLE.replace("1,434,567", "1,234,567");
         assert_eq!(differences(TABLE, &same), [&expected[1][..]]);
-        // Launches come by number: 2 before 10.
+        // Launches are in numerical order: 2 before 10.
         let last = TABLE.replace("1,634,567", "1,234,567");
         let expected =
             format!("{kernel} 3, inst_executed.sum: 1,634,567 inst in the first, 1,234,567 inst in the second");

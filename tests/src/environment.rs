@@ -10,7 +10,7 @@ pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
 pub const REQUIRE_OPENCL: &str = "AES_BITSLICE_REQUIRE_OPENCL";
 /// The OpenCL device under test, as in `1.0`: the second platform's first.
 pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
-/// Leaves out what takes long on a GPU, for runs under compute-sanitizer.
+/// Leaves out slow GPU tests, for runs under compute-sanitizer.
 pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
 pub const LARGE: &str = "AES_BITSLICE_LARGE";

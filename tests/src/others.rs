@@ -25,7 +25,7 @@ where
     (data, tag.into())
 }
 
-/// The lengths of nonces that [`gcm`] takes, in bytes.
+/// The nonce lengths that [`gcm`] takes, in bytes.
 pub const NONCES: [usize; 4] = [1, 12, 16, 60];
 
 /// GCM by the `aes-gcm` crate: the ciphertext, and the tag.

@@ -41,7 +41,7 @@ impl Cargo {
 
     /// Builds a package's program.
     pub fn program(&self, package: &str, name: &str, profile: Profile) -> Result<PathBuf> {
-        // Without a package, features are those of the whole workspace, for which this program was built.
+        // Without a package, cargo uses the features of the whole workspace, for which this program was built.
         let package = (profile == Profile::Release).then_some(["--package", package]);
         let arguments: Vec<&str> = ["build", "--bin", name].into_iter().chain(package.into_iter().flatten()).collect();
         let built = self.build(&arguments, profile)?;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The architectures that registers and spills are reported for.
+/// The architectures for which registers and spills are reported.
 const REPORTED: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
 #[derive(clap::Args)]
@@ -62,7 +62,7 @@ struct KernelRecord {
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cost {
-    /// Lookup tables that the whole cipher runs through on 32 blocks, by key length in bits.
+    /// Lookup tables that the whole cipher evaluates on 32 blocks, by key length in bits.
     lut3: BTreeMap<usize, u64>,
     /// Registers and local memory by architecture and entry point.
     takes: BTreeMap<String, BTreeMap<String, Takes>>,

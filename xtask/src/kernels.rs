@@ -112,7 +112,7 @@ pub struct ToCompile {
     /// The source's file.
     pub file: String,
     pub source: String,
-    /// Lookup tables that the whole cipher runs through on 32 blocks, by key length in bits.
+    /// Lookup tables that the whole cipher evaluates on 32 blocks, by key length in bits.
     pub lut3: BTreeMap<usize, u64>,
     /// The images to store.
     pub targets: Vec<Target>,

@@ -24,7 +24,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let passed = match args.all {
         false => cargo.test(&[], &[])?,
         true => {
-            // A program whose tests fail does not keep the others from running.
+            // A failing test program does not keep the others from running.
             let test = |options: &[&str]| cargo.test(&[&["--no-fail-fast"], options].concat(), &[(EXHAUSTIVE, "1")]);
             let absent = DEVICES.into_iter().filter(|(variable, _)| !is_set(variable)).map(|(_, tests)| tests);
             // One GPU is all that is required.

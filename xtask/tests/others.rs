@@ -58,7 +58,7 @@ fn costs_are_reported_where_there_is_a_compiler() {
     let (code, report, error) = xtask(&["ptx", "--report", "--arch", "sm_90"]);
     let missing = ["NVRTC, the CUDA run-time compiler, was not found", "nvdisasm, which disassembles"];
     if code == Some(1) && missing.iter().any(|message| error.contains(message)) {
-        // Past the test harness, which shows only what failed tests print.
+        // Past the test harness, which shows only the output of failed tests.
         let _ = writeln!(std::io::stderr(), "SKIPPED: NVRTC or nvdisasm is not here; only the message was tested");
         assert_eq!((error.lines().count(), report.as_str()), (1, ""));
         return;

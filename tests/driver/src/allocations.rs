@@ -22,7 +22,7 @@ impl State {
         let memory = fits.then(|| Memory::new(kind, context, len)).flatten();
         let memory = memory.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         let start = memory.start;
-        // Memory that was there before is another.
+        // This is not the memory that was there before.
         self.faults.excused.remove(&start);
         self.memory.insert(start, memory);
         Ok(start)

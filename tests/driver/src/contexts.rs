@@ -1,11 +1,11 @@
-//! Contexts: their begin and end, what they reach, and what is launched in them.
+//! Contexts: their beginning and end, what they reach, and what is launched in them.
 
 use crate::state::{Context, State, context_of};
 use crate::work::Stream;
 use std::time::Instant;
 
 impl State {
-    /// Whether a device can access the memory of another.
+    /// Whether a device can have access to the memory of another.
     pub(crate) fn can_access(&self, device: i32, peer: i32) -> bool {
         let group = |device: i32| device as usize / self.options.peers.max(1);
         device != peer && group(device) == group(peer)

@@ -8,8 +8,8 @@ use std::ptr;
 use std::time::Duration;
 
 /// Chooses the machine, before anything is asked for: how many devices, of which compute capability (as in `sm_80`: 80), whether work runs
-/// at once (1) or when something waits for it (0), and how many consecutive devices can access each other's memory: of 4 devices all (4),
-/// each and its neighbour (2), or none (1).
+/// at once (1) or when something waits for it (0), and how many consecutive devices can have access to each other's memory: of 4 devices
+/// all (4), each and its neighbour (2), or none (1).
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_configure(devices: u32, architecture: u32, at_once: u32, peers: u32) {
     state().options = Options {
@@ -22,7 +22,7 @@ pub extern "C" fn stand_in_configure(devices: u32, architecture: u32, at_once: u
     };
 }
 
-/// Makes every launch on a device take this long from now on; none where it is 0.
+/// Makes every launch on a device take this long from now on; 0 turns this off.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_is_slow(device: u32, milliseconds: u32) {
     let takes = Duration::from_millis(milliseconds.into());

@@ -32,7 +32,7 @@ pub(crate) struct Kernels(HashMap<&'static str, &'static Loaded>);
 pub(crate) struct Arguments(Vec<Vec<u128>>);
 
 impl Kernels {
-    /// The stored kernel of this image.
+    /// The stored kernel with this image.
     ///
     /// # Safety
     /// It is PTX that ends with a NUL, or machine code.

@@ -22,7 +22,7 @@
 //! | `api/launch` | modules, their functions, and launches |
 //! | `control` | functions for the test |
 //! | `call` | a driver call: counted, refused if it is the one that fails, and executed |
-//! | `contexts` | contexts: their begin and end, what they reach |
+//! | `contexts` | contexts: their beginning and end, what they reach |
 //! | `allocations` | allocation and freeing of memory, which must be clear and not in use |
 //! | `streams` | execution of the work on streams |
 //! | `state` | all state: contexts, memory, streams, events, modules; and notes |

@@ -17,7 +17,7 @@ pub(crate) struct Options {
     pub(crate) architecture: i32,
     /// Whether work runs when it is put on a stream, not when something waits for it.
     pub(crate) at_once: bool,
-    /// How many consecutive devices can access each other's memory: 1 for none.
+    /// How many consecutive devices can have access to each other's memory: 1 for none.
     pub(crate) peers: usize,
     /// A device each of whose launches takes this long.
     pub(crate) slow: Option<(usize, Duration)>,

@@ -229,7 +229,7 @@ fn sealed<E: Operation<Output = Tag>>(cipher: &Cipher, encrypt: E, input: &[u8])
     Ok((data, tag))
 }
 
-/// A message encrypted, and decrypted; if it is forged, with a bit changed.
+/// Encrypts and decrypts a message; if it is forged, with a bit changed.
 fn there_and_back<E: Operation<Output = Tag>, D: Operation<Output = ()>>(
     call: &mut Call<'_>,
     (cipher, places): (&Cipher, Places),

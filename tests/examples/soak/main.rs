@@ -166,7 +166,7 @@ impl Soak {
                     );
                 }
                 if let Some(what) = self.failed.lock().expect("no panic").take() {
-                    // The others' calls may take long.
+                    // Other threads' calls may take long.
                     eprintln!("error: {what}; seed {}", self.options.seed);
                     std::process::exit(1);
                 }

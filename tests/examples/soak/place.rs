@@ -102,7 +102,7 @@ impl Place {
         }
     }
 
-    /// A call in host memory, or in sharded memory.
+    /// Makes a call in host memory, or in sharded memory.
     fn elsewhere<O: Operation>(&self, cipher: &Cipher, operation: O, mut data: Vec<u8>) -> Elsewhere<O::Output> {
         Ok(match self {
             Self::Apart => {

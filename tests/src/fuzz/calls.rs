@@ -20,7 +20,7 @@ pub fn engines(data: &[u8]) {
     let (shift, in_place) = (usize::from(head[50] % 16), head[51] % 2 == 0);
     let operations = AnyOperation::all(start, offset);
     let operation = operations[usize::from(head[52]) % operations.len()];
-    // A byte of input stands for many, so that batches are filled.
+    // A byte of input stands for many, to fill batches.
     let repeated = data.iter().cycle().take(data.len() * (1 + usize::from(head[53] % 8)) * 16);
     let input: Vec<u8> = repeated.zip(0u32..).map(|(byte, i)| byte.wrapping_add((i >> 8) as u8)).collect();
     let input = &input[..operation.takes(input.len())];
@@ -78,7 +78,7 @@ pub fn messages(data: &[u8]) {
     };
     let Some((start, data)) = data.split_first_chunk::<16>() else { return };
     let (key, two_keys) = keys(bytes, length);
-    // A byte of input stands for many, so that batches are filled.
+    // A byte of input stands for many, to fill batches.
     let data: Vec<u8> = data.iter().cycle().take(data.len() * (1 + usize::from(repeat % 32))).copied().collect();
     let (aad, data) = data.split_at(usize::from(aad).min(data.len()));
     let nonce = start.repeat(4)[..others::NONCES[usize::from(nonce) % others::NONCES.len()]].to_vec();
@@ -290,7 +290,7 @@ pub fn batch(data: &[u8]) {
             expected.push(cipher.run(GcmEncrypt::new(&nonce, message.aad), part).expect("a call that there is"));
         }
         assert!(fits && together == alone && tags == expected, "{}", engine.description());
-        // One byte of each second message that has any is changed.
+        // One byte of every second message that has any is changed.
         let is_changed = |n: usize| n % 2 == 1 && !messages[n].range.is_empty();
         let changed: Vec<usize> = (0..messages.len()).filter(|n| is_changed(*n)).collect();
         changed.iter().for_each(|n| together[messages[*n].range.start as usize] ^= 1 + head[33] / 16);

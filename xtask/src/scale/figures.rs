@@ -10,7 +10,8 @@ struct Source {
 }
 
 enum Place {
-    /// A cell of a table: how its row begins, how many rows below that it is, its column from 1 on, and that column's head.
+    /// A cell of a table: how its row begins, how many rows below that it is, its column, counted from 1, and that column's
+    /// head.
     Cell { row: &'static str, below: usize, column: usize, head: &'static str },
     /// The number after these words.
     Behind(&'static str),

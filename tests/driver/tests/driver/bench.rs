@@ -159,7 +159,7 @@ impl<'a> Bench<'a> {
         match self.place {
             Place::Device(_) => self.on_device(data, |stream, data| {
                 last(&cipher)?.run(stream, operation, data)?;
-                // An error that is found late is one of the caller's stream.
+                // An error that is found late is an error of the caller's stream.
                 Ok(String::new())
             }),
             Place::Sharded(_) | Place::ShardedToAnother(_) => {

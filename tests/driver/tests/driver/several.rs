@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Of the architecture whose hashes the stand-in computes fastest.
 const TWO: Machine = Machine { devices: 2, peers: 2, architecture: 75, at_once: false };
 
-/// Two devices, and four of which all reach each other, or two and two, or none.
+/// Two devices and four, all of which reach each other, or in pairs, or not at all.
 const MACHINES: [Machine; 5] = [
     TWO,
     Machine { devices: 4, peers: 1, architecture: 75, at_once: false },

@@ -12,7 +12,7 @@ pub enum Fault {
     OutOfMemory,
     /// It reports that a launch has failed, and all calls in the context fail from now on.
     LaunchFailed,
-    /// The same, but for a launch: it fails when it completes.
+    /// The same for a launch, which fails when it completes.
     LaunchFailsLate,
     /// As [`InvalidValue`](Self::InvalidValue), and all later calls of the same name do the same.
     Lasting,
@@ -37,7 +37,7 @@ fn function<F: Copy>(name: &str) -> F {
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub devices: u32,
-    /// How many consecutive devices can access each other's memory.
+    /// How many consecutive devices can have access to each other's memory.
     pub peers: u32,
     /// Their compute capability: 80 for `sm_80`.
     pub architecture: u32,

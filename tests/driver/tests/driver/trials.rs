@@ -94,7 +94,7 @@ pub fn calls_are_right_on(machine: Machine) {
     let engine = open(machine.devices).expect("the stand-in");
     for (c, case) in CASES.iter().enumerate() {
         for (p, place) in case.places(machine.devices).into_iter().enumerate() {
-            // The more devices, the more data: some are enough, others on each machine.
+            // More devices need more data: some cases are enough, others on each machine.
             if place.is_sharded() && !(c + p / 2 + machine.peers as usize).is_multiple_of(machine.devices as usize) {
                 continue;
             }
@@ -159,7 +159,7 @@ pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place)
                     );
                     tried += 1;
                 }
-                // For a call that makes few driver calls, none may fail.
+                // If a call makes few driver calls, possibly none of them failed.
                 assert!(
                     tried > 0 || 4 * step > calls,
                     "{}, {place:?}, {fault:?}: no call of the driver failed",
@@ -340,7 +340,7 @@ fn as_expected(what: &str, expected: &Outcome, found: &Outcome) {
 
 /// A call in which a driver call failed: right, or an error that hands nothing out.
 pub fn examine(what: &str, case: &Case, expected: &Outcome, found: &Outcome, place: Place) {
-    // An error that is found after a call on a device is one of the caller's stream.
+    // An error that is found after a call on a device is an error of the caller's stream.
     assert!(found.lost.is_empty() || place.is_on_devices(), "{what}: {:?} is lost", found.lost);
     match &found.value {
         Ok(_) => as_expected(what, expected, found),
