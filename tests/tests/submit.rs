@@ -212,7 +212,7 @@ fn a_future_is_ready_and_wakes_once_when_its_call_is_done_and_not_before(engines
             }
             let Poll::Ready(data) = poll(&alarm) else { panic!("{name}: woken before it was ready") };
             assert_eq!(data.unwrap().bytes[..], reference.ecb(Direction::Encrypt, &[7; 16]), "{name}");
-            // Only the last waker is woken, and once.
+            // Only the last waker is called, and once.
             assert_eq!((stale.rings.load(SeqCst), alarm.rings.load(SeqCst)), (0, 1), "{name}");
             assert!(submitted.is_done());
         }

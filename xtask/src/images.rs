@@ -165,7 +165,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let version = format!("{major}.{minor}");
     let kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());
     let folder = kernels::folder(root).join("cuda");
-    // Files that are rewritten only if they changed: kernels compiled from this source by this compiler.
+    // Not rewritten unless changed: kernels compiled from this source by this compiler.
     let is_rewritten = !args.check && !args.report;
     let old = read_record(&folder).ok().filter(|record| is_rewritten && record.nvrtc == version);
     let is_stale = |kernel: &ToCompile| old.as_ref().is_none_or(|old| !stale_of(&folder, old, kernel).is_empty());

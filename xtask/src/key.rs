@@ -76,7 +76,7 @@ fn parse(text: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
             return Ok(key);
         }
     }
-    // It is not a key, and need not be secret.
+    // It is not a key, and may be examined.
     match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
         Some(at) => bail!("character {} is no hexadecimal digit; a key is 32, 48 or 64 of them", at + 1),
         None => bail!("a key is 32, 48 or 64 hexadecimal digits, not {}", digits.len()),
