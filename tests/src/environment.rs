@@ -17,7 +17,7 @@ pub const LARGE: &str = "AES_BITSLICE_LARGE";
 /// Tries every mutant of the printed kernels, some 8,000; otherwise a sample.
 pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
 
-/// Whether a switch is set to anything except nothing and `0`.
+/// Whether a switch is set to anything other than an empty value or `0`.
 pub fn is_set(switch: &str) -> bool {
     std::env::var(switch).is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }

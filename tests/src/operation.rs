@@ -1,5 +1,5 @@
-//! Any operation as a value of one type: the reference's result on data, and the engine's operation. A variant here adds a
-//! new operation that writes to the tests of every engine.
+//! Any operation as a value of one type: the reference's result on data, and the engine's operation. A new operation that
+//! writes needs a variant here, which adds it to the tests of every engine.
 
 use crate::reference::Reference;
 use aes_bitslice_core::mode::{Mode, State};

@@ -18,7 +18,7 @@ pub fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
 pub fn remove_all() {
     let mut pending = hold();
     for path in pending.drain(..) {
-        // A file that another process is just making keeps its folder from being removed.
+        // A file that another process is creating keeps its folder from being removed.
         for _ in 0..100 {
             match path.symlink_metadata().map(|metadata| metadata.is_dir()) {
                 Ok(true) => _ = fs::remove_dir_all(&path),

@@ -6,7 +6,7 @@
 
 use std::io;
 
-/// From now on signals are handled so, except those that were ignored when the process was started, as under `nohup`.
+/// From now on signals are handled this way, except those that were ignored when the process was started, as under `nohup`.
 #[cfg(unix)]
 pub fn watch() -> io::Result<()> {
     use signal_hook::consts::{

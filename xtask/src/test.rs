@@ -9,7 +9,7 @@ use std::path::Path;
 const DEVICES: [(&str, &str); 2] =
     [("AES_BITSLICE_REQUIRE_GPU", "cuda::"), ("AES_BITSLICE_REQUIRE_OPENCL", "opencl::")];
 
-/// Makes tests exhaustive, if it is set to anything except nothing and `0`.
+/// Makes tests exhaustive, if it is set to anything other than an empty value or `0`.
 const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
 
 #[derive(clap::Args)]
