@@ -9,6 +9,6 @@ pub(crate) struct Chunk {
     pub(crate) is_last: bool,
     /// Bytes that were read.
     pub(crate) read: usize,
-    /// These, with room behind them; when it was worked on, what became of them.
+    /// These bytes, with room after them; then the result of the work on them.
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }

@@ -1,13 +1,13 @@
-//! Everything that can go wrong, each with what to do about it.
+//! Everything that can go wrong, and what to do about it.
 
 use crate::start::VERSION;
 use std::io;
 
-/// Why nothing was sealed or opened, or not all.
+/// Why nothing, or not everything, was sealed or opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input could not be read, or the output not be written.
+    /// The input could not be read, or the output could not be written.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The engine failed.
@@ -16,16 +16,16 @@ pub enum Error {
     /// The system started no thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
-    /// Less memory than a segment, or the stretching of a passphrase, needs.
+    /// Too little memory for a segment, or to stretch a passphrase.
     #[error("the system has too little memory for a segment of the stream, or to stretch the passphrase")]
     OutOfMemory,
     /// The system gave no random bytes.
     #[error("the system's random number generator failed: {0}")]
     Random(#[from] getrandom::Error),
-    /// Bytes that are no sealed file.
+    /// Bytes that are not a sealed file.
     #[error("this is not a sealed file: it does not begin as one")]
     NotSealed,
-    /// No sealed file, but it begins with the length of a header, as a Tink stream does.
+    /// Not a sealed file, but it begins with the length of a header, like a Tink stream.
     #[error("this is not a sealed file; it may be a Tink stream")]
     LikeTink,
     /// A sealed file where a Tink stream is needed.
@@ -52,7 +52,7 @@ pub enum Error {
     /// A passphrase where a key is needed.
     #[error("the file was sealed with a key: a passphrase does not open it")]
     NeedsKey,
-    /// A passphrase of no characters.
+    /// An empty passphrase.
     #[error("the passphrase is empty")]
     EmptyPassphrase,
     /// Parameters of Argon2id out of bounds.
@@ -77,7 +77,7 @@ pub enum Error {
     /// A message of more segments than a stream can have.
     #[error("the message is too long: a stream has at most 2^32 segments")]
     TooLong,
-    /// A range that the message does not have. That it has no more than `len` bytes is authentic, where a file was read.
+    /// A range outside the message. If a file was read, it is authentic that the message has no more than `len` bytes.
     #[error("the message has {len} bytes: there is no range {start}..{end} in it")]
     Range {
         /// The first byte asked for.
@@ -87,7 +87,7 @@ pub enum Error {
         /// Bytes of the message.
         len: u64,
     },
-    /// A text that is no keyset, or has no key that can be used here.
+    /// A text that is not a keyset, or has no key that can be used here.
     #[error("not a usable Tink keyset: {0}")]
     Keyset(String),
 }

@@ -1,5 +1,5 @@
-//! Chunks on CUDA GPUs: each is brought there, done by one call, and brought back, on a stream of its own. Several threads at a time
-//! keep both directions of the bus and the GPU busy; of several GPUs each gets the next chunk.
+//! Chunks on CUDA GPUs: each is copied there, processed by one call, and copied back, on its own stream. Several threads at a time keep
+//! both directions of the bus and the GPU busy; several GPUs get chunks in turn.
 
 use crate::error::Error;
 use aes_bitslice_runtime::cuda::DeviceCipher;
@@ -26,13 +26,13 @@ struct Room {
 }
 
 impl Gpus {
-    /// Those of an engine; none of one without.
+    /// The GPUs of an engine, if it has any.
     pub(crate) fn of(engine: &Engine) -> Result<Option<Self>, Error> {
         if !engine.backend().is_cuda() {
             return Ok(None);
         }
         let gpu = |context: Arc<CudaContext>| {
-            // A handle of its own to the same context: an error that cudarc keeps in it is none of the caller's.
+            // A separate handle to the same context: an error that cudarc keeps in it does not reach the caller.
             let context =
                 CudaContext::new(context.ordinal()).map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
             Ok::<_, runtime::Error>(Gpu { context, idle: Mutex::default() })
@@ -41,7 +41,7 @@ impl Gpus {
         Ok(Some(Self { gpus, next: AtomicUsize::new(0) }))
     }
 
-    /// Does an operation on host memory, all of it by one call on one GPU.
+    /// Runs an operation on host memory, all of it in one call on one GPU.
     pub(crate) fn run<O: Operation>(
         &self,
         cipher: &Cipher,
@@ -58,9 +58,9 @@ impl Gpus {
 }
 
 impl Gpu {
-    /// One that nobody uses, or a new one, for this many bytes.
+    /// An idle room, or a new one, for this many bytes.
     fn room(&self, bytes: usize) -> Result<Room, runtime::Error> {
-        // Of what was dropped before: this call is not to fail for it.
+        // An error from an earlier drop: this call must not fail because of it.
         let _ = self.context.check_err();
         let mut idle = self.idle();
         if let Some(at) = idle.iter().position(|room| room.memory.len() >= bytes) {
@@ -87,7 +87,7 @@ impl Room {
     ) -> Result<O::Output, runtime::Error> {
         let Self { stream, memory } = self;
         let mut there = memory.slice_mut(..data.len());
-        // Copies of pinned memory go on behind the calls that start them: `data` is theirs until they are waited for.
+        // Copies of pinned memory continue after the calls that start them: they use `data` until they are waited for.
         let copies = Copies(stream);
         stream.memcpy_htod(data, &mut there).map_err(|error| failed("cuMemcpyHtoDAsync", error))?;
         let pending = device.run_with_output(stream, operation, &mut there)?;
@@ -98,7 +98,7 @@ impl Room {
     }
 }
 
-/// What was put on a stream, which is waited for, whatever happens.
+/// The work put on a stream, which is waited for, whatever happens.
 struct Copies<'a>(&'a CudaStream);
 
 impl Copies<'_> {
@@ -120,8 +120,8 @@ impl Drop for Room {
     }
 }
 
-/// Does what must be done: cudarc keeps the error of a call that fails in a drop, and returns it from the next call, which then does
-/// nothing.
+/// Repeats a call that must be made: cudarc keeps the error of a call that fails in a drop, and returns it from the next call, which then
+/// does nothing.
 fn again(mut call: impl FnMut() -> Result<(), DriverError>) -> Result<(), DriverError> {
     call().or_else(|_| call()).or_else(|_| call())
 }

@@ -11,7 +11,7 @@
 //! | 32 | commitment to the key |
 //! | 8 | checksum: the first bytes of SHA-256 of all above |
 //!
-//! The header is the associated data of the stream behind it. The checksum tells a damaged header from a wrong key.
+//! The header is the associated data of the stream that follows. The checksum tells a damaged header from a wrong key.
 
 use crate::error::Error;
 use crate::passphrase::PassphraseCost;
@@ -23,7 +23,7 @@ pub(crate) const BYTES: usize = 96;
 
 const CHECKSUM: usize = BYTES - 8;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     /// How a passphrase became the key; none for a key.

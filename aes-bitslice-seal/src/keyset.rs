@@ -1,7 +1,6 @@
 //! Tink's keysets as JSON, in the clear.
 //!
-//! A keyset is a list of keys, one of them primary. Of the keys, those of type `AesGcmHkdfStreamingKey` with HKDF by SHA-256 are
-//! used, if they are enabled.
+//! A keyset is a list of keys, one of them primary. The enabled keys of type `AesGcmHkdfStreamingKey` with HKDF by SHA-256 are used.
 
 use crate::error::Error;
 use crate::stream::StreamKey;
@@ -15,13 +14,13 @@ use zeroize::{Zeroize, Zeroizing};
 
 const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
 
-/// What some editors write at the beginning of UTF-8.
+/// Some editors write this at the beginning of UTF-8.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// SHA-256 in Tink's list of hashes.
 const SHA256: i32 = 3;
 
-/// The keys of a Tink keyset that encrypt streams. Wiped on drop; `Debug` prints their number only.
+/// The keys of a Tink keyset that encrypt streams. Wiped on drop; `Debug` prints only their number.
 #[derive(Clone)]
 pub struct Keyset {
     /// The primary key first.
@@ -56,7 +55,7 @@ struct Json {
     key: Vec<JsonKey>,
 }
 
-/// A keyset that is encrypted, with a key of a service for instance.
+/// A keyset that is encrypted, for instance with a service's key.
 #[derive(Deserialize)]
 struct Encrypted {
     #[serde(rename = "encryptedKeyset")]
@@ -103,7 +102,7 @@ impl Keyset {
         Ok(Self { keys: vec![StreamKey::aes256_1mib(key)] })
     }
 
-    /// The keyset of this key alone, of 256 bits: `AES256_GCM_HKDF_1MB`.
+    /// A keyset of this 256-bit key alone: `AES256_GCM_HKDF_1MB`.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
@@ -116,7 +115,7 @@ impl Keyset {
         }
     }
 
-    /// The keyset that a JSON text has in the clear.
+    /// The keyset in a cleartext JSON text.
     ///
     /// # Errors
     /// [`Error::Keyset`]; it never repeats any of the text.
@@ -125,7 +124,7 @@ impl Keyset {
         if json.starts_with(BYTE_ORDER_MARK) {
             return Err(bad("it begins with a byte order mark, EF BB BF: save it without, as UTF-8 alone"));
         }
-        // What the parser says may quote the text.
+        // The parser's error may quote the text.
         let json: Json = serde_json::from_str(json).map_err(|e| match serde_json::from_str::<Encrypted>(json) {
             Ok(_) => bad("it is encrypted: decrypt it first, for instance with `tinkey convert-keyset`"),
             Err(_) => Error::Keyset(format!("line {}, column {}: not the JSON of one", e.line(), e.column())),
@@ -145,7 +144,7 @@ impl Keyset {
         Ok(Self { keys: [primary].into_iter().chain(others).collect() })
     }
 
-    /// The keyset as a JSON text in the clear, with the identifier `id` of its first key, as Tink libraries read it: it is the key.
+    /// The keyset as cleartext JSON, as Tink libraries read it, with `id` as the identifier of its first key. The text is the key.
     pub fn to_json(&self, id: u32) -> Zeroizing<String> {
         let key = |(i, key): (usize, &StreamKey)| {
             let parameters = Parameters {
@@ -170,7 +169,7 @@ impl Keyset {
         Zeroizing::new(serde_json::to_string_pretty(&json).expect("plain data"))
     }
 
-    /// Bytes at the start of a stream that tell which key opens it: its header, and where there are several keys, a segment and a byte.
+    /// The number of bytes at the start of a stream that tell which key opens it: its header, and with several keys, a segment and a byte.
     pub fn start_bytes(&self) -> usize {
         match &self.keys[..] {
             [key] => key.header_bytes(),
@@ -189,7 +188,7 @@ impl fmt::Debug for Keyset {
     }
 }
 
-/// The key of a message in base 64.
+/// The key in a message in base 64.
 fn stream_key(value: &str) -> Result<StreamKey, Error> {
     let bad = |what: &str| Error::Keyset(what.into());
     let bytes = Zeroizing::new(Base64::decode_vec(value).map_err(|_| bad("a key's value is not in base 64"))?);

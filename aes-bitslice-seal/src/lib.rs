@@ -22,21 +22,21 @@
 //! | `sealed` | sealed files from a reader to a writer |
 //! | `sealing` | a file that is being sealed or opened: chunks of its segments in any order, or all of it |
 //! | `header` | the header's bytes |
-//! | `secret` | what a file is sealed with, and the keys that come of it |
+//! | `secret` | what a file is sealed with, and the keys derived from it |
 //! | `passphrase` | how a passphrase becomes a key |
 //! | `tink` | the stream alone |
 //! | `keyset` | Tink's keysets |
 //! | `start` | what a file begins with: which of the two formats it has |
 //! | `stream` | the stream's segments: their nonces and keys |
-//! | `places` | where segments lie in the file, and their plaintext in the message |
+//! | `places` | where segments are in the file, and their plaintext in the message |
 //! | `chunk` | several segments in one buffer, on their way from a reader to a writer |
 //! | `segments` | how they are sealed and opened, at once |
 //! | `gpus` | chunks on CUDA GPUs |
 //! | `pipeline` | chunks read, worked on by all cores, and written, at the same time |
 //! | `error` | everything that can go wrong |
 //!
-//! Nothing of a segment comes out before its tag was checked. An output is dropped at the first failure; a call returns when the
-//! read that is under way has returned.
+//! No byte of a segment is written before its tag is checked. The output is dropped at the first failure; a call returns when the read in
+//! progress has returned.
 #![forbid(unsafe_code)]
 
 mod chunk;

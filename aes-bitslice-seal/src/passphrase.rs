@@ -1,4 +1,5 @@
-//! How a passphrase becomes a key: Argon2id (RFC 9106), slow and with much memory, so that trying many is expensive.
+//! How a passphrase becomes a key: by Argon2id (RFC 9106), slowly and with much memory, so that trying many is
+//! expensive.
 
 use crate::error::Error;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -11,7 +12,7 @@ pub struct PassphraseCost {
     pub memory_kib: u32,
     /// Passes over the memory.
     pub passes: u32,
-    /// Lanes, which may be done at the same time.
+    /// Lanes, which may be computed at the same time.
     pub lanes: u32,
 }
 
@@ -37,7 +38,7 @@ impl PassphraseCost {
     pub(crate) fn stretch(self, passphrase: &[u8], salt: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut bytes = Zeroizing::new(vec![0; 32]);
         let params = self.params()?;
-        // Its last blocks give the key away: it is wiped.
+        // Its last blocks reveal the key: it is wiped.
         let mut memory = Zeroizing::new(Vec::new());
         memory.try_reserve_exact(params.block_count()).map_err(|_| Error::OutOfMemory)?;
         memory.resize(params.block_count(), Block::new());

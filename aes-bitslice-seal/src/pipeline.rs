@@ -6,10 +6,10 @@
 //! the caller              | write 1      | write 2 | ...
 //! ```
 //!
-//! A batch is a few chunks. The buffers go round, and are wiped at the end.
+//! A batch is a few chunks. The buffers are reused, and wiped at the end.
 //!
-//! The output is dropped at the first failure, before the reader is waited for: an input that may say nothing for ever can be
-//! made to end by that.
+//! The output is dropped at the first failure, before waiting for the reader: this can end an input that might otherwise stay silent for
+//! ever.
 
 use crate::chunk::Chunk;
 use crate::error::Error;
@@ -18,17 +18,17 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-/// Batches on their way at the same time: one is read, one worked on, one written.
+/// Batches in flight: one is read, one worked on, one written.
 const BATCHES: usize = 3;
 
-/// Chunks of a batch, for each thread that works.
+/// Chunks of a batch for each worker thread.
 const EACH: usize = 4;
 
 /// The most bytes of a batch of several chunks.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Reads chunks from `input` until it ends, each of `bytes(number)` bytes but the last; `work`s on each, in any order: it is given
-/// the chunk's bytes with `room` zeros behind them, and says how many there are then; and `write`s them to `output` in order. A batch
+/// Reads chunks from `input` until it ends, each of `bytes(number)` bytes except the last; calls `work` on each, in any order, with the
+/// chunk's bytes and `room` zeros after them, which returns how many bytes there are then; and `write`s them to `output` in order. A batch
 /// in which something fails is not written.
 ///
 /// An empty input is one chunk of no bytes.
@@ -44,7 +44,7 @@ pub(crate) fn run<W: Write>(
     let batch_len = (EACH * threads).min(BATCH_BYTES / (bytes(1) + room)).max(1);
     let work = |chunk: &mut Chunk| {
         let mut bytes = std::mem::take(&mut chunk.bytes);
-        // There is room: nothing moves.
+        // The capacity suffices: nothing moves.
         bytes.resize(chunk.read + room, 0);
         let len = work(chunk, &mut bytes)?;
         bytes.truncate(len);
@@ -54,7 +54,7 @@ pub(crate) fn run<W: Write>(
     thread::scope(|scope| {
         // Moved here to be dropped before the scope waits.
         let mut output = output;
-        // A reader that waits to hand over, or for buffers, is let go when the other ends are dropped.
+        // A reader that waits to send, or for buffers, is released when the other ends are dropped.
         let (filled, batches) = sync_channel::<Result<Vec<Chunk>, Error>>(1);
         let (done, buffers) = sync_channel::<Vec<Chunk>>(BATCHES);
         for _ in 0..BATCHES {
@@ -76,21 +76,21 @@ pub(crate) fn run<W: Write>(
         let mut is_last = false;
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
-            // Of several that fail, the first is reported.
+            // If several fail, the first is reported.
             match threads {
                 1 => batch.iter_mut().try_for_each(work)?,
                 _ => batch.par_iter_mut().map(work).find_first(Result::is_err).unwrap_or(Ok(()))?,
             }
             batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
             is_last = batch.last().is_some_and(|chunk| chunk.is_last);
-            // After the last batch nobody takes them.
+            // After the last batch the reader no longer takes them.
             let _ = done.send(batch);
         }
         Ok(output.flush()?)
     })
 }
 
-/// Fills a batch; whether the input ended.
+/// Fills a batch. Returns whether the input ended.
 fn fill(
     input: &mut impl BufRead,
     batch: &mut Vec<Chunk>,
@@ -134,7 +134,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
     use std::time::Duration;
 
-    /// Gives a byte at a time.
+    /// Returns a byte at a time.
     struct Slow<'a>(&'a [u8]);
 
     impl Read for Slow<'_> {
@@ -161,7 +161,7 @@ mod tests {
                     bytes[chunk.read] = 0xee;
                     Ok(chunk.read + 1)
                 };
-                // The first is shorter, as that behind a header is.
+                // The first is shorter, like the one after a header.
                 let bytes = |number: u64| if number == 0 { 9 } else { 10 };
                 match slow {
                     true => run(Slow(&data), vec![], bytes, 2, work, write).unwrap(),
@@ -201,7 +201,7 @@ mod tests {
         assert!(matches!(run(&data[..], vec![], |_| 10, 0, nothing, write), Err(Error::TooLong)));
     }
 
-    /// Though others fail before it is worked on.
+    /// Even if others fail before it is worked on.
     #[test]
     fn the_first_chunk_that_fails_is_reported() {
         let work = |chunk: &Chunk, _: &mut [u8]| match chunk.number {
@@ -217,7 +217,7 @@ mod tests {
         assert!(matches!(outcome, Err(Error::Damaged { index: 3 })), "{outcome:?}");
     }
 
-    /// The input says nothing more until the output is dropped.
+    /// The input sends nothing more until the output is dropped.
     #[test]
     fn a_failure_drops_the_output_before_it_waits_for_the_reader() {
         struct Idle(Receiver<()>, usize);

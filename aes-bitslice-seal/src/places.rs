@@ -1,4 +1,4 @@
-//! Where segments lie in a file, and their plaintext in the message.
+//! Where segments are in a file, and their plaintext in the message.
 
 use crate::error::Error;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Bytes of a tag.
 pub(crate) const TAG: usize = 16;
 
-/// Segments of a stream at most: their numbers have 32 bits.
+/// The most segments of a stream: their numbers have 32 bits.
 const MOST_SEGMENTS: u64 = 1 << 32;
 
 /// A number, or the largest that there is.
@@ -14,31 +14,31 @@ fn fit(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// Where segments lie in a file, and their plaintext in the message. Segments are counted from 0.
+/// Where segments are in a file, and their plaintext in the message. Segments are counted from 0.
 ///
-/// All segments have the same length but the first, which is shorter by the header of the stream, and the last.
+/// All segments have the same length, except the first, which is shorter by the header of the stream, and the last.
 ///
-/// Any number is taken for a segment or a byte, also one that no stream has. A place or a length of 2^64 or more is `u64::MAX`.
+/// Any number is accepted as a segment or a byte, even one that no stream has. A place or a length of 2^64 or more is `u64::MAX`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Places {
     /// Bytes of the file before the stream.
     pub(crate) front: usize,
     /// Bytes of the stream's header.
     pub(crate) header: usize,
-    /// Bytes of a segment, its tag included, of the first the header, too.
+    /// Bytes of a segment, its tag included, and for the first also the header.
     pub(crate) segment: usize,
 }
 
-/// A part of a message, and what of its file holds it.
+/// A part of a message, and the part of its file that holds it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
     /// The first segment.
     pub first: u64,
     /// How many there are.
     pub segments: u64,
-    /// The bytes of the file that the segments have.
+    /// The bytes of the file that hold the segments.
     pub read: Range<u64>,
-    /// The bytes of their plaintext before those that were asked for.
+    /// The number of bytes of their plaintext before the requested ones.
     pub skip: usize,
     /// Whether the last of them is the last of the message.
     pub is_end: bool,
@@ -50,7 +50,7 @@ impl Places {
         self.front + self.header
     }
 
-    /// Bytes of a segment and its tag, but for the first and the last.
+    /// Bytes of a segment and its tag, except for the first and the last.
     pub fn segment_bytes(self) -> usize {
         self.segment
     }
@@ -60,7 +60,7 @@ impl Places {
         self.segment - TAG - if index == 0 { self.header } else { 0 }
     }
 
-    /// The segment that holds this byte of the message, as long as it has one.
+    /// The segment that holds this byte of the message, if the message has it.
     pub fn segment_of(self, byte: u64) -> u64 {
         fit((u128::from(byte) + self.header as u128) / (self.segment - TAG) as u128)
     }
@@ -75,16 +75,16 @@ impl Places {
         fit(self.front as u128 + (u128::from(index) * self.segment as u128).max(self.header as u128))
     }
 
-    /// The bytes of the file of a message of this length.
+    /// The number of bytes of the file of a message of this length.
     pub fn file_bytes(self, message: u64) -> u64 {
         let segments = u128::from(self.segment_of(message.saturating_sub(1))) + 1;
         fit(u128::from(message) + self.header_bytes() as u128 + segments * TAG as u128)
     }
 
-    /// The segments of a file of this length, and the bytes of its message.
+    /// The number of segments of a file of this length, and of bytes of its message.
     ///
     /// # Errors
-    /// [`Error::CutOff`] for one that no message has, [`Error::TooLong`] for more segments than a stream can have.
+    /// [`Error::CutOff`] for a length that no message has, [`Error::TooLong`] for more segments than a stream can have.
     pub fn message(self, file: u64) -> Result<(u64, u64), Error> {
         let stream = file.saturating_sub(self.front as u64);
         let segments = stream.div_ceil(self.segment as u64);
@@ -99,12 +99,12 @@ impl Places {
         }
     }
 
-    /// What of a file of `file` bytes holds the bytes `range` of its message: one segment at least, which is the one that an empty range
-    /// lies in, or the last for one at the end.
+    /// The part of a file of `file` bytes that holds the bytes `range` of its message: at least one segment. For an empty range, it is the
+    /// segment that contains it, or the last if the range is at the end.
     ///
     /// # Errors
-    /// [`Error::Range`] for bytes that a message of a file so long does not have, and as [`message`](Self::message). The length of a file
-    /// may not be its own: see [`Opening::check_end`](crate::Opening::check_end).
+    /// [`Error::Range`] for bytes that the message of a file this long does not have, and as [`message`](Self::message). The length of a
+    /// file may have been changed: see [`Opening::check_end`](crate::Opening::check_end).
     pub fn part(self, file: u64, range: &Range<u64>) -> Result<Part, Error> {
         let (segments, len) = self.message(file)?;
         if range.start > range.end || range.end > len {
@@ -153,7 +153,7 @@ mod tests {
                         assert_eq!((part.skip as u64, part.is_end), (start - first.0.start, last.1.end == file));
                     }
                 }
-                // An empty range lies in the segment of its byte, or in the last.
+                // An empty range is in the segment of its byte, or in the last.
                 for start in (0..len).step_by(7) {
                     let alone = places.part(file, &(start..start)).unwrap();
                     assert_eq!(alone, places.part(file, &(start..start + 1)).unwrap());

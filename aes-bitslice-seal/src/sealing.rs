@@ -14,8 +14,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// A new file: a [sealed](Self::new) one, or a [stream alone](crate::tink::sealing). What is to be written comes from
-/// [`header`](Self::header) and [`seal`](Self::seal), and goes where [`places`](Self::places) says.
+/// A new file: a [sealed](Self::new) one, or a [stream alone](crate::tink::sealing). The bytes to write come from [`header`](Self::header)
+/// and [`seal`](Self::seal), and go where [`places`](Self::places) says.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
@@ -41,13 +41,13 @@ pub struct Sealing {
     stream: Stream,
 }
 
-/// A file that is there: a [sealed](Self::new) one, or a [stream alone](crate::tink::opening).
+/// An existing file: a [sealed](Self::new) one, or a [stream alone](crate::tink::opening).
 pub struct Opening {
     stream: Stream,
 }
 
 impl Sealing {
-    /// A new sealed file. Trying a passphrase will cost as told.
+    /// A new sealed file. `cost` is the cost of trying a passphrase.
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::EmptyPassphrase`], [`Error::PassphraseCost`], and what the engine reports.
@@ -62,27 +62,27 @@ impl Sealing {
         Self { header, stream }
     }
 
-    /// What the file begins with.
+    /// The beginning of the file.
     pub fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// Where what becomes of a segment belongs.
+    /// Where sealed segments belong.
     pub fn places(&self) -> Places {
         self.stream.places
     }
 
-    /// How many segments a chunk has at best: more where a GPU does them.
+    /// The best number of segments in a chunk: more on a GPU.
     pub fn chunk_segments(&self) -> usize {
         self.stream.chunk_segments()
     }
 
     /// Seals a chunk in place: the `bytes` bytes of the message at the front of `memory`, which are the plaintext of the segments from
-    /// number `first` on. They become these segments, one behind the other, each with its tag, for which there must be room: 16 bytes
-    /// more a segment. How many bytes they are then, comes back.
+    /// number `first` on. They become these segments, one after another, each with its tag; there must be room for these 16 more bytes a
+    /// segment. Returns how many bytes they are then.
     ///
-    /// If the message ends with it, `is_last`; else it is whole segments. Each is to be sealed once: a second time with other bytes
-    /// would give both away.
+    /// `is_last` says that the message ends with this chunk; otherwise it must be whole segments. Seal each segment once: a second time
+    /// with other bytes would reveal both.
     ///
     /// # Errors
     /// [`Error::TooLong`], and what the engine reports.
@@ -93,7 +93,7 @@ impl Sealing {
         self.stream.seal(first, is_last, memory, bytes)
     }
 
-    /// All of a message; how many bytes it has.
+    /// Seals a whole message. Returns how many bytes it has.
     pub(crate) fn run(&self, input: impl Read + Send, mut output: impl Write) -> Result<u64, Error> {
         output.write_all(&self.header)?;
         let (places, segments, mut bytes) = (self.places(), self.chunk_segments() as u64, 0);
@@ -113,7 +113,7 @@ impl Sealing {
 }
 
 impl Opening {
-    /// Bytes at the start of a sealed file that tell how it is to be opened.
+    /// The number of bytes at the start of a sealed file that tell how to open it.
     pub const START: usize = header::BYTES + stream_header_bytes(32);
 
     /// Whether the sealed file that begins with `start`, as [`new`](Self::new) takes it, was sealed with a passphrase, not with a key.
@@ -125,7 +125,7 @@ impl Opening {
         Ok(header.cost.is_some())
     }
 
-    /// The sealed file that begins with `start`, of [`START`](Self::START) bytes, or as many as the file has.
+    /// The sealed file that begins with `start`, of [`START`](Self::START) bytes, or all bytes of a shorter file.
     ///
     /// # Errors
     /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
@@ -146,19 +146,19 @@ impl Opening {
         self.stream.places
     }
 
-    /// How many segments a chunk has at best: more where a GPU does them.
+    /// The best number of segments in a chunk: more on a GPU.
     pub fn chunk_segments(&self) -> usize {
         self.stream.chunk_segments()
     }
 
-    /// Opens a chunk in place: the `bytes` bytes of the file at the front of `memory`, which are the segments from number `first` on,
-    /// with their tags. They become what the message has there; how many bytes that is, comes back.
+    /// Opens a chunk in place: the `bytes` bytes of the file at the front of `memory`, which are the segments from number `first` on, with
+    /// their tags. They become their part of the message. Returns how many bytes that is.
     ///
-    /// If the file ends with it, `is_last`; else it is whole segments.
+    /// `is_last` says that the file ends with this chunk; otherwise it must be whole segments.
     ///
     /// # Errors
     /// [`Error::Damaged`] with the number of the first segment that is not authentic, or is cut off; [`Error::TooLong`], and what the
-    /// engine reports. These bytes of `memory` are cleared then.
+    /// engine reports. Then these bytes of `memory` are cleared.
     ///
     /// # Panics
     /// If `memory` has fewer bytes.
@@ -166,9 +166,9 @@ impl Opening {
         self.stream.open(first, is_last, memory, bytes)
     }
 
-    /// Checks that the message ends where a file of `file` bytes does, by the last segment, which is marked as the last. Until then
-    /// the length of the message is only what the length of the file says, and somebody may have cut it. `read` fills a slice
-    /// with the bytes from a place of the file on.
+    /// Checks that the message ends where a file of `file` bytes does, by opening the last segment, which is marked as the last. Until then
+    /// only the length of the file tells the length of the message, and the file may have been cut. `read` fills a slice with the bytes of
+    /// the file from a position on.
     ///
     /// # Errors
     /// [`Error::Damaged`] and [`Error::CutOff`] for a file that was changed or cut, and what reading and the engine report.
@@ -183,7 +183,7 @@ impl Opening {
         self.open(first, true, &mut memory, bytes).map(drop)
     }
 
-    /// All of a file whose header `input` is behind; how many bytes the message has.
+    /// Opens a whole file; `input` is past its header. Returns how many bytes the message has.
     pub(crate) fn run(&self, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
         let mut bytes = 0;
         self.chunks(
@@ -199,7 +199,7 @@ impl Opening {
         Ok(bytes)
     }
 
-    /// The bytes `range` of the message; how many they are.
+    /// Opens the bytes `range` of the message. Returns how many they are.
     pub(crate) fn run_range(
         &self,
         mut input: impl Read + Seek + Send,
@@ -217,7 +217,7 @@ impl Opening {
         };
         input.seek(SeekFrom::Start(read.start))?;
         let mut at = range.start - skip as u64;
-        // By its number: a file that ends earlier than it said has no other last one.
+        // By its number: if a file ends earlier than it said, no other chunk becomes the last.
         let is_last = |of: &Chunk| is_end && (of.number + 1) * self.chunk_segments() as u64 >= segments;
         self.chunks(input.take(read.end - read.start), output, first, is_last, |output, opened| {
             let end = at + opened.len() as u64;
@@ -232,7 +232,7 @@ impl Opening {
         Ok(range.end - range.start)
     }
 
-    /// Opens segments from number `first` on, in chunks of which one is the file's last.
+    /// Opens segments from number `first` on, in chunks; `is_last` tells which is the file's last.
     fn chunks<W: Write>(
         &self,
         input: impl Read + Send,
@@ -254,7 +254,7 @@ impl Opening {
     }
 }
 
-/// Bytes of the start of a stream, as it was read.
+/// Reads up to `bytes` bytes at the start of a stream.
 pub(crate) fn read_start(input: &mut impl Read, bytes: usize) -> Result<Vec<u8>, Error> {
     let mut start = Vec::with_capacity(bytes);
     input.take(bytes as u64).read_to_end(&mut start)?;

@@ -1,4 +1,4 @@
-//! What a file is sealed with, and the keys that come of it.
+//! The secret that a file is sealed with, and the keys derived from it.
 //!
 //! ```text
 //! secret      = the key, or Argon2id(passphrase, salt)                   32 bytes
@@ -20,17 +20,17 @@ use std::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What a file is sealed with and opened with.
+/// The secret that a file is sealed and opened with.
 #[derive(Clone, Copy)]
 pub enum Secret<'a> {
     /// A key of 256 bits.
     Key(&'a Key),
-    /// A passphrase, of which Argon2id makes a key: slowly and with much memory, so that trying many is expensive.
+    /// A passphrase, from which Argon2id makes a key: slowly and with much memory, so that trying many is expensive.
     Passphrase(&'a [u8]),
 }
 
 impl Secret<'_> {
-    /// A new header for this secret, and the key of the stream behind it.
+    /// A new header for this secret, and the key of the stream after it.
     pub(crate) fn header(self, cost: PassphraseCost) -> Result<(Header, StreamKey), Error> {
         let mut salt = [0; 32];
         getrandom::fill(&mut salt)?;
@@ -39,7 +39,7 @@ impl Secret<'_> {
         Ok((Header { cost, salt, commitment }, key))
     }
 
-    /// The key of the stream behind a header.
+    /// The key of the stream after a header.
     pub(crate) fn stream_key(self, header: &Header) -> Result<StreamKey, Error> {
         let wrong = match (self, header.cost) {
             (Secret::Key(_), Some(_)) => return Err(Error::NeedsPassphrase),
@@ -52,7 +52,7 @@ impl Secret<'_> {
         if bool::from(commitment.ct_eq(&header.commitment)) { Ok(key) } else { Err(wrong) }
     }
 
-    /// The 32 bytes that the keys come of.
+    /// The 32 bytes that the keys are derived from.
     fn bytes(self, cost: Option<PassphraseCost>, salt: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, Error> {
         match self {
             Secret::Key(key) if key.bits() != KeyBits::Aes256 || key.is_xts() => {

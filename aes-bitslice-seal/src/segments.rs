@@ -1,4 +1,4 @@
-//! How consecutive segments in one buffer, a chunk, are sealed and opened: at once and in place.
+//! Seals and opens consecutive segments in one buffer, a chunk: at once and in place.
 //!
 //! ```text
 //! message   plaintext 0 | plaintext 1 | plaintext 2
@@ -6,7 +6,7 @@
 //! file      ciphertext 0 | tag | ciphertext 1 | tag | ciphertext 2 | tag
 //! ```
 //!
-//! What is read of a message or a file lies side by side at the front of the buffer, and so does what is to be written.
+//! The bytes read from a message or a file are contiguous at the front of the buffer, and so are the bytes to write.
 
 use crate::error::Error;
 use crate::places::{Places, TAG};
@@ -19,9 +19,9 @@ use std::ops::Range;
 /// A segment of a chunk.
 struct Segment {
     nonce: [u8; 12],
-    /// Its plaintext, side by side with the others'.
+    /// Its plaintext, contiguous with the others'.
     message: Range<usize>,
-    /// Plaintext or ciphertext, tags not counted, where it is in the file.
+    /// Its plaintext or ciphertext without the tag, where it is in the file.
     file: Range<usize>,
 }
 
@@ -37,8 +37,8 @@ impl Segment {
 }
 
 impl Stream {
-    /// Seals the `bytes` bytes of the message at the front of `memory`: those of the segments from number `first` on. How many bytes
-    /// they become.
+    /// Seals the `bytes` bytes of the message at the front of `memory`, which belong to the segments from number `first` on. Returns how
+    /// many bytes they become.
     pub(crate) fn seal(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
         let segments = self.segments(first, is_last, bytes, 0)?;
         let end = segments.last().map_or(0, |last| last.tag().end);
@@ -64,8 +64,8 @@ impl Stream {
         Ok(end)
     }
 
-    /// Opens the `bytes` bytes of a file at the front of `memory`: the segments from number `first` on. How many bytes of the message
-    /// they become. If any is not authentic, or anything else fails, all are cleared.
+    /// Opens the `bytes` bytes of a file at the front of `memory`: the segments from number `first` on. Returns how many bytes of the
+    /// message they become. If any is not authentic, or anything else fails, all are cleared.
     pub(crate) fn open(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
         let data = &mut memory[..bytes];
         self.open_all(first, is_last, data).inspect_err(|_| data.fill(0))
@@ -103,7 +103,7 @@ impl Stream {
         Ok(segments.last().map_or(0, |last| last.message.end))
     }
 
-    /// Whether this many segments are done by one call. On a GPU a single one is not: a batch has an eighth of a thread block for each.
+    /// Whether this many segments are one batch call. On a GPU a single one is not: a batch has an eighth of a thread block for each.
     fn is_batched(&self, segments: usize) -> bool {
         #[cfg(feature = "cuda")]
         if self.gpus.is_some() && segments == 1 {
@@ -112,7 +112,7 @@ impl Stream {
         self.is_batched
     }
 
-    /// Does an operation where the engine is.
+    /// Runs an operation where the engine is.
     fn run<O: Operation>(&self, operation: O, data: &mut [u8]) -> Result<O::Output, runtime::Error> {
         #[cfg(feature = "cuda")]
         if let Some(gpus) = &self.gpus {
@@ -121,11 +121,11 @@ impl Stream {
         self.cipher.run(operation, data)
     }
 
-    /// The segments from number `first` on that have `bytes` bytes in all, each with its plaintext and `more` bytes of a tag. There is
-    /// one at least; all but the last of the stream are whole.
+    /// The segments from number `first` on that have `bytes` bytes in all, each with its plaintext and `more` bytes of a tag. There is at
+    /// least one; all except the last of the stream are whole.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where one of a file is cut off; [`Error::TooLong`].
+    /// [`Error::Damaged`] if a segment of a file is cut off; [`Error::TooLong`].
     fn segments(&self, first: u64, is_last: bool, bytes: usize, more: usize) -> Result<Vec<Segment>, Error> {
         let Places { segment, .. } = self.places;
         let mut segments = Vec::with_capacity(bytes / (segment - TAG + more) + 2);
@@ -168,8 +168,8 @@ mod tests {
         (0..len as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect()
     }
 
-    /// Of every length around the ends of segments, from the first segment on and from a later one: by one call as by one each, and
-    /// as each segment by itself.
+    /// For every length around the ends of segments, from the first segment on and from a later one: one call, one call for each, and each
+    /// segment by itself give the same.
     #[test]
     fn a_chunk_is_its_segments() {
         let streams = [true, false].map(stream);
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Whichever segment was changed is reported, and nothing of the others is left.
+    /// The changed segment is reported, and nothing of the others is left.
     #[test]
     fn what_was_changed_is_reported_by_its_number() {
         for stream in [true, false].map(stream) {

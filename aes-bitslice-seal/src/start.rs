@@ -1,4 +1,4 @@
-//! What a file begins with, by which sealed files and Tink's streams are told from one another.
+//! The first bytes of a file, which tell sealed files and Tink's streams apart.
 
 /// The first bytes of a sealed file.
 pub(crate) const MAGIC: [u8; 8] = *b"AESBSEAL";
@@ -9,7 +9,7 @@ pub(crate) const VERSION: u8 = 1;
 /// Bytes of a nonce prefix in the header of a stream.
 pub(crate) const PREFIX: usize = 7;
 
-/// Whether a file that begins with these bytes is a sealed one.
+/// Whether a file that begins with these bytes is a sealed file.
 pub fn is_sealed(start: &[u8]) -> bool {
     start.starts_with(&MAGIC)
 }

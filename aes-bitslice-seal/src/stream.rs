@@ -7,7 +7,7 @@
 //! segment  = AES-GCM ciphertext, tag; nonce = prefix, index (4 bytes, big-endian), 1 for the last segment, else 0
 //! ```
 //!
-//! All segments but the last have the same length on disk; the first includes the header. Source: "AES-GCM-HKDF Streaming AEAD" in
+//! All segments except the last have the same length on disk; the first includes the header. Source: "AES-GCM-HKDF Streaming AEAD" in
 //! Tink's documentation.
 
 use crate::error::Error;
@@ -20,7 +20,7 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// Bytes of a chunk, and the most segments: on a CPU a thread has it in its caches; for a GPU it has to be worth the way there.
+/// Bytes of a chunk, and its most segments: on a CPU it fits in a thread's caches; on a GPU it must be worth the transfer.
 const CHUNK: (usize, usize) = (1 << 20, 256);
 const CHUNK_OF_GPU: (usize, usize) = (8 << 20, 1 << 16);
 
@@ -45,7 +45,7 @@ impl StreamKey {
         stream_header_bytes(self.derived_bytes)
     }
 
-    /// A new stream behind `front` bytes of a file: its header, and its segments.
+    /// A new stream after `front` bytes of a file: its header, and its segments.
     pub(crate) fn begin(
         &self,
         engine: &Engine,
@@ -59,7 +59,7 @@ impl StreamKey {
         Ok((header, stream))
     }
 
-    /// The segments of a stream that begins with this header behind `front` bytes of a file.
+    /// The segments of a stream that begins with this header after `front` bytes of a file.
     pub(crate) fn stream(
         &self,
         engine: &Engine,
@@ -88,7 +88,7 @@ pub(crate) struct Stream {
     pub(crate) cipher: Cipher,
     prefix: [u8; PREFIX],
     pub(crate) places: Places,
-    /// Whether the segments of a chunk are done by one call, or by one each.
+    /// Whether the segments of a chunk take one call, or one call each.
     pub(crate) is_batched: bool,
     #[cfg(feature = "cuda")]
     pub(crate) gpus: Option<Gpus>,
@@ -106,14 +106,14 @@ impl Stream {
             cipher: engine.cipher(key)?,
             prefix,
             places,
-            // A batch in host memory is done on the CPU: other engines are given each segment.
+            // A batch in host memory runs on the CPU: other engines get each segment separately.
             is_batched: is_on_gpus || engine.backend() == Backend::Cpu,
             #[cfg(feature = "cuda")]
             gpus,
         })
     }
 
-    /// Segments of a chunk, which the engine does at a time.
+    /// The number of segments of a chunk, which the engine processes at a time.
     pub(crate) fn chunk_segments(&self) -> usize {
         let is_on_gpu = self.cipher.engine().backend().is_cuda();
         let (bytes, most) = if is_on_gpu { CHUNK_OF_GPU } else { CHUNK };

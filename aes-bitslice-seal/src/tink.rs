@@ -1,4 +1,4 @@
-//! Tink's AES-GCM-HKDF streams alone: what any Tink library writes is opened, and the other way round.
+//! Tink's AES-GCM-HKDF streams alone: opens what any Tink library writes, and the other way round.
 
 use crate::error::Error;
 use crate::sealing::{Opening, Sealing, read_start};
@@ -19,7 +19,8 @@ pub fn sealing(engine: &Engine, keyset: &Keyset, associated_data: &[u8]) -> Resu
     Ok(Sealing::of_stream(header, stream))
 }
 
-/// The stream that begins with `start`, of [`Keyset::start_bytes`] bytes, or as many as it has: with whichever key of a keyset opens it.
+/// The stream that begins with `start`, of [`Keyset::start_bytes`] bytes, or all of a shorter stream, with whichever key of a keyset opens
+/// it.
 ///
 /// # Errors
 /// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::CutOff`], and what the engine reports.
@@ -44,7 +45,7 @@ pub fn opening(engine: &Engine, keyset: &Keyset, associated_data: &[u8], start: 
     for key in keyset.keys() {
         match of_key(key).and_then(|stream| open_first(&stream).map(|_| stream)) {
             Ok(stream) => return Ok(Opening::of_stream(stream)),
-            // It is another key's.
+            // It belongs to another key.
             Err(Error::Damaged { .. } | Error::CutOff(_)) => {}
             Err(other) => return Err(other),
         }
@@ -67,8 +68,8 @@ pub fn encrypt(
     sealing(engine, keyset, associated_data)?.run(input, output)
 }
 
-/// Decrypts a stream from `input` to `output`, with whichever key of a keyset opens it. Returns the bytes of the message. Nothing
-/// of a segment is written before its tag was checked; what was written before an error is the beginning of the message.
+/// Decrypts a stream from `input` to `output`, with whichever key of a keyset opens it. Returns the bytes of the message. No byte of a
+/// segment is written before its tag is checked; what was written before an error is the beginning of the message.
 ///
 /// # Errors
 /// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::Damaged`], [`Error::CutOff`], and what reading, writing and the engine report.
@@ -84,8 +85,8 @@ pub fn decrypt(
     opening.run(start[opening.places().header_bytes()..].chain(input), output)
 }
 
-/// The bytes `range` of the message of a stream, with whichever key of a keyset opens it: only the segments that hold them are
-/// read, and, where the keyset has several keys, the first, which tells the key.
+/// Decrypts the bytes `range` of the message of a stream, with whichever key of a keyset opens it. Reads only the segments that hold them
+/// and, if the keyset has several keys, the first, which tells the key.
 ///
 /// # Errors
 /// As [`decrypt`], and [`Error::Range`].

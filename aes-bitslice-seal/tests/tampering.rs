@@ -30,7 +30,7 @@ fn encrypt(message: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// What comes out, and how it ends.
+/// The output and the outcome.
 fn decrypt(stream: &[u8], associated_data: &[u8]) -> (Vec<u8>, Result<u64, Error>) {
     let mut out = vec![];
     let outcome = tink::decrypt(&engine(), &small(), associated_data, stream, &mut out);
@@ -85,7 +85,7 @@ fn every_change_is_caught() {
     assert!(out.is_empty() && outcome.is_err());
 }
 
-/// Every fifth bit, so that some of every byte are among them, unless tests do all there is to do.
+/// Checks every fifth bit, so that some of every byte are among them, unless tests are exhaustive.
 #[test]
 fn every_bit_of_a_sealed_file_counts() {
     let exhaustive = std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()));
@@ -163,23 +163,23 @@ fn any_range_opens_alone() {
     }
     let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(&sealed), 5..len + 1, vec![]);
     assert!(matches!(refused, Err(Error::Range { len: l, .. }) if l == len));
-    // A change in a segment that the range does not touch is not seen; one that it does is.
+    // A change in a segment that the range does not touch is not seen; a change in one that it touches is.
     let mut changed = sealed.clone();
     changed[(3 << 20) + 200] ^= 1;
     let range = |range| open_range(&engine(), Secret::Key(&key), Cursor::new(&changed), range, vec![]);
     assert!(range(0..100).is_ok() && matches!(range(3 * mib..3 * mib + 1), Err(Error::Damaged { index: 3 })));
-    // Cut off: the last segment is none.
+    // Cut off: the file's last segment is not the stream's last.
     let cut = &sealed[..96 + (2 << 20)];
     let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), mib..mib + 10, vec![]);
     assert!(matches!(refused, Err(Error::Damaged { index: 1 })));
-    // Nor is the length of what was cut off, or made longer, taken for that of the message.
+    // Nor does the length of a file that was cut off or made longer count as the length of the message.
     for cut in [cut, &sealed[..sealed.len() - 1], &[&sealed[..], &[0; 32]].concat()] {
         for range in [2 * len..3 * len, 0..2 * len, len + 33..len + 33] {
             let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), range, vec![]);
             assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
         }
     }
-    // Of an empty range the segment that it lies in is opened, or the last.
+    // For an empty range the segment that contains it is opened, or the last.
     assert!(range(0..0).is_ok() && range(len..len).is_ok());
     assert!(matches!(range(3 * mib..3 * mib), Err(Error::Damaged { index: 3 })));
     let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), 2 * mib - 40..2 * mib - 40, vec![]);
@@ -194,7 +194,7 @@ fn keysets_are_read_written_and_tried_in_turn() {
     let again = Keyset::from_json(&one.to_json(5)).unwrap();
     tink::decrypt(&engine(), &again, b"", &stream[..], &mut out).unwrap();
     assert_eq!(out, b"text");
-    // A keyset with both, the other primary.
+    // A keyset with both; the other is primary.
     let key_of = |keyset: &Keyset, id: u32| {
         let json = keyset.to_json(id);
         json[json.find('[').unwrap() + 1..json.rfind(']').unwrap()].trim().to_owned()

@@ -36,7 +36,7 @@ fn what_tink_wrote_is_opened() {
     assert_eq!(count, 8);
 }
 
-/// A keyset whose primary key is a new one still opens what was written with the old one, in parts, too.
+/// A keyset with a new primary key still opens what was written with the old one, in parts, too.
 #[test]
 fn a_rotated_keyset_opens_ranges() {
     let engine = Engine::open(Backend::Cpu).unwrap();
@@ -64,7 +64,7 @@ fn a_rotated_keyset_opens_ranges() {
     assert!(matches!(outcome, Err(Error::NoKeyOpens)), "{outcome:?}");
 }
 
-/// As the Python package `tink` 1.16.1 writes it with `KeysetHandle.write`, but for the bytes.
+/// As the Python package `tink` 1.16.1 writes it with `KeysetHandle.write`, except for the bytes.
 #[test]
 fn keysets_that_cannot_be_read_are_told_what_they_are() {
     let encrypted = r#"{ "encryptedKeyset": "AQzODRhjjZ4ka6vR", "keysetInfo": { "primaryKeyId": 7, "keyInfo": [] } }"#;
@@ -79,7 +79,7 @@ fn keysets_that_cannot_be_read_are_told_what_they_are() {
     }
 }
 
-/// A file that ends earlier than it said, where a segment ends.
+/// A file that ends earlier than it said, at the end of a segment.
 #[test]
 fn a_range_of_a_file_that_becomes_shorter_is_refused() {
     struct Shrinking<'a>(Cursor<&'a [u8]>, u64);
