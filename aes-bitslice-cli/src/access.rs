@@ -1,6 +1,6 @@
-//! Who may read and write a file: an output is never more open than the file it replaces, or than the one it is made from.
+//! Who may read and write a file: an output is never more open than the file that it replaces or is made from.
 //!
-//! Known are owner, group, mode, and on Linux the POSIX access list. Elsewhere but on Unix a file is as the system makes it.
+//! This covers owner, group, mode, and on Linux the POSIX access list. Except on Unix, a file is as the system makes it.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
@@ -19,54 +19,53 @@ pub struct Access {
 /// A POSIX access list.
 enum List {
     None,
-    /// As the file system has it.
+    /// As the file system stores it.
     Entries(Vec<u8>),
     /// It cannot be read.
     Unknown,
 }
 
-/// What became of an access that was given to a file.
+/// The outcome of giving an access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
     /// All of it.
     All,
-    /// Less: the system does not let this user give it.
+    /// Less: the system does not let this user give all of it.
     Less,
 }
 
 #[cfg(unix)]
 impl Access {
-    /// That of a file that is there.
+    /// The access of an existing file.
     pub fn of(path: &Path, metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         let list = list::read(path);
         Access { mode: metadata.mode() & 0o777, owner: metadata.uid(), group: metadata.gid(), list }
     }
 
-    /// That of an open file.
+    /// The access of an open file.
     pub fn of_open(file: &File, metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         let list = list::read_open(file);
         Access { mode: metadata.mode() & 0o777, owner: metadata.uid(), group: metadata.gid(), list }
     }
 
-    /// The mode with which a file of any owner and group lets nobody in who may not use this one, its owner apart.
+    /// The mode with which a file of any owner and group admits no one who may not use this one, except its owner.
     pub fn mode_for_any(&self) -> u32 {
         self.mode_if(false, false)
     }
 
-    /// The same for `file`, as it is owned.
+    /// The same for `file`, with its owner and group.
     pub fn mode_for(&self, file: &File) -> io::Result<u32> {
         use std::os::unix::fs::MetadataExt;
         let metadata = file.metadata()?;
         Ok(self.mode_if(metadata.uid() == self.owner, metadata.gid() == self.group))
     }
 
-    /// Who was in the group is among the others if the group is another one, and the other way about; who was the owner is in
-    /// either.
+    /// If the group differs, members of the old one are among the others, and the other way round; the old owner may be in either.
     fn mode_if(&self, same_owner: bool, same_group: bool) -> u32 {
         if !matches!(self.list, List::None) {
-            // Entries for users and groups are not to be had as a mode.
+            // A mode cannot express entries for users and groups.
             return self.mode & 0o700;
         }
         let [owner, group, others] = [6, 3, 0].map(|shift| self.mode >> shift & 7);
@@ -84,7 +83,7 @@ impl Access {
             let _ = fchown(file, Some(self.owner), Some(self.group)).or_else(|_| fchown(file, None, Some(self.group)));
         }
         let is_owned = owned(file.metadata()?);
-        // The list before the mode, which would open the file to those whom the list keeps out.
+        // The list comes before the mode, which would open the file to users whom the list keeps out.
         let (mode, has_list) = match &self.list {
             // The folder may have given it one.
             List::None => (self.mode_for(file)?, list::remove(file).is_ok()),
@@ -120,7 +119,7 @@ impl Access {
     }
 }
 
-/// What a warning says of a file that ought to be its owner's alone; nothing if it is.
+/// The warning about a file that should be its owner's alone; `None` if it is.
 #[cfg(unix)]
 pub fn exposure(metadata: &Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
@@ -220,7 +219,7 @@ pub fn is_block_device(metadata: &Metadata) -> bool {
     metadata.file_type().is_block_device()
 }
 
-/// Elsewhere disks are not opened as files are.
+/// Elsewhere disks are not opened like files.
 #[cfg(not(unix))]
 pub fn is_block_device(_metadata: &Metadata) -> bool {
     false
@@ -239,7 +238,7 @@ mod tests {
         // The new group was among the others.
         assert_eq!(mode(0o640, true, false), 0o600);
         assert_eq!(mode(0o644, true, false), 0o644);
-        // Those of the old group are among the others now.
+        // Members of the old group are among the others now.
         assert_eq!(mode(0o604, true, false), 0o600);
         // The old owner is in the group, or among the others.
         assert_eq!(mode(0o066, false, true), 0o000);

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 /// No manifest is larger.
 const LARGEST: u64 = 1 << 20;
 
-/// The files that are the key: manifest and source; of a manifest that cannot be read, the sources beside it that there are.
+/// The files that are the key: manifest and source; if the manifest cannot be read, the existing sources beside it.
 pub fn files(manifest: &Path) -> Vec<PathBuf> {
     let sources = match read(manifest) {
         Some(parsed) => vec![manifest.with_file_name(parsed.source)],
@@ -30,7 +30,7 @@ pub fn key_bits(manifest: &Path) -> Option<KeyBits> {
     KeyBits::ALL.into_iter().find(|known| known.bits() == bits)
 }
 
-/// Nothing but a file: anything else can be read once, and is left to the engine that loads it.
+/// Reads nothing but a file: anything else can be read only once, and is left to the engine that loads it.
 fn read(manifest: &Path) -> Option<Manifest> {
     let is_one = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() <= LARGEST;
     let len = fs::metadata(manifest).ok().filter(is_one)?.len();

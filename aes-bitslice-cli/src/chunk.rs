@@ -1,20 +1,20 @@
-//! A chunk of a stream: what a worker has at a time.
+//! A chunk of a stream: the unit of a worker's work.
 
 /// Bytes of an AES block.
 pub const BLOCK: usize = 16;
 
-/// Where a chunk lies in its stream. Its bytes are at the front of a worker's memory.
+/// The position of a chunk in its stream. Its bytes are at the front of a worker's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// Its number, from 0.
     pub index: u64,
     /// The bytes of the stream before it.
     pub offset: u64,
-    /// Its bytes: as many as a chunk has, or fewer if it is the last.
+    /// Its length: a whole chunk, or less if it is the last.
     pub length: usize,
-    /// The bytes before what becomes of it.
+    /// The bytes before its output.
     pub to: u64,
-    /// The block of the stream before it, where there is one, if chunks come with it.
+    /// The block of the stream before it, if there is one and chunks come with it.
     pub before: Option<[u8; BLOCK]>,
     /// Whether the stream ends with it. There is always a last chunk, and it is empty only if the stream is.
     pub last: bool,
@@ -25,13 +25,13 @@ pub struct Chunk {
 pub struct Cut {
     /// The stream that is read.
     pub read: Steps,
-    /// What becomes of it.
+    /// The stream that is written.
     pub written: Steps,
-    /// Whether a chunk comes with the block before it: else none does.
+    /// Whether chunks come with the block before them.
     pub chained: bool,
 }
 
-/// Places at equal distances, but for the first.
+/// Evenly spaced positions, except for the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
     /// Bytes of a chunk.
@@ -41,13 +41,13 @@ pub struct Steps {
 }
 
 impl Cut {
-    /// Into chunks of this many bytes, of each of which as many become, each with the block before it.
+    /// Cuts into chunks of this many bytes, each with an output of the same length and with the block before it.
     pub fn even(bytes: usize) -> Self {
         let steps = Steps { bytes: bytes as u64, less: 0 };
         Cut { read: steps, written: steps, chained: true }
     }
 
-    /// The chunk of this number, as long as those in the middle.
+    /// The chunk of this number, as long as one in the middle.
     pub fn chunk(&self, index: u64) -> Chunk {
         let [offset, end] = [index, index.saturating_add(1)].map(|index| self.read.start(index));
         let length = usize::try_from(end - offset).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! An engine, the chunks that are good for it, and the threads that keep it busy: what all streams of a command have in common.
+//! An engine, the chunks that suit it, and the threads that keep it busy: all streams of a command share them.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::secret::Secret;
 use crate::segments::Segments;
 use crate::transform::OnChunks;
 
-/// Bytes that are in a GPU or on their way at a time, which is what it has to be worth its while for.
+/// Bytes on a GPU or in flight at a time: a GPU must be worthwhile for this many.
 const GPU_IN_FLIGHT: u64 = 64 << 20;
 
-/// Threads that write one file from which on mappings are faster: one alone is slower by them.
+/// From this many threads that write one file, mappings are faster; a single thread is slower with them.
 const MAPPING_PAYS: usize = 8;
 
-/// Chunks, and threads that work at them.
+/// Chunks, and threads that work on them.
 pub struct Context {
-    /// Where the work is done, which need not be what was asked for.
+    /// Where the work is done, which need not be the requested backend.
     pub backend: Backend,
     /// Threads, and the memory of each.
     pub workers: Workers,
@@ -42,9 +42,9 @@ pub struct Context {
 }
 
 impl Context {
-    /// For streams of these `lengths`, where they are known; and the key.
+    /// For streams of these `lengths`, where they are known; and the key on the engine.
     pub fn open(method: &Method, secret: Secret, lengths: &[Option<u64>], args: &StreamArgs) -> Result<(Self, Cipher)> {
-        // What is unknown among others is most likely an empty file, for which no GPU is opened.
+        // An unknown length among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();
         let work = match (&secret, method.kernels()) {
             (Secret::Kernel(manifest), _) => Work::Baked(Engine::backend_of_baked(manifest)?),
@@ -56,7 +56,7 @@ impl Context {
         };
         let mut engine = engine::open(&args.engine, work, args.quiet)?;
         if work == Work::OnCpu {
-            // On every engine the CPU does it, and its memory will do.
+            // The CPU does it on every engine, and its memory suffices.
             engine = Engine::open(Backend::Cpu)?;
         }
         let backend = engine.backend();
@@ -68,12 +68,12 @@ impl Context {
         let (count, chunk_bytes) = fit(lengths, most_workers(&engine, chunk_bytes, args), chunk_bytes, method.grain());
         // The last chunk may grow by a block of padding.
         let workers = Workers { engine, count, memory: chunk_bytes + BLOCK };
-        // In a serial mode there is never more than one chunk to be written.
+        // In a serial mode there is never more than one chunk to write.
         let writers = if method.is_serial() { 1 } else { count / lengths.len().max(1) };
         Ok((Self::new(backend, workers, Cut::even(chunk_bytes), writers, args), cipher))
     }
 
-    /// For a stream of segments, of `length` bytes where that is known, on this engine.
+    /// For a stream of segments, of `length` bytes if known, on this engine.
     pub fn of_segments(engine: Engine, segments: &Segments, length: Option<u64>, args: &StreamArgs) -> Self {
         let (cut, backend) = (segments.cut(), engine.backend());
         let most = most_workers(&engine, segments.memory(None), args);
@@ -82,13 +82,13 @@ impl Context {
         Self::new(backend, workers, cut, count, args)
     }
 
-    /// Where `writers` threads write a file.
+    /// For `writers` threads that write a file.
     fn new(backend: Backend, workers: Workers, cut: Cut, writers: usize, args: &StreamArgs) -> Self {
         let maps = args.write_by.map_or(writers >= MAPPING_PAYS, |by| by == WriteBy::Map);
         Context { backend, workers, cut, maps, fail_at: args.fail_at }
     }
 
-    /// One stream, ready to be worked at. `source` is cut as said here.
+    /// One stream, ready to be processed. `source` is cut as `cut` says.
     pub fn stream(
         &self,
         transform: Arc<dyn OnChunks>,
@@ -108,7 +108,7 @@ impl Context {
     }
 }
 
-/// Bytes of a chunk. One for a GPU is large enough to hide the bus's latency. One for the CPU is large enough that the calls which
+/// Bytes of a chunk. A chunk for a GPU is large enough to hide the bus's latency. A chunk for the CPU is large enough that the calls which
 /// read, map and write it cost little: on sixteen cores 16 GiB in tmpfs took 1.27 s, and with 256 KiB 2.2 s.
 fn chunk_bytes(engine: &Engine, args: &StreamArgs) -> usize {
     args.chunk_bytes.unwrap_or(if is_gpu(engine) { 4 << 20 } else { 1 << 20 })
@@ -118,7 +118,7 @@ fn chunk_bytes(engine: &Engine, args: &StreamArgs) -> usize {
 fn most_workers(engine: &Engine, chunk_bytes: usize, args: &StreamArgs) -> usize {
     // The most that all chunks may take.
     let memory = if is_gpu(engine) { 128 << 20 } else { 32 << 20 };
-    // One more than there are cores, as one of them may be waiting for a disk.
+    // One more than there are cores, because one thread may be waiting for a disk.
     let cores = available_parallelism().map_or(1, NonZero::get) + 1;
     args.workers.unwrap_or(cores.min((memory / chunk_bytes).max(2)))
 }
@@ -127,7 +127,8 @@ fn is_gpu(engine: &Engine) -> bool {
     engine.backend().is_cuda() || engine.backend().is_opencl()
 }
 
-/// Of at most `most` threads with chunks of at most `chunk_bytes`, a multiple of `grain`, what streams of these `lengths` need.
+/// The number of threads, at most `most`, and the bytes of a chunk, at most `chunk_bytes` and a multiple of `grain`, that streams of these
+/// `lengths` need.
 fn fit(lengths: &[Option<u64>], most: usize, chunk_bytes: usize, grain: usize) -> (usize, usize) {
     let lengths = || lengths.iter().map(|length| length.unwrap_or(u64::MAX));
     let chunks = lengths().map(|length| length.div_ceil(chunk_bytes as u64).max(1)).fold(0, u64::saturating_add);

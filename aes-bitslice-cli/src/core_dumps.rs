@@ -1,9 +1,9 @@
-//! No core dump of this process: it would hold keys and data.
+//! Prevents core dumps of this process: they would hold keys and data.
 //!
-//! The limit for their size is set to one byte, for which Linux makes none: no file, for which there is too little room, and nothing for a
-//! program that is to get core dumps (`core_pattern` begins with `|`), to which a limit of zero does not apply (core(5)).
+//! The limit for their size is set to one byte. Linux then makes none: no file, which would have too little room, and nothing for a program
+//! that receives core dumps (`core_pattern` begins with `|`), to which a limit of zero does not apply (core(5)).
 
-/// Sets the soft limit. Nothing is done where the system has no such limit, or refuses.
+/// Sets the soft limit. Does nothing if the system has no such limit, or refuses.
 pub fn disable() {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! `encrypt` and `decrypt`: one stream from start to end; [`many`] does several.
+//! `encrypt` and `decrypt`: one stream from start to end; [`many`] handles several.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::secret::Secret;
 use crate::transform::{IF_NOT_STORED, Transform, in_hex};
 use crate::{many, single, standard};
 
-/// Encrypts or decrypts as told.
+/// Encrypts or decrypts as the options say.
 pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
     let method = Method::new(direction, args)?;
     match (&args.out_dir, &args.inputs[..]) {
@@ -45,7 +45,7 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     secret.must_stay(args.output.as_deref())?;
     let options = Options { force: args.force, private: false };
     let target = Target::check(args.output.as_deref(), Some(&input), options)?;
-    // Before anything is made: to look for devices is to load libraries, which can end the process.
+    // Before anything is made: looking for devices loads libraries, which can end the process.
     let (context, cipher) = Context::open(&method, secret, &[input.length], args)?;
     let output = target.open()?;
     let source = Source::new(input, context.cut);

@@ -7,14 +7,14 @@ use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
 use crate::args::engine::{Devices, EngineArgs, KernelName};
 use crate::error::{Error, Exit, Result, warn};
 
-/// What an engine is opened for.
+/// The work that an engine is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Calls on `bytes` bytes in host memory each, for which there are kernels.
     Calls { mode: Mode, key_bits: KeyBits, bytes: u64 },
     /// A kernel with a key baked in, which this backend runs, or another of its kind.
     Baked(Backend),
-    /// What the CPU does on every engine.
+    /// Work that the CPU does on every engine.
     OnCpu,
 }
 
@@ -50,11 +50,11 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     if quiet {
         return Ok(engine);
     }
-    // What was measured decides for calls of any size and mode: not for a kernel with a key, nor for what is not CUDA's.
+    // Measurements decide for calls of any size and mode: not for a kernel with a key, nor for engines other than CUDA.
     let goes_by_tuning =
         matches!(work, Work::Calls { .. }) && (is_automatic || args.device.is_some() || args.backend.backend.is_cuda());
     if goes_by_tuning && let Ok(tuning) = cuda::tuning(first_gpu(args)) {
-        // Where a GPU is asked for, only what is known of its kernels counts, which is in use if there is a file.
+        // If a GPU is requested, only the tuning of its kernels counts, which is in use if there is a file.
         let matters = is_automatic || tuning.file().is_none();
         tuning.warning().filter(|_| matters).into_iter().for_each(warn);
     }
@@ -64,7 +64,7 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
     Ok(engine)
 }
 
-/// Refuses options that contradict each other, or what is to be done.
+/// Refuses options that contradict each other, or the work.
 fn check(args: &EngineArgs, work: Work) -> Result<()> {
     let asked = args.backend.backend;
     let on_cpu = matches!(asked, Backend::Cpu | Backend::CpuBitsliced);
@@ -117,7 +117,7 @@ mod tests {
         EngineArgs { backend, device: None, kernel: KernelName::Auto }
     }
 
-    /// The first GPU by its number is as much a choice as any other.
+    /// Naming the first GPU by its number is a choice like any other.
     #[test]
     fn a_gpu_is_picked_once() {
         for (backend, device, fits) in [
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// What is no GPU's business opens none, whether there is one or not.
+    /// Work that no GPU does opens none, whether there is one or not.
     #[test]
     fn auto_takes_the_cpu_for_what_it_does_on_every_engine() {
         let engine = open(&args(Backend::Auto), Work::OnCpu, true).unwrap();

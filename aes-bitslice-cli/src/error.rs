@@ -25,11 +25,11 @@ pub enum Exit {
 #[derive(Debug)]
 pub struct Error {
     exit: Exit,
-    /// `None` where there is nothing to tell: it was told before, or the reader of the output went away.
+    /// `None` if there is nothing to print: it was printed before, or the reader of the output went away.
     message: Option<String>,
 }
 
-/// Every function here that can fail, fails with one of these.
+/// The result of every function here that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// Prints the line and gives the exit code.
+    /// Prints the line and returns the exit code.
     pub fn show(&self) -> Exit {
         if self.message.is_some() {
             say("error", self.message());
@@ -83,7 +83,7 @@ impl Error {
         self.exit
     }
 
-    /// Prints the line and gives the exit code as the system takes it.
+    /// Prints the line and returns the exit code for the system.
     pub fn report(self) -> ExitCode {
         ExitCode::from(self.show() as u8)
     }
@@ -111,7 +111,7 @@ impl From<runtime::Error> for Error {
             }
             _ => "",
         };
-        // A compiler's words have lines.
+        // A compiler's message has several lines.
         let words: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
         Error::new(exit, words.join(" ") + advice)
     }
@@ -122,12 +122,12 @@ pub fn warn(message: &str) {
     say("warning", message);
 }
 
-/// Prints what the user has to know, where nothing is wrong.
+/// Prints what the user must know, although nothing is wrong.
 pub fn note(message: &str) {
     say("note", message);
 }
 
-/// One line on standard error, even if a file's name in it holds line ends. That standard error is closed is no failure.
+/// One line on standard error, even if a file's name in it has line ends. A closed standard error is not a failure.
 fn say(severity: &str, message: &str) {
     let mut line = String::with_capacity(message.len());
     for character in message.chars() {

@@ -17,9 +17,9 @@ use crate::output;
 #[derive(Serialize)]
 struct Info {
     version: &'static str,
-    /// What `auto` takes.
+    /// The engine that `auto` takes.
     auto: Opened,
-    /// What is known of the GPU that `auto` takes.
+    /// The tuning of the GPU that `auto` takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     tuning: Option<Tuning>,
     /// Every engine, whether it opens or not.
@@ -54,14 +54,14 @@ struct Opened {
 /// What is fastest on a GPU.
 #[derive(Serialize)]
 struct Tuning {
-    /// Whether kernels were measured here, or go by what is built in.
+    /// Whether kernels were measured here or use built-in values.
     kernels: &'static str,
     /// The same for where data in host memory goes.
     host: &'static str,
-    /// The file with what was measured.
+    /// The file with the measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// Why a file that is there is not used.
+    /// Why an existing file is not used.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     host_data: Vec<Crossover>,
@@ -72,7 +72,7 @@ struct Tuning {
 struct Crossover {
     mode: &'static str,
     key_bits: usize,
-    /// From this size on to the GPU; null if to the CPU in every size.
+    /// From this size on it goes to the GPU; null if it goes to the CPU at every size.
     cuda_from_bytes: Option<u64>,
 }
 
@@ -86,7 +86,7 @@ struct Device {
     driver_version: String,
 }
 
-/// A device behind OpenCL.
+/// An OpenCL device.
 #[derive(Serialize)]
 struct OpenClDevice {
     platform: usize,
@@ -100,7 +100,7 @@ struct OpenClDevice {
     memory_bytes: u64,
 }
 
-/// Prints what there is, for people or as JSON.
+/// Prints all this, for people or as JSON.
 pub fn run(args: &InfoArgs) -> Result<()> {
     let info = Info::collect();
     let text = match args.json {
@@ -230,7 +230,7 @@ impl Tuning {
             let _ = writeln!(text, "  {warning}");
         }
         let _ = writeln!(text, "data in host memory ({})", self.host);
-        // Lengths of keys that go the same way share a line.
+        // Key lengths with the same crossover share a line.
         for group in self.host_data.chunk_by(|a, b| (a.mode, a.cuda_from_bytes) == (b.mode, b.cuda_from_bytes)) {
             let bits: Vec<_> = group.iter().map(|c| c.key_bits.to_string()).collect();
             let Crossover { mode, cuda_from_bytes, .. } = &group[0];
@@ -243,8 +243,8 @@ impl Tuning {
 /// Columns of the text.
 const WIDTH: usize = 80;
 
-/// The same text in lines of at most [`WIDTH`] columns, where words allow it. What follows goes below the last column of a table,
-/// or two columns further in.
+/// The same text in lines of at most [`WIDTH`] columns, where words allow it. The rest of a line goes below the last column of a table, or
+/// two columns further in.
 fn wrapped(text: &str) -> String {
     let wrap = |line: &str| {
         let indent = line.len() - line.trim_start().len();

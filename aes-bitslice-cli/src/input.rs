@@ -18,13 +18,13 @@ pub struct Input {
     pub file: File,
     /// How messages name it.
     pub name: String,
-    /// Where in the file what is to be read begins, where it has places.
+    /// Where in the file the data to read begins, if the file has positions.
     pub start: u64,
-    /// How many bytes there are to read from there on, where that can be known beforehand: of a regular file, and of what was measured.
+    /// How many bytes there are to read from there on, if known beforehand: for a regular file, and after [`measure`](Self::measure).
     pub length: Option<u64>,
-    /// How many there are behind these, which are not to be read.
+    /// How many bytes come after these, which must not be read.
     pub rest: u64,
-    /// What was read already of what is no regular file, from the place on that is still to be read.
+    /// Bytes already read from an input that is not a regular file; those from the cursor's position on are still to be read.
     pub ahead: Cursor<Vec<u8>>,
 }
 
@@ -40,14 +40,14 @@ impl Input {
         if metadata.is_dir() {
             return Err(Error::new(Exit::InputOutput, format!("cannot read {name}: it is a folder, not a file")));
         }
-        // Standard input may stand in the middle of a file.
+        // Standard input may be in the middle of a file.
         let length = length(&metadata).filter(|&length| is_true_length(&file, &metadata, length));
         let known = length.and_then(|length| Some((file.stream_position().ok()?, length)));
         let (start, length) = known.map_or((0, None), |(start, length)| (start, Some(length.saturating_sub(start))));
         Ok(Input { file, name, start, length, rest: 0, ahead: Cursor::default() })
     }
 
-    /// Takes the first 16 bytes off, which are the IV that encryption stored.
+    /// Takes off the first 16 bytes, the IV that encryption stored.
     pub fn take_iv(&mut self) -> Result<[u8; 16]> {
         let mut iv = [0; 16];
         self.file.read_exact(&mut iv).map_err(|error| match error.kind() {
@@ -67,7 +67,7 @@ impl Input {
         Ok(iv)
     }
 
-    /// The first `bytes` bytes, or as many as there are; they are still to be read.
+    /// Returns the first `bytes` bytes, or all if there are fewer; they are still to be read.
     pub fn peek(&mut self, bytes: usize) -> Result<Cow<'_, [u8]>> {
         // What was peeked at before is read again only from a file.
         let mut start = std::mem::take(&mut self.ahead).into_inner();
@@ -87,7 +87,7 @@ impl Input {
         Ok(self.ahead.get_ref().into())
     }
 
-    /// Leaves out the first `bytes` bytes, which were peeked at.
+    /// Skips the first `bytes` bytes, which were peeked at.
     pub fn skip(&mut self, bytes: usize) {
         match &mut self.length {
             Some(length) => (self.start, *length) = (self.start + bytes as u64, length.saturating_sub(bytes as u64)),
@@ -95,8 +95,8 @@ impl Input {
         }
     }
 
-    /// Makes the length known of what is no regular file and can be read from any byte on all the same, as a disk can; the length, if
-    /// it is known then.
+    /// Finds the length of an input that is not a regular file but can be read from any byte on, such as a disk. Returns the length, if it
+    /// is known then.
     pub fn measure(&mut self) -> Option<u64> {
         if self.length.is_none() {
             let start = self.file.stream_position().ok()?;
@@ -107,7 +107,7 @@ impl Input {
         self.length
     }
 
-    /// Fills `bytes` with those from `place` on, of what was measured.
+    /// Fills `bytes` with the input's bytes from `place` on, after [`measure`](Self::measure).
     pub fn read_at(&self, place: u64, bytes: &mut [u8]) -> io::Result<()> {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(self.start.saturating_add(place)))?;
@@ -120,13 +120,13 @@ impl Input {
             (self.start + range.start, Some(range.end - range.start), length - range.end);
     }
 
-    /// Who may use it; none of what is no file, nor a disk as one.
+    /// Who may use it; `None` if it is neither a file nor a disk.
     pub fn access(&self) -> Option<Access> {
         let metadata = self.file.metadata().ok()?;
         (metadata.is_file() || is_block_device(&metadata)).then(|| Access::of_open(&self.file, &metadata))
     }
 
-    /// Whether `other` is the same disk, if under another name.
+    /// Whether `other` is the same disk, even under another name.
     #[cfg(unix)]
     pub fn is_same_device(&self, other: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -141,7 +141,7 @@ impl Input {
         false
     }
 
-    /// Whether `other` is the very same regular file, if under another name.
+    /// Whether `other` is the very same regular file, even under another name.
     pub fn is_same_file(&self, other: &File) -> bool {
         let handle = |file: &File| -> io::Result<Option<Handle>> {
             match file.metadata()?.is_file() {
@@ -156,20 +156,20 @@ impl Input {
     }
 }
 
-/// How many bytes a file has, where that can be known beforehand: files in /proc have some, but their length is 0.
+/// How many bytes a file has, if known beforehand: files in /proc have some, but their length is 0.
 pub fn length(metadata: &Metadata) -> Option<u64> {
     (metadata.is_file() && metadata.len() > 0).then_some(metadata.len())
 }
 
-/// Whether a file has the last of its bytes: those in /sys have fewer than they say. They take no space, as those do of which a part
-/// was never written.
+/// Whether a file has its last byte: files in /sys have fewer bytes than they say. They occupy no space, but neither does a part of a file
+/// that was never written.
 #[cfg(unix)]
 fn is_true_length(file: &File, metadata: &Metadata, length: u64) -> bool {
     use std::os::unix::fs::{FileExt, MetadataExt};
     metadata.blocks().saturating_mul(512) >= length || file.read_at(&mut [0], length - 1).is_ok_and(|read| read == 1)
 }
 
-/// Elsewhere they all have.
+/// Elsewhere all files have it.
 #[cfg(not(unix))]
 fn is_true_length(_file: &File, _metadata: &Metadata, _length: u64) -> bool {
     true

@@ -19,7 +19,7 @@ pub fn run(args: &KeygenArgs) -> Result<()> {
         false => Key::generate(args.bits)?,
     };
     let mut text = Zeroizing::new(vec![b'\n'; 2 * key.expose().len() + 1]);
-    // In a time that the key has no influence on.
+    // The time does not depend on the key.
     let encoded = base16ct::lower::encode(key.expose(), &mut text);
     encoded.map_err(|error| Error::new(Exit::Failure, format!("the key cannot be written: {error}")))?;
     let output = Target::check(Some(&args.output), None, Options { force: false, private: true })?.open()?;

@@ -12,7 +12,7 @@ use crate::args::key::{KeyArgs, KeyFormat};
 use crate::error::{Error, Exit, Result, warn};
 use crate::{standard, text};
 
-/// The longest key file there can be: 128 hexadecimal digits and a line end of two bytes.
+/// The longest possible key file: 128 hexadecimal digits and a line end of two bytes.
 const LIMIT: usize = 130;
 
 /// The kind of key that a command takes.
@@ -20,9 +20,9 @@ const LIMIT: usize = 130;
 pub enum KeyKind {
     /// One AES key of any length.
     Any,
-    /// One of 256 bits. That it has as many, and is not another AES key, is checked by what takes it.
+    /// One of 256 bits. The code that takes it checks that it has this many, and is not another AES key.
     Aes256,
-    /// The two of XTS.
+    /// The two keys of XTS.
     Xts,
 }
 
@@ -35,7 +35,7 @@ impl From<Keys> for KeyKind {
     }
 }
 
-/// The bytes that such a key can have.
+/// The numbers of bytes that such a key can have.
 fn lengths(kind: KeyKind) -> &'static [usize] {
     match kind {
         KeyKind::Any | KeyKind::Aes256 => &[16, 24, 32],
@@ -80,7 +80,7 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
     if metadata.is_dir() {
         return Err(refuse("it is a folder, not a file"));
     }
-    // One byte more than a key can have tells a file that is too long, however long it is.
+    // One byte more than a key can have shows that a file is too long, however long it is.
     let mut buffer = Zeroizing::new([0; LIMIT + 1]);
     let mut length = 0;
     while length < buffer.len() {
@@ -137,11 +137,11 @@ fn from_environment(variable: &str, kind: KeyKind) -> Result<Key> {
 fn from_hex(bytes: &[u8], kind: KeyKind, if_no_text: &str) -> Result<Key> {
     let digits = bytes.strip_suffix(b"\n").map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut decoded = Zeroizing::new(vec![0; digits.len() / 2]);
-    // In a time that the key has no influence on.
+    // The time does not depend on the key.
     if base16ct::mixed::decode(digits, &mut decoded).is_ok() {
         return from_bytes(&decoded, kind, KeyFormat::Hex);
     }
-    // It is no key, and may be looked at.
+    // It is not a key, and may be examined.
     let why = match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
         _ if std::str::from_utf8(digits).is_err() => if_no_text.into(),
         Some(at) if digits[at..].iter().all(|sign| matches!(sign, b'\r' | b'\n')) => {
@@ -153,7 +153,7 @@ fn from_hex(bytes: &[u8], kind: KeyKind, if_no_text: &str) -> Result<Key> {
     Err(Error::new(Exit::Key, why))
 }
 
-/// The bytes of a key that came in this `format`.
+/// A key from its bytes, which came in this `format`.
 fn from_bytes(bytes: &[u8], kind: KeyKind, format: KeyFormat) -> Result<Key> {
     if !lengths(kind).contains(&bytes.len()) {
         let found = if format == KeyFormat::Hex { 2 * bytes.len() } else { bytes.len() };

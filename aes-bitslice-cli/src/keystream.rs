@@ -15,7 +15,7 @@ use crate::secret::Secret;
 use crate::single;
 use crate::transform::{Transform, in_hex};
 
-/// Writes as many bytes as told.
+/// Writes the requested number of bytes.
 pub fn run(args: &KeystreamArgs) -> Result<()> {
     let KeystreamArgs { bytes, key, iv: wanted, offset, stream: args } = args;
     let (iv, is_new) = match wanted {

@@ -10,9 +10,9 @@
 //! aes-bitslice keystream --bytes 1GiB --key-file key -o random
 //! ```
 //!
-//! The output is byte for byte that of `openssl enc` with the same mode, key and IV, which is put in front of it unless it is given with
-//! `--iv`. XTS, which `openssl enc` does not have, takes no IV: sectors have numbers. That of `keystream` is what `encrypt --mode ctr`
-//! makes of zeros; its IV is printed on standard error.
+//! The output is byte-identical to `openssl enc` with the same mode, key and IV. The IV is put in front of it unless it is given with
+//! `--iv`. XTS, which `openssl enc` does not have, takes no IV: sectors have numbers. The output of `keystream` is what
+//! `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
 //!
 //! # Exit codes
 //!
@@ -27,10 +27,9 @@
 //!
 //! Signals end the process as they end any other, after the unfinished output file is removed ([`signals`]).
 //!
-//! A failure is one line on standard error, for each of the files of `--out-dir`. A file given with `-o`, or made by
-//! `--out-dir`, is always either complete or as it was before: the output grows in a temporary file in the same folder
-//! and takes its name when it is synced ([`output`]).
-//! Standard output cannot be taken back: what was written before a failure stays written.
+//! A failure is one line on standard error; with `--out-dir`, one for each file. A file given with `-o`, or made by `--out-dir`, is always
+//! either complete or as it was before: the output grows in a temporary file in the same folder and takes its name when it is synced
+//! ([`output`]). Standard output cannot be taken back: what was written before a failure stays written.
 //!
 //! # Modules
 //!
@@ -45,11 +44,11 @@
 //! | [`transform`], [`method`], [`padding`], [`segments`] | what is done to a stream |
 //! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`text`], [`baked`], [`progress`] | where bytes and keys come from and go to |
 //! | [`scratch`], [`terminal`], [`signals`], [`access`] | temporary files, a terminal that hides what is typed, what undoes both, and who may use a file |
-//! | [`core_dumps`] | none of a process that has keys |
+//! | [`core_dumps`] | no core dumps of a process that has keys |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |
 //! | [`error`] | what can go wrong |
-// `unsafe` lives in one module only, which writes files through mappings.
+// Only one module has `unsafe`: it writes files through mappings.
 #![deny(unsafe_code)]
 
 mod access;

@@ -1,4 +1,4 @@
-//! `--out-dir`: many files, each to one of the same name in a folder. What fails does not keep the others.
+//! `--out-dir`: many files, each to one of the same name in a folder. A failure does not stop the others.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,10 +23,10 @@ use crate::transform::{IF_NOT_STORED, Transform};
 struct Pair {
     input: PathBuf,
     output: PathBuf,
-    /// Why the output must not be written, if so; the others are done.
+    /// Why the output must not be written, if so; the others are still processed.
     refused: Option<String>,
-    /// Whether the output was there before the command: only then may it be replaced. One that appears later may be that of
-    /// another input, on a file system that takes two names for one.
+    /// Whether the output was there before the command: only then may it be replaced. One that appears later may be the output of another
+    /// input, on a file system that takes two names for one.
     replaces: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
         note(&format!("each input is taken to begin with its IV; {IF_NOT_STORED}"));
     }
-    // Of what cannot be read we hear when its turn comes.
+    // An unreadable file is reported when its turn comes.
     let length = |pair: &Pair| match &pair.refused {
         None => fs::metadata(&pair.input).map_or(Some(0), |metadata| input::length(&metadata)),
         Some(_) => Some(0),
@@ -86,7 +86,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
         [first, ..] => {
             let exit = if failures.iter().all(|exit| *exit == first) { first } else { Exit::Failure };
             match all {
-                // Its line has said all.
+                // Its line has said everything.
                 1 => Err(Error::told(exit)),
                 _ => Err(Error::new(exit, format!("{} of {all} files failed", failures.len()))),
             }
@@ -106,8 +106,8 @@ fn open_file(path: &Path) -> Result<Input> {
     }
 }
 
-/// Where every input goes. All are refused if two outputs would be one, for it is not known which is wanted; one by one those that
-/// would be in the way of an input, of the key, or of what is there already.
+/// Where every input goes. All are refused if two outputs would be one, because it is not known which is wanted; outputs that would replace
+/// an input, the key, or an existing file are refused one by one.
 fn pairs(inputs: &[PathBuf], folder: &Path, force: bool, secret: &Secret<'_>) -> Result<Vec<Pair>> {
     let refuse = |message: String| Err(Error::new(Exit::InputOutput, message));
     if inputs.is_empty() {

@@ -1,4 +1,4 @@
-//! What is done to every stream of a command: mode, direction, padding, and where IVs come from.
+//! The method for every stream of a command: mode, direction, padding, and where IVs come from.
 
 use aes_bitslice_runtime::{self as runtime, Direction, KeyBits, Keys};
 
@@ -10,23 +10,23 @@ use crate::modes;
 use crate::modes::mode::{Lengths, Mode, Place, Sectors};
 use crate::modes::operation::AnyOperation;
 
-/// What is done to every stream of a command; only the IV is each stream's own.
+/// The method for every stream of a command; only the IV is each stream's own.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
     pub direction: Direction,
     mode: &'static Mode,
     /// Whether the last block has PKCS #7 padding.
     pub padded: bool,
-    /// `None` for a mode without an IV alone.
+    /// `None` only for a mode without an IV.
     pub iv: Option<Iv>,
     /// The sectors of a stream, for a mode that has them.
     pub sectors: Sectors,
-    /// The length of key that the mode's name asks for.
+    /// The key length that the mode's name asks for.
     pub key_bits: Option<KeyBits>,
 }
 
 impl Method {
-    /// What the options ask for.
+    /// The method that the options ask for.
     pub fn new(direction: Direction, args: &CryptArgs) -> Result<Self> {
         let mode = args.mode.mode;
         let padded = args.padding == PaddingName::Pkcs7;
@@ -58,7 +58,7 @@ impl Method {
         Ok(Method { direction, mode, padded, iv, sectors, key_bits })
     }
 
-    /// A mode that reads nothing, with this IV, which stands nowhere in the output.
+    /// A mode that reads nothing, with this IV, which is nowhere in the output.
     pub fn writing(mode: &'static Mode, iv: [u8; BLOCK]) -> Self {
         let iv = Some(Iv::Given(iv));
         let sectors = Sectors::DEFAULT;
@@ -73,13 +73,13 @@ impl Method {
         Method { direction: Direction::Encrypt, mode, padded: false, iv, sectors, key_bits: None }
     }
 
-    /// The kernels that do it; `None` for what the CPU does on every engine.
+    /// The kernels that do it; `None` if the CPU does it on every engine.
     pub fn kernels(&self) -> Option<runtime::Mode> {
-        // Sectors of other lengths are the CPU's.
+        // The CPU processes sectors of other lengths.
         (self.mode.kernels)(self.direction).filter(|_| self.sectors.bytes.is_multiple_of(BLOCK as u64))
     }
 
-    /// What is done to a chunk of a stream.
+    /// The operation on a chunk of a stream.
     pub fn operation(&self, place: &Place) -> Box<dyn AnyOperation> {
         (self.mode.operation)(self.direction, place)
     }
@@ -99,7 +99,7 @@ impl Method {
         self.operation(&Place::start([0; BLOCK])).keys()
     }
 
-    /// Bytes that the chunks of a stream are whole multiples of, but for the last.
+    /// The chunks of a stream are whole multiples of this many bytes, except for the last.
     pub fn grain(&self) -> usize {
         match self.mode.lengths {
             Lengths::Sectors => self.sectors.bytes as usize,
@@ -112,7 +112,7 @@ impl Method {
         self.operation(&Place::start([0; BLOCK])).is_serial()
     }
 
-    /// Refuses a stream of a `length` that the mode does not take. `name` is the input's.
+    /// Refuses a stream of a `length` that the mode does not take. `name` names the input.
     pub fn check_length(&self, length: u64, name: &str) -> Result<()> {
         let (title, block) = (self.mode.title, BLOCK as u64);
         let any = || modes::names(|mode| mode.lengths == Lengths::Any);

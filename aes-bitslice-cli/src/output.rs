@@ -1,7 +1,7 @@
 //! Where the bytes go: a file that appears complete or not at all, or standard output.
 //!
-//! A file is written under a temporary name in its own folder, synced, and renamed. A [`Target`] is checked and nothing else: the
-//! file is made when all else that can fail has been done.
+//! A file is written under a temporary name in its own folder, synced, and renamed. A [`Target`] is only checked: the file is made after
+//! everything else that can fail.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -32,13 +32,13 @@ enum Kind {
 
 /// Who may use a file that is made.
 enum Like {
-    /// Those whom the umask allows.
+    /// Anyone whom the umask allows.
     Any,
     /// Its owner alone.
     Private,
-    /// Of those, the ones who may use the input.
+    /// Anyone whom the umask allows and who may use the input.
     Input(Access),
-    /// Those who may use the file that it replaces.
+    /// Anyone who may use the file that it replaces.
     Old(Access),
 }
 
@@ -52,11 +52,11 @@ pub struct Output {
 enum Sink {
     /// Standard output, a device or a pipe: written as it comes.
     Stream { file: File, to_sync: bool },
-    /// A file in the making.
+    /// A file that is being made.
     File { scratch: Scratch, path: PathBuf, force: bool, old: Option<Access> },
 }
 
-/// How a new file is to be had.
+/// How to make an output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Replace a file that exists; write to a terminal.
@@ -66,7 +66,7 @@ pub struct Options {
 }
 
 impl Target {
-    /// That `path` names, standard output for `None` and `-`, for bytes that come from `input`. Nothing is opened or made.
+    /// The target that `path` names, standard output for `None` and `-`, for bytes that come from `input`. Opens and makes nothing.
     pub fn check(path: Option<&Path>, input: Option<&Input>, options: Options) -> Result<Self> {
         match path {
             Some(path) if path != Path::new("-") => Target::check_path(path, input, options),
@@ -109,7 +109,7 @@ impl Target {
                 }
                 return Ok(Target { name, options, kind: Kind::Special(target) });
             }
-            // Asked before permission to overwrite: no option makes this right.
+            // Checked before permission to overwrite: no option makes this right.
             if let Ok(file) = File::open(path) {
                 refuse_input(&name, input, &file)?;
             }
@@ -139,7 +139,7 @@ impl Target {
         Ok(Target { name, options, kind: Kind::File { path: target, like } })
     }
 
-    /// Opens what is there, makes what is not.
+    /// Opens the target, or makes it if it does not exist.
     pub fn open(self) -> Result<Output> {
         let Target { name, options, kind } = self;
         let sink = match kind {
@@ -187,15 +187,15 @@ impl Target {
     }
 }
 
-/// The modes of new files, before the umask takes away from it what it does.
+/// The modes of new files, before the umask applies.
 const ANYBODY: u32 = 0o666;
 const OWNER: u32 = 0o600;
 
-/// Makes a file that nobody may use who may not use one with this `access`.
+/// Makes a file that no one may use who may not use one with this `access`.
 fn create_like(folder: &Path, access: &Access) -> io::Result<Scratch> {
     let narrow = ANYBODY & access.mode_for_any();
     let scratch = Scratch::create(folder, narrow)?;
-    // Whose it is shows only now. To change the mode would not ask the umask.
+    // Only now is its owner known. Changing the mode would bypass the umask.
     match ANYBODY & access.mode_for(scratch.file())? {
         mode if mode == narrow => Ok(scratch),
         mode => Scratch::create(folder, mode),
@@ -230,7 +230,7 @@ fn refuse_input(name: &str, input: Option<&Input>, output: &File) -> Result<()> 
 }
 
 impl Output {
-    /// A second handle to write through, for a thread of its own.
+    /// A second handle to write through, for another thread.
     pub fn writer(&self) -> Result<File> {
         let file = match &self.sink {
             Sink::Stream { file, .. } => file,
@@ -249,7 +249,7 @@ impl Output {
         Error::io(format!("cannot write {}", self.name), error)
     }
 
-    /// Everything is written: brings it to the disk, and gives a file its name. What there is to say of it comes back.
+    /// Finishes when everything is written: syncs it to the disk, and gives a file its name. Returns warnings.
     pub fn finish(self) -> Result<Vec<String>> {
         let Output { name, sink } = self;
         let failed = |error: &io::Error| Error::io(format!("cannot write {name}"), error);
@@ -287,7 +287,7 @@ impl Output {
     }
 }
 
-/// Brings to a device what was written to it. There is nothing to sync in a pipe or a terminal.
+/// Syncs a device. A pipe or a terminal has nothing to sync.
 fn sync_stream(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => match is_block_device(&file.metadata()?) {
@@ -300,7 +300,7 @@ fn sync_stream(file: &File) -> io::Result<()> {
 
 /// `value` as indented JSON and a newline.
 pub fn json(value: &impl serde::Serialize) -> String {
-    // Fails only for maps with keys that are no strings, and for values that refuse.
+    // Fails only for maps whose keys are not strings, and for values that refuse.
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
@@ -314,7 +314,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes the new name last: a rename is in the folder, not in the file.
+/// Makes the new name durable: a rename is in the folder, not in the file.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

@@ -5,7 +5,7 @@ use cipher::block_padding::{Padding as _, Pkcs7};
 use crate::chunk::BLOCK;
 use crate::error::{Error, Exit, Result};
 
-/// Pads the first `length` bytes of `memory`; how many there are then.
+/// Pads the first `length` bytes of `memory`. Returns how many there are then.
 pub fn pad(memory: &mut [u8], length: usize) -> usize {
     let filled = length % BLOCK;
     let start = length - filled;
@@ -13,7 +13,7 @@ pub fn pad(memory: &mut [u8], length: usize) -> usize {
     start + BLOCK
 }
 
-/// How many bytes are left without the padding of the last block. Why it is bad is not told.
+/// Returns how many bytes are left without the padding of the last block. Does not tell why padding is bad.
 pub fn unpad(data: &[u8]) -> Result<usize> {
     let length = data.last_chunk::<BLOCK>().and_then(|block| {
         let message = Pkcs7::raw_unpad(block).ok()?;
@@ -32,7 +32,7 @@ mod tests {
     fn padding_comes_off_again() {
         for length in 0..=64 {
             let message: Vec<u8> = (0..length).collect();
-            // What was there before is not to be seen.
+            // The old contents must not show.
             let mut memory = message.clone();
             memory.resize(message.len() + BLOCK, 0xee);
             let padded = pad(&mut memory, message.len());

@@ -1,4 +1,4 @@
-//! `completions`, `man` and help: what shells and readers know of the command line.
+//! `completions`, `man` and help: the command line as shells and readers see it.
 
 use clap_complete::generate;
 use clap_mangen::Man;
@@ -23,7 +23,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<()> {
 
 /// Prints a manual page.
 pub fn man(args: &ManArgs) -> Result<()> {
-    // Help on help is none.
+    // There is no page for `help`.
     let mut command = command().disable_help_subcommand(true);
     command.build();
     let page = match &args.command {

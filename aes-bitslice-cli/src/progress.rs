@@ -1,4 +1,4 @@
-//! How far the work is: a bar on standard error where that is a terminal, and a line when it is done.
+//! Shows progress: a bar on standard error if it is a terminal, and a line when the work is done.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use aes_bitslice_runtime::Backend;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar for `length` bytes, if that is known. It is hidden where there is no terminal, and if `quiet`.
+/// A bar for `length` bytes, if known. It is hidden if there is no terminal, and if `quiet`.
 pub fn bar(length: Option<u64>, quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(length, target);
@@ -23,9 +23,9 @@ pub fn bar(length: Option<u64>, quiet: bool) -> ProgressBar {
     bar
 }
 
-/// Takes the bar away; if all `went_well`, leaves a line of what was done in its place.
+/// Removes the bar; if all `went_well`, leaves a summary line in its place.
 pub fn finish(bar: &ProgressBar, backend: Backend, went_well: bool) {
-    // Asked before the bar is cleared; then a line of its own, so that the prompt finds an empty one.
+    // Made before the bar is cleared; then printed on a separate line, so that the prompt gets an empty one.
     let summary = (went_well && !bar.is_hidden()).then(|| {
         let (bytes, elapsed) = (bar.position(), bar.elapsed());
         let rate = HumanBytes((bytes as f64 / elapsed.as_secs_f64()) as u64);

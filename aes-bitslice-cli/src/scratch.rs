@@ -10,18 +10,18 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 /// How their names begin.
 const PREFIX: &str = ".aes-bitslice-";
 
-/// Those that exist, for the thread that waits for signals.
+/// The existing ones, for the thread that waits for signals.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all there are. From then on none can be made, and none gets another name: the process is to end.
+/// Removes them all. From then on none can be made or renamed: the process will end.
 pub fn remove_all() {
     let mut pending = pending();
     for path in pending.drain(..) {
-        // Of a folder, again: another process may still be making files in it.
+        // A folder is tried again: another process may still be making files in it.
         let removed = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         let _ = removed.or_else(|_| fs::remove_dir_all(&path));
     }
@@ -45,7 +45,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one in `folder`, with what the umask leaves of `mode`.
+    /// Makes one in `folder`, with `mode` as the umask restricts it.
     pub fn create(folder: &Path, mode: u32) -> io::Result<Self> {
         let mut builder = Builder::new();
         builder.prefix(PREFIX);
@@ -62,15 +62,15 @@ impl Scratch {
         Ok(Scratch { file, _pending: Pending(path) })
     }
 
-    /// What is written to.
+    /// The file to write to.
     pub fn file(&self) -> &File {
         self.file.as_file()
     }
 
-    /// Gives it the name `target`; that of a file that exists only to `replace` it.
+    /// Gives it the name `target`; an existing file is replaced only if `replace`.
     pub fn publish(self, target: &Path, replace: bool) -> io::Result<()> {
         self.file().sync_all()?;
-        // Held until the file has its new name or none, so that a signal finds nothing half done.
+        // Held until the file has its new name or none, so that a signal finds nothing half finished.
         let _held = pending();
         let published = match replace {
             true => self.file.persist(target).map(drop),
@@ -80,7 +80,7 @@ impl Scratch {
     }
 }
 
-/// A temporary folder, with all that is in it.
+/// A temporary folder and everything in it.
 pub struct ScratchFolder {
     // Dropped before `_pending`.
     folder: TempDir,

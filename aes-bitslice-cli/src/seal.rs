@@ -23,7 +23,7 @@ use crate::segments::{Segments, explain};
 use crate::terminal::Terminal;
 use crate::{keys, secret, segments, single, standard, text};
 
-/// Seals as told.
+/// Seals as the options say.
 pub fn seal(args: &SealArgs) -> Result<()> {
     run(args, true, |engine, given, data, input| {
         let sealing = match given {
@@ -35,11 +35,11 @@ pub fn seal(args: &SealArgs) -> Result<()> {
     })
 }
 
-/// Opens as told.
+/// Opens as the options say.
 pub fn open(args: &OpenArgs) -> Result<()> {
     let OpenArgs { common, range } = args;
     run(common, false, |engine, given, data, input| {
-        // Asked before anything is read, which may have to be waited for.
+        // Checked before anything is read, because reading may have to wait.
         let length = range.as_ref().map(|_| {
             let message = format!("--range needs a file that can be read from any byte on, and {} is none", input.name);
             input.measure().ok_or(Error::new(Exit::InputOutput, message))
@@ -68,20 +68,20 @@ pub fn open(args: &OpenArgs) -> Result<()> {
     })
 }
 
-/// What was given to seal with.
+/// The secret that was given.
 enum Given<'a> {
     Keyset(&'a Keyset),
     Secret(Secret<'a>),
 }
 
-/// The same, read.
+/// The same, as read from its source.
 enum Held {
     Key(Key),
     Passphrase(Zeroizing<String>),
     Keyset(Keyset),
 }
 
-/// Does as told what `begin` makes of engine, secret and associated data for the input.
+/// Runs as `args` says what `begin` makes of engine, secret and associated data for the input.
 fn run(
     args: &SealArgs,
     is_new: bool,
@@ -109,14 +109,14 @@ fn run(
     let mut input = Input::open(args.input.as_deref())?;
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
-    // What is wrong with the files is told before a passphrase is typed, and that none is needed.
+    // Before a passphrase is typed, report what is wrong with the files, or that none is needed.
     if args.secret.passphrase && !is_new {
         let needs = Opening::needs_passphrase(&input.peek(Opening::START)?);
         let refused = needs.and_then(|needs| if needs { Ok(()) } else { Err(SealError::NeedsKey) });
         refused.map_err(|error| explain(&input.name, error))?;
     }
     let secret = read(args, is_new)?;
-    // Unless another is asked for, the CPU: for files its cores are about as fast as the way to a GPU and back.
+    // The CPU, unless another engine is requested: for files its cores are about as fast as the way to a GPU and back.
     let engine = engine::open(&stream.engine, Work::OnCpu, stream.quiet)?;
     let given = match &secret {
         Held::Key(key) => Given::Secret(Secret::Key(key)),
@@ -125,7 +125,7 @@ fn run(
     };
     let data = args.associated_data.as_deref().unwrap_or_default().as_bytes();
     let segments = begin(&engine, given, data, &mut input)?;
-    // The key of the stream is all that it takes from here on.
+    // From here on only the key of the stream is needed.
     drop(secret);
     let output = target.open()?;
     let is_in_order = input.length.is_none() || !output.is_new_file();
@@ -135,7 +135,7 @@ fn run(
     single::run(context, segments, source, output, stream.quiet)
 }
 
-/// Reads what the options name.
+/// Reads the secret that the options name.
 fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
     let SealArgs { secret: args, key_format, format, stream, .. } = args;
     let (key_format, format, quiet) = (*key_format, *format, stream.quiet);
@@ -171,11 +171,11 @@ fn first_line(text: &str) -> Result<Zeroizing<String>> {
     }
 }
 
-/// What `read` makes of the text of the file of an `option`, which holds a secret.
+/// Returns what `read` makes of the text of an `option`'s file, which holds a secret.
 fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str) -> Result<T>) -> Result<T> {
     /// More than any keyset has.
     const MOST: usize = 1 << 20;
-    // Some users will put the secret itself in its place, and no message may show that: named is only what is there.
+    // Some users will put the secret itself in its place, and no message may show that: only an existing file is named.
     let is_standard_input = path == Path::new("-");
     let name = match path.exists() {
         _ if is_standard_input => format!("standard input, for {option}"),
@@ -194,7 +194,7 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     if !quiet && let Some(exposed) = exposure(&metadata) {
         warn(&format!("{name} {exposed}"));
     }
-    // Room for all of it at once, of a pipe too: growing would leave copies behind.
+    // Room for all of it at once, even from a pipe: growing would leave copies behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(MOST + 1));
     file.take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(|error| refuse(&error.to_string()))?;
     if bytes.len() > MOST {

@@ -1,4 +1,4 @@
-//! What decides how bytes are changed: a key, or a kernel that is one.
+//! The secret that decides how bytes are changed: a key, or a kernel that is one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub enum Secret<'a> {
 }
 
 impl<'a> Secret<'a> {
-    /// What the options name.
+    /// Reads the secret that the options name.
     pub fn read(method: &Method, args: &'a KeyArgs, quiet: bool) -> Result<Self> {
         match args.source.baked.as_deref() {
             Some(_) if method.keys() == Keys::Two => {
@@ -38,7 +38,7 @@ impl<'a> Secret<'a> {
             Some(manifest) => {
                 let files = baked::files(manifest);
                 let metadata = files.iter().map(|file| fs::metadata(file).ok()).collect::<Option<Vec<_>>>();
-                // Of files of which one is missing, that will be said.
+                // If one of the files is missing, that will be reported.
                 for (file, metadata) in files.iter().zip(metadata.into_iter().flatten()).filter(|_| !quiet) {
                     if let Some(exposed) = exposure(&metadata) {
                         warn(&format!("`{}` is the key and {exposed}", file.display()));
@@ -55,7 +55,7 @@ impl<'a> Secret<'a> {
         }
     }
 
-    /// Refuses to write what it encrypts over the key, or over the kernel that is one, as [`must_stay`] does.
+    /// Refuses to write its output over the key, or over the kernel that is one, as [`must_stay`] does.
     pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
         match self {
             Secret::Key(_, source) => must_stay(source.key_file.as_slice(), output),
@@ -64,10 +64,10 @@ impl<'a> Secret<'a> {
     }
 }
 
-/// Refuses an `output` that would replace one of the files that a `secret` is in: nobody could decrypt what is written there. Of
-/// these, `-` is standard input. Without an `output` or as `-`, it is standard output.
+/// Refuses an `output` that would replace one of the files that a `secret` is in: no one could decrypt what is written there. A `secret` of
+/// `-` is standard input; no `output`, or `-`, is standard output.
 pub fn must_stay<'a>(secret: impl IntoIterator<Item = &'a PathBuf>, output: Option<&Path>) -> Result<()> {
-    // Only files can be lost; to open anything else might wait for its other end.
+    // Only files can be lost; opening anything else might wait for its other end.
     let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let (name, handle) = match output {
         Some(path) if path != Path::new("-") => {
@@ -86,7 +86,7 @@ pub fn must_stay<'a>(secret: impl IntoIterator<Item = &'a PathBuf>, output: Opti
     }
 }
 
-/// Refuses a key of another length than the mode's name says; a length that is not known is the engine's business.
+/// Refuses a key whose length is not the one in the mode's name; the engine checks a length that is not known.
 fn check_length(method: &Method, key_bits: Option<KeyBits>) -> Result<()> {
     match (method.key_bits, key_bits) {
         (Some(wanted), Some(found)) if wanted != found => {

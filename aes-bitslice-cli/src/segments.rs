@@ -1,4 +1,4 @@
-//! What is done to a stream of segments, each with a tag: a chunk is some that follow one another.
+//! Seals or opens a stream of segments, each with a tag: a chunk is several consecutive segments.
 
 use std::io;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use crate::chunk::{BLOCK, Chunk, Cut, Steps};
 use crate::error::{Error, Exit, Result};
 use crate::transform::OnChunks;
 
-/// What more may be wrong with a segment of a stream that does not tell another key from its own.
+/// What else may be wrong with a segment of a stream that cannot tell a wrong key from its own.
 const OF_ANY_KEY: &str = "; or the keyset, the key or the associated data are not its own";
 
-/// What is done to one stream of segments.
+/// The sealing or opening of one stream of segments.
 pub struct Segments {
     what: What,
     /// Segments of a chunk.
     chunk_segments: u64,
-    /// What more may be wrong with a segment that is not authentic than that it was changed, for messages.
+    /// For messages: what may be wrong with a segment that is not authentic, other than a change.
     if_not_authentic: &'static str,
 }
 
@@ -26,13 +26,13 @@ enum What {
     Open(Opening, Wanted),
 }
 
-/// What of a message is opened.
+/// The part of a message that is opened.
 struct Wanted {
     /// The first segment that is read.
     first: u64,
-    /// The bytes of its plaintext that are left out.
+    /// The bytes of its plaintext to skip.
     skip: usize,
-    /// How many bytes are wanted from there on; all, if not said.
+    /// How many bytes are wanted from there on; all if `None`.
     bytes: Option<u64>,
     /// Whether the last segment that is read is the last of the message.
     is_end: bool,
@@ -49,30 +49,30 @@ impl Wanted {
 }
 
 impl Segments {
-    /// Seals, in chunks of about `chunk_bytes`, or as many as the engine is fast with.
+    /// Seals, in chunks of about `chunk_bytes`, or of a size at which the engine is fast.
     pub fn to_seal(sealing: Sealing, chunk_bytes: Option<usize>) -> Self {
         let chunk_segments = chunk_segments(chunk_bytes, sealing.places().segment_bytes(), sealing.chunk_segments());
         Segments { what: What::Seal(sealing), chunk_segments, if_not_authentic: "" }
     }
 
-    /// Opens, in the same way, of a message all, or the `range` that is in `part` of the file.
+    /// Opens, in the same way, a whole message, or the `range` that is in `part` of the file.
     pub fn to_open(opening: Opening, range: Option<(Range<u64>, Part)>, chunk_bytes: Option<usize>) -> Self {
         let chunk_segments = chunk_segments(chunk_bytes, opening.places().segment_bytes(), opening.chunk_segments());
         let wanted = range.map_or(Wanted::ALL, |(range, part)| Wanted::of(&range, part));
         Segments { what: What::Open(opening, wanted), chunk_segments, if_not_authentic: "" }
     }
 
-    /// The same for a stream that does not tell another key from its own.
+    /// The same for a stream that cannot tell a wrong key from its own.
     pub fn of_any_key(self) -> Self {
         Segments { if_not_authentic: OF_ANY_KEY, ..self }
     }
 
-    /// The same where chunks are read or written in order, and the length of them was not chosen.
+    /// The same if chunks are read or written in order, and their length was not chosen.
     ///
-    /// Then the cores share out each chunk. Where each had one of its own, those that pipe data wait for those that compute: 1 GiB
-    /// out of a pipe took 1.15 s on two cores, and 0.5 s so.
+    /// The cores then share each chunk. If each had its own, those that pipe data would wait for those that compute: 1 GiB out of a pipe
+    /// took 1.15 s on two cores that way, and 0.5 s this way.
     pub fn in_order(self) -> Self {
-        /// Bytes of a chunk at least.
+        /// The fewest bytes of a chunk.
         const LEAST: usize = 4 << 20;
         let segment = match &self.what {
             What::Seal(sealing) => sealing.places().segment_bytes(),
@@ -97,7 +97,7 @@ impl Segments {
         }
     }
 
-    /// Bytes of memory for a chunk of a stream of `length` bytes, where that is known.
+    /// Bytes of memory for a chunk of a stream of `length` bytes, if known.
     pub fn memory(&self, length: Option<u64>) -> usize {
         let Cut { read, written, .. } = self.cut();
         let chunk = read.bytes.max(written.bytes);
@@ -156,8 +156,8 @@ impl OnChunks for Segments {
     }
 }
 
-/// The part of a file of `length` bytes that holds a `range` of its message. Where it holds none, the error; but that the message ends
-/// there is checked first, with what `read` reads at a place: before that, its length is only what the file says.
+/// The part of a file of `length` bytes that holds a `range` of its message. If it holds none, the error; but first checks that the message
+/// ends there, with what `read` reads at a place: until then, its length is only what the file says.
 pub fn part(
     opening: &Opening,
     name: &str,
@@ -173,7 +173,7 @@ pub fn part(
     })
 }
 
-/// The error of a segment of the input `name`, and what more may be wrong if it is not authentic.
+/// The error of a segment of the input `name`, and what else may be wrong if it is not authentic.
 fn explain_segment(name: &str, error: SealError, if_not_authentic: &str) -> Error {
     match error {
         SealError::Damaged { .. } => Error::new(Exit::Failure, format!("{name}: {error}{if_not_authentic}")),

@@ -1,16 +1,16 @@
-//! Signals that end the process, or stop it: what is temporary is removed first, and the terminal is as it was.
+//! Signals that end or stop the process: temporary files are removed first, and the terminal is restored.
 //!
-//! Handled are HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU, on Linux also IO, PWR, STKFLT and the real-time
-//! signals: all whose default is to end a process, but for these:
+//! This module handles HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU, on Linux also IO, PWR, STKFLT and the real-time
+//! signals: all whose default is to end a process, except for these:
 //!
 //! - KILL, which no program can handle;
-//! - ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which tell of a fault in the program or its libraries;
+//! - ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which report a fault in the program or its libraries;
 //! - PIPE and XFSZ, which are errors of a write instead.
 //!
-//! TSTP, which stops a process, and CONT, with which it goes on, show and hide what is typed at a [`terminal`] that is asked on.
+//! TSTP, which stops a process, and CONT, which continues it, show and hide what is typed at a [`terminal`] with an open question.
 //!
-//! One that was ignored when the process was started, as under `nohup`, stays ignored; one that was handled by then, by a library
-//! that was loaded in front of the program, is left to that.
+//! A signal that was ignored when the process started, as under `nohup`, stays ignored; one that was already handled, by a library loaded
+//! before the program, is left to it.
 
 use std::io;
 
@@ -20,11 +20,11 @@ use nix::sys::signal::{SigSet, Signal};
 #[cfg(unix)]
 use crate::{scratch, terminal};
 
-/// From now on signals are handled so.
+/// Handles signals this way from now on.
 ///
-/// A thread waits for them, and all others block them: those that are started later, by libraries too, as this is called before
-/// there are any. A handler would not do, for compilers behind OpenCL have their own, which end the process. Real-time signals
-/// have one all the same, as libraries may use them between their threads.
+/// A thread waits for them, and all others block them, including those that libraries start later, because this is called before there are
+/// any. A handler would not do, because OpenCL compilers have their own, which end the process. Real-time signals have one all the same,
+/// because libraries may use them between their threads.
 #[cfg(unix)]
 pub fn watch() -> io::Result<()> {
     use Signal::*;
@@ -63,7 +63,7 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Stops the process as TSTP does, until it is to go on.
+/// Stops the process as TSTP does, until it is continued.
 #[cfg(unix)]
 fn stop() {
     terminal::show();
@@ -75,7 +75,7 @@ fn stop() {
     terminal::hide();
 }
 
-/// Undoes what must not stay when the process has ended.
+/// Undoes what must not outlive the process.
 #[cfg(unix)]
 fn clean_up() {
     terminal::show_for_good();
@@ -87,13 +87,13 @@ fn clean_up() {
 fn end_by(signal: Signal) -> ! {
     clean_up();
     let _ = signal_hook::low_level::emulate_default_handler(signal as i32);
-    // Some it does not know.
+    // It does not know some signals.
     let _ = SigSet::from(signal).thread_unblock();
     let _ = nix::sys::signal::raise(signal);
     std::process::exit(128 + signal as i32)
 }
 
-/// The process ends with the exit code that a shell shows for a process that such a signal ended.
+/// Ends the process on a real-time signal, with the exit code that a shell shows for it.
 #[cfg(target_os = "linux")]
 fn watch_real_time(is_free: impl Fn(i32) -> bool) -> io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new::<[i32; 0], i32>([])?;

@@ -11,8 +11,8 @@ use crate::pipeline::source::Source;
 use crate::progress;
 use crate::transform::OnChunks;
 
-/// Does `transform` to all of `source`, and gives `output` its name. A bar shows how far it is, unless `quiet`, which keeps
-/// warnings back, too.
+/// Applies `transform` to all of `source`, and gives `output` its name. A bar shows progress, unless `quiet`, which also suppresses
+/// warnings.
 pub fn run(
     context: Context,
     transform: impl OnChunks + 'static,
@@ -24,7 +24,7 @@ pub fn run(
     let bar = progress::bar(source.length().and_then(|length| transform.longest_output(length)), quiet);
     let open = {
         let (bar, stream) = (bar.clone(), Mutex::new(Some((source, output))));
-        // Kept here, too, as long as there are threads: with it the key would be taken from the device, which is a call.
+        // Kept here, too, as long as there are threads: dropping it takes the key from the device, which is a call.
         let transform: Arc<dyn OnChunks> = Arc::new(transform);
         move |_| {
             let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,8 +1,8 @@
 //! Standard input and output as files without a buffer: chunks are large already.
 //!
-//! Where a process is started with one of them closed, Rust's standard library opens `/dev/null` in its place, for reading and
-//! writing. What is written there is lost and what is read is nothing, so it is refused. A shell opens `/dev/null` for one of
-//! both, and is believed. Some programs open it for both and mean it: they can use `-o /dev/null`.
+//! If a process starts with one of them closed, Rust's standard library opens `/dev/null` in its place, for reading and writing. Output
+//! there is lost and input is empty, so it is refused. A shell opens `/dev/null` for one of the two, and is believed. Some programs open it
+//! for both and mean it: they can use `-o /dev/null`.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::error::{Error, Exit, Result};
 
-/// Standard input; an error where it is closed.
+/// Standard input; an error if it is closed.
 pub fn input() -> Result<File> {
     let file = stdin().map_err(|error| Error::io("cannot read standard input", &error))?;
     match was_closed(&file) {
@@ -22,12 +22,12 @@ pub fn input() -> Result<File> {
     }
 }
 
-/// Whether `path` is standard input: as `-`, or as the same file under a name of it, such as `/dev/stdin`.
+/// Whether `path` is standard input: as `-`, or as the same file under another name, such as `/dev/stdin`.
 pub fn is_input(path: &Path) -> bool {
     path == Path::new("-") || is_same_file(path)
 }
 
-/// Nothing is opened, for that might wait for the other end of a pipe.
+/// Opens nothing, because that might wait for the other end of a pipe.
 #[cfg(unix)]
 fn is_same_file(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -42,7 +42,7 @@ fn is_same_file(_path: &Path) -> bool {
     false
 }
 
-/// Standard output; an error where it is closed.
+/// Standard output; an error if it is closed.
 pub fn output() -> Result<File> {
     let file = stdout().map_err(|error| Error::io("cannot write standard output", &error))?;
     match was_closed(&file) {
@@ -56,7 +56,7 @@ pub fn output() -> Result<File> {
 
 const CLOSED: &str = "it is closed, or `/dev/null` opened for reading and writing";
 
-/// Whether it is what stands in for a closed one.
+/// Whether this file stands in for a closed one.
 #[cfg(target_os = "linux")]
 fn was_closed(file: &File) -> bool {
     use rustix::fs::{OFlags, fcntl_getfl};

@@ -1,4 +1,4 @@
-//! What threads take turns with: from here, so that a checker of all their orders can stand in for it (`loom/` at the top of the
+//! Synchronization of threads: imported from here, so that a checker of all their orders can stand in for it (`loom/` at the top of the
 //! repository).
 
 pub use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

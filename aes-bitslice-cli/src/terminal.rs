@@ -1,7 +1,7 @@
 //! Asking for a passphrase on the terminal, which does not show what is typed.
 //!
-//! The terminal goes on making lines and signals. However the process ends or stops, it shows again what is typed: when a
-//! [`Terminal`] is dropped, and before a signal ends or stops the process ([`show`]). A process that goes on asks again ([`hide`]).
+//! The terminal still makes lines and signals. However the process ends or stops, it shows again what is typed: when a [`Terminal`] is
+//! dropped, and before a signal ends or stops the process ([`show`]). A process that continues asks again ([`hide`]).
 
 #[cfg(unix)]
 pub use unix::{Terminal, hide, show, show_for_good};
@@ -22,7 +22,7 @@ mod unix {
     /// No terminal makes longer lines: macOS ends them here, Linux at four times as much, and both drop the rest.
     const LONGEST: usize = 1 << 10;
 
-    /// The one that is asked on, for the thread that waits for signals.
+    /// The terminal with an open question, for the thread that waits for signals.
     static ASKED: Mutex<Option<Asked>> = Mutex::new(None);
 
     struct Asked {
@@ -37,18 +37,18 @@ mod unix {
     }
 
     impl Asked {
-        /// A process in the background leaves the terminal to the one in front.
+        /// A process in the background leaves the terminal to the one in the foreground.
         fn is_in_front(&self) -> bool {
             tcgetpgrp(&self.file).is_ok_and(|group| group == getpgrp())
         }
     }
 
-    /// Shows what is typed from now on, where it was hidden, and drops what was typed and not read: a shell would show it.
+    /// Shows what is typed from now on, if it was hidden, and drops what was typed but not read: a shell would show it.
     pub fn show() {
         show_on(asked().as_ref());
     }
 
-    /// The same, and it is never hidden again: the process is to end.
+    /// The same, and it is never hidden again: the process will end.
     pub fn show_for_good() {
         let asked = asked();
         show_on(asked.as_ref());
@@ -63,8 +63,7 @@ mod unix {
         }
     }
 
-    /// Hides it again where it is shown, and asks again: the process was stopped, and another that had the terminal meanwhile may have
-    /// changed it.
+    /// Hides it again if it is shown, and asks again: the process was stopped, and another process may have changed the terminal meanwhile.
     pub fn hide() {
         let shows = |asked: &Asked| tcgetattr(&asked.file).is_ok_and(|now| now.local_flags.contains(LocalFlags::ECHO));
         if let Some(asked) = asked().as_mut().filter(|asked| asked.is_in_front() && shows(asked)) {
@@ -79,7 +78,7 @@ mod unix {
     }
 
     impl Terminal {
-        /// There may be one at a time.
+        /// Only one may exist at a time.
         pub fn open() -> io::Result<Self> {
             let file = File::options().read(true).write(true).open("/dev/tty")?;
             let shown = tcgetattr(&file)?;
@@ -87,11 +86,11 @@ mod unix {
             hidden.local_flags.remove(LocalFlags::ECHO);
             hidden.local_flags.insert(LocalFlags::ICANON | LocalFlags::ECHONL);
             hidden.input_flags.insert(InputFlags::ICRNL);
-            // Changes nothing; but a process in the background is stopped here, until it is in front.
+            // Changes nothing; but a process in the background is stopped here, until it is in the foreground.
             tcsetattr(&file, SetArg::TCSANOW, &shown)?;
-            // Held from before it is hidden, so that a signal finds it shown, or what is to be shown.
+            // Held from before it is hidden, so that a signal finds it shown, or finds what to restore.
             let (of_signals, mut asked) = (file.try_clone()?, asked());
-            // What was typed before was seen.
+            // What was typed before was visible.
             tcsetattr(&file, SetArg::TCSAFLUSH, &hidden)?;
             *asked = Some(Asked { file: of_signals, shown, hidden, question: "" });
             Ok(Terminal { file })
@@ -115,7 +114,7 @@ mod unix {
                     Err(error) => return Err(error),
                 }
             }
-            // No replacement stands for what is not text: other bytes would have the same.
+            // Bytes that are not text get no replacement: other bytes would get the same.
             let Ok(text) = std::str::from_utf8(&line[..length - 1]) else {
                 return refuse("what was typed is not text in UTF-8");
             };
@@ -128,7 +127,7 @@ mod unix {
 
     impl Drop for Terminal {
         fn drop(&mut self) {
-            // In one step: a process that goes on would hide it in between.
+            // In one step: a process that continues would hide it in between.
             let mut asked = asked();
             show_on(asked.as_ref());
             *asked = None;
@@ -136,7 +135,7 @@ mod unix {
     }
 }
 
-/// Elsewhere terminals hand over characters, not bytes.
+/// Elsewhere terminals deliver characters, not bytes.
 #[cfg(not(unix))]
 mod other {
     use std::io;

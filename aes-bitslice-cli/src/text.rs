@@ -1,6 +1,6 @@
-//! What files of secrets are, where they are not the plain text that they have to be: some editors and shells write more than that.
+//! Tells why a file of a secret is not the plain text that it must be: some editors and shells write more than that.
 
-/// Why these bytes are not plain text; nothing if they may be.
+/// Why these bytes are not plain text; `None` if they may be.
 pub fn not_plain(bytes: &[u8]) -> Option<&'static str> {
     const UTF_16: &str =
         "it is UTF-16, as some versions of PowerShell write text: save it as UTF-8 without a byte order mark";

@@ -1,4 +1,4 @@
-//! What is done to one stream, and how it changes one chunk of it.
+//! The processing of one stream, and of one chunk of it.
 
 use std::ops::Range;
 
@@ -13,25 +13,25 @@ use crate::method::Method;
 use crate::modes::mode::Place;
 use crate::padding::{pad, unpad};
 
-/// What to do about a note on IVs: whether they are stored does not show.
+/// The advice in a note on IVs: nothing shows whether they are stored.
 pub const IF_NOT_STORED: &str =
     "where that is wrong, so is the output: give the IV with --iv; --iv stored leaves this note out";
 
-/// What is done to one stream, chunk by chunk.
+/// The processing of one stream, chunk by chunk.
 pub trait OnChunks: Send + Sync {
-    /// What stands in front of the output.
+    /// The bytes in front of the output.
     fn header(&self) -> &[u8];
 
-    /// The most bytes that become of `length`, the header not counted; none if nothing can.
+    /// The most bytes of output for `length` bytes, without the header; `None` if there can be no output.
     fn longest_output(&self, length: u64) -> Option<u64>;
 
-    /// For what must be done in order: what the first chunk is chained to.
+    /// If chunks must be processed in order: the block that the first is chained to.
     fn chained_to(&self) -> Option<[u8; BLOCK]>;
 
-    /// Changes `chunk`, which is at the front of `memory`; where in there is what became of it.
+    /// Changes `chunk`, which is at the front of `memory`. Returns where in there its output is.
     ///
-    /// `before` is the block before the chunk, if there is one: of what is done in order, of what was written, else of what was read.
-    /// `name` is the input's.
+    /// `before` is the block before the chunk, if there is one: of the output if chunks are processed in order, otherwise of the input.
+    /// `name` names the input.
     fn apply(&self, chunk: &Chunk, before: Option<[u8; BLOCK]>, memory: &mut [u8], name: &str) -> Result<Range<usize>>;
 }
 
@@ -39,14 +39,14 @@ pub trait OnChunks: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Transform {
     method: Method,
-    /// Zero for a mode without.
+    /// Zero for a mode without one.
     iv: [u8; BLOCK],
     /// Bytes of key stream before the first chunk.
     offset: u64,
 }
 
 impl Transform {
-    /// `method` for the stream that `input` is, of which a stored IV is taken off; a length that cannot be is refused.
+    /// `method` for the stream `input`. Takes off a stored IV, and refuses a length that the mode does not take.
     pub fn new(method: &Method, input: &mut Input) -> Result<Self> {
         let iv = match method.iv {
             None => [0; BLOCK],
@@ -71,7 +71,7 @@ impl Transform {
         Ok(Transform { method: *method, iv, offset: 0 })
     }
 
-    /// `method`, which reads nothing, from byte `offset` of what the IV gives on.
+    /// `method`, which reads nothing, from byte `offset` of the IV's key stream on.
     pub fn writing(method: &Method, iv: [u8; BLOCK], offset: u64) -> Self {
         Transform { method: *method, iv, offset }
     }
@@ -81,14 +81,14 @@ impl Transform {
         Keyed { transform: self, cipher }
     }
 
-    /// What the first block is chained to.
+    /// The block that the first block is chained to.
     pub fn iv(&self) -> [u8; BLOCK] {
         self.iv
     }
 
-    /// Changes `chunk`, which is at the front of `memory`, where there is room for a block more; how many bytes it is then.
+    /// Changes `chunk`, which is at the front of `memory`, where there is room for one more block. Returns how many bytes it is then.
     ///
-    /// `before` is the block of ciphertext before the chunk; before the first, the IV. `name` is the input's.
+    /// `before` is the block of ciphertext before the chunk; before the first, the IV. `name` names the input.
     fn apply(
         &self,
         cipher: &Cipher,
@@ -147,7 +147,7 @@ impl OnChunks for Keyed {
     }
 }
 
-/// Bytes as hexadecimal digits, of what is no secret.
+/// Bytes that are not secret, as hexadecimal digits.
 pub fn in_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -16,7 +16,7 @@ pub fn seal(engine: &Engine, secret: Secret<'_>, input: impl Read + Send, output
     seal_with(engine, secret, PassphraseCost::default(), input, output)
 }
 
-/// The same where trying a passphrase shall cost something else than by default.
+/// The same with a cost of trying a passphrase other than the default.
 ///
 /// # Errors
 /// As [`seal`], and [`Error::PassphraseCost`].
@@ -32,7 +32,7 @@ pub fn seal_with(
 
 /// Opens a sealed file from `input` to `output`; returns the bytes of the message.
 ///
-/// Nothing of a segment is written before its tag was checked; what was written before an error is the beginning of the message.
+/// No byte of a segment is written before its tag is checked; what was written before an error is the beginning of the message.
 ///
 /// # Errors
 /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],

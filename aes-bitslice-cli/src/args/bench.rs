@@ -45,7 +45,7 @@ Kernels with the key baked in need NVRTC and are left out without it.";
 pub struct BenchArgs {
     /// Measure everything, unless other options narrow it
     ///
-    /// All modes, lengths of keys, strategies and timings, sizes from 4 KiB to 4 GiB, 20 runs each.
+    /// All modes, key lengths, strategies and timings, sizes from 4 KiB to 4 GiB, 20 runs each.
     #[arg(long)]
     pub all: bool,
     /// What to measure
@@ -67,11 +67,11 @@ pub struct BenchArgs {
     #[arg(long, value_delimiter = ',', default_value = "host,pinned,device", hide_short_help = true)]
     #[arg(default_value_if("all", "true", "host,host-in-place,pinned,pinned-in-place,device,new-key"))]
     pub timings: Vec<Timing>,
-    /// How kernels have their key; those with the key baked in are timed in the largest size
+    /// How kernels get their key; those with the key baked in are timed at the largest size
     #[arg(long, value_delimiter = ',', default_value = "planes", hide_short_help = true)]
     #[arg(default_value_if("all", "true", "planes,one-hot-mux,immediate"))]
     pub strategies: Vec<Strategy>,
-    /// GPU kernels with the key given at launch; those with tables (tbox, co-resident, auto-any) have to be asked for
+    /// GPU kernels with the key given at launch; those with tables (tbox, co-resident, auto-any) must be requested
     #[arg(long = "kernel", value_name = "KERNELS", value_delimiter = ',', default_value = "auto")]
     #[arg(value_parser = KernelParser, hide_short_help = true)]
     pub kernels: Vec<KernelName>,
@@ -79,9 +79,9 @@ pub struct BenchArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
     #[arg(hide_short_help = true)]
     pub host_largest: Option<usize>,
-    /// Engines [default: all there are, of GPUs the first]
+    /// Engines [default: all available, only the first GPU]
     ///
-    /// Of cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced.
+    /// Any of cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced.
     #[arg(short, long, value_name = "BACKENDS", value_delimiter = ',')]
     pub backends: Option<Vec<Backend>>,
     #[command(flatten)]
@@ -124,19 +124,19 @@ impl BenchArgs {
         Sectors { bytes: self.sector_size, ..Sectors::DEFAULT }
     }
 
-    /// Bytes of each, if a mode has them.
+    /// Bytes of a sector, if a mode has sectors.
     pub fn sector_bytes(&self) -> Option<u64> {
         self.modes.iter().any(|mode| mode.has_sectors()).then_some(self.sector_size)
     }
 }
 
-/// How data in host memory goes to GPUs and back; what is not given, the engine chooses by the size of the call.
+/// How data in host memory goes to GPUs and back; the engine chooses what is not given, by the size of the call.
 #[derive(Args, Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TransferArgs {
-    /// Bytes a chunk between host memory and a GPU, at most 64MiB [default: by size]
+    /// Bytes per chunk between host memory and a GPU, at most 64MiB [default: by size]
     #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse_chunk_bytes)]
     pub chunk_bytes: Option<usize>,
-    /// Chunks on their way at the same time, for each thread, 1 to 32 [default: by size]
+    /// Chunks in flight for each thread, 1 to 32 [default: by size]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = parse_in::<usize, 1, 32>)]
     pub streams: Option<usize>,
     /// Threads that copy, for each GPU, 1 to 16 [default: by size]
@@ -166,7 +166,7 @@ pub enum Timing {
     PinnedInPlace,
     /// Kernels alone, from and to the memory of the GPU; on several GPUs whole calls on memory sharded over them
     Device,
-    /// Copies of pinned memory to the GPU and back at once; they come with every timing of whole calls on a GPU
+    /// Copies of pinned memory to the GPU and back at once; done with every timing of whole calls on a GPU
     Copy,
     /// From the bytes of a new key to the first kernel launched with it, and to that kernel's end
     NewKey,
@@ -194,7 +194,7 @@ impl Timing {
     }
 }
 
-/// How a GPU kernel has its key.
+/// How a GPU kernel gets its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Strategy {
     /// Given at launch
@@ -211,7 +211,7 @@ impl Strategy {
         name_of(&self)
     }
 
-    /// The same for the generator, of those that bake the key in.
+    /// The same for the generator, if the key is baked in.
     pub fn baked(self) -> Option<BakedStrategy> {
         match self {
             Self::Planes => None,

@@ -1,4 +1,4 @@
-//! The commands, their help, and the one-line form of what is wrong with a command line.
+//! The commands, their help, and one-line errors for a wrong command line.
 
 use std::ffi::OsString;
 
@@ -46,12 +46,12 @@ Examples:
   aes-bitslice tune
   aes-bitslice bench --modes ctr --sizes 1GiB";
 
-/// Columns of help where the terminal has more.
+/// The most columns of help on a wider terminal.
 const WIDEST: usize = 100;
 
 /// Encrypts files and streams with AES, on a GPU or on the CPU
 ///
-/// AES is computed on bit-planes, on a GPU where there is one, through CUDA or OpenCL, and on the CPU otherwise.
+/// AES is computed on bit-planes, on a GPU if there is one, through CUDA or OpenCL, and otherwise on the CPU.
 #[derive(Parser, Debug)]
 #[command(name = "aes-bitslice", version, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"), max_term_width = WIDEST)]
 struct Cli {
@@ -64,27 +64,27 @@ struct Cli {
 pub enum Command {
     /// Encrypt and authenticate a file or a stream
     ///
-    /// AES-256-GCM in segments of 1 MiB; a sealed file says how it is to be opened.
+    /// AES-256-GCM in segments of 1 MiB; a sealed file says how to open it.
     #[command(override_usage = "aes-bitslice seal --key-file KEY [OPTIONS] [IN]")]
     #[command(mut_arg("backend", seal::backend), mut_arg("kernel", |arg| arg.hide(true)))]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", seal::EXAMPLES))]
     Seal(SealArgs),
-    /// Open what `seal` made, if nothing of it was changed
+    /// Open what `seal` made, if it was not changed
     #[command(override_usage = "aes-bitslice open --key-file KEY [OPTIONS] [IN]")]
     #[command(mut_arg("backend", seal::backend), mut_arg("kernel", |arg| arg.hide(true)))]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", seal::EXAMPLES))]
     Open(OpenArgs),
     /// Encrypt files or a stream in a raw mode, without authentication
     ///
-    /// With a given IV the output is byte for byte that of `openssl enc`, which pads ECB and CBC as --padding pkcs7 does; otherwise a new IV
-    /// is in front of it.
+    /// With a given IV the output is byte-identical to `openssl enc`, which pads ECB and CBC as --padding pkcs7 does; otherwise a new IV is
+    /// in front of it.
     #[command(override_usage = "aes-bitslice encrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Encrypt(CryptArgs),
     /// Decrypt files or a stream in a raw mode
     ///
-    /// With a given IV the output is byte for byte that of `openssl enc -d`, which takes the padding of ECB and CBC off as --padding pkcs7
-    /// does; otherwise the IV is in front of the input.
+    /// With a given IV the output is byte-identical to `openssl enc -d`, which removes the padding of ECB and CBC as --padding pkcs7 does;
+    /// otherwise the IV is in front of the input.
     #[command(override_usage = "aes-bitslice decrypt --mode MODE --key-file KEY [OPTIONS] [IN]...")]
     #[command(after_long_help = format!("{}\n\n{EXIT_CODES}", crypt::EXAMPLES))]
     Decrypt(CryptArgs),
@@ -124,13 +124,13 @@ driver and this version of the program. It holds no secret.")]
     Man(ManArgs),
 }
 
-/// The command line as clap has it.
+/// The command line for clap.
 pub fn command() -> clap::Command {
     let [short, long] = crypt::IV_TO_DECRYPT;
     let of_decrypt = |iv: Arg| iv.help(short).long_help(long).value_parser(parse_to_decrypt);
     Cli::command().mut_subcommands(|command| {
         let command = command.mut_args(|arg| match takes_a_number(&arg) {
-            // Its parser says what is allowed; else clap would take it for an unknown option.
+            // Its parser says what is allowed; otherwise clap would take it for an unknown option.
             true => arg.allow_hyphen_values(true),
             false => arg,
         });
@@ -141,7 +141,7 @@ pub fn command() -> clap::Command {
     })
 }
 
-/// The values of options that take numbers, as their help has them.
+/// The value names of options that take numbers, as in their help.
 const NUMBERS: [&str; 6] = ["N", "S", "SIZE", "SIZES", "BITS", "START..END"];
 
 fn takes_a_number(arg: &Arg) -> bool {
@@ -185,7 +185,7 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
     }
 }
 
-/// The first option that `openssl enc` has with one dash, and what there is instead. It would be taken for several options of one letter:
+/// The first option that `openssl enc` has with one dash, and the replacement. It would be taken for several options of one letter:
 /// `-out NAME` for `-o ut`, and `NAME` for the input.
 fn of_openssl(arguments: &[OsString]) -> Option<(&'static str, &'static str)> {
     const INSTEAD: [(&str, &str); 11] = [
@@ -209,7 +209,7 @@ fn of_openssl(arguments: &[OsString]) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Which arguments are no text, which clap does not say. Names of files need not be, so that not all of several may be wrong.
+/// Which arguments are not text; clap does not say. File names need not be text, so of several, not all may be wrong.
 fn not_text(arguments: &[OsString]) -> String {
     let places = (0..arguments.len()).filter(|&place| arguments[place].to_str().is_none());
     let places: Vec<String> = places.map(|place| place.to_string()).collect();
@@ -222,14 +222,14 @@ fn not_text(arguments: &[OsString]) -> String {
     }
 }
 
-/// Whether what is unexpected is a second input of a command that takes one.
+/// Whether the unexpected argument is a second input of a command that takes one.
 fn is_second_file(error: &clap::Error, arguments: &[OsString]) -> bool {
     let takes_one = arguments.get(1).is_some_and(|command| command == "seal" || command == "open");
     let is_file = |name: &ContextValue| matches!(name, ContextValue::String(name) if !name.starts_with('-'));
     takes_one && error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_file)
 }
 
-/// The same without clap's guess, where that is an option that the command hides.
+/// The same without clap's guess, if the guess is an option that the command hides.
 fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let Some(ContextValue::String(guess)) = error.get(ContextKind::SuggestedArg) else { return error };
     let all = command();
@@ -241,7 +241,7 @@ fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error
     error
 }
 
-/// What is wrong, in one line.
+/// The error in one line.
 fn message_of(error: clap::Error) -> String {
     if let Some(message) = instead_of(&error) {
         return message;
@@ -252,10 +252,10 @@ fn message_of(error: clap::Error) -> String {
     }
 }
 
-/// What there is instead of an option that other programs have, or other commands of this one.
+/// The replacement for an option of other programs, or of other commands of this one.
 fn instead_of(error: &clap::Error) -> Option<String> {
     const INSTEAD: [(&[&str], &str); 3] = [
-        // What shows in the list of processes.
+        // These show in the list of processes.
         (
             &["--key", "-K", "--password", "--pass"],
             "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file",
@@ -280,11 +280,10 @@ fn instead_of(error: &clap::Error) -> Option<String> {
     Some(format!("there is no {name}: {what}; see --help"))
 }
 
-/// Some users will put the key where another value belongs, and no message may show it: what has many hexadecimal digits is left
-/// out.
+/// Some users will put the key where another value belongs, and no message may show it: a value with many hexadecimal digits is left out.
 fn without_digits(mut error: clap::Error) -> clap::Error {
     const MOST: usize = 7;
-    // It takes no value; who gives it one has given a passphrase.
+    // It takes no value; a user who gives it one has given a passphrase.
     if matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(name)) if name == "--passphrase") {
         error.insert(ContextKind::InvalidValue, ContextValue::String("(not shown)".into()));
     }
@@ -292,16 +291,16 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
         let Some(ContextValue::String(text)) = error.get(kind) else { continue };
         if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) {
             error.insert(kind, ContextValue::String("(not shown)".into()));
-            // They quote it.
+            // Suggestions quote it.
             error.remove(ContextKind::Suggested);
         }
     }
     error
 }
 
-/// Whether what is wrong is a decimal number, or a range of them, too short for a key, where one belongs.
+/// Whether the wrong value is a decimal number, or a range of them, too short for a key, where a number belongs.
 fn is_number(error: &clap::Error) -> bool {
-    /// Digits of the largest number of 64 bits. Far fewer than a key has, also one that lost some.
+    /// Digits of the largest number of 64 bits. Far fewer than a key has, even one that lost some.
     const MOST: usize = 20;
     let [Some(ContextValue::String(option)), Some(ContextValue::String(text))] =
         [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| error.get(kind))
@@ -323,7 +322,7 @@ fn is_name(text: &str) -> bool {
     name.len() < text.len() && !name.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// The same for what the parser of a value says of it: no long run of hexadecimal digits is shown.
+/// The same for the error of a value's parser: no long run of hexadecimal digits is shown.
 fn without_keys(text: &str) -> String {
     let shown = |word: &str| word.len() < 16 || word.contains(|sign: char| !sign.is_ascii_hexdigit());
     let words = text.split_inclusive(|sign: char| !sign.is_ascii_alphanumeric());
@@ -420,7 +419,7 @@ mod tests {
             shown("aes-bitslice encrypt -m xts --sector-size 99999999999").contains("'99999999999' for '--sector-size")
         );
         assert!(shown("aes-bitslice encrypt -m ctr -i 99999999999").contains("(not shown)"));
-        // Where a number belongs: one of 64 bits and a little more is shown, a key of decimal digits that lost one is not.
+        // Where a number belongs: one of a little over 64 bits is shown, a key of decimal digits that lost one is not.
         let digits = "9876543210987654321098765432109";
         for option in ["keystream -n ", "keystream -n -", "encrypt -m xts --sector-size ", "open --range 5.."] {
             let [number, key] = [20, 31].map(|len| shown(&format!("aes-bitslice {option}{}", &digits[..len])));
@@ -445,7 +444,7 @@ mod tests {
         assert!(parsed("aes-bitslice encrypt -m ctr -k key --out-dir y -- -out x").is_ok());
     }
 
-    /// clap wraps what is longer wherever it is, commands too, and begins the rest at the left.
+    /// clap wraps longer lines anywhere, commands too, and begins the rest at the left.
     #[test]
     fn what_help_ends_with_needs_no_wrapping() {
         let mut all = command();
@@ -551,7 +550,7 @@ mod tests {
         String::from_utf8_lossy(&bytes).into_owned().into()
     }
 
-    /// Whatever the words: a command, a text of help, or one line and exit code 2; and no file is made.
+    /// Any words are a command, a help text, or one line and exit code 2; and no file is made.
     #[test]
     fn any_words_are_a_command_or_one_line() {
         let folder = tempfile::tempdir().unwrap();

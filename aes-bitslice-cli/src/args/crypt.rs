@@ -73,21 +73,21 @@ What to know:
 pub struct CryptArgs {
     /// Mode
     ///
-    /// A name as in `aes-256-ctr` is understood, too, and refused if the key has another length. The key of `xts` is two of the same
-    /// length: 64 hexadecimal digits are two of 128 bits, and that is AES-128-XTS; 128 digits are AES-256-XTS.
+    /// A name like `aes-256-ctr` works, too, and is refused if the key has another length. The key of `xts` is two of the same length: 64
+    /// hexadecimal digits are two of 128 bits, which is AES-128-XTS; 128 digits are AES-256-XTS.
     #[arg(short, long, value_parser = ModeParser)]
     pub mode: ModeName,
     #[command(flatten)]
     pub key: KeyArgs,
-    // Help and parser are those of `encrypt`; `decrypt` has its own.
+    // Help and parser for `encrypt`; `decrypt` has its own.
     /// `random` (default) or 32 hexadecimal digits
     ///
-    /// Initial counter block of CTR, initialization vector of CBC. `random`, the default, makes a new one and stores it in
-    /// front of the ciphertext. One that is given is not stored: for CTR, it must never have been used before with the same
-    /// key; for CBC, it must be unpredictable.
+    /// Initial counter block of CTR, initialization vector of CBC. `random`, the default, makes a new one and stores it in front of the
+    /// ciphertext. A given one is not stored: for CTR, it must never have been used before with the same key; for CBC, it must be
+    /// unpredictable.
     #[arg(short, long, value_name = "IV", value_parser = parse_to_encrypt)]
     pub iv: Option<Iv>,
-    /// Padding of modes that take whole blocks
+    /// Padding for modes that take whole blocks
     #[arg(short, long, default_value = "none")]
     pub padding: PaddingName,
     #[command(flatten)]

@@ -19,18 +19,18 @@ pub struct EngineArgs {
     pub backend: BackendName,
     /// Number of the CUDA GPU, several as in `0,2`, or `all`
     ///
-    /// Counted from 0. Several share the work. With it the backend is `cuda`.
+    /// Counted from 0. Several share the work. The backend is then `cuda`.
     #[arg(long, value_name = "N", value_parser = parse_devices)]
     pub device: Option<Devices>,
     /// CUDA kernel
     ///
-    /// Those with tables (tbox, co-resident, auto-any) are faster in places, but look up at addresses that depend on key and
-    /// data: where others can measure what runs, use the default.
+    /// Those with tables (tbox, co-resident, auto-any) are sometimes faster, but their lookup addresses depend on key and data: where
+    /// others can measure what runs, use the default.
     #[arg(long, default_value = "auto", value_parser = KernelParser, hide_short_help = true)]
     pub kernel: KernelName,
 }
 
-/// A backend, and whether its name has the number of a GPU, as `cuda:0` has and `cuda` has not.
+/// A backend, and whether its name has the number of a GPU, as in `cuda:0` but not in `cuda`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackendName {
     pub backend: Backend,
@@ -45,7 +45,7 @@ impl FromStr for BackendName {
     }
 }
 
-/// GPUs to ask for.
+/// The requested GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Devices {
     /// All there are
@@ -82,7 +82,7 @@ impl KernelName {
     }
 }
 
-/// Reads a [`KernelName`]; an earlier name of one is told the present one.
+/// Reads a [`KernelName`]; for a former name, the error gives the present one.
 #[derive(Clone)]
 pub struct KernelParser;
 
@@ -129,7 +129,7 @@ pub fn parse_device(text: &str) -> Result<usize, String> {
 }
 
 fn number_of(text: &str) -> Option<usize> {
-    // `parse` alone would take a sign.
+    // `parse` alone would accept a sign.
     text.parse().ok().filter(|_| text.bytes().all(|digit| digit.is_ascii_digit()))
 }
 

@@ -11,7 +11,7 @@ pub enum Iv {
     Stored,
 }
 
-/// What `encrypt` takes.
+/// Parses the `--iv` of `encrypt`.
 pub fn parse_to_encrypt(text: &str) -> Result<Iv, String> {
     match text {
         "random" => Ok(Iv::Random),
@@ -20,7 +20,7 @@ pub fn parse_to_encrypt(text: &str) -> Result<Iv, String> {
     }
 }
 
-/// What `decrypt` takes.
+/// Parses the `--iv` of `decrypt`.
 pub fn parse_to_decrypt(text: &str) -> Result<Iv, String> {
     match text {
         "stored" => Ok(Iv::Stored),
@@ -29,7 +29,7 @@ pub fn parse_to_decrypt(text: &str) -> Result<Iv, String> {
     }
 }
 
-/// What `keystream` takes.
+/// Parses the `--iv` of `keystream`.
 pub fn parse_for_keystream(text: &str) -> Result<Iv, String> {
     match text {
         "random" => Ok(Iv::Random),
@@ -38,7 +38,7 @@ pub fn parse_for_keystream(text: &str) -> Result<Iv, String> {
 }
 
 fn parse_digits(text: &str) -> Result<Iv, String> {
-    // `from_str_radix` alone would take a sign.
+    // `from_str_radix` alone would accept a sign.
     if !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err("an IV is hexadecimal digits and nothing else, or `random`".into());
     }

@@ -51,10 +51,10 @@ pub struct KeygenArgs {
     /// Length of the key: 128, 192 or 256
     #[arg(short, long, value_parser = parse_key_bits)]
     pub bits: KeyBits,
-    /// For --mode xts: two keys of this length, 128 or 256, one behind the other
+    /// For --mode xts: two keys of this length, 128 or 256, one after the other
     #[arg(long)]
     pub xts: bool,
-    /// File to make; never one that exists; `-` is standard output
+    /// New file, never an existing one; `-` is standard output
     ///
     /// Standard output gets the key if it is a pipe or a file, as for a program that stores secrets; not if it is a terminal.
     #[arg(short, long, value_name = "PATH")]

@@ -46,11 +46,11 @@ pub struct KeystreamArgs {
     pub key: KeyArgs,
     /// `random` (default) or 32 hexadecimal digits
     ///
-    /// Initial counter block. `random`, the default, makes a new one, which is printed on standard error, unless --quiet. One
-    /// that is given must never have been used before with the same key.
+    /// Initial counter block. `random`, the default, makes a new one and prints it on standard error, unless --quiet. A given one must
+    /// never have been used before with the same key.
     #[arg(short, long, value_name = "IV", value_parser = parse_for_keystream)]
     pub iv: Option<Iv>,
-    /// Bytes of the key stream to leave out in front
+    /// Bytes of the key stream to skip at its start
     ///
     /// As a number, or with KiB, MiB, GiB, TiB.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "0")]

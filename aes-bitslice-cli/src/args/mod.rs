@@ -2,12 +2,12 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `command` | the commands, and the one-line form of what is wrong with a command line |
+//! | `command` | the commands, and one-line errors for a wrong command line |
 //! | `crypt` | options of `encrypt` and `decrypt` |
 //! | `keystream` | options of `keystream` |
 //! | `seal` | options of `seal` and `open` |
 //! | `mode`, `iv`, `sectors` | modes by name, where an IV comes from, and the sectors of XTS |
-//! | `stream` | those of them that every command has which writes a stream |
+//! | `stream` | options of every command that writes a stream |
 //! | `key` | where a key comes from; options of `keygen` |
 //! | `engine` | which engine is used |
 //! | `info`, `tune`, `bench`, `pages` | options of these commands |

@@ -1,4 +1,4 @@
-//! `--mode`: a mode by its name, or by that of a cipher as other programs have it; and `--modes`, what is measured.
+//! `--mode`: a mode by its name, or by a cipher name as in other programs; and `--modes`, the modes to measure.
 
 use std::ffi::OsStr;
 
@@ -10,7 +10,7 @@ use clap::{Arg, Command, ValueEnum};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Mode;
 
-/// A mode, and the length of key that its name asks for, as `aes-256-ctr` does.
+/// A mode, and the key length that its name asks for, as in `aes-256-ctr`.
 #[derive(Clone, Copy, Debug)]
 pub struct ModeName {
     pub mode: &'static Mode,
@@ -27,7 +27,7 @@ impl TypedValueParser for ModeParser {
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ModeName, clap::Error> {
         let name = value.to_str().and_then(parse);
         name.map_or_else(
-            // Its error lists what there is.
+            // Its error lists the modes.
             || {
                 let parsed = EnumValueParser::<&'static Mode>::new().parse_ref(command, arg, value);
                 let parsed = parsed.map_err(with_tip(value, |text| instead_of(text).map(Into::into)));
@@ -42,7 +42,7 @@ impl TypedValueParser for ModeParser {
     }
 }
 
-/// Reads the names of what is measured.
+/// Reads the names of measured modes.
 #[derive(Clone)]
 pub struct MeasuredModeParser;
 
@@ -59,7 +59,7 @@ impl TypedValueParser for MeasuredModeParser {
     }
 }
 
-/// Puts what there is `instead` of a value, if anything, in the place of clap's guess.
+/// Replaces clap's guess with the tip that `instead` has for a value, if any.
 fn with_tip(value: &OsStr, instead: impl Fn(&str) -> Option<String>) -> impl Fn(clap::Error) -> clap::Error {
     let tip = value.to_str().and_then(instead);
     move |mut error| {
@@ -71,7 +71,7 @@ fn with_tip(value: &OsStr, instead: impl Fn(&str) -> Option<String>) -> impl Fn(
     }
 }
 
-/// What is measured of a mode, by direction; what measures those that are not raw.
+/// The measured names of a mode, by direction; what measures modes that are not raw.
 fn measured_instead_of(text: &str) -> Option<String> {
     let name = split(text).0;
     let of_mode = MeasuredMode::all().iter().filter(|measured| measured.mode.name == name);
@@ -85,7 +85,7 @@ fn measured_instead_of(text: &str) -> Option<String> {
     }
 }
 
-/// What there is instead of modes that are not raw: they make a tag, and must hand nothing out before that was checked.
+/// The alternative to modes that are not raw: they make a tag, and must release nothing before it is checked.
 fn instead_of(text: &str) -> Option<&'static str> {
     match split(text).0.as_str() {
         "gcm" => Some("`seal` and `open` are AES-256-GCM, in segments; GCM of single messages is in the library"),
@@ -102,7 +102,7 @@ fn parse(text: &str) -> Option<ModeName> {
     Some(ModeName { mode, key_bits })
 }
 
-/// What names the mode, in lower case, and the length of key that the name asks for.
+/// The name of the mode, in lower case, and the key length that the text asks for.
 fn split(text: &str) -> (String, Option<KeyBits>) {
     let text = text.to_ascii_lowercase().replace('_', "-");
     let without_dash = |text: &str| text.strip_prefix('-').unwrap_or(text).to_string();

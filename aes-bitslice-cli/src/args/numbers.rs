@@ -44,7 +44,7 @@ pub fn parse_sector_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a sector has 16 bytes to 16MiB, such as 512 or 4KiB".into())
 }
 
-/// The same, of whole blocks.
+/// The same, in whole blocks.
 pub fn parse_sector_blocks(text: &str) -> Result<u64, String> {
     let bytes = with_unit(text).filter(|bytes| (16..=16 << 20).contains(bytes) && bytes.is_multiple_of(16));
     bytes.ok_or_else(|| {
@@ -52,14 +52,14 @@ pub fn parse_sector_blocks(text: &str) -> Result<u64, String> {
     })
 }
 
-/// The number of a sector, behind which there are 2^64 more.
+/// The number of a sector, with 2^64 more after it.
 pub fn parse_sector(text: &str) -> Result<u128, String> {
     let number = text.parse::<u128>().ok().filter(|_| text.bytes().all(|digit| digit.is_ascii_digit()));
     let number = number.filter(|number| number.checked_add(1 << 64).is_some());
     number.ok_or_else(|| "the number of a sector is a decimal number from 0 on, less than 2^128 - 2^64".into())
 }
 
-/// What stands before the unit, if there is one, and the power of two that the unit is.
+/// The text before the unit, if there is one, and the unit as a power of two.
 pub fn split_unit(text: &str) -> (&str, u32) {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
@@ -68,7 +68,7 @@ pub fn split_unit(text: &str) -> (&str, u32) {
 
 fn with_unit(text: &str) -> Option<u64> {
     let (number, shift) = split_unit(text);
-    // `parse` alone would take a sign.
+    // `parse` alone would accept a sign.
     let number = number.parse::<u64>().ok().filter(|_| number.bytes().all(|digit| digit.is_ascii_digit()))?;
     number.checked_mul(1 << shift)
 }

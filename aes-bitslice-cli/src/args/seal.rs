@@ -34,7 +34,7 @@ What to know:
   The CPU does it unless --backend names another engine: its cores are about
   as fast as the way to one GPU and back. Any engine opens what another sealed.";
 
-/// What a file is sealed with.
+/// The secret that a file is sealed with.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
@@ -62,13 +62,13 @@ pub struct SecretArgs {
 /// Formats of sealed files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A header that says how the key was made, and a Tink stream behind it
+    /// A header that says how the key was made, then a Tink stream
     Sealed,
     /// A Tink AES-GCM-HKDF stream alone
     Tink,
 }
 
-/// `--backend`, as it is here.
+/// `--backend` for these commands.
 pub fn backend(arg: Arg) -> Arg {
     arg.help("Engine: cpu (default), cuda, opencl, cpu-bitsliced").long_help(
         "Engine: cpu (default), cuda, opencl, cpu-bitsliced\n\n\
@@ -106,7 +106,7 @@ pub struct OpenArgs {
     pub common: SealArgs,
     /// Only these bytes of the message
     ///
-    /// START is the first of them, counted from 0, and END is one past the last: 0..100 are the first hundred bytes.
+    /// START is the first one, counted from 0, and END is one past the last: 0..100 are the first hundred bytes.
     #[arg(long, value_name = "START..END", value_parser = parse_range)]
     pub range: Option<Range<u64>>,
 }

@@ -15,7 +15,7 @@ pub struct SectorArgs {
     pub sector_size: Option<u64>,
     /// Number of the first sector, for xts [default: 0]
     ///
-    /// The next has the number after that. Of a disk, the first byte of the input divided by the bytes of a sector.
+    /// Numbers count up from there. For a disk, the position of the input's first byte divided by the sector size.
     #[arg(long, value_name = "N", value_parser = parse_sector)]
     pub first_sector: Option<u128>,
 }
@@ -26,7 +26,7 @@ impl SectorArgs {
         self.sector_size.is_some() || self.first_sector.is_some()
     }
 
-    /// What was given, and defaults in place of what was not.
+    /// The given values, and defaults for the others.
     pub fn sectors(&self) -> Sectors {
         let Sectors { bytes, first } = Sectors::DEFAULT;
         Sectors { bytes: self.sector_size.unwrap_or(bytes), first: self.first_sector.unwrap_or(first) }

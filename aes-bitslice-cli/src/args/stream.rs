@@ -21,7 +21,7 @@ pub struct StreamArgs {
     /// No progress bar, no notes and no warnings
     #[arg(short, long)]
     pub quiet: bool,
-    /// Bytes a chunk, for tests
+    /// Bytes per chunk, for tests
     #[arg(long, hide = true, value_name = "SIZE", value_parser = parse_chunk_bytes)]
     pub chunk_bytes: Option<usize>,
     /// Threads that read, compute and write, for tests
@@ -38,7 +38,7 @@ pub struct StreamArgs {
 /// Ways to write a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WriteBy {
-    /// Through a mapping of it
+    /// Through a memory mapping
     Map,
     /// By system calls
     Write,

@@ -11,9 +11,9 @@ pub struct TuneArgs {
     /// Number of the GPU, from 0
     #[arg(long, value_name = "N", default_value = "0", value_parser = parse_device)]
     pub device: usize,
-    /// How long to measure, about
+    /// About how long to measure
     ///
-    /// With start and checks it takes some 10 s more. Everything is run a few times, however short it is to be.
+    /// Startup and checks take about 10 s more. Everything runs a few times, however short the time is.
     #[arg(long, value_name = "S", default_value = "30", value_parser = parse_in::<u32, 1, 3600>)]
     pub seconds: u32,
     /// Keep nothing: only show what would be kept
