@@ -7,19 +7,19 @@ use crate::args::bench::Strategy;
 use crate::error::Result;
 use crate::modes::measured::MeasuredMode;
 
-/// The S-box of the kernels: the one of the fewest lookup tables.
+/// The S-box of the kernels: the one with the fewest lookup tables.
 const SBOX: &str = "lut3";
 
 /// The kernels of a GPU.
 #[derive(Default)]
 pub struct Baked {
     kernels: Vec<Kernel>,
-    /// Modes that there are no such kernels of, and why.
+    /// Modes without such kernels, and why.
     pub missing: Vec<(MeasuredMode, String)>,
 }
 
 struct Kernel {
-    /// The key's place among those that are measured.
+    /// The key's place among the measured keys.
     key: usize,
     mode: MeasuredMode,
     strategy: Strategy,
@@ -27,7 +27,7 @@ struct Kernel {
 }
 
 impl Baked {
-    /// Bakes each key for each mode, all at a time; without a compiler, or with one that must not see keys, none and why.
+    /// Bakes each key for each mode, all at once; without a compiler, or with one that must not see keys, returns why not.
     pub fn new(
         engine: &Engine,
         keys: &[Key],

@@ -1,4 +1,4 @@
-//! One mode with one key, and whether an engine computes it rightly.
+//! One mode with one key, and whether an engine computes it correctly.
 
 use aes_bitslice_runtime::{self as runtime, Buffers, Cipher, Engine, Key};
 
@@ -13,7 +13,7 @@ use crate::modes::operation::AnyOperation;
 /// A mode with a key.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
-    /// The key's place among those that are measured.
+    /// The key's place among the measured keys.
     pub index: usize,
     pub key: &'a Key,
     /// The same on the `cpu` engine.
@@ -24,7 +24,7 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// What is done to the whole of an input.
+    /// The operation on a whole input.
     pub fn operation(&self) -> Box<dyn AnyOperation> {
         self.mode.operation(&start(self.sectors))
     }
@@ -34,13 +34,13 @@ impl Case<'_> {
         self.operation().on_host(cipher, Buffers::from((input, output)))
     }
 
-    /// An error if an engine's `output` is not what is `expected`.
+    /// An error if an engine's `output` is not as `expected`.
     pub fn check(&self, engine: &Engine, output: &[u8], expected: &[u8]) -> Result<()> {
         first_difference(output, expected).map_or(Ok(()), |first| Err(self.is_wrong(engine, first, output.len())))
     }
 
-    /// The same for chunks of what an engine read and wrote, `bytes` altogether, brought from a byte on by `input` and
-    /// `output`; some lie on both sides of `cuts`.
+    /// The same for chunks of an engine's input and output, `bytes` altogether, which `input` and `output` copy from a
+    /// byte on; some reach across `cuts`.
     pub fn check_chunks(
         &self,
         engine: &Engine,

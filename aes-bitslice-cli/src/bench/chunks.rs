@@ -1,4 +1,4 @@
-//! What is compared of data in GPU memory that is too large to be brought to the host: chunks of it.
+//! The chunks that are compared of data in GPU memory that is too large to copy to the host.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::{Place, Sectors};
 
-/// The largest size of which all is compared, in bytes.
+/// The largest size that is compared as a whole, in bytes.
 pub const WHOLE: usize = 4 << 30;
-/// Chunks that are compared of a larger one, besides those around cuts.
+/// Chunks that are compared of a larger size, besides those around cuts.
 pub const CHUNKS: usize = 64;
 /// Bytes of each.
 const CHUNK: usize = 1 << 20;
 
-/// What the `reference` makes of a range of an input, which is read by `input` from a byte on.
+/// What the `reference` makes of a range of an input, which `input` reads from a byte on.
 pub fn expected(
     reference: &Cipher,
     mode: MeasuredMode,
@@ -24,7 +24,7 @@ pub fn expected(
     range: Range<usize>,
     input: impl Fn(usize, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u8>> {
-    // A sector is computed from its beginning on.
+    // A sector is computed from its beginning.
     let front = if mode.has_sectors() { range.start % sectors.bytes as usize } else { 0 };
     let (at, mut data) = (range.start - front, vec![0; front + range.len()]);
     input(at, &mut data)?;
@@ -36,7 +36,7 @@ pub fn expected(
     Ok(data.split_off(front))
 }
 
-/// Chunks of `bytes` bytes, [`WHOLE`] at least, at whole blocks: from the first byte to the last, and on both sides of `cuts`.
+/// Chunks of `bytes` bytes, at least [`WHOLE`], at whole blocks: from the first byte to the last, and on both sides of `cuts`.
 pub fn chunks(bytes: usize, cuts: &[usize]) -> Vec<Range<usize>> {
     let last = (bytes - CHUNK) / 16 * 16;
     let around = |&cut: &usize| (cut / 16 * 16).saturating_sub(CHUNK / 2).min(last);

@@ -21,7 +21,7 @@ use crate::output::{self, Options, Output, Target};
 /// Measures and reports.
 pub fn run(args: &BenchArgs) -> Result<()> {
     let table = ![&args.json, &args.plot].iter().any(|path| path.as_deref() == Some(Path::new("-")));
-    // Found out before minutes of measuring, not after.
+    // Checked before minutes of measuring, not after.
     let options = Options { force: args.force, private: false };
     let check = |path: &Path| Target::check(Some(path), None, options);
     let json = args.json.as_deref().map(check).transpose()?;
@@ -43,7 +43,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
             Source::Engines(Report { skipped, ..Report::new(&engines, args.transfers) }, engines)
         }
     };
-    // After what can end the process: to look for devices is to load libraries.
+    // After what can end the process: looking for devices loads libraries.
     let json = json.map(Target::open).transpose()?;
     let plot = plot.map(Target::open).transpose()?;
     let report = match (source, &args.files) {
@@ -76,7 +76,7 @@ enum Source {
     Engines(Report, Vec<Engine>),
 }
 
-/// What `--kernel` asks for on engines that have no kernels to choose from, which is left out.
+/// What is skipped: `--kernel` on engines that have no kernels to choose from.
 fn without_kernels(args: &BenchArgs, engines: &[Engine]) -> Vec<String> {
     let names: Vec<_> = args.kernels.iter().filter(|&&kernel| kernel != KernelName::Auto).collect();
     let names: Vec<_> = names.iter().map(|kernel| kernel.kernels().name()).collect();
@@ -87,7 +87,7 @@ fn without_kernels(args: &BenchArgs, engines: &[Engine]) -> Vec<String> {
     others.map(skip).collect()
 }
 
-/// Measures all that is asked for, and prints it as it comes if there is to be a `table`.
+/// Measures all that is requested, and prints it as it comes if `table`.
 fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Report) -> Result<Report> {
     let say = |text: &str| if table { output::print(text) } else { Ok(()) };
     let sizes = Sizes::new(args, &engines);

@@ -1,7 +1,7 @@
-//! What the links to GPUs give: pinned memory copied to them, and as many bytes copied back at the same time, nothing
+//! The throughput of the links to GPUs: pinned memory copied to them, and the same number of bytes copied back at the same time, nothing
 //! computed. No call on data in host memory can be faster.
 //!
-//! Each way is one copy of the whole size, on a stream of its own; of several GPUs each has a chunk of it.
+//! Each way is one copy of the whole size, on its own stream; with several GPUs, each has a chunk of it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ impl Links {
         links.collect::<Result<_>>().map(Self)
     }
 
-    /// The time of each run on `bytes` each way, from submission until all is there; checked before and after.
+    /// The time of each run on `bytes` each way, from submission until all has arrived; checked before and after.
     pub fn time(&mut self, bytes: usize, runs: u32, data: &mut HostData) -> Result<Vec<Duration>> {
         let Links(links) = self;
         let each = chunk_bytes(bytes, links.len());
@@ -49,7 +49,7 @@ impl Links {
         }
         wait(links).map_err(driver)?;
         let run = |links: &mut [Link], target: &mut [u8]| {
-            // As before each call on pinned memory: what the processor's caches hold of the target takes part in the time.
+            // As before each call on pinned memory: what the processor's caches hold of the target affects the time.
             refill(target, None);
             let start = Instant::now();
             for ((link, source), target) in links.iter_mut().zip(source.chunks(each)).zip(target.chunks_mut(each)) {
@@ -63,7 +63,7 @@ impl Links {
         check(source, target)?;
         let times = (0..runs).map(|_| run(links, target)).collect::<std::result::Result<_, _>>().map_err(driver)?;
         check(source, target)?;
-        // And what went the other way.
+        // Now the other direction.
         target.fill(0);
         for (link, target) in links.iter().zip(target.chunks_mut(each)) {
             link.inward.memcpy_dtoh(&link.input.slice(..target.len()), target).map_err(driver)?;

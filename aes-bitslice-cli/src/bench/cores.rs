@@ -3,7 +3,7 @@
 use aes_bitslice_runtime::at_once;
 use std::thread;
 
-/// Bytes of the chunks in which all cores share in something about this many bytes; fewer are not worth a thread.
+/// Bytes of the chunks in which all cores share work on this many bytes; fewer are not worth a thread.
 fn chunk_bytes(bytes: usize) -> usize {
     const SMALLEST: usize = 1 << 20;
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -23,7 +23,7 @@ pub fn refill(buffer: &mut [u8], input: Option<&[u8]>) {
     at_once(buffer.chunks_mut(chunk_bytes).enumerate(), fill);
 }
 
-/// Where two texts of the same length begin to differ.
+/// Where two buffers of the same length begin to differ.
 pub fn first_difference(ours: &[u8], theirs: &[u8]) -> Option<usize> {
     assert_eq!(ours.len(), theirs.len());
     let chunk_bytes = chunk_bytes(ours.len());

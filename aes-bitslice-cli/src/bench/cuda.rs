@@ -27,7 +27,7 @@ pub struct Memory {
     output: CudaSlice<u8>,
 }
 
-/// What a call read and what it wrote, in device memory.
+/// The input and the output of a call, in device memory.
 pub struct Done<'a> {
     stream: &'a Arc<CudaStream>,
     input: CudaView<'a, u8>,
@@ -40,20 +40,20 @@ pub fn driver(error: DriverError) -> Error {
 }
 
 impl Done<'_> {
-    /// Brings what was read from byte `at` on.
+    /// Copies the input from byte `at` on to the host.
     pub fn input(&self, at: usize, host: &mut [u8]) -> Result<()> {
         self.stream.memcpy_dtoh(&self.input.slice(at..at + host.len()), host).map_err(driver)
     }
 
-    /// Brings what was written from byte `at` on.
+    /// Copies the output from byte `at` on to the host.
     pub fn output(&self, at: usize, host: &mut [u8]) -> Result<()> {
         self.stream.memcpy_dtoh(&self.output.slice(at..at + host.len()), host).map_err(driver)
     }
 }
 
 impl Memory {
-    /// Memory of `bytes` bytes on a CUDA engine of one GPU that begins with `input`, goes on with random bytes, and has room
-    /// for as much output.
+    /// Memory of `bytes` bytes on a CUDA engine of one GPU that begins with `input`, continues with random bytes, and has room for the same
+    /// amount of output.
     pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
         let mut memory = if bytes > input.len() { Self::random(engine, bytes)? } else { Self::zeros(engine, bytes)? };
         let input = &input[..input.len().min(bytes)];
@@ -61,7 +61,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Memory with `bytes` random bytes, and room for as many of output.
+    /// Memory with `bytes` random bytes, and room for the same amount of output.
     pub fn random(engine: &Engine, bytes: usize) -> Result<Self> {
         let mut memory = Self::zeros(engine, bytes)?;
         random::cipher(engine)?.device()?.run(&memory.stream, random::operation(0), &mut memory.input)?;
@@ -70,15 +70,15 @@ impl Memory {
 
     fn zeros(engine: &Engine, bytes: usize) -> Result<Self> {
         let context = engine.cuda_context()?;
-        // As callers have one: on the default stream a kernel does not begin before the last one is done.
+        // As callers have one: on the default stream a kernel does not begin before the previous one ends.
         let stream = context.new_stream().map_err(driver)?;
         let input = stream.alloc_zeros(bytes).map_err(driver)?;
         let output = stream.alloc_zeros(bytes).map_err(driver)?;
         Ok(Memory { context, stream, input, output })
     }
 
-    /// The times of runs of `operation` on the first `bytes`, until there are `enough`; `check` has judged what the first run
-    /// did and, after the last, what the timed ones did.
+    /// The times of runs of `operation` on the first `bytes`, until there are `enough`; `check` judges what the first run did and, after
+    /// the last, what the timed ones did.
     pub fn time(
         &mut self,
         device: &DeviceCipher,
@@ -94,14 +94,14 @@ impl Memory {
         let mut check = |to: &CudaViewMut<u8>| check(&Done { stream, input: from.slice(..), output: to.slice(..) });
         let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
 
-        // Not a trace of what ought to be there.
+        // Leave no trace of the expected output.
         stream.memset_zeros(&mut to).map_err(driver)?;
         run(&mut to)?;
         check(&to)?;
         for _ in 0..WARM_UP {
             run(&mut to)?;
         }
-        // What is checked below is the work of the runs from here on.
+        // The check below covers the runs from here on.
         stream.memset_zeros(&mut to).map_err(driver)?;
         let mut times = Vec::new();
         while !enough(&times) {
@@ -137,8 +137,8 @@ impl Memory {
         })
     }
 
-    /// The times from a key's bytes to the return of the call that launches CTR with it, and to the end of the kernel, on
-    /// an idle stream. It encrypts as many bytes as `host` has, where the output is brought.
+    /// The times from a key's bytes to the return of the call that launches CTR with it, and to the end of the kernel, on an idle stream.
+    /// It encrypts as many bytes as `host` has, and copies the output there.
     pub fn new_key(&mut self, engine: &Engine, key: &[u8], host: &mut [u8]) -> Result<(Option<Duration>, Duration)> {
         let from = self.input.slice(..host.len());
         let mut to = self.output.slice_mut(..host.len());

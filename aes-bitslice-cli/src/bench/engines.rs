@@ -5,7 +5,7 @@ use aes_bitslice_runtime::{self as runtime, Backend, Engine};
 use crate::args::bench::TransferArgs;
 use crate::error::Result;
 
-/// The engines asked for; or all that open, and why the others do not.
+/// The requested engines; or all that open, and why the others do not.
 pub fn open(backends: Option<&[Backend]>, transfers: TransferArgs) -> Result<(Vec<Engine>, Vec<String>)> {
     let open = |backend| Ok(Engine::open(backend)?.with_transfers(transfers.transfers()));
     if let Some(backends) = backends {
@@ -29,7 +29,7 @@ pub fn is_gpu(engine: &Engine) -> bool {
     engine.backend().is_cuda()
 }
 
-/// Whether it is one device, or several, behind CUDA or OpenCL.
+/// Whether it is one device, or several, through CUDA or OpenCL.
 pub fn is_device(engine: &Engine) -> bool {
     engine.backend().is_cuda() || engine.backend().is_opencl()
 }

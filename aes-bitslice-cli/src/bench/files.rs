@@ -1,8 +1,8 @@
-//! Whole commands on files, from their start to their end: this program with every backend, `openssl enc` where it is
-//! installed, and `cp`, which only copies. Each does one file, and several of the same size together.
+//! Whole commands on files, from their start to their end: this program with every backend, `openssl enc` if it is installed, and `cp`,
+//! which only copies. Each processes one file, and several of the same total size.
 //!
-//! The programs take turns, so that what slows the machine for a while slows all. What each wrote is compared with what the
-//! `cpu` engine makes of the input, all of it, before its runs are timed and after the last.
+//! The programs take turns, so that what slows the machine for a while slows all. All that each wrote is compared with what the `cpu`
+//! engine makes of the input, before its runs are timed and after the last.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -26,17 +26,16 @@ use crate::modes::mode::{Place, Sectors};
 use crate::output;
 use crate::scratch::{self, ScratchFolder};
 
-/// How many files are done together.
+/// How many files are processed together.
 const MANY: usize = 16;
 
 /// Bytes that are read and compared at a time.
 const CHUNK: usize = 32 << 20;
 
-/// Where this program finds the key.
+/// The variable from which this program takes the key.
 const KEY_VARIABLE: &str = "AES_BITSLICE_BENCH_KEY";
 
-/// Measures `engines` in a folder below `folder`, which is removed again, completes `report`, and prints a table if there is to
-/// be one.
+/// Measures `engines` in a folder below `folder`, which is removed again, completes `report`, and prints a table if `table`.
 pub fn measure(
     args: &BenchArgs,
     folder: &Path,
@@ -114,7 +113,7 @@ pub fn measure(
     Ok(report)
 }
 
-/// What is timed.
+/// A timed program.
 enum Program {
     Ours { backend: Backend, kernel: KernelName, gpu: bool },
     OpenSsl,
@@ -127,7 +126,7 @@ struct Job {
     folder: PathBuf,
 }
 
-/// What is computed.
+/// A computation.
 struct Case<'a> {
     job: &'a Job,
     mode: MeasuredMode,
@@ -165,7 +164,7 @@ impl Program {
 }
 
 impl Job {
-    /// Writes `files` files with `bytes` random bytes together.
+    /// Writes `files` files with `bytes` random bytes in total.
     fn create(scratch: &Path, files: usize, bytes: usize) -> Result<Self> {
         let (from, folder) = (scratch.join("in"), scratch.join("out"));
         for folder in [&from, &folder] {
@@ -211,7 +210,7 @@ impl Job {
 }
 
 impl Case<'_> {
-    /// The times of each program's runs, which were right.
+    /// The times of each program's runs, whose output was right.
     fn time(&self, programs: &[&Program], runs: u32) -> Result<Vec<Vec<Duration>>> {
         let mut times = vec![Vec::new(); programs.len()];
         for run in 0..=runs {
@@ -220,7 +219,7 @@ impl Case<'_> {
                 let start = Instant::now();
                 commands.iter_mut().try_for_each(execute)?;
                 let time = start.elapsed();
-                // The first one is only to be right.
+                // The first run is only checked.
                 if run > 0 {
                     times.push(time);
                 }
@@ -233,7 +232,7 @@ impl Case<'_> {
         Ok(times)
     }
 
-    /// What a user would run, one after the other.
+    /// The commands that a user would run, one after the other.
     fn commands(&self, program: &Program) -> Result<Vec<Command>> {
         let Job { inputs, folder } = self.job;
         let (direction, mode) = (self.mode.direction, self.mode.mode.name);
@@ -284,18 +283,18 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the output begins with an IV of its own: several files are never encrypted with the same.
+    /// Whether the output begins with its own IV: several files are never encrypted with the same one.
     fn stores_iv(&self, program: &Program) -> bool {
         let encrypts_with_iv = self.mode.mode.iv && self.mode.direction == Direction::Encrypt;
         matches!(program, Program::Ours { .. }) && encrypts_with_iv && self.job.inputs.len() > 1
     }
 
-    /// An error if what a program made of a file is not what it ought to be.
+    /// An error if a program's output for a file is wrong.
     fn check(&self, program: &Program, input: &Path) -> Result<()> {
         let output = self.job.output(input);
         let open = |path: &Path| File::open(path).map_err(cannot("read", path));
         let (mut source, mut target) = (open(input)?, open(&output)?);
-        // Whole sectors, which have 16 MiB at most.
+        // Whole sectors, which have at most 16 MiB.
         let chunk_bytes = CHUNK as u64 / self.sectors.bytes * self.sectors.bytes;
         let read = |file: &mut File, path: &Path, chunk: &mut Vec<u8>| {
             chunk.clear();

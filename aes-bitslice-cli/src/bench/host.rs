@@ -19,7 +19,7 @@ pub fn time(case: &Case, cipher: &Cipher, timing: Timing, bytes: usize, data: &m
     };
     let operation = case.operation();
     let run = |output: &mut [u8]| -> Result<Duration> {
-        // What an earlier run left behind must not pass for the work of this one.
+        // The output of an earlier run must not pass for the output of this one.
         refill(output, timing.is_in_place().then_some(input));
         let start = Instant::now();
         match timing.is_in_place() {

@@ -1,4 +1,4 @@
-//! Host memory of the largest size: random input, where an engine writes, and what it ought to have written.
+//! Host memory of the largest size: random input, room for an engine's output, and the expected output.
 
 use aes_bitslice_runtime::{Backend, Engine, HostBuffer};
 
@@ -6,12 +6,12 @@ use super::cores::refill;
 use super::random;
 use crate::error::{Error, Exit, Result};
 
-/// What cases are measured with. A smaller case has the first bytes of it.
+/// The data that cases are measured with. A smaller case uses its first bytes.
 pub struct HostData {
     pub input: Vec<u8>,
     pub output: Vec<u8>,
     pub expected: Vec<u8>,
-    /// Input and output once more, pinned; empty where nothing is timed there.
+    /// Input and output once more, pinned; empty if nothing is timed there.
     pub pinned: [HostBuffer; 2],
 }
 
@@ -42,7 +42,7 @@ impl HostData {
         Ok(())
     }
 
-    /// Pinned memory: the first `bytes` of the input, and where to write as many.
+    /// Pinned memory: the first `bytes` of the input, and room for as much output.
     pub fn pinned(&mut self, bytes: usize) -> (&[u8], &mut [u8]) {
         let [input, output] = &mut self.pinned;
         (&input[..bytes], &mut output[..bytes])

@@ -1,11 +1,11 @@
-//! Keys for what is measured.
+//! Keys for the measurements.
 
 use aes_bitslice_runtime::Key;
 
 use crate::args::bench::BenchArgs;
 use crate::error::Result;
 
-/// Random keys of the lengths that are asked for: of each one for all modes that take it. What has no keys of a length is `skipped`.
+/// Random keys of the requested lengths: one of each for all modes that take it. A mode without keys of a length is `skipped`.
 pub fn keys(args: &BenchArgs, skipped: &mut Vec<String>) -> Result<Vec<Key>> {
     let mut keys: Vec<Key> = Vec::new();
     for &bits in &args.key_bits {

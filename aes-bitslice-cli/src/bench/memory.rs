@@ -1,4 +1,4 @@
-//! Where an engine has data besides host memory.
+//! Where an engine has data, besides host memory.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ pub enum Memory {
     Cuda(cuda::Memory),
     /// Sharded over several, made for each case.
     Sharded,
-    /// Of a device behind OpenCL.
+    /// Of an OpenCL device.
     OpenCl(opencl::Memory),
 }
 
 impl Memory {
-    /// What the sizes need.
+    /// The memory that the sizes need.
     pub fn new(engine: &Engine, input: &[u8], sizes: &Sizes) -> Result<Self> {
         let bytes = sizes.largest_on_device();
         Ok(match engine.backend() {
@@ -35,12 +35,12 @@ impl Memory {
         })
     }
 
-    /// Whether it is that of one device.
+    /// Whether it belongs to one device.
     pub fn is_of_one(&self) -> bool {
         matches!(self, Self::Cuda(_) | Self::OpenCl(_))
     }
 
-    /// The time of each run of a case on `bytes` bytes; none where there is no such memory.
+    /// The time of each run of a case on `bytes` bytes; `None` if there is no such memory.
     pub fn time(
         &mut self,
         case: &Case,

@@ -1,28 +1,28 @@
 //! `bench`: how fast the engines are, once they are known to be right.
 //!
-//! Inputs are random, keys are random, and every output is compared, all of it, with the `cpu` engine's (the `aes` and
-//! `ctr` crates) before its case is timed and again after the last run: of more than 4 GiB in GPU memory, chunks from start to
-//! end. What is timed has run before.
+//! Inputs are random, keys are random, and every output is compared, all of it, with the `cpu` engine's (the `aes` and `ctr` crates) before
+//! its case is timed and again after the last run: for more than 4 GiB in GPU memory, chunks from start to end. Everything that is timed
+//! has run before.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `command` | what is measured, and in which order |
 //! | `subject` | an engine, and what is kept on it from case to case |
-//! | `engines`, `keys`, `sizes` | what is asked for |
-//! | `case` | a mode with a key, and whether an engine computes it rightly |
+//! | `engines`, `keys`, `sizes` | what is requested |
+//! | `case` | a mode with a key, and whether an engine computes it correctly |
 //! | `host` | whole calls on host memory |
 //! | `memory` | memory of devices, of one of these kinds |
 //! | `cuda` | memory of a CUDA GPU: kernels alone; new keys |
-//! | `opencl` | the same behind OpenCL |
+//! | `opencl` | the same through OpenCL |
 //! | `sharded` | memory sharded over several CUDA GPUs: whole calls |
-//! | `copy` | what the links to GPUs give: the ceiling of whole calls on them |
-//! | `files` | whole commands on files, compared with those of other programs |
+//! | `copy` | the throughput of the links to GPUs: the ceiling of whole calls on them |
+//! | `files` | whole commands on files, compared with other programs |
 //! | `baked` | kernels with their key baked in |
 //! | `host_data` | inputs, outputs, and what is expected |
-//! | `chunks` | what is compared of data that is too large to be compared as a whole |
+//! | `chunks` | the chunks that are compared of data that is too large to compare as a whole |
 //! | `cores` | filling and comparing on all cores |
 //! | `random` | random bytes, fast |
-//! | `start` | where everything that is measured begins: its IV, its sectors |
+//! | `start` | the start of everything that is measured: its IV, its sectors |
 //! | `warm_up` | runs that are not timed |
 //! | `report` | the results as a table and as JSON |
 //! | `plot` | throughput over size as SVG |

@@ -1,4 +1,4 @@
-//! Data in the memory of a device behind OpenCL: kernels timed by the device's own clock.
+//! Data in the memory of an OpenCL device: kernels timed by the device's own clock.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory of `bytes` bytes that begins with `input`, and room for as much output.
+    /// Memory of `bytes` bytes that begins with `input`, and room for the same amount of output.
     pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
         if bytes > input.len() {
             let message =
@@ -43,7 +43,7 @@ impl Memory {
             case.check(cipher.engine(), &data.output[..bytes], &data.expected[..bytes])
         };
 
-        // Not a trace of what ought to be there.
+        // Leave no trace of the expected output.
         output.clear()?;
         run(queue.queue(), output)?;
         queue.finish()?;
@@ -52,7 +52,7 @@ impl Memory {
             run(queue.queue(), output)?;
         }
         queue.finish()?;
-        // What is checked below is the work of the runs from here on.
+        // The check below covers the runs from here on.
         output.clear()?;
         let timed = |_| -> Result<Duration> {
             for _ in 0..LEAD {

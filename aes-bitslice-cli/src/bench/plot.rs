@@ -1,4 +1,4 @@
-//! The results as a picture: throughput over size, a line for each mode and length of key, as SVG.
+//! The results as a picture: throughput over size, a line for each mode and key length, as SVG.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::args::bench::Timing;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 
-/// The points of a plot by mode and length of key: the base-2 logarithm of the bytes, and Tbit/s.
+/// The points of a plot by mode and key length: the base-2 logarithm of the bytes, and Tbit/s.
 type Points<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
 
-/// A plot for each engine and choice of kernels, one above the other: of those with device memory where that was timed, else
-/// of all with host memory, the first of the ways in which that was timed.
+/// A plot for each engine and choice of kernels, one above the other: of engines with device memory if that was timed, otherwise of all
+/// with host memory, in the first of the ways in which that was timed.
 ///
 /// # Errors
-/// If nothing was timed with keys given at launch, or a size or a rate is out of all bounds.
+/// If nothing was timed with keys given at launch, or a size or a rate is not plausible.
 pub fn svg(report: &Report) -> Result<String> {
     let bad = |what: &str| Err(Error::new(Exit::Failure, format!("cannot plot: {what}")));
     let at_launch = |m: &&Measured| m.strategy.as_deref().is_none_or(|strategy| strategy == "planes");
@@ -61,7 +61,7 @@ fn line(((mode, key_bits), mut points): ((&str, usize), Vec<(f64, f64)>)) -> Lin
     Line { name, colour: colour_of(mode), dashes: dashes_of(key_bits), points }
 }
 
-/// A mode's colour: that of its place in the table of modes, as far as there are colours.
+/// A mode's colour, by its place in the table of modes, as far as there are colours.
 fn colour_of(mode: &str) -> &'static str {
     const COLOURS: [&str; 6] =
         [colour::VERMILION, colour::GREEN, colour::PURPLE, colour::BLUE, colour::ORANGE, colour::SKY_BLUE];

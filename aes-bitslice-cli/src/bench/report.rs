@@ -22,10 +22,10 @@ pub struct Report {
     /// Version of the program.
     pub version: String,
     pub engines: Vec<EngineLine>,
-    /// How data went between host memory and GPUs, where it was told.
+    /// How data went between host memory and GPUs, if this was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransferArgs>,
-    /// What the links to GPUs give.
+    /// The throughput of the links to GPUs.
     #[serde(default)]
     pub copies: Vec<Copied>,
     pub results: Vec<Measured>,
@@ -33,7 +33,7 @@ pub struct Report {
     pub new_keys: Vec<NewKey>,
     #[serde(default)]
     pub files: Vec<FileRates>,
-    /// What was asked for and could not be measured, and why.
+    /// What was requested but could not be measured, and why.
     #[serde(default)]
     pub skipped: Vec<String>,
 }
@@ -43,10 +43,10 @@ pub struct Report {
 pub struct EngineLine {
     pub backend: String,
     pub description: String,
-    /// The newest CUDA that the GPU's driver supports; behind OpenCL, the release of the driver.
+    /// The newest CUDA that the GPU's driver supports; for OpenCL, the release of the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
-    /// Behind OpenCL, compute units.
+    /// For OpenCL, compute units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiprocessors: Option<u32>,
 }
@@ -65,7 +65,7 @@ pub struct Rates {
     pub median_tbits_per_second: f64,
 }
 
-/// Plain copies of pinned memory to GPUs and of as many bytes back, at once: what calls on host memory can reach at most.
+/// Plain copies of pinned memory to GPUs and of the same number of bytes back, at once: the most that calls on host memory can reach.
 #[derive(Serialize, Deserialize)]
 pub struct Copied {
     /// Each way.
@@ -83,10 +83,10 @@ pub struct Measured {
     /// Of a mode that has sectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sector_bytes: Option<u64>,
-    /// How a GPU kernel has its key.
+    /// How a GPU kernel gets its key.
     #[serde(default)]
     pub strategy: Option<String>,
-    /// Which kernels a GPU might use; of a kernel with the key baked in, nothing.
+    /// Which kernels a GPU might use; `None` for a kernel with the key baked in.
     #[serde(default)]
     pub kernel: Option<String>,
     pub bytes: usize,
@@ -94,18 +94,17 @@ pub struct Measured {
     pub timing: Timing,
     #[serde(flatten)]
     pub rates: Rates,
-    /// Of a call that goes over the links: the rate of the median run over that of a plain copy of as many bytes.
+    /// For a call that goes over the links: the rate of the median run in percent of a plain copy of the same number of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent_of_copy: Option<f64>,
 }
 
-/// How long new keys took on an engine that was open and had its kernels loaded, the GPU idle: from the bytes of the key
-/// on.
+/// How long new keys took, from the bytes of the key on, on an open engine with its kernels loaded and the GPU idle.
 #[derive(Serialize, Deserialize)]
 pub struct NewKey {
     pub mode: String,
     pub key_bits: usize,
-    /// What was encrypted first.
+    /// The bytes that were encrypted first.
     pub bytes: usize,
     pub backend: String,
     /// How many keys there were.
@@ -113,7 +112,7 @@ pub struct NewKey {
     /// To the return of the call that launches the first kernel.
     pub min_seconds_to_launch: Option<f64>,
     pub median_seconds_to_launch: Option<f64>,
-    /// To the end of what was encrypted first.
+    /// To the end of this first encryption.
     pub median_seconds_to_end: f64,
 }
 
@@ -170,7 +169,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing of what was asked for could be measured.
+    /// Whether nothing that was requested could be measured.
     pub fn is_empty(&self) -> bool {
         self.copies.is_empty() && self.results.is_empty() && self.new_keys.is_empty() && self.files.is_empty()
     }
@@ -180,7 +179,7 @@ impl Report {
         let text = fs::read_to_string(path);
         let text = text.map_err(|error| Error::io(format!("cannot read `{}`", path.display()), &error))?;
         serde_json::from_str(&text).map_err(|error| {
-            // What the parser says may quote the text, and some file may hold a key.
+            // The parser's error may quote the text, and some file may hold a key.
             let (line, column) = (error.line(), error.column());
             let what = format!("line {line}, column {column}: not the JSON of it");
             let message = format!("`{}` is not what `bench --json` writes: {what}", path.display());
@@ -188,7 +187,7 @@ impl Report {
         })
     }
 
-    /// What stands above the rows; `sector_bytes` if sectors are measured.
+    /// The text above the rows; `sector_bytes` if sectors are measured.
     pub fn heading(&self, sector_bytes: Option<u64>) -> String {
         let mut text = String::new();
         for EngineLine { backend, description, .. } in &self.engines {
@@ -217,7 +216,7 @@ fn row(what: &[&str; 7], figures: &[&str; 6]) -> String {
 }
 
 impl Rates {
-    /// Sums up the `times` of runs on `bytes` bytes each; there is one at least.
+    /// Sums up the `times` of runs on `bytes` bytes each; there is at least one.
     pub fn new(bytes: usize, times: Vec<Duration>) -> Self {
         let runs = times.len();
         let (min, median) = min_and_median(times);
@@ -308,7 +307,7 @@ impl FileRates {
 }
 
 impl NewKey {
-    /// Sums up times, which are not empty: to the end, and to the launch where there is one.
+    /// Sums up times, which are not empty: to the end, and to the launch if there is one.
     pub fn new(engine: &Engine, bits: KeyBits, bytes: usize, to_launch: Vec<Duration>, to_end: Vec<Duration>) -> Self {
         let keys = to_end.len();
         let launch = (!to_launch.is_empty()).then(|| min_and_median(to_launch));
@@ -344,8 +343,8 @@ fn microseconds(seconds: f64) -> String {
     format!("{:.2} µs", seconds * 1e6)
 }
 
-/// In seconds. The median of an even number of times is the mean of the two in the middle. A clock too coarse to
-/// see anything counts as one nanosecond.
+/// In seconds. The median of an even number of times is the mean of the two in the middle. A time too short for the clock counts as one
+/// nanosecond.
 pub fn min_and_median(mut times: Vec<Duration>) -> (f64, f64) {
     times.sort_unstable();
     let seconds = |index: usize| times[index].max(Duration::from_nanos(1)).as_secs_f64();

@@ -22,7 +22,7 @@ pub fn time(case: &Case, cipher: &Cipher, bytes: usize, data: &mut HostData) -> 
     let mut output = engine.sharded(bytes)?;
     run(case, cipher, &input, &mut output)?;
     check(case, cipher, &input, &output, data)?;
-    // What is checked below is the work of the runs from here on.
+    // The check below covers the runs from here on.
     drop(output);
     let mut output = engine.sharded(bytes)?;
     for _ in 0..WARM_UP {

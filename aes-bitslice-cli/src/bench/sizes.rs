@@ -22,7 +22,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// What the options ask for, of engines that have it.
+    /// The sizes that the options ask for, as far as engines have such memory.
     pub fn new(args: &BenchArgs, engines: &[Engine]) -> Self {
         let mut sizes = args.sizes.clone();
         sizes.sort_unstable();

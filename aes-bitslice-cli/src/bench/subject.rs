@@ -29,14 +29,14 @@ pub struct Subject<'a> {
     kernels: &'a [KernelName],
     /// How whole calls on data in host memory are timed.
     timings: Vec<Timing>,
-    /// What its links give, in every size that they are used with.
+    /// The throughput of its links, at every size that they are used with.
     pub copies: Vec<Copied>,
     memory: Memory,
     baked: Baked,
 }
 
 impl<'a> Subject<'a> {
-    /// Makes what the options need on the engine, and times its links; `skipped` learns what it cannot be measured with.
+    /// Makes what the options need on the engine, and times its links. Adds to `skipped` what it cannot be measured with.
     pub fn new(
         engine: Engine,
         args: &'a BenchArgs,
@@ -72,7 +72,7 @@ impl<'a> Subject<'a> {
         Ok(Subject { engine, kernels, timings, copies, memory, baked })
     }
 
-    /// Times a case in all sizes; `skipped` learns of kernels that there are none of.
+    /// Times a case at all sizes. Adds missing kernels to `skipped`.
     pub fn measure(
         &mut self,
         case: &Case,
@@ -82,7 +82,7 @@ impl<'a> Subject<'a> {
     ) -> Result<Vec<Measured>> {
         let Subject { engine, kernels, timings, copies, memory, baked } = self;
         let measured = |strategy, kernel, bytes, timing: Timing, times| {
-            // What goes over the links one way only is not compared with what goes both.
+            // A call that uses the links one way only is not compared with copies both ways.
             let both_ways = timing.is_on_host() && case.mode.reads();
             let copied = copies.iter().find(|copied| both_ways && copied.bytes == bytes);
             Measured::new(engine, case, strategy, kernel, bytes, timing, times, copied)
@@ -147,7 +147,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Times plain copies in every size.
+/// Times plain copies at every size.
 fn copies(engine: &Engine, sizes: &Sizes, runs: u32, data: &mut HostData) -> Result<Vec<Copied>> {
     let Some(&largest) = sizes.copy.last() else { return Ok(Vec::new()) };
     let mut links = Links::new(engine, largest)?;
@@ -155,7 +155,7 @@ fn copies(engine: &Engine, sizes: &Sizes, runs: u32, data: &mut HostData) -> Res
     sizes.copy.iter().map(copied).collect()
 }
 
-/// Loads the kernels of a mode where the engine is a device.
+/// Loads the kernels of a mode if the engine is a device.
 fn prepare(cipher: &Cipher, mode: MeasuredMode) -> std::result::Result<(), runtime::Error> {
     match cipher.engine().backend() {
         Backend::Cuda { .. } => cipher.device()?.prepare(mode.kernels),
@@ -167,7 +167,7 @@ fn prepare(cipher: &Cipher, mode: MeasuredMode) -> std::result::Result<(), runti
 
 /// Why there is no kernel for a mode, if that is so.
 fn none_for(cipher: &Cipher, case: &Case) -> Result<Option<String>> {
-    // The first is for modes that the CPU does where a device has no kernel.
+    // The first call is for modes that the CPU does if a device has no kernel.
     match prepare(cipher, case.mode).and_then(|()| case.apply(cipher, &[0; 16], &mut [0; 16])) {
         Ok(()) => Ok(None),
         Err(runtime::Error::NoSuchKernel { what }) => Ok(Some(what)),

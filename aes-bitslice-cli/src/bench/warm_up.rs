@@ -3,6 +3,6 @@
 /// Runs before the timed ones: clocks rise, caches fill.
 pub const WARM_UP: u32 = 3;
 
-/// Runs right before each timed one: while the device is at them, the host submits that one and both its events, so that no
-/// time passes between the first event and the kernel.
+/// Runs right before each timed one: while the device runs them, the host submits that one and both its events, so that no time passes
+/// between the first event and the kernel.
 pub const LEAD: u32 = 2;

@@ -1,5 +1,5 @@
-//! The key stream of counter mode, which reads no data: what `keystream` writes. It has no place in the table of modes, for
-//! nothing is encrypted or decrypted by it.
+//! The key stream of counter mode, which reads no data: what `keystream` writes. It is not in the table of modes, because it encrypts and
+//! decrypts nothing.
 
 use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Keystream};
 

@@ -13,7 +13,7 @@ use super::mode::{Lengths, Mode, Place};
 use super::operation::AnyOperation;
 use crate::modes;
 
-/// A mode in a direction, which is [`Direction::Encrypt`] where both are the same.
+/// A mode in a direction, which is [`Direction::Encrypt`] if both are the same.
 #[derive(Clone, Copy)]
 pub struct MeasuredMode {
     pub mode: &'static Mode,
@@ -60,7 +60,7 @@ impl MeasuredMode {
         !self.kernels.has_tweaks() || bits != KeyBits::Aes192
     }
 
-    /// Whether it takes a key like this: that of XTS is two.
+    /// Whether it takes a key like this: an XTS key is two.
     pub fn takes(self, key: &Key) -> bool {
         self.kernels.has_tweaks() == key.is_xts()
     }
@@ -83,7 +83,7 @@ impl MeasuredMode {
         self.operation(&Place::start([0; 16])).reads()
     }
 
-    /// What is done to a chunk of a stream.
+    /// The operation on a chunk of a stream.
     pub fn operation(self, place: &Place) -> Box<dyn AnyOperation> {
         (self.mode.operation)(self.direction, place)
     }
@@ -126,7 +126,7 @@ mod tests {
     fn every_kernel_is_measured_once() {
         let names = "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr,xts-encrypt,xts-decrypt,keystream";
         assert_eq!(MeasuredMode::names(), names);
-        // Counter mode of AES-GCM-SIV is no operation of its own.
+        // Counter mode of AES-GCM-SIV is not an operation of its own.
         for kernels in runtime::Mode::ALL.into_iter().filter(|&mode| mode != runtime::Mode::CtrLe32) {
             assert!(MeasuredMode::all().iter().any(|mode| mode.kernels == kernels), "{kernels}");
         }

@@ -1,13 +1,13 @@
-//! Modes of operation as the command line has them. A mode is one file, with one [`Mode`], and, if `encrypt` has
-//! it, its place in [`ALL`]: options, messages, streams and measurements go by these.
+//! Modes of operation as the command line has them. A mode is one file, with one [`Mode`], and, if `encrypt` has it,
+//! its place in [`ALL`]: options, messages, streams and measurements follow these.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `operation` | an operation of the runtime, whichever it is, on each kind of memory |
-//! | `mode` | what is said of a mode |
+//! | `operation` | any operation of the runtime, on each kind of memory |
+//! | `mode` | the description of a mode |
 //! | `ecb`, `cbc`, `ctr`, `xts` | the modes |
 //! | `keystream` | the key stream of CTR alone, which reads nothing |
-//! | `measured` | those that engines have kernels for, by direction: what `bench` and `tune` measure |
+//! | `measured` | modes that engines have kernels for, by direction: what `bench` and `tune` measure |
 
 mod cbc;
 pub mod ctr;

@@ -1,4 +1,4 @@
-//! What is said of a mode.
+//! The description of a mode.
 
 use std::fmt;
 
@@ -18,9 +18,9 @@ pub struct Mode {
     pub iv: bool,
     /// The lengths of data that it takes.
     pub lengths: Lengths,
-    /// The kernels that do it; `None` for what the CPU does on every engine.
+    /// The kernels that do it; `None` if the CPU does it on every engine.
     pub kernels: fn(Direction) -> Option<runtime::Mode>,
-    /// What is done to a chunk of a stream.
+    /// The operation on a chunk of a stream.
     pub operation: fn(Direction, &Place) -> Box<dyn AnyOperation>,
 }
 
@@ -29,23 +29,23 @@ pub struct Mode {
 pub enum Lengths {
     /// Any number of bytes.
     Any,
-    /// Whole blocks of 16 bytes, or what is padded to them.
+    /// Whole blocks of 16 bytes, or data that is padded to them.
     WholeBlocks,
     /// Whole [`Sectors`], and at the end one that may be shorter, down to 16 bytes.
     Sectors,
 }
 
-/// The sectors that a stream is cut into: data units of XTS. Other modes have none, whatever is said here.
+/// The sectors that a stream is cut into: data units of XTS. Other modes have none, whatever this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sectors {
     /// Bytes of each, 16 to 2^24; the last may be shorter.
     pub bytes: u64,
-    /// The number of the first, less than 2^128 - 2^64: none of a stream is past the last that there can be.
+    /// The number of the first, less than 2^128 - 2^64: no sector of a stream is past the largest possible number.
     pub first: u128,
 }
 
 impl Sectors {
-    /// What is taken where nothing is said.
+    /// The sectors if none are given.
     pub const DEFAULT: Self = Self { bytes: 512, first: 0 };
 }
 
@@ -54,7 +54,7 @@ impl Sectors {
 pub struct Place {
     /// The IV of the stream, or its initial counter block.
     pub iv: [u8; 16],
-    /// Bytes of the stream before the chunk, whole sectors where there are any.
+    /// Bytes of the stream before the chunk, whole sectors if there are any.
     pub offset: u64,
     /// The block of ciphertext before the chunk; before the first chunk, the IV.
     pub before: [u8; 16],

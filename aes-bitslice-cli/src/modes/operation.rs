@@ -1,4 +1,4 @@
-//! An operation of the runtime, whichever it is, on each kind of memory.
+//! Any operation of the runtime, on each kind of memory.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
@@ -6,11 +6,11 @@ use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
 use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, Keys, Operation};
 
-/// What calls return.
+/// The result of a call.
 type Result = std::result::Result<(), Error>;
 
-/// An operation that returns nothing but what it writes. All there are have these methods: each is one call of the
-/// runtime. One that only writes leaves the input alone, which it is given all the same.
+/// An operation that returns nothing except what it writes. All of these have these methods: each is one call of the
+/// runtime. An operation that only writes ignores the input that it is given.
 pub trait AnyOperation {
     /// The name, for messages.
     fn name(&self) -> &'static str;

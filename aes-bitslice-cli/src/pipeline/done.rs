@@ -1,4 +1,4 @@
-//! Which chunks are done, and a thread that waits for all before its own: of several that fail, the first is reported.
+//! Which chunks are done. A thread can wait for all before its own: of several that fail, the first is reported.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct Done {
 struct State {
     /// All below are done.
     below: u64,
-    /// What is done above that.
+    /// The numbers above that which are done.
     others: BTreeSet<u64>,
     cancelled: bool,
 }
@@ -41,7 +41,7 @@ impl Done {
         drop(self.changed.wait_while(self.lock(), is_waiting).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Wakes all who wait; from now on nobody waits.
+    /// Wakes all waiting threads; from now on none waits.
     pub fn cancel(&self) {
         self.lock().cancelled = true;
         self.changed.notify_all();

@@ -1,16 +1,16 @@
-//! Writing a file through a mapping of it: many threads at once, where `write` lets one at a time into a file.
+//! Writes a file through a mapping of it: many threads at once, whereas `write` lets one at a time into a file.
 //!
-//! Space is allocated ahead of the writers, so that a full disk is an error of `fallocate`. A write to a mapping for which
-//! there is no space would be a signal that kills (SIGBUS); that cannot happen here:
+//! Space is allocated ahead of the writers, so that a full disk is an error of `fallocate`. A write to a mapping without space would raise
+//! a fatal signal (SIGBUS); that cannot happen here:
 //!
 //! - nothing is touched before it is allocated, and nothing makes the file shorter while it is written;
-//! - `MADV_POPULATE_WRITE` takes the page faults, whose failure is an error then, before the first byte is copied;
-//! - only files in memory (tmpfs) are mapped, whose pages once allocated can be written without more space.
+//! - `MADV_POPULATE_WRITE` takes the page faults before the first byte is copied, and their failure is then an error;
+//! - only files in memory (tmpfs) are mapped, whose pages, once allocated, can be written without more space.
 //!
-//! All of the file is mapped once: threads that map and unmap chunks wait for all that populate others. A chunk that is
-//! written is taken out of the mapping, so that no more is mapped than is being written.
+//! The whole file is mapped once: threads that map and unmap chunks wait for all that populate others. A written chunk is taken out of the
+//! mapping, so that no more is mapped than is being written.
 //!
-//! Where any of this is not to be had, [`Mapped::write_all_at`] says so, and the caller writes as usual.
+//! If any of this is not available, [`Mapped::write_all_at`] says so, and the caller writes as usual.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -23,19 +23,19 @@ use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
-/// Bytes that are allocated at a time: writers of the first begin while the second is allocated.
+/// Bytes that are allocated at a time: writers of the first step begin while the second is allocated.
 const STEP: u64 = 64 << 20;
 
 /// Threads that write one file at a time: more of them only wait for one another in the kernel.
 const WRITERS: usize = 16;
 
-/// The file system whose files are mapped, tmpfs, by its magic number. A page of it that is there can be written without more
-/// space, unlike one of a file system that copies on write; and where a disk is behind it, mappings were slower than `write`.
+/// The file system whose files are mapped, tmpfs, by its magic number. Its existing pages can be written without more space, unlike pages
+/// of a copy-on-write file system; and for files on a disk, mappings were slower than `write`.
 const TMPFS: u32 = 0x0102_1994;
 
 /// A file that is being allocated and written.
 pub struct Mapped {
-    /// None where it cannot be mapped.
+    /// `None` if it cannot be mapped.
     mapping: Option<Mapping>,
     shared: Arc<Shared>,
 }
@@ -58,7 +58,7 @@ enum Allocation {
     UpTo(u64),
     /// There will be no more.
     Failed(Errno),
-    /// There is no such thing here, or nobody wants it any more.
+    /// It is not available here, or no longer wanted.
     Ended,
 }
 
@@ -82,8 +82,8 @@ impl Mapped {
         mapped
     }
 
-    /// Writes `data` from `position` on, within the length that is allocated; false if it cannot be done this way and
-    /// nothing was done.
+    /// Writes `data` from `position` on, within the length that is allocated; returns false if it cannot be done this way and nothing was
+    /// done.
     pub fn write_all_at(&self, data: &[u8], position: u64) -> io::Result<bool> {
         let Some(mapping) = self.mapping.as_ref().filter(|_| !data.is_empty()) else { return Ok(false) };
         let end = position + data.len() as u64;
@@ -102,17 +102,17 @@ impl Mapped {
         let copied = mapping.write(data, position);
         self.shared.lock().free += 1;
         self.shared.changed.notify_all();
-        // Where it failed, writing as usual shows why by its right name, or succeeds.
+        // If it failed, writing as usual gives the proper error, or succeeds.
         Ok(copied.is_ok())
     }
 
-    /// Stops allocating, and sends those who wait for it away.
+    /// Stops allocating, and releases threads that wait for it.
     pub fn cancel(&self) {
         self.shared.lock().allocation = Allocation::Ended;
         self.shared.changed.notify_all();
     }
 
-    /// Everything is written: the file is as long as it was allocated, and `set_len` will have the last word.
+    /// Everything is written: the file is as long as it was allocated, and `set_len` then sets its final length.
     pub fn finish(&self) {
         self.cancel();
         let ended = self.shared.changed.wait_while(self.shared.lock(), |state| state.is_growing);
@@ -149,19 +149,19 @@ impl Shared {
     }
 }
 
-/// A file in memory. Only what is allocated of it may be touched.
+/// A file in memory. Only its allocated part may be touched.
 struct Mapping {
     start: *mut c_void,
     length: usize,
 }
 
-// SAFETY: it is an address and a length, which any thread may use; what lies there is written through `write` alone.
+// SAFETY: it is an address and a length, which any thread may use; the bytes there are written only through `write`.
 unsafe impl Send for Mapping {}
 // SAFETY: as above. Threads that write the same bytes at once would race, in the file as in memory; those of the pipeline do not.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// The first `length` bytes of `file`, whether it has them yet or not; none if that cannot be.
+    /// The first `length` bytes of `file`, whether it has them yet or not; `None` if that is not possible.
     fn new(file: &File, length: u64) -> Option<Self> {
         let length = usize::try_from(length).ok()?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -177,15 +177,15 @@ impl Mapping {
         let end = begin.checked_add(data.len()).filter(|end| *end <= self.length).ok_or(io::ErrorKind::FileTooLarge)?;
         let at = |offset: usize| self.start.cast::<u8>().wrapping_add(offset);
         let first = begin / page * page;
-        // SAFETY: these pages are mapped, as checked. It changes what is in memory, not what the bytes are.
+        // SAFETY: these pages are mapped, as checked. This changes which pages are in memory, not their bytes.
         unsafe { madvise(at(first).cast(), end - first, Advice::LinuxPopulateWrite) }?;
-        // SAFETY: these bytes are mapped for writing, and populated; no reference to them is ever made, and they are not
-        // `data`, which is memory that somebody owns. That the file keeps them, see the module's head. Other threads may write
-        // the rest of the first page and of the last.
+        // SAFETY: these bytes are mapped for writing, and populated; no reference to them is ever made, and they are not `data`, which is
+        // owned memory. For why the file has space for them, see the top of the module. Other threads may write the rest of the first page
+        // and of the last.
         unsafe { copy_nonoverlapping(data.as_ptr(), at(begin), data.len()) };
         let (first, behind) = (begin.next_multiple_of(page), end / page * page);
         if first < behind {
-            // SAFETY: the pages that this call alone writes. Of a shared mapping they stay in the file as they are.
+            // SAFETY: these are the pages that only this call writes. In a shared mapping they stay in the file as they are.
             let _ = unsafe { madvise(at(first).cast(), behind - first, Advice::LinuxDontNeed) };
         }
         Ok(())
@@ -194,7 +194,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: what `new` mapped, which nobody uses any more. It fails for no mapping that there is.
+        // SAFETY: this is what `new` mapped, and it is no longer used. It does not fail for an existing mapping.
         let _ = unsafe { munmap(self.start, self.length) };
     }
 }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// A new file in tmpfs; none, and a word about it past the test harness, where there is none.
+    /// A new file in tmpfs; `None`, and a message past the test harness, if there is no tmpfs.
     fn file_in_memory() -> Option<File> {
         let is_tmpfs = rustix::fs::statfs("/dev/shm").is_ok_and(|info| info.f_type as u32 == TMPFS);
         let file = if is_tmpfs { tempfile::tempfile_in("/dev/shm").ok() } else { None };

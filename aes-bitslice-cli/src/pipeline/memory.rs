@@ -1,4 +1,4 @@
-//! What a worker keeps its chunk in, and the door to the engine.
+//! The memory in which a worker keeps its chunk, and the gate to the engine.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -6,23 +6,24 @@ use aes_bitslice_runtime::{Engine, HostBuffer};
 
 use crate::error::Result;
 
-/// Every call into the engine passes through here, so that none is under way when a failure ends the process.
+/// Every call into the engine passes through here, so that none is in progress when a failure ends the process.
 #[derive(Clone, Default)]
 pub struct Gate(Arc<RwLock<()>>);
 
 impl Gate {
-    /// To be held during a call.
+    /// Must be held during a call.
     pub fn enter(&self) -> RwLockReadGuard<'_, ()> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the calls that were begun; a thread that wants to begin one from now on is blocked for good.
+    /// Waits for calls in progress; a thread that wants to begin one from now on is blocked for good.
     pub fn close(&self) {
         std::mem::forget(self.0.write());
     }
 }
 
-/// A worker's buffer, made when there is something to put into it: what the engine is fast with. It is wiped when dropped.
+/// A worker's buffer, made when there is something to put into it, in the kind of memory that the engine is fast with. It is wiped when
+/// dropped.
 pub struct Memory {
     engine: Engine,
     bytes: usize,
@@ -36,7 +37,7 @@ impl Memory {
         Memory { engine, bytes, gate, buffer: None }
     }
 
-    /// A chunk's bytes, and room for what it may grow by.
+    /// A chunk's bytes, and room for it to grow.
     pub fn get(&mut self) -> Result<&mut [u8]> {
         let buffer = match self.buffer.take() {
             Some(buffer) => buffer,
@@ -51,7 +52,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // To free it may be a call, too.
+        // Freeing it may be a call, too.
         let _call = self.gate.enter();
         self.buffer = None;
     }

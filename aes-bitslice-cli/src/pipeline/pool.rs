@@ -1,4 +1,4 @@
-//! The threads that work, and which stream each works at.
+//! The worker threads, and which stream each works on.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Sender};
@@ -11,10 +11,10 @@ use super::memory::{Gate, Memory};
 use super::stream::{Opened, Outcome, Stream, caught};
 use crate::error::{Error, Exit, Result};
 
-/// Who works.
+/// The workers.
 #[derive(Clone, Debug)]
 pub struct Workers {
-    /// Whose memory they have.
+    /// The engine that provides their memory.
     pub engine: Engine,
     /// How many threads.
     pub count: usize,
@@ -22,10 +22,10 @@ pub struct Workers {
     pub memory: usize,
 }
 
-/// Runs `jobs` streams, each opened by `open`, on threads of its own; `hear` is told how each of them ended, and can break off.
+/// Runs `jobs` streams, each opened by `open`, on its own threads; `hear` is told how each of them ended, and can break off.
 ///
-/// When all have ended, no thread is left. Where it is broken off, some may be blocked for good, and no call into the engine
-/// is under way or will be: the process should end.
+/// When all have ended, no thread is left. If it is broken off, some may be blocked for good, and no call into the engine is or will be in
+/// progress: the process should end.
 pub fn run(
     jobs: usize,
     workers: Workers,
@@ -59,13 +59,13 @@ pub fn run(
             outcomes.recv().map_err(|_| Error::new(Exit::Failure, "all threads stopped unexpectedly"))?;
         if hear(job, outcome).is_break() {
             gate.close();
-            // With it the key stays on the device: to take it away would be a call.
+            // This leaves the key on the device: taking it away would be a call.
             std::mem::forget(pool);
             return Ok(());
         }
     }
     for thread in threads {
-        // One that panicked has been told of by its stream.
+        // If one panicked, its stream has reported it.
         let _ = thread.join();
     }
     Ok(())
@@ -86,16 +86,16 @@ struct Pool<F> {
 
 #[derive(Default)]
 struct Queue {
-    /// The first job that nobody has begun.
+    /// The first job that has not begun.
     next: usize,
     /// Streams that are being opened.
     opening: usize,
-    /// Streams of which there may be chunks left, and how many workers came to each.
+    /// Streams that may have chunks left, and how many workers joined each.
     open: Vec<(Arc<Stream>, usize)>,
 }
 
 impl<F: Fn(usize) -> Result<Opened>> Pool<F> {
-    /// The stream to work at next; none if there is nothing left to do.
+    /// The stream to work on next; `None` if there is nothing left to do.
     fn next_stream(&self, reports: &Sender<(usize, Outcome)>) -> Option<Arc<Stream>> {
         let mut queue = self.queue();
         loop {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-/// Fills `data` from `position` on; `UnexpectedEof` where the file ends before.
+/// Fills `data` from `position` on; `UnexpectedEof` if the file ends first.
 #[cfg(unix)]
 pub fn read_exact_at(file: &File, data: &mut [u8], position: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, data, position)
@@ -15,7 +15,7 @@ pub fn write_all_at(file: &File, data: &[u8], position: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, data, position)
 }
 
-/// Fills `data` from `position` on; `UnexpectedEof` where the file ends before.
+/// Fills `data` from `position` on; `UnexpectedEof` if the file ends first.
 #[cfg(windows)]
 pub fn read_exact_at(file: &File, mut data: &mut [u8], mut position: u64) -> io::Result<()> {
     while !data.is_empty() {

@@ -1,4 +1,4 @@
-//! Where chunks go to: to their places in a file, by many threads at once, or by turns into anything else.
+//! Where chunks go: to their places in a file, by many threads at once, or by turns into anything else.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -29,8 +29,8 @@ enum Kind {
 }
 
 impl Sink {
-    /// Writes `header`, and then what follows it. A new file whose length will be `mapped` bytes or a little less, the
-    /// header not counted, is written by way of the memory that it is mapped to.
+    /// Writes `header`; chunks follow it. A new file whose length will be `mapped` bytes or a little less, the header
+    /// not counted, is written through a mapping of it.
     pub fn new(output: &Output, header: &[u8], mapped: Option<u64>) -> Result<Self> {
         let mut file = output.writer()?;
         file.write_all(header).map_err(|error| output.error(&error))?;
@@ -51,12 +51,12 @@ impl Sink {
         Ok(Sink { header, kind })
     }
 
-    /// Whether what was written has to be synced to be on a disk.
+    /// Whether what was written must be synced to reach the disk.
     pub fn is_file(&self) -> bool {
         matches!(self.kind, Kind::Parallel { .. })
     }
 
-    /// Writes the `data` that became of `chunk` to its place; false if that was cancelled first.
+    /// Writes `data`, the output of `chunk`, to its place; returns false if that was cancelled first.
     pub fn write(&self, chunk: &Chunk, data: &[u8]) -> io::Result<bool> {
         match &self.kind {
             Kind::Parallel { file, .. } => {
@@ -76,7 +76,7 @@ impl Sink {
         }
     }
 
-    /// Brings what was written so far to the disk.
+    /// Syncs what was written so far to the disk.
     pub fn sync(&self) -> io::Result<()> {
         match &self.kind {
             Kind::Parallel { file, .. } => file.sync_data(),
@@ -84,7 +84,7 @@ impl Sink {
         }
     }
 
-    /// All `length` bytes behind the header are written: leaves no more than these.
+    /// All `length` bytes after the header are written: cuts off anything after them.
     pub fn finish(&self, length: u64) -> io::Result<()> {
         match &self.kind {
             #[cfg(target_os = "linux")]
@@ -96,7 +96,7 @@ impl Sink {
         }
     }
 
-    /// Wakes all who wait to write, and lets nobody write any more who would have to wait.
+    /// Wakes all threads that wait to write; from now on no thread that would have to wait can write.
     pub fn cancel(&self) {
         match &self.kind {
             #[cfg(target_os = "linux")]

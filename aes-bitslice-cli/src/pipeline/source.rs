@@ -1,5 +1,5 @@
-//! Where chunks come from: any thread takes the next one, and reads it by itself where the input allows it. Where nothing is
-//! read there are chunks, too: what is to be written, chunk by chunk.
+//! Where chunks come from: any thread takes the next one, and reads it by itself if the input allows it. If nothing is read there are
+//! chunks, too: the output, chunk by chunk.
 
 use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use crate::chunk::{BLOCK, Chunk, Cut};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 
-/// An input in chunks, or what takes its place where nothing is read.
+/// An input in chunks, or what takes its place if nothing is read.
 pub struct Source {
     name: String,
     cut: Cut,
@@ -20,7 +20,7 @@ pub struct Source {
 }
 
 enum Kind {
-    /// A regular file: read by many threads at once. Behind what is read there were `rest` bytes more.
+    /// A regular file: read by many threads at once. After the part that is read there were `rest` more bytes.
     Parallel { file: File, start: u64, length: u64, rest: u64, next: AtomicU64 },
     /// Anything else: read by one thread at a time.
     InOrder(Mutex<InOrder>),
@@ -31,14 +31,15 @@ enum Kind {
 struct InOrder {
     file: File,
     next: u64,
-    /// What was read, from a place on that is in no chunk yet: a byte, at least, tells whether a chunk is the last.
+    /// Bytes that were read; those from the cursor's position on are in no chunk yet. At least one byte is needed to tell whether a chunk
+    /// is the last.
     ahead: Cursor<Vec<u8>>,
     before: Option<[u8; BLOCK]>,
     ended: bool,
 }
 
 impl Source {
-    /// What is left of `input`, in chunks.
+    /// The rest of `input`, in chunks.
     pub fn new(input: Input, cut: Cut) -> Self {
         let Input { file, name, start, length, rest, ahead } = input;
         let kind = match length {
@@ -48,12 +49,12 @@ impl Source {
         Source { name, cut, kind }
     }
 
-    /// Chunks for `length` bytes that are written, for which nothing is read: what memory holds stays as it is.
+    /// Chunks for `length` bytes that are written, for which nothing is read: memory stays as it is.
     pub fn nothing(length: u64, cut: Cut) -> Self {
         Source { name: "nothing".into(), cut, kind: Kind::Nothing { length, next: AtomicU64::new(0) } }
     }
 
-    /// The bytes of all chunks, where they are known.
+    /// The number of bytes of all chunks, if known.
     pub fn length(&self) -> Option<u64> {
         match &self.kind {
             Kind::Parallel { length, .. } | Kind::Nothing { length, .. } => Some(*length),
@@ -66,7 +67,7 @@ impl Source {
         &self.name
     }
 
-    /// Reads the next chunk into `memory`; none after the last.
+    /// Reads the next chunk into `memory`; `None` after the last.
     pub fn take(&self, memory: &mut Memory) -> Result<Option<Chunk>> {
         match &self.kind {
             Kind::Parallel { file, start, length, next, .. } => {
@@ -95,7 +96,7 @@ impl Source {
         }
     }
 
-    /// The chunk of number `next`, which goes up by one, of a stream of `length` bytes; none after the last. Nothing is read.
+    /// The chunk of number `next`, which goes up by one, of a stream of `length` bytes; `None` after the last. Reads nothing.
     fn next(&self, length: u64, next: &AtomicU64) -> Option<Chunk> {
         let chunk = self.cut.chunk(next.fetch_add(1, Ordering::Relaxed));
         let left = length.max(1).checked_sub(chunk.offset).filter(|left| *left > 0)?.min(length);
@@ -103,7 +104,7 @@ impl Source {
         Some(Chunk { length: data, last: data as u64 == left, ..chunk })
     }
 
-    /// All of it was read: leaves a file that others read, too, where it ends; what there is to say of it.
+    /// All of it was read: leaves a file that others read, too, at its end. Returns a warning, if any.
     pub fn finish(&self) -> Option<String> {
         let Kind::Parallel { file, start, length, rest, .. } = &self.kind else { return None };
         let (mut file, end) = (file, start + length + rest);
@@ -125,7 +126,7 @@ impl Source {
 }
 
 impl InOrder {
-    /// Reads `chunk`, as far as there is something, into `memory`.
+    /// Reads as much of `chunk` as there is into `memory`.
     fn take(&mut self, chunk: Chunk, memory: &mut [u8]) -> io::Result<Chunk> {
         let data = &mut memory[..chunk.length];
         let (length, last) = fill(&mut self.file, data, &mut self.ahead)?;
@@ -137,7 +138,7 @@ impl InOrder {
     }
 }
 
-/// Fills `data` as far as there is something; how far, and whether that was the end.
+/// Fills `data` as far as there is input. Returns how far, and whether that was the end.
 fn fill(source: &mut impl Read, data: &mut [u8], ahead: &mut Cursor<Vec<u8>>) -> io::Result<(usize, bool)> {
     let mut length = ahead.read(data)?;
     length += read_up_to(source, &mut data[length..])?;
@@ -179,7 +180,7 @@ mod tests {
         Memory::new(engine, chunk_bytes, Gate::default())
     }
 
-    /// Yields at most three bytes a read, as a slow pipe does.
+    /// Yields at most three bytes a read, like a slow pipe.
     struct Dribble<'a>(&'a [u8]);
 
     impl Read for Dribble<'_> {
@@ -211,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A file is cut into the same chunks whichever way it is read, from wherever it is read.
+    /// A file is cut into the same chunks however and from wherever it is read.
     #[test]
     fn both_kinds_of_input_are_cut_alike() {
         let stream: Vec<u8> = (0..100).collect();
@@ -220,7 +221,7 @@ mod tests {
             written: Steps { bytes: bytes + 8, less: less + 2 },
             chained,
         };
-        // Where chunks come with the block before them, the first has a block at least.
+        // If chunks come with the block before them, the first has at least a block.
         let cuts = [Cut::even(32), shorter(32, 5, true), shorter(32, 5, false), shorter(16, 15, false)];
         let starts = (0..=100).flat_map(|length| [(length, 0), (length, length.min(7))]);
         for ((length, start), cut) in starts.flat_map(|one| cuts.map(|cut| (one, cut))) {
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// What is written without an input is cut as a file of that length is.
+    /// Output without an input is cut like a file of that length.
     #[test]
     fn chunks_of_nothing_are_those_of_a_file() {
         for length in (0..=100).chain([u64::MAX]) {
@@ -291,7 +292,7 @@ mod tests {
         let error = source.take(&mut memory).unwrap_err();
         assert!(error.message().contains("it has become shorter"), "{}", error.message());
 
-        // Behind the part that is read, too.
+        // After the part that is read, too.
         for rest in [0, 10] {
             let source = source_of_100(&file, rest);
             assert_eq!(source.finish(), None);

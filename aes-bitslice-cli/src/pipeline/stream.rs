@@ -1,4 +1,4 @@
-//! One input on its way to one output: what all threads that work at it share, and how it ends.
+//! One input on its way to one output: what all threads that work on it share, and how it ends.
 
 use std::io;
 use std::ops::Range;
@@ -21,42 +21,42 @@ use crate::error::{Error, Exit, Result};
 use crate::output::Output;
 use crate::transform::OnChunks;
 
-/// Bytes that are written before they are brought to the disk, or the time for which they wait for more.
+/// Bytes that are written before they are synced to the disk, or the time for which they wait for more.
 const SYNC_BYTES: u64 = 64 << 20;
 const SYNC_TIME: Duration = Duration::from_secs(1);
 
-/// A stream that was opened, and nobody has begun.
+/// A stream that was opened but not begun.
 pub struct Opened {
     /// Where its bytes come from.
     pub source: Source,
-    /// What becomes of them.
+    /// How they are changed.
     pub transform: Arc<dyn OnChunks>,
-    /// Where they go to.
+    /// Where they go.
     pub sink: Sink,
-    /// The output behind the sink, which gets its name when all is written.
+    /// The sink's output, which gets its name when all is written.
     pub output: Output,
-    /// Hears of every byte that is where it should be: on the disk, or handed to the reader of the output.
+    /// Counts every byte that is where it should be: on the disk, or handed to the reader of the output.
     pub bar: ProgressBar,
     /// The byte at which it fails, for tests.
     pub fail_at: Option<u64>,
 }
 
-/// How a stream ended: well, and then maybe with warnings, or not.
+/// How a stream ended: successfully, perhaps with warnings, or with an error.
 pub type Outcome = Result<Vec<String>>;
 
-/// A stream that is worked at.
+/// A stream in progress.
 pub struct Stream {
     source: Source,
     transform: Arc<dyn OnChunks>,
     sink: Sink,
-    /// For what is serial: the last block of the chunk before.
+    /// For a serial operation: the last block of the previous chunk.
     chain: Option<Turns<[u8; 16]>>,
     /// The chunks that were transformed without a failure.
     transformed: Done,
-    /// None when the stream has ended. What ends it takes the output, and tells.
+    /// `None` when the stream has ended. The thread that ends it takes the output, and reports.
     output: Mutex<Option<Output>>,
     tally: Mutex<Tally>,
-    /// Held while the output is synced: the system tells of a disk that failed once only.
+    /// Held while the output is synced: the system reports a failed disk only once.
     syncing: Mutex<()>,
     has_ended: AtomicBool,
     bar: ProgressBar,
@@ -69,18 +69,18 @@ pub struct Stream {
 #[derive(Default)]
 struct Tally {
     chunks: u64,
-    /// Chunks there are, as soon as it is known.
+    /// The number of all chunks, as soon as it is known.
     all_chunks: Option<u64>,
     bytes: u64,
-    /// Of these, what the bar has heard of.
+    /// Of these, the bytes that the bar has counted.
     counted: u64,
-    /// Of these, what was asked to be synced, and when.
+    /// Of these, the bytes for which a sync was requested, and when.
     asked: u64,
     asked_at: Option<Instant>,
 }
 
 impl Stream {
-    /// The stream that is called `job` in what `reports` gets, once: how it ended.
+    /// The stream that is called `job` in the one report that `reports` gets: how it ended.
     pub fn new(opened: Opened, gate: Gate, job: usize, reports: Sender<(usize, Outcome)>) -> Self {
         let Opened { source, transform, sink, output, bar, fail_at } = opened;
         Stream {
@@ -101,7 +101,7 @@ impl Stream {
         }
     }
 
-    /// Works at it until it has ended or other threads have all that is left of it; `syncs` hears when it is to be synced.
+    /// Works on it until it has ended or other threads have all the rest; `syncs` is told when it must be synced.
     pub fn work(self: &Arc<Self>, memory: &mut Memory, syncs: &Sender<Arc<Stream>>) {
         while !self.has_ended.load(Ordering::Relaxed) {
             match caught(|| self.step(memory, syncs)) {
@@ -112,7 +112,7 @@ impl Stream {
         }
     }
 
-    /// One chunk from start to end; false if there is none, or it is not wanted any more.
+    /// Processes one chunk from start to end. Returns false if there is none, or it is no longer wanted.
     fn step(self: &Arc<Self>, memory: &mut Memory, syncs: &Sender<Arc<Stream>>) -> Result<bool> {
         let Some(chunk) = self.source.take(memory)? else { return Ok(false) };
         let memory = memory.get()?;
@@ -122,7 +122,8 @@ impl Stream {
         let Some(made) = self.transform(&chunk, memory) else { return Ok(false) };
         match &made {
             Ok(_) => self.transformed.add(chunk.index),
-            // The first of the stream that fails is reported, not of the threads: those before it were taken, and are on their way.
+            // The first chunk of the stream that fails is reported, not the first failure: the chunks before it were taken, and are in
+            // flight.
             Err(_) => self.transformed.wait_below(chunk.index),
         }
         let made = &memory[made?];
@@ -138,7 +139,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// Where in memory is what became of the chunk; none if waiting for one's turn was cancelled.
+    /// Transforms the chunk. Returns where in memory the output is; `None` if waiting for a turn was cancelled.
     fn transform(&self, chunk: &Chunk, memory: &mut [u8]) -> Option<Result<Range<usize>>> {
         let apply = |before: Option<[u8; 16]>, memory: &mut [u8]| {
             let _call = self.gate.enter();
@@ -154,7 +155,7 @@ impl Stream {
         }
     }
 
-    /// Counts what was written; whether that was all of it, and whether it is time to sync.
+    /// Counts what was written. Returns whether that was all of it, and whether it is time to sync.
     fn count(&self, chunk: &Chunk, bytes: u64) -> (bool, bool) {
         let mut tally = self.tally();
         tally.chunks += 1;
@@ -175,7 +176,7 @@ impl Stream {
         (is_complete, to_sync)
     }
 
-    /// Brings to the disk what was written so far, and then says so.
+    /// Syncs what was written so far to the disk, and then counts it.
     pub fn sync(&self) {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.has_ended.load(Ordering::Relaxed) {
@@ -215,7 +216,7 @@ impl Stream {
         self.report(outcome);
     }
 
-    /// Ends it with an error, unless it has ended: what was written of a file goes away, who waits is woken.
+    /// Ends it with an error, unless it has ended: removes what was written of a file, and wakes waiting threads.
     pub fn fail(&self, error: Error) {
         if let Some(output) = self.end() {
             drop(output);
@@ -223,7 +224,7 @@ impl Stream {
         }
     }
 
-    /// Takes the output, and with it the right to say how the stream ended.
+    /// Takes the output, and with it the right to report how the stream ended.
     fn end(&self) -> Option<Output> {
         let output = self.output().take();
         self.has_ended.store(true, Ordering::Relaxed);
@@ -236,14 +237,14 @@ impl Stream {
     }
 
     fn report(&self, outcome: Outcome) {
-        // That nobody listens any more is no failure.
+        // It is not a failure if the receiver is gone.
         let _ = self.reports.send((self.job, outcome));
     }
 
     fn write_error(&self, error: &io::Error) -> Error {
         match &*self.output() {
             Some(output) => output.error(error),
-            // It has ended, and nobody will hear of this.
+            // It has ended, and this is not reported.
             None => Error::io("cannot write", error),
         }
     }
@@ -257,7 +258,7 @@ impl Stream {
     }
 }
 
-/// What an engine reports when the GPU is gone, for tests.
+/// The error of an engine whose GPU is gone, for tests.
 fn lost_gpu() -> runtime::Error {
     runtime::Error::Cuda {
         call: "a call made to fail by --fail-at".into(),
@@ -265,7 +266,7 @@ fn lost_gpu() -> runtime::Error {
     }
 }
 
-/// A panic of `work` as an error, so that nobody waits for what will never come.
+/// Turns a panic of `work` into an error, so that no thread waits for what will never come.
 pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Error::new(Exit::Failure, "a thread stopped unexpectedly")))
@@ -356,7 +357,8 @@ mod tests {
         assert_eq!(told, ["first"]);
     }
 
-    /// Of chunks that fail, the first of the stream is reported, even if it is the last to fail; a failure of another kind wakes who waits.
+    /// Of chunks that fail, the first of the stream is reported, even if it is the last to fail; a failure of another kind wakes waiting
+    /// threads.
     #[test]
     fn the_first_chunk_that_fails_is_reported() {
         struct Failing(mpsc::SyncSender<()>, Mutex<mpsc::Receiver<()>>);

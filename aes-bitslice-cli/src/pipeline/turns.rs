@@ -1,8 +1,8 @@
-//! Threads that pass one after the other, in the order of numbers.
+//! Lets threads pass one after the other, in the order of their numbers.
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What only the thread whose turn it is may use.
+/// A value that only the thread whose turn it is may use.
 pub struct Turns<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
@@ -12,7 +12,7 @@ struct State<T> {
     /// Whose turn it is, or will be when `value` is back.
     turn: u64,
     cancelled: bool,
-    /// None while a thread has it, which does not hold the lock meanwhile: it may be blocked for good.
+    /// `None` while a thread has it, which does not hold the lock meanwhile: it may be blocked for good.
     value: Option<T>,
 }
 
@@ -22,9 +22,9 @@ impl<T> Turns<T> {
         Turns { state: Mutex::new(State { turn: 0, cancelled: false, value: Some(value) }), changed: Condvar::new() }
     }
 
-    /// Waits for turn `turn`, does `work` and gives the turn to the next; none if the turns were cancelled first.
+    /// Waits for turn `turn`, does `work` and gives the turn to the next; returns `None` if the turns were cancelled first.
     ///
-    /// Every turn must be taken by somebody, or those behind it wait until they are cancelled.
+    /// Every turn must be taken, or those after it wait until they are cancelled.
     pub fn pass<R>(&self, turn: u64, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         let is_waiting = |state: &mut State<T>| !state.cancelled && (state.turn != turn || state.value.is_none());
         let mut state = self.changed.wait_while(self.lock(), is_waiting).unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +40,7 @@ impl<T> Turns<T> {
         Some(result)
     }
 
-    /// Wakes all who wait, and lets nobody pass any more.
+    /// Wakes all waiting threads; from now on none passes.
     pub fn cancel(&self) {
         self.lock().cancelled = true;
         self.changed.notify_all();

@@ -25,14 +25,14 @@ const SIZES: [u64; 11] = {
     sizes
 };
 
-/// Lengths of keys that are measured. 192 bits go by what was fastest for 256.
+/// Key lengths that are measured. 192 bits use what was fastest for 256.
 const KEY_BITS: [KeyBits; 2] = [KeyBits::Aes128, KeyBits::Aes256];
 
 /// Measures, keeps and shows.
 pub fn run(args: &TuneArgs) -> Result<()> {
     let backend = Backend::Cuda { ordinal: args.device };
     let engine = Engine::open(backend).map_err(|error| match error {
-        // The CPU, which the error names as another way, is none here.
+        // The CPU, which the error names as an alternative, is not one here.
         runtime::Error::CudaUnavailable { what, help } => {
             Error::new(Exit::Gpu, format!("without a CUDA GPU there is nothing to tune: {what}; {help}"))
         }
@@ -67,7 +67,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
             match engine.cipher(&key)?.device()?.prepare(mode.kernels) {
                 Err(runtime::Error::NoSuchKernel { what }) if bits == KEY_BITS[0] => warn(&what),
                 Err(runtime::Error::NoSuchKernel { .. }) => {}
-                // Of one that fails in another way, measuring it tells.
+                // Any other failure shows when it is measured.
                 _ => subjects.push(Subject { mode, key }),
             }
         }
@@ -85,7 +85,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         kernels: kernels.iter().map(kernels::Timed::fastest).collect(),
         host,
     };
-    // What took this long is shown even if it cannot be kept.
+    // Results that took this long are shown even if they cannot be kept.
     let saved = if args.dry_run { Ok(None) } else { measurements.save().map(Some) };
     let file = saved.as_ref().ok().and_then(Option::as_deref);
     output::print(&match args.json {
@@ -102,7 +102,7 @@ fn that_fit(free: u64) -> &'static [u64] {
     &SIZES[..fit]
 }
 
-/// A bar on standard error where that is a terminal, nothing otherwise. Its length is not known yet.
+/// A bar on standard error if it is a terminal, otherwise nothing. Its length is not known yet.
 fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos} of {len} measured  {msg}") {

@@ -15,10 +15,10 @@ use crate::bench::host_data::HostData;
 use crate::error::Result;
 use crate::modes::mode::Sectors;
 
-/// The largest size: from there on nothing fits in a cache, and whichever engine is faster stays so.
+/// The largest size: from there on nothing fits in a cache, and the faster engine stays faster.
 const LARGEST: u64 = 256 << 20;
 
-/// About what a slow engine does, in bytes a second.
+/// About the rate of a slow engine, in bytes a second.
 const SLOW: f64 = 4e9;
 
 /// Times both engines for every subject and size, in `time` altogether.

@@ -1,4 +1,4 @@
-//! Kernels and their geometries, from and to the memory of the GPU, by its events.
+//! Times kernels and their geometries, from and to the memory of the GPU, by its events.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::modes::mode::Sectors;
 /// Timed runs of a candidate: no fewer, however long they take, and no more.
 const RUNS: Range<usize> = 3..30;
 
-/// How much faster than its manifest's a geometry has to be to take its place: less is noise.
+/// How much faster than the manifest's a geometry must be to take its place: less is noise.
 const WORTH_IT: f64 = 1.01;
 
-/// What is compared: all of a size up to this.
+/// The largest size that is compared as a whole.
 const WHOLE: usize = 4 << 20;
 
 /// The candidates for calls of one kind.
@@ -31,12 +31,12 @@ pub struct Timed {
     pub mode: MeasuredMode,
     pub key_bits: KeyBits,
     pub bytes: u64,
-    /// Of each kernel the first is as its manifest says.
+    /// The first of each kernel is as its manifest says.
     pub candidates: Vec<Rate>,
 }
 
 impl Timed {
-    /// Of each kernel the fastest, if it is worth it.
+    /// The fastest of each kernel, if it is worth it.
     pub fn fastest(&self) -> KernelRates {
         let mut rates: Vec<Rate> = Vec::new();
         for candidate in &self.candidates {
@@ -97,7 +97,7 @@ struct Keyed<'a> {
 }
 
 impl Keyed<'_> {
-    /// The candidates that there are kernels for. Warns of one that is `broken`, once for each mode, and goes on without.
+    /// The candidates that have kernels. Warns of one that is `broken`, once for each mode, and continues without it.
     fn candidates(&self, bytes: u64, broken: &mut Vec<(MeasuredMode, Choice)>) -> Result<Vec<Choice>> {
         let mode = self.subject.mode;
         let mut there = Vec::new();
@@ -150,7 +150,7 @@ impl Keyed<'_> {
         Ok(Timed { mode: *mode, key_bits: key.bits(), bytes, candidates: rates })
     }
 
-    /// What the `cpu` engine makes of what was read.
+    /// What the `cpu` engine makes of the input.
     fn expected(&self, bytes: usize, done: &Done) -> Result<Vec<Expected>> {
         let chunk = |range: Range<usize>| {
             let at = range.start;
@@ -173,13 +173,13 @@ impl Keyed<'_> {
     }
 }
 
-/// What a chunk of the output ought to be, from byte `at` on.
+/// The expected chunk of the output, from byte `at` on.
 struct Expected {
     at: usize,
     data: Vec<u8>,
 }
 
-/// Where what was written differs from what is expected, if it does.
+/// Where the output differs from the expected one, if it does.
 fn first_difference(expected: &[Expected], done: &Done) -> Result<Option<usize>> {
     for Expected { at, data } in expected {
         let mut output = vec![0; data.len()];
@@ -191,7 +191,7 @@ fn first_difference(expected: &[Expected], done: &Done) -> Result<Option<usize>>
     Ok(None)
 }
 
-/// What is compared of `bytes` bytes: all, or chunks from the first byte to the last, at whole blocks.
+/// The parts of `bytes` bytes that are compared: all, or chunks from the first byte to the last, at whole blocks.
 fn chunks(bytes: usize) -> Vec<Range<usize>> {
     if bytes <= WHOLE {
         return std::iter::once(0..bytes).collect();
@@ -227,7 +227,7 @@ mod tests {
             |second, third| rates(&[("co-resident:430", 1.0), ("co-resident:500", second), ("co-resident:460", third)]);
         assert_eq!(shares(1.005, 1.0), ["co-resident:430"]);
         assert_eq!(shares(1.02, 1.1), ["co-resident:460"]);
-        // Of each kernel one, whichever kernel is faster.
+        // One of each kernel, whichever kernel is faster.
         let three = [("bitsliced", 1.0), ("tbox", 9.0), ("co-resident:430", 5.0), ("co-resident:500", 6.0)];
         assert_eq!(rates(&three), ["bitsliced", "tbox", "co-resident:500"]);
     }

@@ -1,7 +1,7 @@
 //! `tune`: what is fastest on a GPU, measured and kept for every call from then on.
 //!
-//! Every output is compared with the `cpu` engine's before its candidate is timed, and again after: all of it up to 4 MiB,
-//! chunks from start to end of what is larger.
+//! Every output is compared with the `cpu` engine's before its candidate is timed, and again after: all of it up to 4 MiB, chunks from
+//! start to end of larger sizes.
 //!
 //! | file | idea |
 //! |---|---|

@@ -10,7 +10,7 @@ use aes_bitslice_runtime::cuda::{Measurements, Rate};
 use super::kernels::Timed;
 use crate::info;
 
-/// The tables, and where what they show is kept.
+/// The tables, and where the results are kept.
 pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>) -> String {
     let subject = &measurements.subject;
     let mut text = format!("{}, driver {}; {}\n\n", subject.gpu, subject.driver, subject.cpu);
@@ -55,7 +55,7 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
     }
     text.push('\n');
     for host in &measurements.host {
-        // The first of each mode and length of key.
+        // The first of each mode and key length.
         if measurements.host.iter().find(|h| (h.mode, h.key_bits) == (host.mode, host.key_bits)) == Some(host) {
             let from = measurements.cuda_from(host.mode, host.key_bits);
             let _ = writeln!(text, "{:<12} {:>4}  {}", host.mode.name(), host.key_bits.bits(), info::crossover(from));
@@ -66,7 +66,7 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
     text
 }
 
-/// By how much a kernel is faster than another, in percent; nothing for the same.
+/// By how much a kernel is faster than another, in percent; empty for the same one.
 fn gain(ours: Rate, theirs: Rate) -> String {
     match ours.kernel == theirs.kernel {
         true => String::new(),

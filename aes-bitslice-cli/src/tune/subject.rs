@@ -10,14 +10,14 @@ use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
 use crate::modes::operation::AnyOperation;
 
-/// What is measured by each kernel and engine.
+/// The subject that each kernel and engine is measured with.
 pub struct Subject {
     pub mode: MeasuredMode,
     pub key: Key,
 }
 
 impl Subject {
-    /// What is done to the whole of an input.
+    /// The operation on a whole input.
     pub fn operation(&self) -> Box<dyn AnyOperation> {
         self.mode.operation(&start(Sectors::DEFAULT))
     }
