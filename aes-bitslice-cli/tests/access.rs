@@ -1,4 +1,4 @@
-//! Who may use what the command line writes: never more users than might before, or than may use the input.
+//! Who may use what the command line writes: never more users than before, or than may use the input.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// A user and a group that own nothing here.
 const OTHER: u32 = 54_321;
 
-/// Where Linux keeps access lists, and the one that new files of a folder get.
+/// Where Linux keeps access lists, and the list that new files of a folder get.
 const LIST: &str = "system.posix_acl_access";
 const DEFAULT_LIST: &str = "system.posix_acl_default";
 
@@ -29,7 +29,7 @@ fn make(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// An access list as Linux has it: tag, permissions and number of each entry.
+/// An access list in Linux's form: tag, permissions and number of each entry.
 fn list(entries: &[(u16, u16, u32)]) -> Vec<u8> {
     let entry =
         |&(tag, may, who): &(u16, u16, u32)| [&tag.to_le_bytes()[..], &may.to_le_bytes(), &who.to_le_bytes()].concat();
@@ -58,7 +58,7 @@ fn set(path: &Path, name: &str, value: &[u8]) -> bool {
     set
 }
 
-/// Replaces `file` with what `in` is encrypted to.
+/// Replaces `file` with the encryption of `in`.
 fn replace(folder: &Path) -> Command {
     let mut command = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --force -o file in"));
     command.env("KEY", KEYS[0]).current_dir(folder).stdin(Stdio::null());
@@ -87,7 +87,7 @@ fn a_replaced_file_keeps_its_owner_and_group() {
     assert_eq!(mode(&file), 0o640);
 }
 
-/// The folder is another user's, who may replace files there, but give none to the group.
+/// The folder belongs to another user, who may replace files there, but give none to the group.
 #[test]
 fn a_file_that_cannot_keep_its_group_lets_nobody_else_in() {
     if !is_root() || Command::new("setpriv").arg("--version").output().is_err() {
@@ -141,7 +141,7 @@ fn a_replaced_file_gets_no_access_list() {
     assert_eq!((get(&file, LIST), mode(&file)), (None, 0o640));
 }
 
-/// Who may not use the input may not use what is made of it.
+/// A user who may not use the input may not use the output made from it.
 #[test]
 fn a_new_file_is_no_more_open_than_its_input() {
     for (of_input, of_output) in [(0o600, 0o600), (0o400, 0o400), (0o640, 0o640), (0o644, 0o644), (0o777, 0o644)] {
@@ -165,7 +165,7 @@ fn a_new_file_is_no_more_open_than_its_input() {
             assert_eq!(mode(&at(name)), of_output, "{name} of {of_input:o}");
         }
     }
-    // A pipe says nothing of who may read what comes through it.
+    // A pipe does not say who may read what comes through it.
     let folder = folder();
     let line =
         format!("umask 022; cat in | {PROGRAM} encrypt --mode ctr --backend cpu --iv random --key-env KEY -o enc");
@@ -199,7 +199,7 @@ fn a_new_file_is_not_for_another_group_than_its_input() {
     }
 }
 
-/// While it is written, a file is its owner's alone, however open the one that it replaces.
+/// While it is written, a file is its owner's alone, however open the file that it replaces.
 #[test]
 fn an_unfinished_file_is_private() {
     let folder = folder();
@@ -222,7 +222,7 @@ fn an_unfinished_file_is_private() {
     assert_eq!(mode(&file), 0o666);
 }
 
-/// A key that others can write is one that others know.
+/// If others can write a key, they know it.
 #[test]
 fn what_holds_a_key_and_is_open_to_others_is_told() {
     let folder = folder();

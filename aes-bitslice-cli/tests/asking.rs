@@ -1,4 +1,4 @@
-//! A passphrase that is asked for on a terminal: what is taken for one, and that the terminal shows again what is typed, however the
+//! A passphrase that is asked for on a terminal: what is accepted as one, and that the terminal shows again what is typed, however the
 //! process ends or stops.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
@@ -22,7 +22,7 @@ use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-/// The program, which asks on a terminal of its own.
+/// The program, which asks on its own terminal.
 struct Asking {
     child: Child,
     terminal: OpenptyResult,
@@ -70,19 +70,19 @@ impl Asking {
         Pid::from_raw(self.child.id() as i32)
     }
 
-    /// Its state, as the system names it: `T` is stopped.
+    /// Its state, in the system's letters: `T` is stopped.
     fn state(&self) -> char {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
         stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
     }
 
-    /// Waits until it has ended, after which the terminal shows what is typed, and has nothing for the shell that was typed before.
+    /// Waits until it has ended, after which the terminal shows what is typed, and has no earlier input left for the shell.
     fn end(mut self) -> Output {
         wait_to_end(&mut self.child);
         assert!(self.shows());
         let slave = &self.terminal.slave;
         let mut settings = tcgetattr(slave).unwrap();
-        // Without this, half a line is not to be read.
+        // Without this, half a line cannot be read.
         settings.local_flags.remove(LocalFlags::ICANON);
         tcsetattr(slave, SetArg::TCSANOW, &settings).unwrap();
         let mut to_read = [PollFd::new(slave.as_fd(), PollFlags::POLLIN)];
@@ -105,7 +105,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// What is said of a passphrase that was typed so, in place of a file.
+/// The message about a passphrase that was typed like this, in place of a file.
 fn refused(keys: &[u8]) -> String {
     let folder = folder();
     let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
@@ -119,7 +119,7 @@ fn refused(keys: &[u8]) -> String {
 fn what_was_typed_is_the_passphrase() {
     let folder = folder();
     let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
-    // The erase character of the terminal takes one back.
+    // The terminal's erase character deletes one.
     asking.type_in("x\x7fcafé 1234\r".as_bytes());
     asking.wait_for_prompt("The same again: ");
     asking.type_in("café 1234\n".as_bytes());
@@ -129,7 +129,7 @@ fn what_was_typed_is_the_passphrase() {
     let mut open = program("open -q --passphrase-file words sealed");
     assert!(common::bytes(open.current_dir(folder.path()), b"") == common::message(100));
 
-    // The beginning is looked at before the passphrase is asked for, of a pipe too.
+    // The beginning is examined before the passphrase is asked for, even of a pipe.
     for (before, file) in [("", "sealed"), ("mkfifo pipe; cat sealed > pipe & ", "pipe")] {
         let asking = Asking::start(folder.path(), before, &format!("open -q --passphrase {file}"));
         asking.type_in("café 1234\r".as_bytes());
@@ -140,7 +140,7 @@ fn what_was_typed_is_the_passphrase() {
     assert_eq!(asking.end().status.code(), Some(3));
 }
 
-/// In Latin-1, of which each byte above 127 would become the same character; the last would take Enter with it.
+/// In Latin-1, where each byte above 127 would become the same character; the last would take Enter with it.
 #[test]
 fn what_is_no_text_is_refused() {
     for keys in [&b"caf\xe91234\r"[..], b"caf\xe9\r", b"\xff\r"] {
@@ -152,7 +152,7 @@ fn what_is_no_text_is_refused() {
     assert!(refused(b"\x04").contains("the input ended before Enter"));
 }
 
-/// And what is wrong with the files is told before that.
+/// And errors in the files are reported before that.
 #[test]
 fn an_empty_passphrase_is_refused_at_once() {
     assert!(refused(b"\r").contains("the passphrase is empty"));
@@ -200,7 +200,7 @@ fn signals_end_it_and_the_terminal_shows_what_is_typed() {
     }
 }
 
-/// Where the signal is ignored, nothing happens.
+/// If the signal is ignored, nothing happens.
 #[test]
 fn keys_that_make_signals() {
     for (key, signal) in [(b"abc\x03", 2), (b"abc\x1c", 3)] {
@@ -222,7 +222,7 @@ fn keys_that_make_signals() {
     assert!(asking.end().status.success());
 }
 
-/// A shell with jobs, to which the terminal goes back.
+/// A shell with job control, to which the terminal goes back.
 #[test]
 fn ctrl_z_stops_it_and_it_asks_again() {
     let folder = folder();
@@ -257,14 +257,14 @@ fn ctrl_z_without_a_shell_shows_nothing() {
     assert!(asking.end().status.success());
 }
 
-/// By the signal that nothing holds off.
+/// By the signal that nothing can block.
 #[test]
 fn a_process_that_was_stopped_asks_again() {
     let folder = folder();
     let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
     kill(asking.id(), Signal::SIGSTOP).unwrap();
     until(|| asking.state() == 'T');
-    // As some shells do with the terminal of what is stopped.
+    // As some shells do with the terminal of a stopped process.
     let mut shown = tcgetattr(&asking.terminal.slave).unwrap();
     shown.local_flags.insert(LocalFlags::ECHO);
     tcsetattr(&asking.terminal.slave, SetArg::TCSANOW, &shown).unwrap();

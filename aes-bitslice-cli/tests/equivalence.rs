@@ -1,4 +1,5 @@
-//! However a stream is cut, read, shared between threads and written: the bytes of one call of the reference engine.
+//! However a stream is cut, read, shared between threads and written, its bytes are those of one call of the reference
+//! engine.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -93,7 +94,7 @@ impl Case {
         }
     }
 
-    /// What the reference makes of it in one call, in place.
+    /// The reference's output for it in one call, in place.
     fn expected(&self, iv: &[u8; 16], plain: &[u8]) -> Vec<u8> {
         let key = match self.mode {
             "xts" => Key::xts(&unhex(self.key)).unwrap(),

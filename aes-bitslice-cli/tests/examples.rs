@@ -1,5 +1,5 @@
-//! The examples that `--help` ends with, and those of the pages, pasted one after the other: each works, and what should be the same bytes
-//! is.
+//! The examples at the end of `--help`, and the examples of the pages, pasted one after the other: each works, and bytes that should be the
+//! same are the same.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use common::{PROGRAM, bytes, message, program, skipped};
 
-/// The lines to paste of `--help`: those that stand further in than what is said of them.
+/// The lines to paste of `--help`: the ones that are indented further than the text about them.
 fn examples(command: &str) -> String {
     let help = String::from_utf8(bytes(&mut program(&format!("{command} --help")), b"")).unwrap();
     let (_, examples) = help.split_once("\nExamples:\n").unwrap();
@@ -22,7 +22,7 @@ fn examples(command: &str) -> String {
     lines.join("\n")
 }
 
-/// What the examples take to be there.
+/// The files that the examples assume.
 fn lay_out(folder: &Path) {
     let at = |name: &str| folder.join(name);
     for name in ["data", "a.tar", "b.tar", "folder/file"] {
@@ -42,7 +42,7 @@ fn lay_out(folder: &Path) {
     }
 }
 
-/// The commands of this program in the blocks of a page, behind a heading.
+/// The commands of this program in the blocks of a page, after a heading.
 fn of_page(page: &str, heading: &str) -> String {
     let (_, text) = page.split_once(heading).unwrap();
     let blocks = text.split("```sh\n").skip(1).map(|block| block.split_once("```").unwrap().0);
@@ -50,7 +50,7 @@ fn of_page(page: &str, heading: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Pastes a script into a shell in a new folder; these files have to be `data` again.
+/// Pastes a script into a shell in a new folder; these files must be `data` again.
 fn paste(name: &str, script: &str, same: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     lay_out(folder.path());
@@ -101,7 +101,7 @@ fn examples_of_the_pages_can_be_pasted() {
     paste("docs/command-line.md", &page, &["data.again", "data.same"]);
 }
 
-/// An IV that stands in an example is used by everybody who pastes it.
+/// Everyone who pastes an example would use an IV in it.
 #[test]
 fn no_example_has_an_iv_in_it() {
     for command in ["encrypt", "decrypt", "keystream"] {
@@ -111,7 +111,7 @@ fn no_example_has_an_iv_in_it() {
     }
 }
 
-/// Else other versions of dependencies are taken than those that were tested.
+/// Otherwise cargo takes other versions of dependencies than the tested ones.
 #[test]
 fn what_the_pages_install_is_locked() {
     for page in [include_str!("../../README.md"), include_str!("../../docs/command-line.md")] {

@@ -1,5 +1,5 @@
-//! However writing a file ends: nothing unfinished under its name, what was there before untouched, the exit
-//! code that says what it was, and no temporary file left.
+//! However writing a file ends: nothing unfinished under its name, an existing file untouched, the right exit code, and no temporary file
+//! left.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -24,12 +24,12 @@ const OLD: &[u8] = b"what was here before";
 const MAP: &str = "--write-by map";
 const WRITE: &str = "--write-by write";
 
-/// A folder with a file `in` of `length` bytes and a file `out/file`, which is to be replaced.
+/// A folder with a file `in` of `length` bytes and a file `out/file`, which will be replaced.
 fn folder(length: usize) -> TempDir {
     laid_out(tempfile::tempdir().unwrap(), length)
 }
 
-/// Both ways to write a file, each with such a folder, of which one is in memory.
+/// Both ways to write a file, each with such a folder; one of these is in memory.
 fn ways(length: usize) -> impl Iterator<Item = (&'static str, TempDir)> {
     let mapped = folder_in_memory().map(|folder| (MAP, laid_out(folder, length)));
     mapped.into_iter().chain([(WRITE, folder(length))])
@@ -63,13 +63,13 @@ fn seal(folder: &Path, options: &str) -> Command {
 /// A key of 256 bits, which `seal` takes.
 const SEAL_KEY: &str = KEYS[2];
 
-/// Bytes of more segments than `seal` and `open` take up at a time.
+/// Bytes of more segments than `seal` and `open` process at a time.
 fn more_than_a_batch() -> usize {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     ((4 * threads).min(64) + 2) << 20
 }
 
-/// The only message, after it was checked that nothing else happened.
+/// The only message, after a check that nothing else happened.
 fn failure(folder: &Path, output: &Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{output:?}");
     assert_eq!(fs::read(folder.join("out/file")).unwrap(), OLD);
@@ -83,7 +83,7 @@ fn send(signal: &str, child: &Child) {
     assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Encrypts standard input to `out/file`, of which something is written, and waits for what comes next.
+/// Encrypts standard input to `out/file`, of which a part is written, and waits for more.
 fn begun(folder: &Path) -> (Child, ChildStdin) {
     let mut command = encrypt_from_to(folder, "--chunk-bytes 16 -o out/file");
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -106,7 +106,7 @@ fn killed() {
     send("KILL", &child);
     assert_eq!(child.wait().unwrap().signal(), Some(9));
     assert_eq!(fs::read(out.join("file")).unwrap(), OLD);
-    // Nobody could remove it.
+    // Nothing could remove it.
     let names = names(&out);
     assert!(names.len() == 2 && names[0].starts_with(".aes-bitslice-"), "{names:?}");
 }
@@ -146,7 +146,7 @@ fn interrupted_while_sealing() {
     assert_eq!((names(&out), fs::read(out.join("file")).unwrap()), (vec!["file".to_string()], OLD.to_vec()));
 }
 
-/// The reader of the output of `seal` goes away, or a segment is damaged, while the input is a pipe that says nothing more and is not
+/// The reader of the output of `seal` goes away, or a segment is damaged, while the input is a pipe that sends nothing more and is not
 /// closed.
 #[test]
 fn a_failure_of_sealing_or_opening_does_not_wait_for_the_next_byte() {
@@ -160,7 +160,7 @@ fn a_failure_of_sealing_or_opening_does_not_wait_for_the_next_byte() {
             drop(child.stdout.take());
         }
         let mut stdin = child.stdin.take().unwrap();
-        // It may end before it has read all.
+        // It may end before it has read everything.
         let _ = stdin.write_all(input);
         ends_soon(&mut child);
         drop(stdin);
@@ -170,7 +170,7 @@ fn a_failure_of_sealing_or_opening_does_not_wait_for_the_next_byte() {
     open.env("KEY", SEAL_KEY).current_dir(&folder);
     let output = run(open, &damaged, true);
     assert!(failure(folder.path(), &output, 1).contains("segment 0 is damaged"));
-    // A closed pipe is no news.
+    // A closed pipe is not reported.
     let output = run(seal(folder.path(), ""), &data, false);
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(4), &[][..]));
 }
@@ -187,8 +187,8 @@ fn the_folder_of_the_output_goes_away() {
     assert_eq!(names(folder.path()), ["in"]);
 }
 
-/// Encrypts `in` to a pipe, and lets `change` be done to that file when the first byte has come out of it. The rest is not
-/// read before: what does not fit into the pipe and two workers' chunks cannot have been read from the file.
+/// Encrypts `in` to a pipe, and applies `change` to that file when the first byte has come out. The rest has not been read by then: what
+/// does not fit into the pipe and two workers' chunks cannot have been read from the file.
 fn changed_midway(folder: &Path, change: impl FnOnce(File)) -> Output {
     let mut command = encrypt_from_to(folder, "--chunk-bytes 4096 --workers 2 in");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -239,10 +239,10 @@ fn a_file_larger_than_allowed() {
     }
 }
 
-/// Runs the program with these arguments where `out` is a disk of 1 MiB that holds the old file; what was told, and the exit code
-/// with what is left. None where no disk can be mounted.
+/// Runs the program with these arguments where `out` is a disk of 1 MiB that holds the old file. Returns the messages, and the exit code
+/// with what is left; `None` if no disk can be mounted.
 fn on_a_small_disk(folder: &Path, command: &Command, key: &str) -> Option<(String, String)> {
-    // A disk of its own, in a name space that goes with the shell; then what is left on it.
+    // Its own disk, in a namespace that ends with the shell; then what is left on it.
     let script = format!(
         "mount -t tmpfs -o size=1m none out || exit 77
          printf %s '{}' >out/file
@@ -271,8 +271,8 @@ fn a_full_disk_while_sealing() {
 
 #[test]
 fn a_full_disk() {
-    // Where a file is mapped, no byte is written before there is space for all of this one. So two workers do not get past
-    // the first two chunks, and never to the one that would fail in another way.
+    // If a file is mapped, no byte is written before there is space for all of this file. So two workers do not get past the first two
+    // chunks, and never reach the one that would fail in another way.
     let ways = [MAP, WRITE, "--write-by map --workers 2 --fail-at 500000"];
     for way in ways {
         let folder = folder(2 << 20);
@@ -286,7 +286,7 @@ fn a_full_disk() {
     }
 }
 
-/// What is told of a GPU that is lost.
+/// The message about a lost GPU.
 const LOST: &str = "CUDA: a call made to fail by --fail-at failed with CUDA_ERROR_DEVICE_UNAVAILABLE";
 
 #[test]
@@ -303,7 +303,7 @@ fn an_engine_that_fails_midway() {
     assert!(output.status.success(), "there is no such byte: {output:?}");
 }
 
-/// The input is a pipe that says nothing more and is not closed.
+/// The input is a pipe that sends nothing more and is not closed.
 #[test]
 fn a_failure_does_not_wait_for_the_next_byte() {
     let folder = folder(0);
@@ -316,7 +316,7 @@ fn a_failure_does_not_wait_for_the_next_byte() {
     drop(stdin);
 }
 
-/// The output is a pipe that nobody reads: one worker is blocked with the second chunk, which does not fit into it any more.
+/// The output is a pipe without a reader: one worker is blocked with the second chunk, which no longer fits into it.
 #[test]
 fn a_failure_does_not_wait_for_the_reader() {
     let folder = folder(1 << 20);
@@ -347,7 +347,7 @@ fn an_iv_that_is_not_there() {
     assert_eq!(failure(folder.path(), &run("", &[1; 15]), 4), format!("standard input {too_short}"));
 }
 
-/// A disk in a file, on a small file system in memory: most of it is not there.
+/// A disk in a file, on a small file system in memory: most of it does not exist.
 #[test]
 fn a_disk_that_does_not_take_the_data() {
     if !is_root() {
@@ -355,7 +355,7 @@ fn a_disk_that_does_not_take_the_data() {
         return;
     }
     let folder = folder(3 << 20);
-    // In a name space that goes with the shell.
+    // In a namespace that ends with the shell.
     let script = format!(
         "mount -t tmpfs -o size=1m none out || exit 77
          truncate -s 4M out/disk && loop=$(losetup --find --show out/disk) || exit 77
@@ -377,7 +377,7 @@ fn a_disk_that_does_not_take_the_data() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "exit code 4\n");
 }
 
-/// What has nothing to sync is no failure.
+/// Having nothing to sync is not a failure.
 #[test]
 fn devices_and_pipes_without_a_disk() {
     let folder = folder(100);
@@ -387,7 +387,7 @@ fn devices_and_pipes_without_a_disk() {
     }
 }
 
-/// Files in /sys say that they have a page of bytes, and have fewer.
+/// Files in /sys claim a page of bytes, and have fewer.
 #[test]
 fn a_file_that_is_shorter_than_it_says() {
     let file = "/sys/devices/system/cpu/online";
@@ -402,13 +402,13 @@ fn a_file_that_is_shorter_than_it_says() {
         let from_pipe = pipe(&mut encrypt_from_to(folder.path(), ""), &content);
         assert!(cipher == from_pipe.stdout && cipher.len() == content.len(), "{options}");
     }
-    // One of which nothing was written has all its bytes.
+    // A file of which nothing was written has all its bytes.
     let sparse = folder.path().join("sparse");
     File::create(&sparse).unwrap().set_len(100_000).unwrap();
     assert_eq!(bytes(&mut encrypt_from_to(folder.path(), "sparse"), b"").len(), 100_000);
 }
 
-/// Standard output that is not there loses nothing without a word, and what is not there is not read as empty.
+/// Closed standard output loses nothing silently, and closed standard input is not read as empty.
 #[test]
 fn closed_standard_streams() {
     let folder = folder(100);
@@ -431,7 +431,7 @@ fn closed_standard_streams() {
         let message = format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe");
         assert_eq!(failure(folder.path(), &output, 4), message, "{command}");
     }
-    // A shell's `/dev/null` is what it says, and what is not used may be closed.
+    // A shell's `/dev/null` is taken as such, and a stream that is not used may be closed.
     for (redirection, options) in [(">/dev/null", "in"), ("</dev/null", ""), ("<&- >&- 2>&-", "-o out/file in")] {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("exec {PROGRAM} \"$@\" {redirection}"), "sh"]);
@@ -479,7 +479,7 @@ fn a_library_that_ends_the_process_leaves_no_file() {
     }
 }
 
-/// As many threads as a process can be kept from starting: the work is done by those there are, or it is an error.
+/// However many threads cannot be started: the existing ones do the work, or it is an error.
 #[test]
 fn threads_that_cannot_be_started() {
     if !is_root() || Command::new("setpriv").arg("--version").output().is_err() {

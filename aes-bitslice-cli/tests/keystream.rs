@@ -18,7 +18,7 @@ fn keystream(key: &str, options: &str) -> Command {
     command
 }
 
-/// What `encrypt` makes of this many zeros on the `cpu` engine.
+/// The encryption of this many zeros by `encrypt` on the `cpu` engine.
 fn of_zeros(key: &str, iv: &str, length: usize) -> Vec<u8> {
     let mut command = program(&format!("encrypt --mode ctr --backend cpu --key-env KEY --iv {iv}"));
     bytes(command.env("KEY", key), &vec![0; length])
@@ -117,7 +117,7 @@ fn what_is_refused() {
         ("--bytes 16 --iv stored -o new".to_string(), 2, "or `random`; see --help"),
         (format!("--bytes 2 --offset {} --iv {IV} -o new", u64::MAX), 2, "less than 2^64 bytes"),
         (format!("--bytes 16 --iv {IV} --backend cpu -o old"), 4, "it exists already; use --force"),
-        // The IV of what was not made is not printed.
+        // The IV of an output that was not made is not printed.
         ("--bytes 16 --iv random --backend cpu -o old".to_string(), 4, "it exists already; use --force"),
     ] {
         let message = refusal(folder.path(), &options, code);
@@ -146,7 +146,7 @@ fn a_signal_leaves_nothing_behind() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // More than is ever written before the signal: a hole, but for what the workers wrote.
+    // More than is ever written before the signal: a hole, except for what the workers wrote.
     let options = format!("--bytes 1TiB --iv {IV} --backend cpu --workers 1 --chunk-bytes 16 -o out");
     let mut child = keystream(KEYS[0], &options).current_dir(&folder).spawn().unwrap();
     wait_for(&mut child, || names(folder.path()).iter().any(|name| name.starts_with(".aes-bitslice-")));

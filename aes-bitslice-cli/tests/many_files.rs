@@ -1,4 +1,4 @@
-//! `--out-dir`: every file as it would be alone, also if others fail, and the exit code that says so.
+//! `--out-dir`: every file as it would be alone, even if others fail, and an exit code that reports this.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use common::{IV, KEYS, bytes, folder_in_memory, message, names, program, wait_for};
 use tempfile::TempDir;
 
-/// Lengths that are no chunk, one, several, and less than one, in chunks of 4 KiB.
+/// Lengths of no chunk, one, several, and less than one, in chunks of 4 KiB.
 const LENGTHS: [usize; 12] = [0, 1, 15, 16, 17, 4095, 4096, 4097, 8192, 100_000, 1 << 20, 12];
 
 /// A folder with files of these lengths in `in`, and empty folders `out` and `back`.
@@ -59,7 +59,7 @@ fn there_and_back_each_with_an_iv_of_its_own() {
                 let [plain, cipher, again] =
                     ["in", "out", "back"].map(|folder| fs::read(at(folder).join(&name)).unwrap());
                 assert!(plain == again, "{mode} {workers}: {name}");
-                // As it is done alone, with the IV that is in front.
+                // As it would be alone, with the IV that is in front.
                 let (iv, body) = if mode.starts_with("ecb") { (&[][..], &cipher[..]) } else { cipher.split_at(16) };
                 let digits: String = iv.iter().map(|byte| format!("{byte:02x}")).collect();
                 let given = if iv.is_empty() { String::new() } else { format!("--iv {digits}") };
@@ -71,7 +71,7 @@ fn there_and_back_each_with_an_iv_of_its_own() {
     }
 }
 
-/// The lines of errors, sorted, as failures come in any order.
+/// The lines of errors, sorted, because failures come in any order.
 fn errors(output: &Output) -> Vec<String> {
     let text = String::from_utf8(output.stderr.clone()).unwrap();
     let mut lines: Vec<_> =
@@ -97,7 +97,7 @@ fn what_fails_does_not_keep_the_others() {
         "cannot read `in/folder`: it is a folder, not a file".into(),
         "cannot read `in/missing`: No such file or directory (os error 2)".into(),
     ];
-    // The files of 17 bytes and of 33 are no whole blocks.
+    // The files of 17 bytes and of 33 are not whole blocks.
     let rest = "is no multiple of 16 bytes long (1 over), as ECB needs; use --padding pkcs7, or --mode ctr";
     expected.extend(["1", "2"].map(|name| format!("`in/{name}` {rest}")));
     expected.sort();
@@ -162,7 +162,7 @@ fn a_given_iv() {
     bytes(&mut command(folder.path(), &encrypt, "in"), b"");
     let alone = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY");
     assert_eq!(fs::read(at("out/0")).unwrap(), bytes(program(&alone).env("KEY", KEYS[1]), &message(100)));
-    // To decrypt several with one is possible, as somebody may have made them.
+    // Decrypting several with one IV is possible, because such files may exist.
     fs::copy(at("out/0"), at("out/1")).unwrap();
     bytes(&mut command(folder.path(), &format!("decrypt --mode ctr --iv {IV} --out-dir back"), "out"), b"");
     assert_eq!(fs::read(at("back/1")).unwrap(), message(100));
@@ -186,8 +186,8 @@ fn a_signal_leaves_no_unfinished_file() {
     assert!(names(&out).is_empty(), "{:?}", names(&out));
 }
 
-/// What one input became is there when the next one's turn comes, under both names: with a link, or where the file system takes
-/// two names for one.
+/// The output of one input exists when the next one's turn comes, under both names: through a link, or if the file system takes two names
+/// for one.
 #[test]
 fn an_output_that_appears_meanwhile_is_not_replaced() {
     let folder = folder(&[100, 200]);

@@ -1,6 +1,6 @@
-//! Every message, as a user at a shell meets it: `messages.txt` holds the commands and what they print.
+//! Every message, as a user at a shell sees it: `messages.txt` holds the commands and what they print.
 //!
-//! Each command runs in a fresh folder of the same files. One that fails must have changed nothing in it.
+//! Each command runs in a fresh folder of the same files. A command that fails must have changed nothing in it.
 //! `SNAPSHOTS=overwrite cargo test -p aes-bitslice-cli --test messages` rewrites the file.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
@@ -27,7 +27,7 @@ fn messages() {
     for line in MESSAGES.lines() {
         match line.strip_prefix("$ ") {
             Some(command) => transcript += &run(command),
-            // Comments, and the empty lines between cases, stay; what was printed is printed anew.
+            // Comments, and the empty lines between cases, stay; output is printed anew.
             None if line.is_empty() || line.starts_with('#') => _ = writeln!(transcript, "{line}"),
             None => {}
         }
@@ -47,7 +47,7 @@ fn run(command: &str) -> String {
         .args(["-c", &format!("exec 2>&1; umask 022; {command}")])
         .current_dir(folder.path())
         .env("PATH", path)
-        // Where there is a GPU, it is not for these tests: what is asked for in vain must not be there.
+        // If there is a GPU, these tests must not use it: requests that should fail must not find one.
         .env("CUDA_VISIBLE_DEVICES", "")
         .env("KEY", KEY)
         .env("EMPTY", "")
@@ -104,7 +104,7 @@ fn lay_out(folder: &Path) {
     fs::hard_link(folder.join("blocks"), folder.join("hard")).unwrap();
 }
 
-/// All there is below `folder`: names, inodes, modes and bytes.
+/// Everything below `folder`: names, inodes, modes and bytes.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, (u64, u32, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let describe = |path: PathBuf| {

@@ -1,4 +1,4 @@
-//! `seal` and `open`: what comes back, what is refused and how, and that nothing half done is left.
+//! `seal` and `open`: what comes back, what is refused and how, and that nothing half finished is left.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -38,7 +38,7 @@ fn succeed(folder: &Path, arguments: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// The message of a failure, of one line, after it was checked that no output was made.
+/// The message of a failure, of one line, after a check that no output was made.
 fn fail(folder: &Path, arguments: &str, code: i32) -> String {
     let before = names(folder);
     let output = run(folder, arguments);
@@ -190,7 +190,7 @@ fn standard_input_is_not_both_secret_and_data() {
             let output = command.stdin(fs::File::open(folder.join("words")).unwrap()).output().unwrap();
             assert_eq!(output.status.code(), Some(2), "{arguments}");
         }
-        // One of both.
+        // One of the two.
         let line = format!("seal -q -k {name} data");
         let sealed = common::bytes(&mut command(folder, &line), KEY.as_bytes());
         assert!(sealed.starts_with(b"AESBSEAL"), "{line}");
@@ -278,7 +278,7 @@ fn a_key_of_bytes() {
     assert!(succeed(folder, "open -q -k raw --key-format raw sealed") == fs::read(folder.join("data")).unwrap());
 }
 
-/// Where the first bytes tell which of the two formats it is.
+/// If the first bytes tell which of the two formats it is.
 #[test]
 fn the_other_format_is_named() {
     let folder = folder(100);
@@ -297,7 +297,7 @@ fn the_other_format_is_named() {
             "{said}"
         );
     }
-    // Of several keys, the one that opens the first segment is looked for.
+    // Of several keys, the program finds the one that opens the first segment.
     let tink = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../aes-bitslice-seal/tests/tink"));
     let [one, other] = ["aes256-1mb", "aes256-4kb"].map(|name| {
         let text = fs::read_to_string(tink.join(name).with_extension("json")).unwrap();
@@ -309,7 +309,7 @@ fn the_other_format_is_named() {
     assert!(said.contains("leave --format tink out"), "{said}");
 }
 
-/// Before that is checked, the length of a message is only what the file says.
+/// Before the end is checked, the length of a message is only what the file says.
 #[test]
 fn a_range_beyond_the_end_of_a_file_that_was_cut() {
     let folder = folder((2 << 20) + 100);
@@ -330,7 +330,7 @@ fn a_range_beyond_the_end_of_a_file_that_was_cut() {
             let said = open("3000000..3000001", 1);
             assert!(said.contains("segment") && said.contains(says), "{said}");
         }
-        // An empty range lies in a segment, too.
+        // An empty range is in a segment, too.
         let mut changed = sealed.clone();
         changed[500] ^= 1;
         fs::write(folder.join("sealed"), &changed).unwrap();
@@ -339,7 +339,7 @@ fn a_range_beyond_the_end_of_a_file_that_was_cut() {
     }
 }
 
-/// Nothing of a chunk that has a changed segment, nor of what is behind it.
+/// Nothing of a chunk that has a changed segment, nor of anything after it.
 #[test]
 fn what_standard_output_gets_before_a_changed_segment() {
     let folder = folder(9 << 20);
@@ -353,7 +353,7 @@ fn what_standard_output_gets_before_a_changed_segment() {
             sealed[at] ^= 1;
             fs::write(folder.join("changed"), &sealed).unwrap();
             sealed[at] ^= 1;
-            // One worker goes from front to back: what is before the chunk is out.
+            // One worker goes from front to back: everything before the chunk is out.
             let workers = if segment == 5 { "--workers 1" } else { "" };
             let output = run(folder, &format!("open -q --key-env KEY --chunk-bytes {} {workers} changed", chunk << 20));
             assert_eq!(output.status.code(), Some(1));
@@ -403,8 +403,8 @@ fn keyset(name: &str) -> String {
     fs::read_to_string(path.with_extension("json")).unwrap()
 }
 
-/// Around the ends of segments and of chunks, from files and pipes, into files and pipes: as the library has it, which goes from a
-/// reader to a writer.
+/// Around the ends of segments and of chunks, from files and pipes, into files and pipes: the same as the library, which goes from a reader
+/// to a writer.
 #[test]
 fn chunks_of_any_number_of_segments() {
     let text = keyset("aes256-4kb");
@@ -445,7 +445,7 @@ fn chunks_of_any_number_of_segments() {
     }
 }
 
-/// To find the key more is read of a pipe than a chunk has.
+/// To find the key, more than a chunk is read from a pipe.
 #[test]
 fn several_keys_and_a_pipe() {
     let [one, other] = ["aes256-1mb", "aes256-4kb"].map(|name| {
@@ -468,7 +468,7 @@ fn several_keys_and_a_pipe() {
     }
 }
 
-/// Where an engine is lost no output is left; a range needs what can be read from any byte on.
+/// If an engine is lost, no output is left; a range needs an input that can be read from any byte on.
 #[test]
 fn what_fails_on_the_way() {
     let folder = folder(1 << 20);

@@ -1,10 +1,10 @@
-//! What of a key lies on the stacks of the program while it encrypts: nothing. Its heap has key and round keys for as long as it works;
-//! a stack is nobody's, and is not wiped when the program ends.
+//! No part of a key is on the stacks of the program while it encrypts. Its heap has key and round keys for as long as it works; a stack has
+//! no owner, and is not wiped when the program ends.
 //!
-//! The program reads a pipe that stays open. When what it was given so far has come out, and all its threads wait, their stacks are
+//! The program reads a pipe that stays open. When the output for its input so far has come out, and all its threads wait, their stacks are
 //! searched: for the key as bytes and as digits, and for every round key of both directions as bytes, as words and as planes.
 //!
-//! And no core dump is made of it, which would hold them.
+//! And it makes no core dump, which would hold them.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -24,7 +24,7 @@ use nix::unistd::Pid;
 
 use common::{IV, KEYS, KEYS_OF_XTS, message, program, skipped, unhex, wait_for, wait_to_end};
 
-/// Bytes of a chunk, which is kept back until it is known whether it is the last, and of what the program is given.
+/// Bytes of a chunk, which is kept back until it is known whether it is the last, and bytes of the program's input.
 const CHUNK: usize = 64 << 10;
 const GIVEN: usize = 16 * CHUNK;
 
@@ -35,7 +35,7 @@ fn no_key_is_on_a_stack() {
         for command in commands {
             for (key, format) in KEYS.into_iter().zip(["hex", "raw", "hex"]) {
                 let heap = search(&format!("{} --backend {backend}", command.replace("IV", IV)), key, format);
-                // What is looked for would be found.
+                // The search would find the needles.
                 let is_bitsliced = backend == "cpu-bitsliced" && command != "encrypt --mode cbc";
                 let form = if is_bitsliced { "as planes" } else { "as bytes" };
                 assert!(heap.iter().any(|name| name.starts_with("round key 1 ") && name.contains(form)), "{command}");
@@ -69,7 +69,7 @@ fn there_is_no_core_dump() {
         let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
         core.split_whitespace().next() == Some("1")
     });
-    // The default of this signal is a core dump. A shell's background processes ignore SIGQUIT, whose default is the same.
+    // The default action of this signal is a core dump. A shell's background processes ignore SIGQUIT, whose default is the same.
     kill(Pid::from_raw(child.0.id() as i32), Signal::SIGABRT).unwrap();
     wait_to_end(&mut child.0);
     let status = child.0.wait().unwrap();
@@ -105,7 +105,7 @@ impl Drop for Ended {
     }
 }
 
-/// The stack pointers of all threads of a process; nothing while one of them runs.
+/// The stack pointers of all threads of a process; `None` while one of them runs.
 fn waiting(id: u32) -> Option<Vec<u64>> {
     let threads = fs::read_dir(format!("/proc/{id}/task")).unwrap();
     let pointer = |thread: fs::DirEntry| {
@@ -140,7 +140,7 @@ fn needles(digits: &str) -> Vec<(String, Vec<u8>)> {
     needles
 }
 
-/// What is found in memory that the process can write to: on stacks, and elsewhere.
+/// The needles found in memory that the process can write to: on stacks, and elsewhere.
 fn found(id: u32, needles: &[(String, Vec<u8>)]) -> (Vec<String>, Vec<String>) {
     let pointers = waiting(id).expect("no thread runs");
     let memory = File::open(format!("/proc/{id}/mem")).unwrap();

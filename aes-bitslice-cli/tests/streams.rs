@@ -113,7 +113,7 @@ fn the_same_bytes_as_openssl() {
     }
 }
 
-/// The chunks that are used without being asked for otherwise: several, and a short one.
+/// The default chunks: several, and a short one.
 #[test]
 fn the_size_of_chunks_makes_no_difference() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +208,7 @@ fn new_keys() {
         for run in 0..2 {
             let name = format!("key-{bits}-{run}");
             let mut shell = Command::new("sh");
-            // The mode is no business of the umask.
+            // The umask does not affect the mode.
             shell.args(["-c", &format!("umask 0; {PROGRAM} keygen --bits {bits} -o {name}")]);
             bytes(shell.current_dir(&folder), b"");
             let path = folder.path().join(&name);
@@ -219,7 +219,7 @@ fn new_keys() {
             assert_eq!(mode(&path), 0o600);
             assert!(!seen.contains(&text));
             seen.push(text);
-            // No warning: nobody else can read it.
+            // No warning: no one else can read it.
             let arguments = format!("encrypt --mode ecb --backend cpu --key-file {name}");
             bytes(program(&arguments).current_dir(&folder), &[0; 16]);
         }
@@ -305,7 +305,7 @@ fn standard_output_is_not_written_over_the_key() {
     }
 }
 
-/// What was made to run as somebody else is not made to run as us, with contents that others choose.
+/// A file that ran as another user does not come to run as us, with contents that others choose.
 #[test]
 fn a_replaced_file_runs_as_nobody_else() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +317,7 @@ fn a_replaced_file_runs_as_nobody_else() {
     assert_eq!(mode(&old), 0o755);
 }
 
-/// The device number is nobody's, so that nothing can be lost.
+/// No device has this number, so nothing can be lost.
 #[test]
 fn a_block_device_is_written_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
@@ -334,12 +334,12 @@ fn a_block_device_is_written_only_by_force() {
     };
     let refusal = "aes-bitslice: error: cannot write `disk`: ";
     assert_eq!(run(""), format!("{refusal}it is a block device; use --force to write over what it holds\n"));
-    // What the kernel says of a device that is not there is its own.
+    // The kernel chooses its error for a device that does not exist.
     let error = run("--force");
     assert!(error.starts_with(refusal) && error.contains("os error"), "{error}");
 }
 
-/// Encryption by CBC is never a GPU's.
+/// A GPU never does CBC encryption.
 #[test]
 fn a_kernel_that_cannot_be_used_is_told() {
     let encrypt = "encrypt --mode cbc --iv 000102030405060708090a0b0c0d0e0f --key-env KEY --kernel co-resident";
@@ -350,12 +350,12 @@ fn a_kernel_that_cannot_be_used_is_told() {
     assert!(run("--quiet").stderr.is_empty());
 }
 
-/// Signals in the middle of a stream: all that end a process and tell of no fault in it.
+/// Signals in the middle of a stream: all that end a process and report no fault in it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[test]
 fn signals_leave_nothing_behind() {
     let ending = [1, 2, 3, 10, 12, 14, 15, 16, 24, 26, 27, 29, 30];
-    // A real-time signal is not raised again: the exit code is that which a shell shows.
+    // A real-time signal is not raised again: the exit code is the one that a shell shows.
     for signal in ending.into_iter().chain([34, 50, 64]) {
         if is_ignored(signal) {
             continue;
@@ -397,7 +397,7 @@ fn a_signal_removes_every_unfinished_file() {
     assert!(names(folder.path()).is_empty());
 }
 
-/// What was started to ignore a signal, as under `nohup`, goes on ignoring it.
+/// A program that was started to ignore a signal, as under `nohup`, continues to ignore it.
 #[test]
 fn ignored_signals_stay_ignored() {
     let folder = tempfile::tempdir().unwrap();
@@ -420,7 +420,7 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(names(folder.path()), ["new"]);
 }
 
-/// A file that was not there when the work began, but is when it ends.
+/// A file that did not exist when the work began, but exists when it ends.
 #[test]
 fn a_file_made_meanwhile_stays() {
     let folder = tempfile::tempdir().unwrap();
@@ -443,7 +443,7 @@ fn a_file_made_meanwhile_stays() {
     assert_eq!(fs::read(folder.path().join("new")).unwrap(), b"somebody else's");
 }
 
-/// The reader of a pipe goes away while the writer still has much to say.
+/// The reader of a pipe goes away while the writer still has much to write.
 #[test]
 fn a_closed_pipe_is_met_quietly() {
     let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 4096")
@@ -504,7 +504,7 @@ fn help_and_version() {
     ] {
         let text = String::from_utf8(bytes(&mut program(arguments), b"")).unwrap();
         assert!(text.contains("Usage: aes-bitslice"), "{text}");
-        // Of `encrypt` and `decrypt` it is hidden.
+        // It is hidden in `encrypt` and `decrypt`.
         assert_eq!(text.contains("chunk-bytes"), arguments.starts_with("bench"), "{text}");
     }
     let text = String::from_utf8(bytes(&mut program("--help"), b"")).unwrap();
@@ -534,18 +534,18 @@ fn info_as_text_and_as_json() {
         let kernel = kernels.iter().filter_map(|name| name.as_str()).find(|name| name.contains(mode));
         assert!(text.contains(kernel.unwrap_or_else(|| panic!("no {mode} in {json}"))), "{text}");
     }
-    // What is fastest is known of a GPU only.
+    // Only a GPU has a tuning.
     assert_eq!(json.get("tuning").is_some(), json["auto"]["backend"] == "cuda", "{json}");
     for crossover in json["tuning"]["host_data"].as_array().into_iter().flatten() {
         assert!(text.contains(crossover["mode"].as_str().unwrap()), "{text}");
     }
-    // Its version or why there is none, never both.
+    // Its version, or why there is none, never both.
     let nvrtc = json["nvrtc"].as_str().xor(json["nvrtc_error"].as_str()).unwrap();
     assert!(text.contains(nvrtc), "{text}");
     for backend in ["cpu", "cpu-bitsliced"] {
         assert!(engines.iter().any(|engine| engine["backend"] == backend && engine["available"] == true), "{json}");
     }
-    // Devices behind OpenCL, each with its engine, or why there are none.
+    // OpenCL devices, each with its engine, or why there are none.
     let devices = json["opencl_devices"].as_array().unwrap();
     assert_eq!(devices.is_empty(), json.get("opencl_error").is_some(), "{json}");
     for device in devices {
@@ -555,7 +555,7 @@ fn info_as_text_and_as_json() {
     }
 }
 
-/// Whether there is a device behind OpenCL; that there is none is said, or a failure.
+/// Whether there is an OpenCL device; if there is none, says so, or fails.
 fn has_opencl() -> bool {
     let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program("info --json"), b"")).unwrap();
     let Some(why) = json.get("opencl_error") else { return true };
@@ -566,7 +566,7 @@ fn has_opencl() -> bool {
     false
 }
 
-/// Compilers behind OpenCL handle signals, too, and would end the process before it has removed its file.
+/// OpenCL compilers handle signals, too, and would end the process before it has removed its file.
 #[test]
 fn a_signal_removes_the_file_of_a_device_behind_opencl() {
     if !has_opencl() {
@@ -590,7 +590,7 @@ fn a_signal_removes_the_file_of_a_device_behind_opencl() {
     assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
 }
 
-/// The device behind OpenCL computes what the CPU does, from a file to a file.
+/// The OpenCL device computes what the CPU does, from a file to a file.
 #[test]
 fn a_device_behind_opencl() {
     if !has_opencl() {
@@ -616,7 +616,7 @@ fn bench_as_table_and_as_json() {
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["transfers"], serde_json::json!({ "chunk_bytes": null, "streams": null, "workers": 3 }));
     let results = json["results"].as_array().unwrap();
-    // Modes, lengths of keys (XTS has none of 192 bits), sizes, engines.
+    // Modes, key lengths (XTS has none of 192 bits), sizes, engines.
     assert_eq!(results.len(), (5 * 2 + 2) * 2 * 2);
     for mode in ["xts-encrypt", "xts-decrypt"] {
         assert!(json["skipped"].to_string().contains(&format!("{mode} with keys of 192 bits")), "{json}");
@@ -648,7 +648,7 @@ fn bench_of_files_compares_programs_and_leaves_nothing_behind() {
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let rows = json["files"].as_array().unwrap();
     let others = if Command::new("openssl").arg("version").output().is_ok() { 2 } else { 1 };
-    // Programs, modes (`openssl enc` has no XTS), sizes and numbers of files: 48 bytes are not cut.
+    // Programs, modes (`openssl enc` has no XTS), sizes and numbers of files: 48 bytes are not split.
     assert_eq!(rows.len(), ((2 + others) * 4 + 3 * 2) * 3);
     for row in rows {
         let number = |name: &str| row[name].as_f64().unwrap();
@@ -706,7 +706,7 @@ fn bench_of_everything_draws_what_it_writes() {
     let all = "bench --all --backends cpu,cpu-bitsliced --sizes 4KiB,64KiB --runs 2";
     let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
-    // Modes, lengths of keys, sizes, engines, in place and not; lengths of keys, engines.
+    // Modes, key lengths, sizes, engines, in place and not; key lengths, engines.
     let results = json["results"].as_array().unwrap();
     assert_eq!(results.len(), (5 * 3 + 2 * 2) * 2 * 2 * 2);
     assert_eq!(results.iter().filter(|result| result["timing"] == "host-in-place").count(), results.len() / 2);
@@ -718,7 +718,7 @@ fn bench_of_everything_draws_what_it_writes() {
 
     let svg = read("rates.svg");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
-    // A plot for each engine, a line for each mode and length of key in it, a point for each size on that.
+    // A plot for each engine, a line for each mode and key length in it, a point for each size on that.
     assert_eq!(svg.matches("<g ").count(), 2);
     assert_eq!(svg.matches("<circle ").count(), (5 * 3 + 2 * 2) * 2 * 2);
     assert_eq!(String::from_utf8(run("bench --plot-from rates.json --plot -")).unwrap(), svg);

@@ -30,7 +30,7 @@ fn by_definition(direction: Direction, key: &str, sector: usize, first: u128, da
     sectors.collect()
 }
 
-/// IEEE 1619-2007, annex B, vectors 2 and 3, and 15 to 18, in which the last block takes bytes of the one before.
+/// IEEE 1619-2007, annex B, vectors 2 and 3, and 15 to 18, in which the last block takes bytes of the previous one.
 #[test]
 fn published_vectors() {
     let stealing = "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0 bfbebdbcbbbab9b8b7b6b5b4b3b2b1b0";
@@ -56,7 +56,7 @@ fn published_vectors() {
     ] {
         let key: String = key.split_whitespace().collect();
         for backend in ["auto", "cpu", "cpu-bitsliced"] {
-            // Of a length of their own, and as the short end of a longer one.
+            // As sectors of their own length, and as the short end of a longer one.
             for size in [plain.len(), 4096] {
                 let options = format!("--backend {backend} --sector-size {size} --first-sector {sector}");
                 assert_eq!(bytes(&mut xts("encrypt", &key, &options), &plain), unhex(cipher), "{options}");
@@ -66,7 +66,7 @@ fn published_vectors() {
     }
 }
 
-/// Chunks that are shorter than a sector, and not a multiple of it, are made one.
+/// Chunk sizes that are less than a sector, or not a multiple of it, become a multiple.
 #[test]
 fn sectors_of_every_kind() {
     let in_memory = folder_in_memory();
@@ -146,7 +146,7 @@ fn a_part_is_decrypted_by_itself() {
     assert!(part == plain[3 * 4096..]);
 }
 
-/// The end of a pipe is known late: nothing is left of what was written to a file.
+/// The end of a pipe is known late: nothing that was written to a file is left.
 #[test]
 fn a_last_sector_that_is_too_short() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the tests of the command line share: running it, keys and messages, and what lies in a folder.
+//! Shared by the tests of the command line: running it, keys and messages, and the contents of a folder.
 #![allow(dead_code, reason = "no test needs all of it")]
 
 use std::fs;
@@ -48,7 +48,7 @@ pub fn pipe(command: &mut Command, input: &[u8]) -> Output {
     })
 }
 
-/// What comes out of a `command` that succeeds without a word.
+/// The output of a `command` that succeeds silently.
 pub fn bytes(command: &mut Command, input: &[u8]) -> Vec<u8> {
     let output = pipe(command, input);
     assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
@@ -66,7 +66,7 @@ pub fn message(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at ^ (at / 16).wrapping_mul(0x9e37)) as u8).collect()
 }
 
-/// The names of what is in `folder`, sorted.
+/// The names of the entries of `folder`, sorted.
 pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -74,12 +74,12 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Tells what was not tested, past the test harness, which shows only what failed tests print.
+/// Reports what was not tested, past the test harness, which shows only what failed tests print.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// A new folder in tmpfs, where alone files are written through mappings; none, and a word about it, where there is none.
+/// A new folder in tmpfs, the only place where files are written through mappings; `None`, and a message, if there is none.
 pub fn folder_in_memory() -> Option<TempDir> {
     const TMPFS: u32 = 0x0102_1994;
     let is_tmpfs = rustix::fs::statfs("/dev/shm").is_ok_and(|info| info.f_type as u32 == TMPFS);
@@ -96,7 +96,7 @@ pub fn is_root() -> bool {
     status.lines().any(|line| line.strip_prefix("Uid:").is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0")))
 }
 
-/// Whether this process was started to ignore a signal, as under `nohup`: what it starts ignores it, too.
+/// Whether this process was started to ignore a signal, as under `nohup`: the processes that it starts ignore it, too.
 pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
