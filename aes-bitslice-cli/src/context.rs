@@ -42,7 +42,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// For streams of these `lengths`, where they are known; and the key on the engine.
+    /// A context for streams of these `lengths`, where known; and the key on its engine.
     pub fn open(method: &Method, secret: Secret, lengths: &[Option<u64>], args: &StreamArgs) -> Result<(Self, Cipher)> {
         // An unknown length among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();

@@ -17,7 +17,7 @@ pub enum Exit {
     Key = 3,
     /// Input or output cannot be opened, read or written, or must not be.
     InputOutput = 4,
-    /// A GPU was asked for and there is none.
+    /// A GPU was requested and there is none.
     Gpu = 5,
 }
 

@@ -114,7 +114,7 @@ impl Input {
         file.read_exact(bytes)
     }
 
-    /// Leaves only `range` of its `length` bytes to be read.
+    /// Leaves only `range` of its `length` bytes to read.
     pub fn narrow(&mut self, range: Range<u64>, length: u64) {
         (self.start, self.length, self.rest) =
             (self.start + range.start, Some(range.end - range.start), length - range.end);
@@ -135,7 +135,7 @@ impl Input {
         metadata.is_ok_and(is_same)
     }
 
-    /// Elsewhere disks are not opened as files are.
+    /// Elsewhere disks are not opened like files.
     #[cfg(not(unix))]
     pub fn is_same_device(&self, _other: &Metadata) -> bool {
         false

@@ -35,7 +35,7 @@ impl From<Keys> for KeyKind {
     }
 }
 
-/// The numbers of bytes that such a key can have.
+/// The lengths in bytes that such a key can have.
 fn lengths(kind: KeyKind) -> &'static [usize] {
     match kind {
         KeyKind::Any | KeyKind::Aes256 => &[16, 24, 32],

@@ -10,9 +10,9 @@
 //! aes-bitslice keystream --bytes 1GiB --key-file key -o random
 //! ```
 //!
-//! The output is byte-identical to `openssl enc` with the same mode, key and IV. The IV is put in front of it unless it is given with
-//! `--iv`. XTS, which `openssl enc` does not have, takes no IV: sectors have numbers. The output of `keystream` is what
-//! `encrypt --mode ctr` makes of zeros; its IV is printed on standard error.
+//! The output is byte-identical to `openssl enc` with the same mode, key and IV. The IV precedes it unless given with `--iv`. XTS, which
+//! `openssl enc` does not have, takes no IV: sectors have numbers. The output of `keystream` is what `encrypt --mode ctr` makes of zeros;
+//! its IV is printed on standard error.
 //!
 //! # Exit codes
 //!

@@ -26,7 +26,7 @@ struct Pair {
     /// Why the output must not be written, if so; the others are still processed.
     refused: Option<String>,
     /// Whether the output was there before the command: only then may it be replaced. One that appears later may be the output of another
-    /// input, on a file system that takes two names for one.
+    /// input, on a file system that treats two names as one.
     replaces: bool,
 }
 

@@ -81,7 +81,7 @@ enum Held {
     Keyset(Keyset),
 }
 
-/// Runs as `args` says what `begin` makes of engine, secret and associated data for the input.
+/// Runs what `begin` makes of engine, secret and associated data for the input, as `args` says.
 fn run(
     args: &SealArgs,
     is_new: bool,

@@ -112,7 +112,7 @@ fn watch_real_time(is_free: impl Fn(i32) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that are ignored or handled, signal `n` in bit `n - 1`; none where the system does not tell.
+/// The signals that are ignored or handled, signal `n` in bit `n - 1`; none if the system does not tell.
 #[cfg(unix)]
 fn taken() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Asking for a passphrase on the terminal, which does not show what is typed.
 //!
-//! The terminal still makes lines and signals. However the process ends or stops, it shows again what is typed: when a [`Terminal`] is
-//! dropped, and before a signal ends or stops the process ([`show`]). A process that continues asks again ([`hide`]).
+//! The terminal still assembles lines and raises signals. However the process ends or stops, it shows again what is typed: when a
+//! [`Terminal`] is dropped, and before a signal ends or stops the process ([`show`]). A process that continues asks again ([`hide`]).
 
 #[cfg(unix)]
 pub use unix::{Terminal, hide, show, show_for_good};

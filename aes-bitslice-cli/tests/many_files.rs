@@ -186,8 +186,8 @@ fn a_signal_leaves_no_unfinished_file() {
     assert!(names(&out).is_empty(), "{:?}", names(&out));
 }
 
-/// The output of one input exists when the next one's turn comes, under both names: through a link, or if the file system takes two names
-/// for one.
+/// The output of one input exists when the next one's turn comes, under both names: through a link, or if the file system treats two names
+/// as one.
 #[test]
 fn an_output_that_appears_meanwhile_is_not_replaced() {
     let folder = folder(&[100, 200]);

@@ -26,7 +26,7 @@ const CHECKSUM: usize = BYTES - 8;
 /// The contents of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
-    /// How a passphrase became the key; none for a key.
+    /// How a passphrase became the key; `None` for a key.
     pub(crate) cost: Option<PassphraseCost>,
     pub(crate) salt: [u8; 32],
     pub(crate) commitment: [u8; 32],

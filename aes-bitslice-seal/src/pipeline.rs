@@ -27,8 +27,8 @@ const EACH: usize = 4;
 /// The most bytes of a batch of several chunks.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Reads chunks from `input` until it ends, each of `bytes(number)` bytes except the last; calls `work` on each, in any order, with the
-/// chunk's bytes and `room` zeros after them, which returns how many bytes there are then; and `write`s them to `output` in order. A batch
+/// Reads chunks from `input` until it ends, each of `bytes(number)` bytes except the last; `work`s on each, in any order: it gets the
+/// chunk's bytes with `room` zeros after them, and returns how many bytes there are then; and `write`s them to `output` in order. A batch
 /// in which something fails is not written.
 ///
 /// An empty input is one chunk of no bytes.

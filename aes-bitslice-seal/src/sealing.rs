@@ -78,7 +78,7 @@ impl Sealing {
     }
 
     /// Seals a chunk in place: the `bytes` bytes of the message at the front of `memory`, which are the plaintext of the segments from
-    /// number `first` on. They become these segments, one after another, each with its tag; there must be room for these 16 more bytes a
+    /// number `first` on. They become these segments, one after another, each with its tag; there must be room for the tags, 16 bytes a
     /// segment. Returns how many bytes they are then.
     ///
     /// `is_last` says that the message ends with this chunk; otherwise it must be whole segments. Seal each segment once: a second time
@@ -158,7 +158,7 @@ impl Opening {
     ///
     /// # Errors
     /// [`Error::Damaged`] with the number of the first segment that is not authentic, or is cut off; [`Error::TooLong`], and what the
-    /// engine reports. Then these bytes of `memory` are cleared.
+    /// engine reports. These bytes of `memory` are then cleared.
     ///
     /// # Panics
     /// If `memory` has fewer bytes.

@@ -79,7 +79,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value_if("all", "true", "64MiB"))]
     #[arg(hide_short_help = true)]
     pub host_largest: Option<usize>,
-    /// Engines [default: all available, only the first GPU]
+    /// Engines [default: all, but only the first GPU]
     ///
     /// Any of cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, cpu-bitsliced.
     #[arg(short, long, value_name = "BACKENDS", value_delimiter = ',')]

@@ -459,7 +459,7 @@ mod tests {
         }
     }
 
-    /// Of every command, on a terminal of the usual size; and what is longer in `--help`.
+    /// The short help of every command, on a terminal of the usual size; longer texts are in `--help`.
     #[test]
     fn short_help_fits_a_screen() {
         let mut command = command().term_width(80);

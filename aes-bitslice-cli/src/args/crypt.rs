@@ -87,7 +87,7 @@ pub struct CryptArgs {
     /// unpredictable.
     #[arg(short, long, value_name = "IV", value_parser = parse_to_encrypt)]
     pub iv: Option<Iv>,
-    /// Padding for modes that take whole blocks
+    /// Padding for modes of whole blocks
     #[arg(short, long, default_value = "none")]
     pub padding: PaddingName,
     #[command(flatten)]

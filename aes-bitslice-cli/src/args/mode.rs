@@ -102,7 +102,7 @@ fn parse(text: &str) -> Option<ModeName> {
     Some(ModeName { mode, key_bits })
 }
 
-/// The name of the mode, in lower case, and the key length that the text asks for.
+/// The name of the mode, in lower case, and the key length that the name asks for.
 fn split(text: &str) -> (String, Option<KeyBits>) {
     let text = text.to_ascii_lowercase().replace('_', "-");
     let without_dash = |text: &str| text.strip_prefix('-').unwrap_or(text).to_string();

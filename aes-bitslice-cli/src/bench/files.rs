@@ -1,7 +1,7 @@
 //! Whole commands on files, from their start to their end: this program with every backend, `openssl enc` if it is installed, and `cp`,
 //! which only copies. Each processes one file, and several of the same total size.
 //!
-//! The programs take turns, so that what slows the machine for a while slows all. All that each wrote is compared with what the `cpu`
+//! The programs take turns, so that what slows the machine for a while slows all. The whole output of each is compared with what the `cpu`
 //! engine makes of the input, before its runs are timed and after the last.
 
 use std::fs::{self, File};
