@@ -1,12 +1,12 @@
 
 // ---------------------------------------------------------------------------------------------------------------
-// A program around the hash kernel above, to run it on a CPU: answers launches on standard input until that ends.
+// A program around the hash kernel above, to run it on a CPU: answers launches on standard input until it ends.
 //
-//   launch  request, tables (of an entry that clears: the mask), factor, addend, the output before, the input
-//   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come; the output; of an entry
+//   launch  request, tables (for an entry that clears, the mask), factor, addend, the output before, the input
+//   answer  a byte: 0, 1 if more than the output changed, 2 if threads wait for others that never arrive; the output; for an entry
 //           that clears, the input, which is its output
 //
-// The calls of the entry points, `run_aligned`, `run_bytes` and `run_clear`, follow: each gives every parameter what `launch` has under
+// The calls of the entry points, `run_aligned`, `run_bytes` and `run_clear`, follow: each passes every parameter what `launch` has under
 // the parameter's name.
 // ---------------------------------------------------------------------------------------------------------------
 

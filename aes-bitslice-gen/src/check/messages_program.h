@@ -1,15 +1,15 @@
 
 // ---------------------------------------------------------------------------------------------------------------
-// A program around a kernel above, to run its entry points for many messages on a CPU: answers launches on standard input until that ends.
+// A program around a kernel above, to run its entry points for many messages on a CPU: answers launches on standard input until it ends.
 //
 //   launch  request, words of a key, and for each argument in memory where it is and what it holds
-//   answer  a byte: 0, 1 if more than what is written was changed, 2 if threads wait for others that do not come; what is written
+//   answer  a byte: 0, 1 if more than what is written changed, 2 if threads wait for others that never arrive; what is written
 //
-// Behind this comes what depends on the parameters: `entries`, by which an entry point is called.
+// What depends on the parameters follows: `entries`, through which an entry point is called.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 entry, thread_blocks, threads, all, arguments; } request;
-// `same` is the number of the argument in whose memory it lies, counted from 1, or 0.
+// `same` is the number, counted from 1, of the argument whose memory it shares, or 0.
 typedef struct { u64 length, offset, is_written, same; } place;
 
 #define MOST 8

@@ -1,26 +1,26 @@
 
 // ---------------------------------------------------------------------------------------------------------------
-// A program around the kernel above, to run it on a CPU: answers launches on standard input until that ends.
+// A program around the kernel above, to run it on a CPU: answers launches on standard input until it ends.
 //
 //   launch  request, the values of parameters, the input
-//   answer  a byte: 0, 1 if more than the output was changed, 2 if threads wait for others that do not come; the output
+//   answer  a byte: 0, 1 if more than the output changed, 2 if threads wait for others that never arrive; the output
 //
-// Behind this comes what depends on the parameters: get_values, run_aligned and run_bytes.
+// What depends on the parameters follows: get_values, run_aligned and run_bytes.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct {
     u64 by_bytes, in_place, in_offset, out_offset, in_length, out_length, thread_blocks, threads, shares, share, is_chained;
 } request;
 
-// What an entry point is called with, beside values that come with the request.
+// What an entry point is called with, besides values that come with the request.
 static struct { const void *in; void *out; const u8 *previous; u64 stride; } launch;
 
 static int get_values(void);
 static void run_aligned(void);
 static void run_bytes(void);
 
-// Where each share but the first finds the ciphertext block before it: in the input, or, if that is
-// overwritten, in a copy of those blocks.
+// Where each share except the first finds the ciphertext block before it: in the input, or, if that is overwritten, in
+// a copy of those blocks.
 static u8 *prepare_previous(const u8 *in, const request *r) {
     launch.previous = in - 16;
     launch.stride = r->share;
@@ -52,7 +52,7 @@ int main(void) {
         body = r.by_bytes ? run_bytes : run_aligned;
         int stuck = 0;
         static u32 launches;
-        last_warp_first = launches++ % 3 == 0; // the first launch finds nothing in shared memory that another left there
+        last_warp_first = launches++ % 3 == 0; // the first launch finds nothing in shared memory from another
         for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) stuck |= !run_thread_block();
 
         int changed = margins_changed(out, r.out_length);

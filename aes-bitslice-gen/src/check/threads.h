@@ -1,5 +1,5 @@
 // ---------------------------------------------------------------------------------------------------------------
-// What programs have in common that run a kernel above on a CPU: data with margins, and the threads of a thread block.
+// The common parts of programs that run a kernel above on a CPU: data with margins, and the threads of a thread block.
 // ---------------------------------------------------------------------------------------------------------------
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 static int get(void *to, u64 bytes) { return fread(to, 1, bytes, stdin) == bytes; }
 
-// Data with room on both sides that must stay as it was.
+// Data with room on both sides that must not change.
 #define MARGIN 64
 typedef struct { u8 *start, *data, *end; } buffer;
 
@@ -35,11 +35,11 @@ static int margins_changed(buffer b, u64 length) {
     return 0;
 }
 
-// The threads of a thread block take turns: one runs until it has to wait for others. All of a group, a warp or the
-// thread block, have to come to a barrier or shuffle as often as it, and no thread may leave while its neighbours wait for it.
+// The threads of a thread block take turns: one runs until it has to wait for others. All threads of a group, a warp or the thread block,
+// must reach a barrier or shuffle the same number of times, and no thread may leave while its neighbours wait for it.
 //
-// A thread begins on its stack by setcontext, once, and does the same again for the next thread block. All other turns are taken by setjmp
-// and longjmp: swapcontext calls the operating system for the mask of signals, every time.
+// A thread starts on its stack once, by setcontext, and runs again for the next thread block. All other switches are by setjmp and longjmp:
+// swapcontext calls the operating system for the signal mask every time.
 #define STACK (256 << 10)
 typedef struct { jmp_buf at; u32 arrived[2]; u32 turn; int has_begun, done; u32 shuffled[2]; char *stack; } cpu_thread;
 static cpu_thread threads[THREADS];
@@ -60,7 +60,7 @@ static void meet(u32 neighbours) {
 
 static u32 from_lane(u32 value, u32 thread) {
     cpu_thread *const self = &threads[threadIdx.x];
-    const u32 turn = self->turn++ & 1; // the slot of the shuffle before this one may not have been read by all
+    const u32 turn = self->turn++ & 1; // not all may have read the slot of the previous shuffle
     self->shuffled[turn] = value;
     meet(32);
     return threads[thread].shuffled[turn];
@@ -88,7 +88,7 @@ static void run_thread(cpu_thread *t) {
     setcontext(&begin);
 }
 
-// Lets the threads of a warp take turns until none of them comes further; whether any did.
+// Lets the threads of a warp take turns until none of them advances; returns whether any did.
 static int run_warp(u32 first) {
     int advanced = 0, again;
     do {
@@ -106,17 +106,17 @@ static int run_warp(u32 first) {
     return advanced;
 }
 
-// Runs all threads of the thread block; 0 if some wait for a thread that has left.
+// Runs all threads of the thread block; returns 0 if some wait for a thread that has left.
 static int run_thread_block(void) {
     for (u32 i = 0; i < blockDim.x; i++) {
         cpu_thread *const t = &threads[i];
-        // One that waits for others still, since the last thread block, begins anew.
+        // One that still waits for others, from the previous thread block, begins anew.
         t->has_begun &= t->done;
         t->arrived[0] = t->arrived[1] = t->turn = 0;
         t->done = 0;
     }
-    // As far as it comes, one warp after the other, in one order or the other: who relies on a barrier that is not there
-    // meets what another warp has not written yet, or what it has overwritten already.
+    // Runs each warp as far as it gets, one after the other, in either order: code that relies on a missing barrier finds what another warp
+    // has not written yet, or has already overwritten.
     int advanced;
     do {
         advanced = 0;

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The end of a decryption: what was written is cleared, unless hash * factor + addend has no bit that `mask` has. Whether it has one
-// is no secret, for the caller is told; each thread finds out alone, behind the launch that made the hash.
+// The end of a decryption: clears what was written, unless hash * factor + addend has no bit that `mask` has. Whether it has one is no
+// secret, because the caller learns it; each thread finds out alone, after the launch that computed the hash.
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL @NAME@_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The end of a decryption of many messages: a warp compares the tag of a message with the one that is expected, of which word 11 of the
-// message says how many bytes count, and clears what was written of the message if they differ. verdicts[n] is 0 if message n is authentic, else 1.
+// The end of a decryption of many messages: a warp compares a message's tag with the expected one, in as many bytes as word 11 of the
+// message says, and clears what was written of the message if they differ. verdicts[n] is 0 if message n is authentic, else 1.
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL @NAME@_messages_clear(OUTPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBAL const u32 *tags,

@@ -1,12 +1,11 @@
 // ---------------------------------------------------------------------------------------------------------------
-// GF(2^128) modulo x^128 + x^7 + x^2 + x + 1: words of coefficients, that of x^0 lowest. No branch, address or table index
-// depends on an element.
+// GF(2^128) modulo x^128 + x^7 + x^2 + x + 1: words of coefficients, x^0 lowest. No branch, address or table index depends on an element.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } element;
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
-// The bits of each byte the other way round: from words of a block to coefficients (SP 800-38D, section 6.3), and back.
+// Reverses the bits of each byte: from words of a block to coefficients (SP 800-38D, section 6.3), and back.
 DEVICE u32 reversed_bytes(u32 x) {
 #ifdef __CUDACC__
     return BYTE_PERMUTE(__brev(x), 0, 0x0123);
@@ -23,7 +22,7 @@ DEVICE element element_of(const u32 *words) {
     return x;
 }
 
-// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+// The same for a block with its bytes reversed if `reversed` is all ones; for the block itself if it is 0.
 DEVICE element element_of_block(const u32 *words, u32 reversed) {
     element x;
     UNROLL for (int i = 0; i < 4; i++)
@@ -37,8 +36,8 @@ DEVICE element element_at(IN_GLOBAL const u32 *elements, u32 n) {
     return x;
 }
 
-// The product of two words as polynomials, by multiplication of integers with holes: of every four bits one is left, at most eight
-// products meet in a bit, and three bits hold what they carry. (Thomas Pornin, BearSSL, src/hash/ghash_ctmul.c.)
+// The product of two words as polynomials, by multiplication of integers with holes: one of every four bits is kept, at most eight products
+// meet in a bit, and three bits hold the carries. (Thomas Pornin, BearSSL, src/hash/ghash_ctmul.c.)
 DEVICE u64 product_of_words(u32 x, u32 y) {
     u32 a[4], b[4];
     u64 z = 0;
@@ -54,7 +53,7 @@ DEVICE u64 product_of_words(u32 x, u32 y) {
     return z;
 }
 
-// Where products are few, they are calls: code that is run once costs the time to fetch it.
+// Where products are few, they are calls, because code that runs once costs the time to fetch it.
 #if defined __CUDACC__ && !PRODUCTS_ARE_MANY
 #define CALLED static __device__ __noinline__
 #else
@@ -63,7 +62,7 @@ DEVICE u64 product_of_words(u32 x, u32 y) {
 
 typedef struct { u64 low, high; } two_pairs;
 
-// Of two words each, by three products (Karatsuba).
+// The product of two pairs of words, by three products (Karatsuba).
 CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     const u64 low = product_of_words(x0, y0), high = product_of_words(x1, y1);
     const u64 middle = product_of_words(x0 ^ x1, y0 ^ y1) ^ low ^ high;
@@ -81,7 +80,7 @@ DEVICE element product(element x, element y) {
     const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
     low.high ^= from_low;
     high.low ^= from_high;
-    // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top comes in at the bottom of the upper half, first.
+    // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
     low.high ^= high.high ^ (high.high << 1 | high.low >> 63) ^ (high.high << 2 | high.low >> 62) ^

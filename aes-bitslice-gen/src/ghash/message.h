@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The message: `length` bytes, filled up with zeros to a block, and with blocks of zeros in front to whole tiles. Tiles are counted
-// from the end; unit blockIdx.x has every `units`-th tile, from the front to the end.
+// The message: `length` bytes, padded with zeros to a whole block, and with blocks of zeros in front to whole tiles. Tiles are counted from
+// the end; unit blockIdx.x has every `units`-th tile, from the front to the end.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TILE_BYTES (16 * TILE_BLOCKS)
@@ -16,7 +16,7 @@ typedef struct {
 
 DEVICE message message_of(IN_GLOBAL const u8 *in, u64 length, u32 units, int aligned) {
     const u64 bytes = (length + 15) / 16 * 16;
-    const u32 tiles = (u32)((bytes + TILE_BYTES - 1) / TILE_BYTES); // in memory there are no more
+    const u32 tiles = (u32)((bytes + TILE_BYTES - 1) / TILE_BYTES); // memory holds no more
     message m;
     m.in = in;
     m.length = length;
@@ -32,7 +32,7 @@ DEVICE u64 tile_at(const message *m, u32 n) { return m->first + n * m->stride; }
 // Whether the tile that begins there has no zeros in front or at the end.
 DEVICE int is_whole(const message *m, u64 at) { return at < m->length && m->length - at >= TILE_BYTES; }
 
-// The word at this byte, zeros where there is no message.
+// The word at byte `at`, zeros where there is no message.
 DEVICE u32 word_at(const message *m, u64 at) {
     if (m->aligned && at < m->length && m->length - at >= 4) return *(IN_GLOBAL const u32 *)(m->in + at);
     u32 word = 0;

@@ -1,11 +1,11 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Many messages at a time: a thread block takes a group of GROUP of them, each of which has a segment of every tile. What is hashed of a
-// message are its additional data and its ciphertext, each filled up with zeros to a block, and in front of them blocks of zeros:
-// all messages of a group end with its last tile. The block of lengths, which comes last, is multiplied as one row more.
+// Many messages at a time: a thread block takes a group of GROUP messages, each of which has a segment of every tile. The hashed bytes of a
+// message are its additional data and its ciphertext, each padded with zeros to a whole block, with blocks of zeros in front, so that all
+// messages of a group end with its last tile. The block of lengths, which comes last, is multiplied as one more row.
 //
-// Messages are as the counter mode of messages has them, with two words more:
-//   8   the first byte of the additional data, among those of all messages
-//   9   its bytes
+// Messages are as in counter mode of messages, with two more words:
+//   8   the first byte of its additional data, within that of all messages
+//   9   its number of bytes
 // ---------------------------------------------------------------------------------------------------------------
 
 #define MESSAGE_PIECES 3
@@ -14,14 +14,14 @@
 #define SEGMENT_BYTES (TILE_BYTES / GROUP)
 
 typedef struct {
-    u32 number; // of the message; of none, NO_MESSAGE
+    u32 number; // of the message, or NO_MESSAGE
     u64 at, length; // in the data
     u32 aad_at, aad_length;
 } segment;
 
 #define NO_MESSAGE 0xffffffffu
 
-// That of the message which is number n in the order in which they are hashed, of `all` messages.
+// The segment of the message that is number n of `all` in the order of hashing.
 DEVICE segment segment_at(IN_GLOBAL const u32 *order, IN_GLOBAL const uint4 *messages, u32 n, u32 all) {
     segment s = {NO_MESSAGE, 0, 0, 0, 0};
     if (n >= all) return s;
@@ -35,32 +35,32 @@ DEVICE segment segment_at(IN_GLOBAL const u32 *order, IN_GLOBAL const uint4 *mes
     return s;
 }
 
-// Bytes of the additional data with the zeros behind it, and of all that is hashed but the lengths.
+// Bytes of the additional data with its padding, and of all that is hashed except the lengths.
 DEVICE u64 aad_bytes(segment s) { return ((u64)s.aad_length + 15) / 16 * 16; }
 DEVICE u64 bytes_of(segment s) { return aad_bytes(s) + (s.length + 15) / 16 * 16; }
 
-// Tiles that it takes.
+// The number of tiles that it takes.
 DEVICE u32 tiles_of(segment s) { return (u32)((bytes_of(s) + SEGMENT_BYTES - 1) / SEGMENT_BYTES); }
 
 // Where its share of tile n of `tiles` begins; below 0, which wraps, where it is zeros in front.
 DEVICE u64 share_at(segment s, u32 n, u32 tiles) { return bytes_of(s) - (u64)(tiles - n) * SEGMENT_BYTES; }
 
-// Whether the share that begins there is ciphertext only, from a multiple of 16 on.
+// Whether the share that begins there is ciphertext only, at a multiple of 16.
 DEVICE int is_plain(segment s, IN_GLOBAL const u8 *in, u64 at) {
     const u64 from = at - aad_bytes(s);
     return from < s.length && s.length - from >= SEGMENT_BYTES && ((u64)(in + s.at + from) & 15) == 0;
 }
 
-// The ciphertext at this byte of what is hashed.
+// The ciphertext at byte `at` of what is hashed.
 DEVICE IN_GLOBAL const u8 *place_of(segment s, IN_GLOBAL const u8 *in, u64 at) { return in + (s.at + at - aad_bytes(s)); }
 
-// What of a message a block of what is hashed has, and where it lies: `bytes` bytes, 16 at most.
+// The part of a message in a hashed block, and where it is: `bytes` bytes, 16 at most.
 typedef struct {
     IN_GLOBAL const u8 *from;
     u32 bytes;
 } source;
 
-// From this byte on, which is not in the middle of a word.
+// The part from byte `at` on, which is not in the middle of a word.
 DEVICE source source_of(segment s, IN_GLOBAL const u8 *in, IN_GLOBAL const u8 *aad, u64 at) {
     const int is_aad = at < aad_bytes(s);
     const u64 skipped = is_aad ? at : at - aad_bytes(s), length = is_aad ? s.aad_length : s.length;
@@ -88,7 +88,7 @@ DEVICE element lengths_of(segment s) {
     return lengths;
 }
 
-// What the rows of a segment are multiplied by, then the block of lengths. `elements` are the powers of rows, the last one H.
+// The factors of a segment's rows, then of the block of lengths. `elements` are the powers of rows, the last of which is H.
 DEVICE void put_weights_of_messages(IN_SHARED element *weights, IN_GLOBAL const u32 *elements) {
     EACH_THREAD(r, SEGMENT_ROWS + 1) {
         const element h = element_at(elements, SEGMENT_ROWS - 1);
@@ -96,7 +96,7 @@ DEVICE void put_weights_of_messages(IN_SHARED element *weights, IN_GLOBAL const 
     }
 }
 
-// The tags of a group. Each thread comes with the rows in memory, and behind a barrier; there is room for one more of each message.
+// The tags of a group. Each thread comes after a barrier, with the rows in memory; there is room for one more row per message.
 DEVICE void put_tags(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED const element *weights, IN_GLOBAL const u32 *order,
                      IN_GLOBAL const uint4 *messages, u32 first, u32 all, IN_GLOBAL const u32 *masks) {
     EACH_THREAD(i, ROWS) rows[i] = product(rows[i], weights[i % SEGMENT_ROWS]);

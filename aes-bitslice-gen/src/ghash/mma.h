@@ -1,13 +1,13 @@
 // ---------------------------------------------------------------------------------------------------------------
-// mma.m16n8k256 on single bits, which compute capability 8.0 to 9.0 has: a warp multiplies matrices of 128 x 128 bits, from shared
-// memory, with eight blocks of a segment, from registers. A lane has in hand word `lane` of 128 neighbouring bytes: word lane % 4 of
-// block lane / 4, as the instruction wants it.
+// mma.m16n8k256 on single bits, which compute capability 8.0 to 9.0 has: a warp multiplies matrices of 128 x 128 bits, from shared memory,
+// by eight blocks of a segment, from registers. A lane holds word `lane` of 128 neighbouring bytes: word lane % 4 of block lane / 4, as the
+// instruction requires.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define SEGMENTS (ROWS / 8 / (THREADS / 32)) // of a tile that a warp has
+#define SEGMENTS (ROWS / 8 / (THREADS / 32)) // of a tile, per warp
 #define PAIRS (POWERS / 2)
 
-// d += a b, counts of ones. Lane (g, q) of g = lane / 4, q = lane % 4 has rows g and g + 8 of columns 2 q and 2 q + 1.
+// d += a b, counts of ones. Lane (g, q), where g = lane / 4 and q = lane % 4, has rows g and g + 8 of columns 2 q and 2 q + 1.
 DEVICE void count_ones(u32 *d, uint4 a, u32 b0, u32 b1) {
 #ifdef __CUDACC__
     asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -28,7 +28,7 @@ DEVICE void count_ones(u32 *d, uint4 a, u32 b0, u32 b1) {
 #endif
 }
 
-// The words of this thread of the blocks of all 8 x POWERS of a segment.
+// This thread's words of all 8 x POWERS blocks of a segment.
 DEVICE void load_segment(u32 *x, const message *m, u64 at, int whole) {
     at += 4 * (threadIdx.x & 31);
     if (whole) {
@@ -46,7 +46,7 @@ DEVICE u32 word_of_block(u32 halves) {
     return BYTE_PERMUTE(low, high, g & 1 ? 0x7632 : 0x5410);
 }
 
-// The sums of rows, by one tile more: `sum` is this lane's word of each segment, and `x` its words of the tile.
+// Advances the sums of rows by one tile: `sum` is this lane's word of each segment, and `x` its words of the tile.
 DEVICE void next_sums(u32 *sum, u32 (*x)[POWERS], const uint4 *matrix) {
     const u32 lane = threadIdx.x & 31;
     u32 d[SEGMENTS][8][4] = {0};

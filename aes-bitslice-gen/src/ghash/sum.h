@@ -1,5 +1,5 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The end: each row times its power of the hash key, that of the unit, and the factor; all added up, and added to the output.
+// The end: each row times its power of the hash key, the unit's power, and the factor; the sum is added to the output.
 // ---------------------------------------------------------------------------------------------------------------
 
 #ifdef __CUDACC__
@@ -10,13 +10,13 @@
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// What each row is multiplied by. `elements` are the powers of rows, then those of units.
+// The factors of rows. `elements` are the powers of rows, then the powers of units.
 DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
     EACH_THREAD(r, ROWS)
         weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
 }
 
-// Each thread comes with the rows in memory, and behind a barrier.
+// Each thread comes after a barrier, with the rows in memory.
 DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED const element *weights, const block128 *addend) {
     EACH_THREAD(r, ROWS) rows[r] = product(rows[r], weights[r]);
     for (u32 rest = ROWS / 2; rest > 0; rest /= 2) {

@@ -1,16 +1,16 @@
 // ---------------------------------------------------------------------------------------------------------------
-// wgmma.m64n128k256 on single bits, which compute capability 9.0 alone has: four warps multiply 64 rows, a tile as it lies in shared
-// memory, with matrices of 128 x 128 bits. Eight neighbouring blocks are a core matrix of the instruction: eight rows of 16 bytes.
-// The copy engine brings tiles, STAGES of them ahead.
+// wgmma.m64n128k256 on single bits, which only compute capability 9.0 has: four warps multiply 64 rows, a tile as it is in shared memory,
+// by matrices of 128 x 128 bits. Eight neighbouring blocks are a core matrix of the instruction: eight rows of 16 bytes. The copy engine
+// fetches tiles, STAGES of them ahead.
 //
-// Thread (g, q) of warp w, g = lane / 4, q = lane % 4, has of the rows 16 w + g and 16 w + g + 8 the columns 8 i + 2 q and + 1. The
-// tables put the bits of word q there: so a thread packs one word each of two rows, and that is what the instruction wants of it as
-// the left operand of the next product.
+// Thread (g, q) of warp w, g = lane / 4, q = lane % 4, has columns 8 i + 2 q and 8 i + 2 q + 1 of rows 16 w + g and 16 w + g + 8. The
+// tables put the bits of word q there, so a thread packs one word of each of its two rows, as the instruction requires for the left operand
+// of the next product.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TILE_WORDS (TILE_BYTES / 4)
 #define MATRIX_BYTES (2048 * (POWERS + 1))
-// In shared memory: matrices, of which the last one may be read beyond its end, times zeros; tiles; weights; barriers.
+// In shared memory: matrices, the last of which may be read past its end, times zeros; tiles; weights; barriers.
 #define TILES_AT MATRIX_BYTES
 #define WEIGHTS_AT (TILES_AT + STAGES * TILE_BYTES)
 #define BARRIERS_AT (WEIGHTS_AT + 16 * ROWS)
@@ -21,9 +21,9 @@ DEVICE u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(
 DEVICE void new_arrivals(u64 *barrier, u32 threads) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
 }
-// What ordinary accesses wrote, for the copy engine and the tensor cores.
+// Makes ordinary writes visible to the copy engine and the tensor cores.
 DEVICE void publish(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
-// A thread arrives at the barrier when the bytes do; none, too.
+// A thread arrives at the barrier when the bytes do, even if there are none.
 DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
     const u32 at = shared_address(barrier);
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
@@ -32,7 +32,7 @@ DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
                          shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
                      : "memory");
 }
-// All threads: for the n-th arrival at the barrier, from 0.
+// All threads wait for the n-th arrival at the barrier, counted from 0.
 DEVICE void wait_for(u64 *barrier, u32 n) {
     asm volatile("{\n"
                  ".reg .pred arrived;\n"
@@ -54,7 +54,7 @@ DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
     "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "    \
     "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
 #define WGMMA "wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc " COUNTS
-// Blocks 2 p and 2 p + 1 of each row: 256 bytes on in the tile, 4,096 in the matrices.
+// Blocks 2 p and 2 p + 1 of each row: 256 bytes further in the tile, 4,096 in the matrices.
 #define PAIR(p) "add.s64 left, %66, 16 * " #p "; add.s64 right, %67, 256 * " #p "; " WGMMA "left, right, more;\n"
 #if POWERS != 16
 #error "PAIR is written for 16 powers"
@@ -75,7 +75,7 @@ static void wait_for(u64 *barrier, u32 n) {
 #endif
 
 // d = (sum, sum8) times the last matrix + the tile times the others, as counts of ones: `sum` is this thread's word of row 16 w + g, and
-// `sum8` that of row 16 w + g + 8.
+// `sum8` its word of row 16 w + g + 8.
 DEVICE void count_ones(u32 *d, u32 sum, u32 sum8, const u32 *tile, const u32 *matrix) {
 #ifdef __CUDACC__
     asm volatile("{\n"
@@ -121,7 +121,7 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
     return word;
 }
 
-// Begins to bring tile n to its place, where there is one: one thread.
+// Begins to fetch tile n, if there is one: called by one thread.
 DEVICE void bring(u8 *memory, u64 *barriers, const message *m, u32 n) {
     if (n >= m->tiles) return;
     const u64 at = tile_at(m, n);
@@ -141,7 +141,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
         publish();
     }
     BARRIER();
-    if (threadIdx.x == ROWS) { // the first that has no weight to make
+    if (threadIdx.x == ROWS) { // the first with no weight to compute
         copy(memory, tables, MATRIX_BYTES, &barriers[STAGES]);
         AWAIT_LAST();
         for (u32 n = 0; n < STAGES; n++) bring(memory, barriers, m, n);

@@ -1,11 +1,11 @@
-// The first threads bring the shares of tiles, each those of a message of the group; what the copy engine cannot bring is filled in by
-// as many threads for each message.
+// The first threads fetch the shares of tiles, each for one message of the group; what the copy engine cannot fetch is filled in by the
+// same number of threads for each message.
 
 #define FILLERS (THREADS / GROUP)
 
 typedef struct {
     u32 tiles;  // of the longest message
-    u32 plain;  // tiles at the end that are plain in all of its messages, but for the last `ragged` ones
+    u32 plain;  // tiles at the end that are plain in all of its messages, except the last `ragged` ones
     u32 ragged;
 } group;
 
@@ -24,7 +24,8 @@ DEVICE group group_at(IN_GLOBAL const u8 *in, IN_GLOBAL const u32 *order, IN_GLO
 
 DEVICE int is_all_plain(group g, u32 n) { return g.tiles - n <= g.plain && g.tiles - n > g.ragged; }
 
-// Begins to bring this thread's share of tile n of the group, which is tile `before` + n of the thread block: what is not plain is filled in below.
+// Begins to fetch this thread's share of tile n of the group, which is tile `before` + n of the thread block: what is not plain is filled
+// in below.
 DEVICE void bring_share(u8 *memory, u64 *barriers, segment own, IN_GLOBAL const u8 *in, u32 before, u32 n, u32 tiles) {
     if (threadIdx.x >= GROUP || n >= tiles) return;
     const u64 at = share_at(own, n, tiles);
@@ -32,12 +33,12 @@ DEVICE void bring_share(u8 *memory, u64 *barriers, segment own, IN_GLOBAL const 
     copy(memory + TILES_AT + stage * TILE_BYTES + threadIdx.x * SEGMENT_BYTES, place_of(own, in, at), bytes, &barriers[stage]);
 }
 
-// Writes a share that begins at this byte, unless the copy engine brings it.
+// Writes a share that begins at byte `at`, unless the copy engine fetches it.
 DEVICE void fill_share(u32 *share, segment s, IN_GLOBAL const u8 *in, IN_GLOBAL const u8 *aad, u64 at) {
     if (is_plain(s, in, at)) return;
     ROLLED for (u32 n = 0; n < SEGMENT_BYTES / 4 / FILLERS; n += 16) {
         const u32 first = threadIdx.x % FILLERS + n * FILLERS;
-        u32 w[16], by_bytes = 0; // whole words are all on their way before the first is written
+        u32 w[16], by_bytes = 0; // all whole words are in flight before the first is written
         UNROLL for (u32 i = 0; i < 16; i++) {
             const source word = source_of(s, in, aad, at + 4 * (first + i * FILLERS));
             const int is_whole = word.bytes >= 4 && ((u64)word.from & 3) == 0;

@@ -1,5 +1,5 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Access to the data: one, two or four words. They are aligned to their size, or else read and written by bytes.
+// Access to the data: one, two or four words, aligned to their size, or else read and written byte by byte.
 // ---------------------------------------------------------------------------------------------------------------
 
 DEVICE void load_words(u32 *w, int words, const u8 *from, int aligned) {

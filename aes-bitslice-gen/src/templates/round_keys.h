@@ -1,5 +1,5 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys, in the order of use, as a kernel is launched with them: the bytes as little-endian words, one a column.
+// Round keys in the order of use, as passed at launch: the bytes as little-endian words, one per column.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define MAX_ROUNDS 14

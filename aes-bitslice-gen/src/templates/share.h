@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
-// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many consecutive tiles of TILE_BLOCKS blocks as it takes for the grid to cover all,
+// so that what is prepared once serves them all. Any grid works.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;

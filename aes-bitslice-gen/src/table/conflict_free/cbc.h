@@ -1,4 +1,4 @@
-// The blocks before the thread's of a tile. `first` is that of the share.
+// The blocks before the thread's blocks of a tile. `first` is the first block of the share.
 DEVICE state load_before(const u8 *in, u64 tile, u64 first, u64 to, u64 blocks, const u32 *before, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {

@@ -1,23 +1,23 @@
-// The first two rounds of neighbouring counters, done once for all of them.
+// The first two rounds of neighbouring counters, computed once for all of them.
 //
-// Counters that differ in their last four bytes only: each of these is in another row of column 3, so ShiftRows takes
-// each to another column, and column p after round 1 depends on byte 15 - p alone. Round 2 sums what columns add, so
-// behind it the state is a sum of four parts, a function of one counter byte each:
+// The counters differ only in their last four bytes. Each of these is in a different row of column 3, so ShiftRows
+// moves each to a different column, and column p after round 1 depends on byte 15 - p alone. Round 2 sums what columns
+// add, so after it the state is a sum of four parts, each a function of one counter byte:
 //
 //   state after round 2 = part 0 (byte 15) ^ part 1 (byte 14) ^ part 2 (byte 13) ^ part 3 (byte 12)
 //
-// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) A warp has COUNTERS_PER_THREAD * 32 neighbouring counters: of part 0 each
-// lane needs its own entries, of the others all need the same.
+// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of round
+// 2; Park and Lee, "FACE", TCHES 2018.) A warp has COUNTERS_PER_THREAD * 32 neighbouring counters: each lane needs its
+// own entries of part 0, and all lanes need the same entries of the others.
 
 #define BLOCKS_PER_WARP (COUNTERS_PER_THREAD * 32)
 
 DEVICE u32 first_of_warp(void) { return threadIdx.x / 32 * BLOCKS_PER_WARP; }
 
-// Makes the parts, four tables of 256 states, for the counters from `counter` on that differ from it in the last four
-// bytes only.
+// Computes the parts, four tables of 256 states, for the counters from `counter` on that differ from it in the last
+// four bytes only.
 DEVICE void make_parts(uint4 *part, counter128 counter, const round_keys *keys) {
-    BARRIER(); // the last parts have been read
+    BARRIER(); // the previous parts have been read
     ROLLED EACH_THREAD(i, 4 * 256) {
         const u32 p = i / 256, value = i % 256;
         u32 before[4], after = 0, column[4];
@@ -40,7 +40,7 @@ DEVICE void make_parts(uint4 *part, counter128 counter, const round_keys *keys) 
     BARRIER();
 }
 
-// What the parts of a tile of the thread block have for this thread: the sum of those that its warp has in common, and
+// What this thread uses of the parts for a tile of the thread block: the sum of the entries common to its warp, and
 // where its entries of part 0 are, 32 apart.
 typedef struct { u32 common[4]; const uint4 *own; } parts;
 
@@ -56,7 +56,7 @@ DEVICE parts parts_of(const uint4 *part, u32 low) {
     return p;
 }
 
-// The key stream of the thread's counters j, j + 1, ..., but for the last round key.
+// The key stream of the thread's counters j, j + 1, ..., except for the last round key.
 DEVICE state key_stream(parts p, int j, const round_keys *keys) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
@@ -68,7 +68,7 @@ DEVICE state key_stream(parts p, int j, const round_keys *keys) {
 }
 
 // A tile begins at a multiple of its length, so that within it only the last bytes of counters differ, and the last
-// four of them wrap between two tiles if at all. The data begins `skip` bytes into the first block.
+// four wrap between two tiles if at all. The data begins `skip` bytes into the first block.
 DEVICE void ctr(const u8 *in, u8 *out, u64 length, u32 skip, counter128 counter, const round_keys *keys, int aligned) {
     load_tables();
     BARRIER();
@@ -116,7 +116,8 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter,
     ctr((const u8 *)in, (u8 *)out, 16 * blocks, 0, counter, &keys, 1);
 }
 
-// The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
+// The same for any alignment and length: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
+// Slower.
 KERNEL @NAME@_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter,
                     KERNEL_PARAMETER round_keys keys) {
     ctr(in, out, length, skip, counter, &keys, 0);

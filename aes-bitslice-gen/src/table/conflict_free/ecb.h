@@ -2,8 +2,8 @@
 // Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
-// The blocks of a turn, all threads of the grid side by side: measured, that is faster than a share of neighbouring blocks
-// for each thread block.
+// The blocks of a turn, adjacent across all threads of the grid: measured, this is faster than a share of neighbouring blocks for each
+// thread block.
 DEVICE state load_turn(const u8 *in, u64 first, u64 threads, u64 blocks, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
@@ -21,7 +21,7 @@ DEVICE void ecb(const u8 *in, u8 *out, u64 blocks, const round_keys *keys, int a
     state next = load_turn(in, first, threads, blocks, aligned);
     ROLLED for (; first < blocks; first += BLOCKS_PER_THREAD * threads) {
         state s = next;
-        // On its way while the rounds of this turn are done.
+        // In flight while the rounds of this turn run.
         next = load_turn(in, first + BLOCKS_PER_THREAD * threads, threads, blocks, aligned);
         cipher(&s, keys);
         UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {

@@ -24,7 +24,7 @@ DEVICE void next_round(state *s, const u32 *key) {
     }
 }
 
-// The rounds from `round` on, an odd number, to the last one, without the last round key.
+// The rounds from `round`, an odd number, to the last one, without the last round key.
 DEVICE void finish(state *s, const round_keys *keys, int round) {
     @LOOP@
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {

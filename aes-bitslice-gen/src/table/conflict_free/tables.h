@@ -1,10 +1,10 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The tables lie in shared memory in 32 copies: that of lane l is in bank l, so whatever the lanes of a warp look up, no
-// two of them meet in a bank, and none waits for another.
+// The tables are in shared memory in 32 copies: lane l's copy is in bank l, so whatever the lanes of a warp look up, no two of them access
+// the same bank, and none waits for another.
 //
 //   byte address   32768 k + 128 x + 4 l    entry x of table k, copy of lane l
 //
-// Tables 0 to TABLES - 1 are T-boxes; behind them, for decryption, comes the inverse S-box.
+// Tables 0 to TABLES - 1 are T-boxes; for decryption, the inverse S-box follows.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TABLE_BYTES 32768
@@ -31,7 +31,7 @@ DEVICE u32 entry_of(u32 table, u32 column, int row) {
     return *(const u32 *)((const u8 *)tables_in_shared_memory + TABLE_BYTES * table + address);
 }
 
-// What the byte of a column in this row adds to its column of the next state.
+// What the byte in this row of a column adds to its column of the next state.
 DEVICE u32 look_up(u32 column, int row) {
     return TABLES == 4 ? entry_of(row, column, row) : rotated(entry_of(0, column, row), row);
 }

@@ -1,11 +1,11 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Neighbouring threads have neighbouring blocks, so that the accesses of a warp lie side by side.
+// Neighbouring threads have neighbouring blocks, so that the accesses of a warp are adjacent.
 // ---------------------------------------------------------------------------------------------------------------
 
 // Where the thread's block n is in a tile.
 DEVICE u32 place_in_tile(int n) { return THREADS * n + threadIdx.x; }
 
-// The thread's blocks of a tile, of a share; zeros where there is no data. A share ends where `to` says.
+// The thread's blocks of a tile of a share that ends at `to`; zeros where there is no data.
 DEVICE state load_tile(const u8 *in, u64 tile, u64 to, u64 blocks, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {

@@ -1,8 +1,8 @@
-// A warp has its share of tiles one after the other, each chained to the block before it. Within a tile ciphertext is read a second
-// time when the cipher is done with it: nothing of the tile has been written by then.
+// A warp works through its share of tiles in order, each chained to the block before it. Within a tile, ciphertext is read a second time
+// after the cipher is done with it: nothing of the tile has been written by then.
 
-// The number of a warp among those of all thread blocks, and its share, where a tile depends on the one before: as many as it
-// takes for all warps to cover all.
+// The number of a warp across all thread blocks, and its share where a tile depends on the one before: as many tiles as it takes for all
+// warps to cover all.
 DEVICE u32 number_of_warp(void) { return blockIdx.x * WARPS + warp(); }
 
 DEVICE tiles share_of_warp(u64 blocks) {
@@ -16,7 +16,7 @@ DEVICE tiles share_of_warp(u64 blocks) {
     return share;
 }
 
-// The words before the thread's of a tile, one block earlier; before the first block of the tile, `before`.
+// The words one block before the thread's words of a tile; `before` in front of the tile's first block.
 DEVICE void read_words_before(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole, u32 before) {
     IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * (first - 1) + column());
     if (is_whole) {
@@ -47,7 +47,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, POINTER(u8, previous), u64 stride, KERNEL
         cipher_of_words(s, key);
         read_words_before(w, in, first, blocks, is_among(tile, whole), before);
         if (last < blocks) before = ((IN_GLOBAL const u32 *)in)[4 * last + column()];
-        WARP_BARRIER(); // all of the warp have read
+        WARP_BARRIER(); // the whole warp has read
         words_of_planes(s, key.last);
         UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
         write_words(out, s, first, blocks, is_among(tile, whole));
@@ -68,7 +68,7 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, POINTER(u8, previous), u64 stride, KER
         cipher_of_words(s, key);
         read_bytes_before(w, in, first, blocks, before);
         if (last < blocks) before = word_at(in + 16 * last + 4 * column());
-        WARP_BARRIER(); // all of the warp have read
+        WARP_BARRIER(); // the whole warp has read
         words_of_planes(s, key.last);
         UNROLL for (int j = 0; j < 32; j++) s[j] ^= w[j];
         write_bytes(out, s, first, blocks);

@@ -1,29 +1,29 @@
 // ---------------------------------------------------------------------------------------------------------------
 // CMAC of many messages under one key (SP 800-38B).
 //
-// The blocks of a message are chained, so messages go side by side: a tile is as many of them as others have blocks, and at each step it
-// takes one block of each. Block j of a thread is of message lane / 4 + 8 j of the tile. Messages have an order, those with the most blocks
-// first, and all of a tile end with the same step: one with fewer blocks begins later, and its state is zero until then.
+// The blocks of a message are chained, so messages go side by side: a tile has as many messages as other tiles have blocks, and each step
+// takes one block of each. A thread's block j belongs to message lane / 4 + 8 j of the tile. Messages are ordered, those with the most
+// blocks first, and all messages of a tile end with the same step: one with fewer blocks begins later, and its state is zero until then.
 //
-// The state stays on planes, without the last round key, which is added to the next block together with the first one.
-// What is branched on are lengths and places of messages; nothing depends on their bytes.
+// The state stays in planes, without the last round key, which is added to the next block together with the first one. Branches depend on
+// lengths and places of messages; nothing depends on their bytes.
 // ---------------------------------------------------------------------------------------------------------------
 
-// A message, as the launch has it in memory: four words. Behind the last one come copies of it, up to a whole tile.
+// A message, as the launch has it in memory: four words. Copies of the last message follow it, up to a whole tile.
 //   0 and 1   where its last block begins, in the data
-//   2         its blocks; an empty message has one
+//   2         its number of blocks; an empty message has one
 //   3         the bytes of its last block, 0 to 16
 
 DEVICE u32 blocks_of(IN_GLOBAL const uint4 *message) { return PUBLIC_WORD((IN_GLOBAL const u32 *)message + 2); }
 
-// Whether all words of the thread's messages, `own` and every eighth from there on, lie at multiples of four bytes.
+// Whether all words of the thread's messages, `own` and every eighth after it, are at multiples of four bytes.
 DEVICE int lie_in_words(IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own) {
     u32 odd = 0;
     UNROLL for (int j = 0; j < 32; j++) odd |= (u32)(u64)in + PUBLIC_WORD((IN_GLOBAL const u32 *)&own[8 * j]);
     return (odd & 3) == 0;
 }
 
-// The thread's words of blocks that are whole, not the last ones, and lie so: those behind which `left` - 1 more come.
+// The thread's words of blocks that are whole, not the last, and so aligned: blocks that `left` - 1 more follow.
 DEVICE void read_whole(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own, u32 left) {
     IN_GLOBAL const u8 *const from = in + 4 * column() - 16 * (u64)(left - 1);
     UNROLL for (int j = 0; j < 32; j++) {
@@ -32,8 +32,8 @@ DEVICE void read_whole(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *ow
     }
 }
 
-// The same of any blocks, 0 for messages that have fewer than `left`. A last block comes padded, and with the subkey that it meets: the first
-// if it is whole, else the second (section 6.2).
+// The same for any blocks, 0 for messages that have fewer than `left`. A last block comes padded, and XORed with its subkey: the first if
+// it is whole, else the second (section 6.2).
 DEVICE void read_any(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own, u32 left, IN_GLOBAL const u32 *subkeys) {
     const u32 if_whole = left == 1 ? subkeys[column()] : 0, if_padded = left == 1 ? subkeys[4 + column()] : 0;
     UNROLL for (int j = 0; j < 32; j++) {
@@ -50,7 +50,7 @@ DEVICE void read_any(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own,
     }
 }
 
-// Of the thread's messages, by bit, those with more than `left` blocks.
+// The thread's messages with more than `left` blocks, by bit.
 DEVICE u32 have_begun(IN_GLOBAL const uint4 *own, u32 left) {
     u32 begun = 0;
     UNROLL for (int j = 0; j < 32; j++) begun |= (u32)(blocks_of(&own[8 * j]) > left) << j;
@@ -63,7 +63,7 @@ KERNEL @NAME@_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBA
     LOCATE_INPUT(u8);
     SHARED u32 next;
     if (threadIdx.x == 0) next = WARPS;
-@KEY_LOAD@    // A thread block has every gridDim.x-th tile, so that all have long messages and short ones.
+@KEY_LOAD@    // A thread block has every gridDim.x-th tile, so that all get both long and short messages.
     const u32 tiles = tiles_of(all), mine = blockIdx.x < tiles ? (tiles - blockIdx.x - 1) / gridDim.x + 1 : 0;
     ROLLED for (u32 n = first_tile(0); goes_on(n, mine); n = tile_after(n, &next)) {
         const u32 tile = blockIdx.x + gridDim.x * n, number = TILE_BLOCKS * tile + lane() / 4;
@@ -71,9 +71,9 @@ KERNEL @NAME@_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBA
         const u32 steps = blocks_of(first), fewest = blocks_of(first + (TILE_BLOCKS - 1));
         const int in_words = lie_in_words(in, own);
         u32 s[32], w[32];
-        get_round_key(s, key, key.rounds); // zero, and the last round key
+        get_round_key(s, key, key.rounds); // zero, plus the last round key
         ROLLED for (u32 left = steps;; left--) {
-            // Words come while the last SubBytes of the blocks before runs.
+            // Words arrive while the last SubBytes of the previous blocks runs.
             if (left > 1 && left <= fewest && in_words) read_whole(w, in, own, left);
             else if (left > 0) read_any(w, in, own, left, subkeys);
             if (left < steps) end(s, key);

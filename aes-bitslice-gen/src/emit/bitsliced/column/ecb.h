@@ -15,7 +15,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks@KEY_PARAMETER@) {
     if (goes_on(tile, mine.to)) read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
     ROLLED while (goes_on(tile, mine.to)) {
         cipher_of_words(s, key);
-        // The words of the next tile are on their way while those of this one are made.
+        // The words of the next tile are in flight while those of this one are computed.
         const u32 after = tile_after(tile, &next);
         u32 w[32];
         if (goes_on(after, mine.to)) read_words(w, in, first_block(after, 0), there, is_among(after, whole));

@@ -1,27 +1,27 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Jobs: each has a key, a range of the data, and where the cipher is given counters a first counter (SP 800-38A, section 6.5), which is a
-// number of 128 bits that wraps.
+// Jobs: each has a key, a range of the data and, where the cipher encrypts counters, a first counter (SP 800-38A, section 6.5), a 128-bit
+// number that wraps.
 //
-// A run is 32 << wide neighbouring blocks of a job, and a tile 8 >> wide runs: four neighbouring threads, which are group lane / 4 of a
-// tile, have 32 blocks of one run, so that a round key is the same for all of a thread's blocks: one word of its column, of which each
-// bit becomes a plane. Run n has the blocks from (n - first) << (5 + wide) on of job runs[n], whose first run is `first`; block j of a group is
-// j << wide behind the group's first one, and the groups of a run lie one block apart.
+// A run is 32 << wide neighbouring blocks of a job, and a tile is 8 >> wide runs. Four neighbouring threads, group lane / 4 of a tile, have
+// 32 blocks of one run, so that a round key is the same for all of a thread's blocks: one word for its column, each bit of which becomes a
+// plane. Run n has the blocks of job runs[n] from (n - first) << (5 + wide) on, where `first` is the job's first run. Block j of a group is
+// j << wide blocks after the group's first, and the groups of a run are one block apart.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A job, as the launch has it in memory: twelve words.
 //   0 to 3    the first counter, a number, least significant word first
 //   4 and 5   its first byte in the data
-//   6 and 7   its bytes
+//   6 and 7   its number of bytes
 //   8         its first run
 #define JOB_PIECES 3
 
-// What of a job a thread has.
+// A thread's part of a job.
 typedef struct {
     u32 job;        // its number
     u64 block;      // the number in the job of the thread's block 0
     u64 at;         // the thread's first byte of that block, in the data
     u32 bytes;      // of the job from there on, as far as the thread's blocks reach
-    u32 apart;      // from a block of the thread to the next, in bytes
+    u32 apart;      // from one block of the thread to the next, in bytes
 } part_of_job;
 
 DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 tile, u32 all, u32 wide) {
@@ -48,10 +48,10 @@ DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *jobs, part_of_job pa
     UNROLL for (u32 j = 0; j < 32; j++) w[j] = counter_word(own, j << wide);
 }
 
-// Whether all of the thread's words are there, at multiples of four bytes.
+// Whether all of the thread's words exist, at multiples of four bytes.
 DEVICE int is_plain(part_of_job part, u64 address) { return (address & 3) == 0 && part.bytes >= 31 * part.apart + 4; }
 
-// The thread's words of a part, 0 for bytes that are not there.
+// The thread's words of a part, 0 for missing bytes.
 DEVICE void read_part(u32 *w, IN_GLOBAL const u8 *in, part_of_job part) {
     IN_GLOBAL const u8 *const from = in + part.at;
     if (is_plain(part, (u64)from)) {
@@ -81,7 +81,7 @@ DEVICE void write_part(IN_GLOBAL u8 *out, const u32 *w, part_of_job part) {
     }
 }
 
-// The planes of a column's word of a round key: each minus a bit, by a dot product of bytes.
+// The planes of a column's word of a round key: each is minus a bit, from a dot product of bytes.
 DEVICE void planes_of_key_word(u32 *k, u32 word) {
     UNROLL for (int b = 0; b < 8; b++) {
         const u32 bits = word >> b & 0x01010101;
@@ -89,7 +89,7 @@ DEVICE void planes_of_key_word(u32 *k, u32 word) {
     }
 }
 
-// The cipher of words to words; `round_keys` are the words of the thread's column, four words apart.
+// The cipher, from words to words; `round_keys` are the words of the thread's column, four words apart.
 DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
     const cipher_key none = {0};
     u32 first[8], word = round_keys[4];
@@ -99,7 +99,7 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
     ROLLED for (u32 round = 1;; round++) {
         u32 k[32];
         planes_of_key_word(k, word);
-        // The next word is on its way while the round runs.
+        // The next word is in flight while the round runs.
         word = round_keys[4 * (round + 1)];
         mix_columns_of_job(s, k, none);
         if (round == rounds - 1) break;
@@ -109,8 +109,8 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
     words_of_planes(s, word);
 }
 
-// `all` runs of jobs whose round keys are `round_keys`. The cipher is given what is in `in`, or if it `counts` counters; and what comes of it is
-// `out`, or if it `adds` is added to `in`, for the bytes of jobs and no others; `in` may equal `out`.
+// Processes `all` runs of jobs whose round keys are `round_keys`. The cipher's input is `in` or, if `counts`, counters. Its output, XORed
+// with `in` if `adds`, is `out`, for the bytes of jobs and no others. `in` may equal `out`.
 KERNEL @NAME@_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 all, u32 wide, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
     LOCATE_DATA(u8);
     SHARED u32 next;

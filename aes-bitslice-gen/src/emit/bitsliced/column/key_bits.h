@@ -1,5 +1,5 @@
-// A round key with a byte, 0 or 1, for each bit: a thread reads the 32 bytes of its column in two pieces of 16, a quarter
-// of what planes would be, and makes a plane of each: minus the byte, by a dot product of bytes.
+// A round key with a byte, 0 or 1, for each bit. A thread reads the 32 bytes of its column in two pieces of 16, a quarter of the size of
+// planes, and turns each byte into a plane: minus the byte, by a dot product of bytes.
 typedef struct { uint4 piece[2][4]; } shared_round_key;
 
 DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {

@@ -1,21 +1,20 @@
-// The first two rounds of neighbouring counters, done once for all of them.
+// The first two rounds of neighbouring counters, computed once for all of them.
 //
-// Counters that differ in the four bytes of one column only: each of these is in another row, so ShiftRows takes
-// each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
-// columns apart; and behind it the state is a sum of four parts, each a function of one byte of the low word of the counter:
+// The counters differ only in the four bytes of one column. Each of these is in a different row, so ShiftRows moves each to a different
+// column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps columns apart; after it, the state is a
+// sum of four parts, each a function of one byte of the counter's low word:
 //
 //   state after MixColumns of round 2 = part 0 (its lowest byte) ^ part 1 ^ part 2 ^ part 3 (its highest byte)
 //
-// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is
-// planes; of the other parts a tile needs one value each, a mask for each plane. Layout of a part: that of the state,
-// block e of the tile being the value e of the byte.
+// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of round 2; Park and Lee,
+// "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is planes; of the other parts, a tile needs one
+// value each, a mask for each plane. A part has the layout of the state, where block e of the tile is value e of the byte.
 
-// What a thread block keeps of them: the parts, and for each warp masks.
+// What a thread block keeps: the parts, and masks for each warp.
 typedef uint4 counter_part[8][32];
 typedef uint4 counter_mask[8][4];
 
-// The thread's column behind ShiftRows, from the rows of all columns.
+// The thread's column after ShiftRows, from the rows of all columns.
 DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
     UNROLL for (int row = 0; row < 4; row++) {
         const u32 there = (lane() & ~3u) | SHIFTED(row, column());
@@ -23,7 +22,7 @@ DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
     }
 }
 
-// A row of a column's planes, taken from all of them, and put beside those of other columns.
+// Takes a row from a column's planes, and puts it beside those of other columns.
 DEVICE void pick_row(u32 *x, const u32 *s, u32 row) {
     UNROLL for (int b = 0; b < 8; b++) x[b] = row == 0 ? s[b] : row == 1 ? s[8 + b] : row == 2 ? s[16 + b] : s[24 + b];
 }
@@ -32,12 +31,11 @@ DEVICE void put_row(IN_SHARED counter_part *rows, u32 row, const u32 *x) {
     UNROLL for (int i = 0; i < 2; i++) (*rows)[2 * row + i][lane()] = piece_of(&x[4 * i]);
 }
 
-// Makes the parts for the counters that differ from `counter` in the low word only: each warp does a row of
-// SubBytes, then a part.
+// Computes the parts for the counters that differ from `counter` in the low word only: each warp takes a row of SubBytes, then a part.
 DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_key key) {
     u32 s[32], k[32], t[32];
     ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
-        // The column that counts takes all values of its bytes at once, for no two of them meet.
+        // The counting column takes all values of its bytes at once, because no two of them meet.
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
@@ -60,7 +58,7 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
     }
     BARRIER();
     get_shifted(s, &part[2]);
-    BARRIER(); // all have read it: it is overwritten
+    BARRIER(); // all have read it; it is overwritten next
     ROLLED for (u32 n = warp(); n < 4; n += WARPS) {
         u32 x[32];
         UNROLL for (int row = 0; row < 4; row++)
@@ -74,13 +72,13 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
     BARRIER();
 }
 
-// Bits of the same plane of three parts, each shifted to the top of its word: their sum as a mask.
+// The sum, as a mask, of bits of the same plane of three parts, each shifted to the top of its word.
 DEVICE u32 mask_of_sum(u32 x, u32 y, u32 z) { return spread_bit(LUT3(x, y, z, 0x96), 31); }
 
 // The state after MixColumns of round 2 for a tile's counters; `low` is the low word of one of them.
 DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low) {
     IN_SHARED uint4 (*const mask)[4] = masks[warp()];
-    // A lane makes the masks of four planes: of piece lane / 4 of column lane % 4.
+    // A lane computes the masks of four planes: piece lane / 4 of column lane % 4.
     uint4 bits[3];
     UNROLL for (int n = 0; n < 3; n++) {
         const u32 value = low >> (8 * n + 8) & 255, up = 31 - value / 8;
@@ -95,7 +93,7 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     sum.y = mask_of_sum(bits[0].y, bits[1].y, bits[2].y);
     sum.z = mask_of_sum(bits[0].z, bits[1].z, bits[2].z);
     sum.w = mask_of_sum(bits[0].w, bits[1].w, bits[2].w);
-    WARP_BARRIER(); // the last masks have been read
+    WARP_BARRIER(); // the previous masks have been read
     mask[lane() / 4][column()] = sum;
     WARP_BARRIER();
     u32 m[32];
@@ -104,26 +102,25 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// A thread block's share of tiles goes by runs: the tiles from `from` on whose counters share all but their low word, up
-// to `to` at most. Makes their parts, and returns where the run ends. `counter` is one of tile 0's, and `next` is what `tile_after`
-// takes.
+// A thread block works through its share of tiles in runs: the tiles from `from` on whose counters share all but their low word, up to `to`
+// at most. Computes their parts and returns where the run ends. `counter` is one of tile 0's; `next` is for `tile_after`.
 DEVICE u32 begin_run(IN_SHARED counter_part *part, IN_SHARED u32 *next, counter128 counter, u32 from, u32 to, cipher_key key) {
     counter = counter_plus(counter, (u64)TILE_BLOCKS * from);
     const u32 run = 0xffffffff / TILE_BLOCKS + 1 - counter.word[0] / TILE_BLOCKS; // tiles until 32 bits wrap
-    BARRIER(); // the last parts have been read
+    BARRIER(); // the previous parts have been read
     if (threadIdx.x == 0) *next = from + WARPS;
     make_parts(part, counter, key);
     return to - from < run ? to : from + run;
 }
 
-// The planes of the key stream of a tile's counters as far as to the last MixColumns.
+// The planes of the key stream of a tile's counters, up to the last MixColumns.
 DEVICE void begin_key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low, cipher_key key) {
     sum_of_parts(s, part, masks, low);
     sub_bytes(s);
     rounds(s, key, 3);
 }
 
-// The rest, to words of blocks, but for the last round key.
+// The rest, up to words of blocks, except for the last round key.
 DEVICE void end_key_stream(u32 *s, cipher_key key) {
     end(s, key);
     transpose_32x32(s);

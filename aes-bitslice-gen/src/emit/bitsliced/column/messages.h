@@ -1,24 +1,24 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Counter mode of many messages under one key (SP 800-38D, GCTR): each has a first counter block of its own, of which the last four
-// bytes count, and wrap. The cipher of the first counter is the mask of the message's tag; the next ones meet its data.
+// Counter mode of many messages under one key (SP 800-38D, GCTR): each has its own first counter block, whose last four bytes count, and
+// wrap. The encrypted first counter is the mask of the message's tag; the next ones are XORed with its data.
 //
-// A run is 32 neighbouring counters of a message, and a tile eight runs, of one message or of several: run n has the counters
-// 32 (n - first) to 32 (n - first) + 31 of the message whose first run is `first`, which is the last one that has no later run first.
-// Eight neighbouring threads columns of a block aside, block j of a thread is counter lane / 4 + 8 (j % 4) of the tile's run j / 4.
+// A run is 32 neighbouring counters of a message, and a tile is eight runs, of one or several messages. Run n has counters 32 (n - first)
+// to 32 (n - first) + 31 of the last message whose first run, `first`, is not after run n. Columns of a block aside, a thread's block j is
+// counter lane / 4 + 8 (j % 4) of the tile's run j / 4.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A message, as the launch has it in memory: twelve words.
 //   0 to 3    the first counter block: three words as its bytes are in memory, then the counter as a number
 //   4 and 5   its first byte in the data
-//   6 and 7   its bytes
-//   10        its first run; behind the last message there is one more, of which this is the number of all runs
+//   6 and 7   its number of bytes
+//   10        its first run; one more entry follows the last message, in which this is the number of all runs
 #define MESSAGE_PIECES 3
 
 // A run, as four threads have it, each with a word of its counter block.
 typedef struct {
     u32 word;    // of the thread's column
     u32 message; // its number
-    u32 low, high; // where the data begins that meets counter 0 of the run; before the message where that is the mask's counter
+    u32 low, high; // where the data for counter 0 of the run begins; before the message where that is the mask's counter
     u32 bytes;   // of the run, 512 at most: the bytes from `from` on, up to but not including `to`, as from | to << 16
 } run_of_message;
 
@@ -44,7 +44,7 @@ DEVICE run_of_message run_at(IN_GLOBAL const uint4 *messages, IN_GLOBAL const u3
     return run;
 }
 
-// The k-th of the tile's runs, of which threads 4 k to 4 k + 3 of the warp have one each.
+// Run k of the tile, which threads 4 k to 4 k + 3 of the warp have.
 DEVICE run_of_message run_of_tile(run_of_message mine, u32 k) {
     run_of_message run;
     run.word = FROM_LANE(mine.word, 4 * k + column());
@@ -61,7 +61,7 @@ DEVICE void counters_of_run(u32 *w, run_of_message run) {
         w[i] = column() == 3 ? BYTE_PERMUTE(run.word + lane() / 4 + 8 * i, 0, 0x0123) : run.word;
 }
 
-// The bytes of the thread's first word of a run; the next ones are 128 bytes on.
+// The byte offset of the thread's first word in a run; the next ones follow every 128 bytes.
 DEVICE u32 word_in_run(void) { return 16 * (lane() / 4) + 4 * column(); }
 
 DEVICE u64 place_of_run(run_of_message run) { return ((u64)run.high << 32 | run.low) + word_in_run(); }
@@ -71,12 +71,12 @@ DEVICE int is_plain(run_of_message run, u64 address) { return run.bytes == 512 <
 
 DEVICE int has_byte(run_of_message run, u32 byte) { return byte >= (run.bytes & 0xffff) && byte < run.bytes >> 16; }
 
-// Whether a word of the run is all there, where it lies at a multiple of four bytes.
+// Whether a word of the run is complete and at a multiple of four bytes.
 DEVICE int has_word(run_of_message run, u64 address, u32 byte) {
     return (address & 3) == 0 && byte >= (run.bytes & 0xffff) && byte + 4 <= run.bytes >> 16;
 }
 
-// The thread's words of a run, 0 for bytes that are not there.
+// The thread's words of a run, 0 for missing bytes.
 DEVICE void read_run(u32 *w, IN_GLOBAL const u8 *in, run_of_message run) {
     IN_GLOBAL const u8 *const from = in + place_of_run(run);
     if (is_plain(run, (u64)from)) {
@@ -106,8 +106,8 @@ DEVICE void write_run(IN_GLOBAL u8 *out, const u32 *w, run_of_message run) {
     }
 }
 
-// `all` runs; first_messages[n] is the message of tile n's first run. out[n] = in[n] ^ key stream, for the bytes of messages and no others;
-// `out` may equal `in`. masks[n] is the mask of message n.
+// Processes `all` runs; first_messages[n] is the message of tile n's first run. out[n] = in[n] ^ key stream, for the bytes of messages and
+// no others; `out` may equal `in`. masks[n] is the mask of message n.
 KERNEL @NAME@_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *first_messages, u32 all,
                        IN_GLOBAL u32 *masks@KEY_PARAMETER@) {
     LOCATE_DATA(u8);

@@ -1,4 +1,4 @@
-// The cipher under keys of their own from the planes of blocks, the first round key added, to the words of their results.
+// The cipher of blocks with their own keys: from planes, with the first round key added, to the words of the results.
 DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
     const cipher_key none = {0};
     u32 k[32];
@@ -15,7 +15,7 @@ DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
     transpose_32x32(s);
 }
 
-// The word of the thread's column of the counters from one on.
+// The thread's column of a counter and of the counters after it.
 typedef struct { u32 low, word, carried; } own_counter;
 
 DEVICE u32 upper_word(counter128 counter) {
@@ -35,7 +35,7 @@ DEVICE u32 counter_word(own_counter own, u32 n) {
     return column() == 3 ? BYTE_PERMUTE(low, 0, 0x0123) : low < n ? own.carried : own.word;
 }
 
-// The thread's words of a tile; where there is no such block, of the last one.
+// The thread's words of a tile; words of the last block where a block does not exist.
 DEVICE void read_own_blocks(u32 *w, IN_GLOBAL const u8 *in, u32 first, u32 blocks, int by_words) {
     if (by_words) {
         UNROLL for (u32 j = 0; j < 32; j++) {
@@ -51,9 +51,9 @@ DEVICE void read_own_blocks(u32 *w, IN_GLOBAL const u8 *in, u32 first, u32 block
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The same number of blocks for each of many keys: fewer than 2^32 blocks in all, `each` of them for a key, which are the next ones.
-// `cipher_keys` are the keys, side by side, at a multiple of four bytes. The cipher is given blocks of `in`, or if it `counts` the counters from
-// `counter` on, the same for each key; and what comes of it is `out`, or if it `adds` is added to `in`. `in` may equal `out`.
+// The same number of blocks for each of many keys: fewer than 2^32 blocks in all, the next `each` of them for each key. `cipher_keys` are
+// the keys, one after the other, at a multiple of four bytes. The cipher's input is blocks of `in` or, if `counts`, the counters from
+// `counter` on, the same for each key. Its output, XORed with `in` if `adds`, is `out`. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL @NAME@_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL const u32 *cipher_keys, u32 key_words, KERNEL_PARAMETER counter128 counter, u32 counts, u32 adds) {
@@ -92,10 +92,10 @@ KERNEL @NAME@_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL const u32 *cipher_k
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The round keys of each of `all` keys, one after the other in the order of use, as words in the basis in which jobs take them.
+// The round keys of each of `all` keys, one after the other in the order of use, as words in the basis that jobs take.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Lanes without a key have the last one, and write that once more.
+// Lanes without a key have the last key, and write it once more.
 DEVICE void write_round_key(IN_GLOBAL u32 *round_keys, const u32 *w, u32 round, u32 rounds, u32 first, u32 all) {
     const u32 apart = 4 * (rounds + 1);
     const u64 last = (u64)apart * (all - 1) + 4 * round + column();

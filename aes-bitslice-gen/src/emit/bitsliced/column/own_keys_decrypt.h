@@ -1,7 +1,7 @@
-// Round keys of decryption, in the order of use: to the end of the schedule, and from there back to its beginning. A word is the sum of one
-// before it and of what comes of the word before; so is that one, then, of the other two.
+// Round keys of decryption, in the order of use: forward to the end of the schedule, then back to its beginning. A word is the sum of an
+// earlier word and a function of the word before it; so the earlier word is the sum of the other two.
 
-// Makes words 4 round to 4 round + 3 from those behind them, the last of which come first: round by round, from the last but two on, for the
+// Computes words 4 round to 4 round + 3, the last first, from the words after them: round by round, from the last but two on, because the
 // last eight words are there.
 DEVICE void make_words_before(own_keys keys, u32 round) {
     u32 x[8], t[8];
@@ -19,7 +19,7 @@ DEVICE void make_words_before(own_keys keys, u32 round) {
     }
 }
 
-// `k` becomes the planes of the first one, in the standard basis.
+// `k` becomes the planes of the first round key, in the standard basis.
 DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
     const own_keys keys = begin_schedule(k, words, cipher_keys, key_words, first, blocks, each);
     ROLLED for (u32 round = 1; round <= keys.rounds; round++) make_next_words(keys, round);
@@ -28,7 +28,7 @@ DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
     return keys;
 }
 
-// Round key `n`, asked for one after the other, from 1 on: the planes of the thread's column, in the basis of the schedule.
+// Round key `n`, requested in order, from 1 on: the planes of the thread's column, in the basis of the schedule.
 DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 n) {
     const u32 round = keys.rounds - n;
     if (n > 1) make_words_before(keys, round);
@@ -36,7 +36,7 @@ DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 n) {
     get_own_round_key(k, keys, round);
 }
 
-// Jobs take round keys between the first and the last as launches under one key do, for InvMixColumns has fewer gates with those.
+// Jobs take round keys between the first and the last as launches under one key do, because InvMixColumns has fewer gates with them.
 DEVICE void to_inner_round_key(u32 *k) {
     u32 t[32];
     into_key_basis(k, t);

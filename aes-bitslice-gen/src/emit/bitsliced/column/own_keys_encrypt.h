@@ -1,11 +1,11 @@
-// Round keys of encryption, in the order of use: as the schedule makes them.
+// Round keys of encryption, in the order of use: as the schedule produces them.
 
-// `k` becomes the planes of the first one, in the standard basis.
+// `k` becomes the planes of the first round key, in the standard basis.
 DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
     return begin_schedule(k, words, cipher_keys, key_words, first, blocks, each);
 }
 
-// Round key `round`, asked for one after the other, from 1 on: the planes of the thread's column, in the basis of the schedule.
+// Round key `round`, requested in order, from 1 on: the planes of the thread's column, in the basis of the schedule.
 DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
     make_next_words(keys, round);
     get_own_round_key(k, keys, round);

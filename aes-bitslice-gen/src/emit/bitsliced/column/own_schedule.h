@@ -1,15 +1,15 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Keys of their own: four neighbouring threads expand 32 keys side by side (FIPS 197, section 5.2), a key a bit lane, in bit-planes.
+// Many keys: four neighbouring threads expand 32 keys side by side (FIPS 197, section 5.2), one key per bit lane, in bit-planes.
 //
-// Words of the schedule lie in shared memory, the last eight of them, by rows, in the basis of the cipher's bytes. Of every word a thread
-// makes the row of its column's number, so that the sums of words stay within a thread and SubWord is an S-box for each; RotWord is to
-// read the row of the next thread. A round key is then read by columns. Rows lie one place further for every word, so that
-// neither way two of eight neighbouring threads meet in a bank.
+// The last eight words of the schedule are in shared memory, by rows, in the basis of the cipher's bytes. A thread computes the row of
+// every word that has its column's number, so that sums of words stay within a thread and SubWord is an S-box in each; RotWord reads the
+// row of the next thread. A round key is then read by columns. Rows move one place further with every word, so that no two of eight
+// neighbouring threads access the same bank either way.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define OWN_KEY_WARPS @OWN_KEY_WARPS@ // of a thread block at most, whose entry points have keys of their own
+#define OWN_KEY_WARPS @OWN_KEY_WARPS@ // of a thread block at most, in entry points for many keys
 
-// A warp's words: of each eight planes of a row, as two pieces, by four threads and row.
+// A warp's words: each as the eight planes of a row, in two pieces, by group of four threads and row.
 typedef struct { uint4 piece[8][2][8][4]; } own_words;
 
 typedef struct {
@@ -26,7 +26,7 @@ DEVICE void put_word_row(IN_SHARED own_words *words, u32 n, u32 row, const u32 *
     UNROLL for (int h = 0; h < 2; h++) words->piece[n % 8][h][lane() / 4][(row + n) % 4] = piece_of(&x[4 * h]);
 }
 
-// The planes of word n of 32 keys, in the basis of the schedule, become its rows.
+// Stores the planes of word n of 32 keys as its rows, in the basis of the schedule.
 DEVICE void put_key_word(IN_SHARED own_words *words, u32 n, const u32 *planes) {
     UNROLL for (int row = 0; row < 4; row++) {
         u32 x[8];
@@ -35,7 +35,7 @@ DEVICE void put_key_word(IN_SHARED own_words *words, u32 n, const u32 *planes) {
     }
 }
 
-// Where block n of the data is that has the same number of blocks for each key: block `block` of those of key `key`.
+// The place of a block in data with the same number of blocks for each key: block `block` of key `key`.
 typedef struct { u32 key, block; } own_place;
 
 DEVICE own_place place_of_block(u32 n, u32 each) {
@@ -45,7 +45,7 @@ DEVICE own_place place_of_block(u32 n, u32 each) {
     return place;
 }
 
-// The place of the thread's next block: eight on.
+// The place of the thread's next block: eight blocks on.
 DEVICE own_place eight_blocks_on(own_place place, u32 each) {
     place.key += 8 / each;
     place.block += 8 % each;
@@ -56,7 +56,7 @@ DEVICE own_place eight_blocks_on(own_place place, u32 each) {
     return place;
 }
 
-// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or no such block, it is another: nothing comes of it.
+// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or block, it is another, which has no effect.
 DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32 word, u32 first, u32 blocks, u32 each) {
     const u32 last = (blocks - 1) / each;
     IN_GLOBAL const u32 *const from = keys + (word < key_words ? word : key_words - 1);
@@ -73,8 +73,8 @@ DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
     keys.words = words;
     keys.key_words = key_words;
     keys.rounds = key_words + 6;
-    WARP_BARRIER(); // the words of the last keys have been read
-    // Of a long key the last words first.
+    WARP_BARRIER(); // the words of the previous keys have been read
+    // The last words of a long key come first.
     ROLLED for (u32 half = key_words > 4;; half--) {
         read_key_words(k, cipher_keys, key_words, 4 * half + column(), first, blocks, each);
         transpose_32x32(k);
@@ -85,8 +85,8 @@ DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
     return keys;
 }
 
-// Makes words 4 round to 4 round + 3 from those before them: round by round, from 1 on. A word of the same number in the key as its first goes
-// through RotWord and SubWord: the first of a round key, or of keys of six words the third.
+// Computes words 4 round to 4 round + 3 from the words before them: round by round, from 1 on. A word whose number is a multiple of
+// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the third.
 DEVICE void make_next_words(own_keys keys, u32 round) {
     u32 x[8], t[8];
     UNROLL for (u32 i = 0; i < 4; i++) {
@@ -112,7 +112,7 @@ DEVICE void get_own_round_key(u32 *k, own_keys keys, u32 round) {
     UNROLL for (int row = 0; row < 4; row++) get_word_row(&k[8 * row], keys.words, 4 * round + column(), row);
 }
 
-// The first and the last round key meet bytes in the standard basis.
+// The first and the last round key are added to bytes in the standard basis.
 DEVICE void to_outer_round_key(u32 *k) {
     UNROLL for (int row = 0; row < 4; row++) {
         u32 x[8];

@@ -14,7 +14,7 @@ DEVICE void write_bytes(IN_GLOBAL u8 *data, const u32 *w, u64 first, u64 blocks)
         if (first + 8 * j < blocks) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(w[j] >> 8 * i);
 }
 
-// From the words of 32 blocks to the planes of their results, but for the last round key.
+// From the words of 32 blocks to the planes of their results, except for the last round key.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);

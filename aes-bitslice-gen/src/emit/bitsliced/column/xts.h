@@ -1,29 +1,29 @@
 // ---------------------------------------------------------------------------------------------------------------
-// XTS (IEEE 1619) of data units of `unit_blocks` blocks, 1 to 2^20 of them: block j of a unit meets the unit's tweak times α^j, before
-// and behind the cipher. The unit's tweak is its number, encrypted with a second key. The data begins `before` blocks into the unit of
+// XTS (IEEE 1619) of data units of `unit_blocks` blocks, 1 to 2^20 of them: block j of a unit is XORed with the unit's tweak times α^j,
+// before and after the cipher. The unit's tweak is its number, encrypted with a second key. The data begins `before` blocks into unit
 // number `first_unit`. `in` may equal `out`.
 //
-// A warp takes a stretch of neighbouring tiles at a time. First it encrypts the numbers of the stretch's units, as many as a tile has
-// blocks, at once; then it works on the tiles. A tile is 32 rows of eight neighbouring blocks: each lane makes the tweaks of a row, and
-// each thread reads the words that its blocks meet.
+// A warp takes a stretch of neighbouring tiles at a time. First it encrypts the numbers of the stretch's units at once, as many as a tile
+// has blocks; then it works on the tiles. A tile is 32 rows of eight neighbouring blocks: each lane computes the tweaks of a row, and each
+// thread reads the words for its blocks.
 //
-// What is branched on are places in the data and the size of units; nothing depends on a tweak.
+// Branches depend on places in the data and the size of units; nothing depends on a tweak.
 // ---------------------------------------------------------------------------------------------------------------
 
-// What a warp keeps: the tweaks of units, and those of the tile's blocks, by row. A row has room for one more, so that lanes which
-// write rows meet in no bank of memory.
+// What a warp keeps: the tweaks of units, and the tweaks of the tile's blocks, by row. A row has room for one more, so that lanes that
+// write rows have no bank conflicts.
 typedef struct {
     uint4 unit[TILE_BLOCKS];
     uint4 row[32][9];
 } warp_tweaks;
 
-// Where a row begins: the unit, counted from the first one of the stretch, and the block of it.
+// Where a row begins: the unit, counted from the first of the stretch, and the block within it.
 typedef struct { u32 unit, block; } place;
 
-// The word that stands `distance` bits higher, 0 to 31, with bits of the one below it.
+// The word shifted up by `distance` bits, 0 to 31, with bits of the one below it.
 DEVICE u32 shifted(u32 high, u32 low, u32 distance) { return (u32)(((u64)high << 32 | low) << distance >> 32); }
 
-// Adds x^(32 i) (x^7 + x^2 + x + 1) `word` to a polynomial: what x^(128 + 32 i) `word` is equal to.
+// Adds x^(32 i) (x^7 + x^2 + x + 1) `word` to a polynomial, which equals x^(128 + 32 i) `word`.
 DEVICE void add_reduced(u32 *t, int i, u32 word) {
     t[i] ^= word ^ word << 1 ^ word << 2 ^ word << 7;
     t[i + 1] ^= word >> 31 ^ word >> 30 ^ word >> 25;
@@ -100,7 +100,7 @@ DEVICE void make_units(IN_SHARED warp_tweaks *tweaks, counter128 first, u32 firs
     @TWEAK@cipher(s, key);
     transpose_32x32(s);
     IN_SHARED u32 *const to = (IN_SHARED u32 *)tweaks->unit + lane();
-    WARP_BARRIER(); // those of the last stretch have been read
+    WARP_BARRIER(); // the previous stretch's have been read
     UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j] ^ key.last;
     WARP_BARRIER();
 }
@@ -127,7 +127,7 @@ DEVICE void put_row(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, place at, u3
     }
 }
 
-// The tweaks of a tile that begins in block `block` of the first unit of the stretch; returns where the lane's row begins.
+// Computes the tweaks of a tile that begins with block `block` of the stretch's first unit; returns where the lane's row begins.
 DEVICE place begin_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, u32 block) {
     const u32 first = block + 8 * lane();
     place at;
@@ -143,7 +143,7 @@ DEVICE place begin_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, u32 bloc
     return at;
 }
 
-// The tweaks of the tile behind that of which the lane's row begins at `at`.
+// Computes the tweaks of the tile after the one in which the lane's row begins at `at`.
 DEVICE place next_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, place at) {
     const u32 unit = at.unit;
     u32 t[4];
@@ -158,9 +158,9 @@ DEVICE place next_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, place at)
         times_alpha_to_256(t);
     } else {
         get_piece(t, tweaks->unit[at.unit]);
-        times_alpha_below_256(t, at.block); // a unit that begins within a tile of another has fewer blocks before this one
+        times_alpha_below_256(t, at.block); // a unit that begins within a tile of another has fewer blocks than that before this one
     }
-    WARP_BARRIER(); // all have read the last tile's
+    WARP_BARRIER(); // all have read the previous tile's
     put_row(tweaks, unit_blocks, at, t);
     WARP_BARRIER();
     return at;
@@ -172,14 +172,14 @@ DEVICE void add_tweaks(u32 *s, IN_SHARED const warp_tweaks *tweaks, u32 word) {
     UNROLL for (int j = 0; j < 32; j++) s[j] = LUT3(s[j], from[36 * j], word, 0x96);
 }
 
-// The most tiles of a stretch: it has no more units than are encrypted at once, wherever in a unit it begins.
+// The most tiles of a stretch, so that it has no more units than are encrypted at once, wherever in a unit it begins.
 DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
-    // Units of a power of two: every tile begins where one does.
+    // Power-of-two units: every tile begins where a unit does.
     if (before == 0 && unit_blocks <= TILE_BLOCKS && (unit_blocks & (unit_blocks - 1)) == 0) return unit_blocks;
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }
 
-// Stretch number `n` of a thread block's share: `longest` tiles, and in the last turn an equal share of what is left for each warp.
+// Stretch number `n` of a thread block's share: `longest` tiles, and in the last turn an equal share of the rest for each warp.
 DEVICE tiles stretch_of(u32 n, tiles share, u32 longest) {
     const u32 turn = longest * WARPS, whole_turns = (share.to - share.from) / turn;
     const u32 turns = n / WARPS < whole_turns ? n / WARPS : whole_turns;
@@ -196,8 +196,8 @@ DEVICE tiles stretch_of(u32 n, tiles share, u32 longest) {
     return stretch;
 }
 
-// Whether a warp whose next stretch is number `n` goes on. Where warps take their tiles in step, all of them do, as long as the first has
-// tiles; and each has as many.
+// Whether a warp whose next stretch is number `n` goes on. Where warps take their tiles in step, all go on as long as the first has tiles,
+// and each has the same number.
 DEVICE int goes_on_with(u32 n, tiles share, u32 longest) {
 #if !SHUFFLES
     n -= warp();
@@ -206,8 +206,8 @@ DEVICE int goes_on_with(u32 n, tiles share, u32 longest) {
     return stretch.from < stretch.to && stretch.from < share.to;
 }
 
-// Makes the tweaks of the unit that a block is in and of those behind it; returns which block of its unit it is. Both by long division,
-// 12 bits at a time: a rest has 20 bits.
+// Computes the tweaks of the unit that a block is in and of the units after it; returns which block of its unit it is. Both by long
+// division, 12 bits at a time: a remainder has 20 bits.
 DEVICE u32 begin_stretch(IN_SHARED warp_tweaks *tweaks, u64 block, u32 unit_blocks, counter128 first_unit, u32 first_key,
                          cipher_key key) {
     u64 unit = 0;
@@ -245,7 +245,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, u32 unit_blocks, u32 before, KERNEL_PARAM
             add_tweaks(s, tweaks, keys.word[0][column()]);
             transpose_32x32(s);
             cipher(s, key);
-            // The words of the next tile are on their way while those of this one are made.
+            // The words of the next tile are in flight while those of this one are computed.
             const u32 after = tile + 1;
             u32 w[32];
             if (after < stretch.to) read_words(w, in, first_block(after, 0), there, is_among(after, whole));
@@ -260,8 +260,8 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, u32 unit_blocks, u32 before, KERNEL_PARAM
     }
 }
 
-// The same for any alignment, slower; and where `ragged` is not 0, 1 to 15, a last block of that many bytes comes behind one more whole
-// block, with which it shares bytes (sections 5.3.2 and 5.4.2). `blocks` does not count these two.
+// The same for any alignment, slower. Where `ragged` is 1 to 15, not 0, one more whole block follows, then a last block of that many bytes,
+// which shares bytes with it (sections 5.3.2 and 5.4.2). `blocks` does not count these two.
 KERNEL @NAME@_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 before, KERNEL_PARAMETER counter128 first_unit,
                     KERNEL_PARAMETER round_keys tweak_keys@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
@@ -274,8 +274,8 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 befor
 @KEY_LOAD@    const u64 there = blocks_up_to(mine.to, 0, blocks);
     const u32 longest = longest_stretch(unit_blocks, before);
     IN_SHARED warp_tweaks *const tweaks = (IN_SHARED warp_tweaks *)shared + warp();
-    // The last two blocks are a stretch of their own, of the first thread block, in which the tile is gone through twice. All of its
-    // warps do the same, and one writes.
+    // The last two blocks are a stretch of their own, in the first thread block, which goes through the tile twice. All its warps do the
+    // same, and one writes.
     int is_last = 0;
     u32 stolen = 0;
     ROLLED for (u32 n = first_tile(0);; n = tile_after(n, &next)) {
@@ -294,7 +294,7 @@ KERNEL @NAME@_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 befor
             IN_SHARED u32 *const pair = (IN_SHARED u32 *)tweaks->row;
             // Which of the two tweaks comes first.
             const u32 turn = 4 * (i ^ @DECRYPTS@) + column();
-            // Others than those that write would read, in place, what is being written.
+            // In place, threads other than the writers would read what is being written.
             const int is_writer = threadIdx.x < 4;
             if (is_last) {
                 IN_GLOBAL const u8 *const from = in + 16 * blocks + 4 * column();

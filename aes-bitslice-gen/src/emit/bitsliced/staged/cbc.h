@@ -9,7 +9,7 @@ DEVICE void cbc(IN_SHARED uint4 *tile, IN_SHARED uint4 *before@CIPHER_KEY@) {
         const u32 n = 32 * threadIdx.x + j;
         add_block(s, j, n == 0 ? *before : tile[place(n - 1)]);
     }
-    BARRIER(); // A thread's last block has met the next thread's first.
+    BARRIER(); // Each thread's last block has been XORed into the next thread's first.
     UNROLL for (int j = 0; j < 32; j++) tile[own(j)] = get_block(s, j);
     BARRIER();
 }

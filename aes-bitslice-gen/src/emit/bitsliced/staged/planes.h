@@ -1,21 +1,22 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread does what: a thread block takes BLOCKS neighbouring blocks, and a thread 32 neighbouring ones of them.
-// Data goes through shared memory (Hajihassani et al. 2019, sections 6.3 and 6.4): the thread block copies it there and
-// back side by side, each thread works on its own there. All threads come to every barrier, with data or without.
+// Which thread does what: a thread block takes BLOCKS neighbouring blocks, and a thread 32 neighbouring ones of these.
+// Data goes through shared memory (Hajihassani et al. 2019, sections 6.3 and 6.4): the thread block copies it in and
+// out with adjacent accesses, and each thread works on its own blocks there. All threads reach every barrier, with or
+// without data.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define BLOCKS (32 * THREADS)
 
 DEVICE u64 first_block(void) { return (u64)blockIdx.x * BLOCKS; }
 
-// Where block n of the thread block lies in shared memory: those that eight neighbouring threads read at a time, every
-// 32nd, lie in different banks.
+// Where block n of the thread block is in shared memory. Blocks that eight neighbouring threads read at a time, every
+// 32nd, are in different banks.
 DEVICE u32 place(u32 n) { return n ^ n / 32 % 8; }
 
 // The place of the thread's block j.
 DEVICE u32 own(int j) { return place(32 * threadIdx.x + j); }
 
-// How many blocks of the thread block exist, of `blocks` in all.
+// How many of the thread block's blocks exist, of `blocks` in all.
 DEVICE u32 blocks_here(u64 blocks) {
     if (first_block() >= blocks) return 0;
     const u64 left = blocks - first_block();

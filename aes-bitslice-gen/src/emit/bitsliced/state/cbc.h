@@ -1,7 +1,7 @@
-// The ciphertext of a thread block, behind the block before it.
+// The ciphertext of a thread block, preceded by the block before it.
 typedef struct { uint4 block[1 + BLOCKS_PER_WARP * (THREADS / 32)]; } ciphertext_blocks;
 
-// Block j of the thread's, and by one less the block before it.
+// The place of the thread's block j; the block before it is one place lower.
 DEVICE u32 place(int j) { return 1 + BLOCKS_PER_WARP * (threadIdx.x / 32) + lane() + 32 * j; }
 
 DEVICE void keep_block_before(IN_SHARED ciphertext_blocks *kept, const block128 *iv, IN_GLOBAL const u8 *previous,

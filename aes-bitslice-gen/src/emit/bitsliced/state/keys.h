@@ -1,7 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes with the launch, so that every launch has its own; a thread block
-// spreads them over bit-planes in shared memory, all ones or zero, where all its threads read the same word at once.
-// Volatile, or the compiler fetches them so early that the planes no longer fit the registers.
+// Round keys in the order of use. They are passed as bytes, so that every launch has its own. A thread block turns them
+// into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
+// the compiler fetches them so early that the planes no longer fit in registers.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 plane[MAX_ROUNDS + 1][128]; } key_memory;

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread does what: a warp takes 1,024 neighbouring blocks, and the thread in lane l of it the blocks
-// l, l + 32, ..., l + 992 of those, so that each of its 32 accesses of 16 bytes lies beside its neighbours'.
+// Which thread does what: a warp takes 1,024 neighbouring blocks, and its lane l takes blocks l, l + 32, ..., l + 992
+// of these, so that each of its 32 accesses of 16 bytes is adjacent to its neighbours'.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define BLOCKS_PER_WARP 1024
@@ -11,7 +11,7 @@ DEVICE u64 warp_first_block(void) {
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 
-// How many of the thread's 32 blocks exist: its block j is first + 32 j, of `blocks` in all.
+// How many of the thread's 32 blocks exist: its block j is block first + 32 j of `blocks`.
 DEVICE int blocks_of_thread(u64 first, u64 blocks) {
     if (first >= blocks) return 0;
     const u64 left = (blocks - first + 31) / 32;
