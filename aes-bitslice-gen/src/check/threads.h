@@ -38,7 +38,7 @@ static int margins_changed(buffer b, u64 length) {
 // The threads of a thread block take turns: one runs until it has to wait for others. All threads of a group, a warp or the thread block,
 // must reach a barrier or shuffle the same number of times, and no thread may leave while its neighbours wait for it.
 //
-// A thread starts on its stack once, by setcontext, and runs again for the next thread block. All other switches are by setjmp and longjmp:
+// A thread starts on its stack once, with setcontext, and runs again for the next thread block. All other switches use setjmp and longjmp:
 // swapcontext calls the operating system for the signal mask every time.
 #define STACK (256 << 10)
 typedef struct { jmp_buf at; u32 arrived[2]; u32 turn; int has_begun, done; u32 shuffled[2]; char *stack; } cpu_thread;

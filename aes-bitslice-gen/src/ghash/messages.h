@@ -88,7 +88,7 @@ DEVICE element lengths_of(segment s) {
     return lengths;
 }
 
-// The factors of a segment's rows, then of the block of lengths. `elements` are the powers of rows, the last of which is H.
+// The weights of a segment's rows, then of the block of lengths. `elements` are the powers of rows, the last of which is H.
 DEVICE void put_weights_of_messages(IN_SHARED element *weights, IN_GLOBAL const u32 *elements) {
     EACH_THREAD(r, SEGMENT_ROWS + 1) {
         const element h = element_at(elements, SEGMENT_ROWS - 1);

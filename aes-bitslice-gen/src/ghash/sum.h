@@ -10,7 +10,7 @@
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The factors of rows. `elements` are the powers of rows, then the powers of units.
+// The weights that rows are multiplied by. `elements` are the powers of rows, then the powers of units.
 DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
     EACH_THREAD(r, ROWS)
         weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));

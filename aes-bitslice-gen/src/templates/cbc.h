@@ -1,8 +1,8 @@
 // ---------------------------------------------------------------------------------------------------------------
 // Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], with the IV as
-// in[-1]. `in` may equal `out`: ciphertext is kept until it has been XORed into its successor (in shared memory, Li et
-// al. 2012, section V.D, or in registers). The block before the share of a thread block or warp is at `previous +
-// number * stride`, where nothing is written; the IV precedes the first share.
+// in[-1]. `in` may equal `out`: ciphertext is kept until it has been XORed into the next block (in shared memory, Li et
+// al. 2012, section V.D, or in registers). The block before the share of a thread block or warp is at
+// `previous + number * stride`, where nothing is written; the IV precedes the first share.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words

@@ -116,8 +116,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter,
     ctr((const u8 *)in, (u8 *)out, 16 * blocks, 0, counter, &keys, 1);
 }
 
-// The same for any alignment and length: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
-// Slower.
+// For any alignment and length, but slower: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
 KERNEL @NAME@_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter,
                     KERNEL_PARAMETER round_keys keys) {
     ctr(in, out, length, skip, counter, &keys, 0);

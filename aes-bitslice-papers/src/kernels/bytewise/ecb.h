@@ -1,3 +1,3 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks, a thread a block. `in` may equal `out`.
+// Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks, one thread per block. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------

@@ -1,2 +1,2 @@
-// The key schedule comes with the launch (FIPS 197, section 5.2).
+// The key schedule is a launch argument (FIPS 197, section 5.2).
 #define IN_SCHEDULE

@@ -1,11 +1,11 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Key expansion (FIPS 197, section 5.2), in shared memory: by the first thread of a thread block, while the others wait at the
-// barrier that follows (Ul Haq et al. 2011, section "Key Expansion using Local Memory").
+// Key expansion (FIPS 197, section 5.2), in shared memory, by the first thread of a thread block while the others wait at the barrier that
+// follows (Ul Haq et al. 2011, section "Key Expansion using Local Memory").
 // ---------------------------------------------------------------------------------------------------------------
 
 #define IN_SCHEDULE IN_SHARED
 
-// What the kernel is launched with: the key's bytes as little-endian words, of which it has rounds - 6.
+// What the kernel is launched with: the key's bytes as rounds - 6 little-endian words.
 typedef struct { u32 word[8]; u32 rounds; } unexpanded_key;
 
 DEVICE u32 sub_word(u32 word) {

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The state (FIPS 197, section 3.4): row r of column c is byte r + 4 c of the block. It lies by row, at state[4 r + c], so that
-// data is read in the order of columns (Ul Haq et al. 2011, section "Indexing Schemes").
+// The state (FIPS 197, section 3.4): row r of column c is byte r + 4 c of the block. It is stored by row, at state[4 r + c], so that data
+// is read in the order of columns (Ul Haq et al. 2011, section "Indexing Schemes").
 // ---------------------------------------------------------------------------------------------------------------
 
 #define AT(row, column) (4 * (row) + (column))
@@ -9,7 +9,7 @@ DEVICE void substitute(u8 *state, IN_TABLE const u8 *table) {
     UNROLL for (int i = 0; i < 16; i++) state[i] = table[state[i]];
 }
 
-// Row r, `by` r places to the left.
+// Shifts row r to the left by `by` r places.
 DEVICE void shift_rows(u8 *state, int by) {
     u8 shifted[16];
     UNROLL for (int row = 0; row < 4; row++)

@@ -1,5 +1,5 @@
 // ---------------------------------------------------------------------------------------------------------------
-// A thread has one byte of a block; its neighbours have the others. They share the block through shared memory, once a
+// A thread has one byte of a block; its neighbours have the others. They share the block through shared memory once per
 // round.
 // ---------------------------------------------------------------------------------------------------------------
 
@@ -23,12 +23,12 @@ DEVICE void store(u8 *out, u64 first, u64 blocks, state s, int aligned) {
     if (first + place_in_tile() < blocks) out[16 * first + threadIdx.x] = s;
 }
 
-// What the threads share, by turns: while slow ones read the state before this round, fast ones write the next.
+// What the threads share, alternating: while slow ones read the state before this round, fast ones write the next.
 SHARED u8 shared_byte[2][PARTS * TILE_BLOCKS];
 
 @STAGING@
 
-// Hands the thread's byte to the others. Then each finds the byte that ShiftRows brings to a row of its column.
+// Hands the thread's byte to the others. Then each finds the byte that ShiftRows moves to a row of its column.
 DEVICE const u8 *share_byte(state s, u32 round) {
     u8 *const shared = shared_byte[round % 2];
     shared[AT(place_in_tile(), 4 * own_column() + own_row())] = s;
@@ -42,7 +42,7 @@ DEVICE u8 byte_in_row(const u8 *shared, u32 row) {
 
 DEVICE u8 key_byte(cipher_key key, u32 round) { return (u8)(key_word(key, round, own_column()) >> 8 * own_row()); }
 
-// Of the words of the T-boxes, the byte in the thread's row; of one table for all rows, that which a rotation would
+// Uses the byte in the thread's row of the T-boxes' words; with one table for all rows, the byte that a rotation would
 // bring there.
 DEVICE void next_round(state *s, cipher_key key, u32 round) {
     const u8 *const shared = share_byte(*s, round);
@@ -58,12 +58,12 @@ DEVICE void last_round(state *s, cipher_key key) {
     *s = s_box[byte_in_row(shared, own_row())] ^ key_byte(key, key.rounds);
 }
 
-// Rounds are even in number, so that the turns go on from one tile to the next.
+// The number of rounds is even, so that the alternation continues from one tile to the next.
 DEVICE void cipher(state *s, cipher_key key) {
     *s ^= key_byte(key, 0);
     if (UNROLLED && key.rounds == 10) {
         UNROLL for (u32 round = 1; round < 10; round++) next_round(s, key, round);
-        key.rounds = 10; // A round key's place is known then.
+        key.rounds = 10; // Then a round key's place is known.
         last_round(s, key);
         return;
     }

@@ -1,7 +1,7 @@
 DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 stride, const block128 *iv,
                 const round_keys *keys, int aligned) {
     SHARED uint4 ciphertext[TILE_BLOCKS]; // of the tile
-    SHARED uint4 before[2];                           // the block before this tile, and before the next one, by turns
+    SHARED uint4 before[2];                           // the block before this tile and before the next, alternating
     const cipher_key key = prepare(keys);
     const share mine = share_of(blocks);
     if (threadIdx.x < 4 && mine.from < mine.to)
@@ -9,7 +9,7 @@ DEVICE void cbc(const u8 *in, u8 *out, u64 blocks, const u8 *previous, u64 strid
     ROLLED for (u64 tile = mine.from; tile < mine.to; tile++) {
         const u64 first = TILE_BLOCKS * tile;
         state s = load(in, first, blocks, aligned), chained;
-        BARRIER(); // the ciphertexts of the last tile have been read
+        BARRIER(); // the ciphertexts of the previous tile have been read
         UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
             const u32 i = place_in_tile(n);
             store_words((u8 *)&ciphertext[i], 4, s.column[n], 1);

@@ -1,4 +1,4 @@
-// The key stream of the thread's blocks, from the counter of the tile's first one on.
+// The key stream of the thread's blocks, from the counter of the tile's first block on.
 DEVICE state key_stream(counter128 first, cipher_key key) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
@@ -22,7 +22,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter,
     }
 }
 
-// The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
+// For any alignment and length, but slower: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
 KERNEL @NAME@_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter,
                     KERNEL_PARAMETER round_keys keys) {
     const cipher_key key = prepare(&keys);

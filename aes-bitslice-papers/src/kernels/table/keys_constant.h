@@ -1,4 +1,5 @@
-// They stay where launch arguments are, in constant memory: one access serves a warp whose lanes read the same word.
+// The keys stay where launch arguments are, in constant memory: one access serves a warp whose lanes read the same
+// word.
 typedef struct { const round_keys *keys; u32 rounds; } cipher_key;
 
 DEVICE cipher_key load_keys(const round_keys *keys) {

@@ -1,4 +1,4 @@
-// A thread block copies them to shared memory.
+// A thread block copies the keys to shared memory.
 typedef struct { u32 rounds; } cipher_key;
 
 SHARED u32 round_key[MAX_ROUNDS + 1][4];

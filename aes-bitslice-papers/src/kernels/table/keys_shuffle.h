@@ -1,6 +1,6 @@
-// A warp spreads them over its registers, two words a lane, and lanes hand them round by shuffles: all lanes must ask,
-// for the same round.
-typedef struct { u32 low, high; u32 rounds; } cipher_key; // word number `lane`, and 32 behind it
+// A warp spreads the keys over its registers, two words per lane, and lanes exchange them by shuffles: all lanes must
+// ask, for the same round.
+typedef struct { u32 low, high; u32 rounds; } cipher_key; // word number `lane`, and 32 words on
 
 DEVICE cipher_key load_keys(const round_keys *keys) {
     const u32 *const words = &keys->word[0][0], lane = threadIdx.x % 32;

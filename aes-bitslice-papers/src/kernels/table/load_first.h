@@ -1,6 +1,6 @@
 DEVICE state load(const u8 *in, u64 first, u64 blocks, int aligned) {
     u32 *const shared = shared_column[2];
-    // Word by word, neighbouring threads neighbouring words.
+    // Word by word: neighbouring threads load neighbouring words.
     UNROLL for (u32 i = 0; i < COLUMNS; i++) {
         const u32 word = THREADS * i + threadIdx.x;
         u32 column[1] = {0};

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// A thread has BLOCKS_PER_THREAD whole blocks, in registers. Neighbouring threads have neighbouring blocks, so that
-// the accesses of a warp lie side by side.
+// A thread has BLOCKS_PER_THREAD whole blocks, in registers. Neighbouring threads have neighbouring blocks, so that the
+// accesses of a warp are adjacent.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TILE_BLOCKS (BLOCKS_PER_THREAD * THREADS)
@@ -65,18 +65,18 @@ DEVICE void last_round(state *s, cipher_key key) {
 }
 
 DEVICE void cipher(state *s, cipher_key key) {
-    COMPILER_BARRIER(); // round keys are fetched for each tile: there are no registers to keep them in
+    COMPILER_BARRIER(); // round keys are fetched for each tile, because there are no registers to keep them in
     u32 k[4];
     get_round_key(k, key, 0);
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++)
         UNROLL for (int c = 0; c < 4; c++) s->column[n][c] ^= k[c];
     if (UNROLLED && key.rounds == 10) {
         UNROLL for (u32 round = 1; round < 10; round++) next_round(s, key, round);
-        key.rounds = 10; // A round key's place is known then.
+        key.rounds = 10; // Then a round key's place is known.
         last_round(s, key);
         return;
     }
-    // Rounds before the last are odd in number, whatever the key's length.
+    // The number of rounds before the last is odd for every key length.
     next_round(s, key, 1);
     ROLLED for (u32 round = 2; round < key.rounds; round += 2)
         UNROLL for (u32 i = 0; i < 2; i++) next_round(s, key, round + i);

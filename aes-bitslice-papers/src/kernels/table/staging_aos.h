@@ -1,2 +1,2 @@
-// Array of structures: a block's parts lie side by side.
+// Array of structures: a block's parts are contiguous.
 #define AT(block, part) (PARTS * (block) + (part))

@@ -1,2 +1,2 @@
-// Structure of arrays: the same part of all blocks lies side by side.
+// Structure of arrays: the same part of all blocks is contiguous.
 #define AT(block, part) (TILE_BLOCKS * (part) + (block))

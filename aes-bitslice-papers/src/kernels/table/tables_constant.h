@@ -1,5 +1,5 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The tables lie in constant memory, whose cache serves a warp one address at a time: lanes that look up different
+// The tables are in constant memory, whose cache serves a warp one address at a time: lanes that look up different
 // entries wait for one another.
 // ---------------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// The tables lie in shared memory, where a thread block copies them first. Entry x is in bank x % 32: lanes that look
-// up different entries of one bank wait for one another.
+// The tables are in shared memory, to which a thread block copies them first. Entry x is in bank x % 32: lanes that
+// look up different entries of one bank wait for one another.
 // ---------------------------------------------------------------------------------------------------------------
 
 GLOBAL u32 t_box_in_global_memory[TABLES][256] = {@T_BOXES@};

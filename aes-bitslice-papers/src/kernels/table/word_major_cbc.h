@@ -1,6 +1,6 @@
 
-// Ciphertext block n waits in shared memory for block n + 1 (algorithm 2). The one before a thread block's first is read again, or is
-// the IV, which lies before the data; the last one is left behind the output.
+// Ciphertext block n waits in shared memory for block n + 1 (algorithm 2). The block before a thread block's first is read again, or is the
+// IV, which precedes the data; the last one is stored after the output.
 KERNEL word_major(const void *in, void *out, u64 blocks) {
     SHARED u32 ciphertext[4][THREADS + 1];
     const cipher_key key = prepare(&baked_keys);

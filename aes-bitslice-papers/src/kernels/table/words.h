@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// A thread has COLUMNS of the four columns of a block; its neighbours have the others, if there are any. The block is in shared
-// memory, through which they share it once a round.
+// A thread has COLUMNS of the four columns of a block; its neighbours have the others, if any. The block is in shared memory, through which
+// they share it once per round.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define PARTS 4 // of a block, shared as one
@@ -11,8 +11,8 @@ typedef struct { u32 column[COLUMNS]; } state;
 DEVICE u32 place_in_tile(void) { return threadIdx.x * COLUMNS / 4; }
 DEVICE u32 first_column(void) { return threadIdx.x * COLUMNS % 4; }
 
-// What the threads share, by turns: while slow ones read the state before this round, fast ones write the next.
-// And, where it goes there first, the plaintext.
+// What the threads share, alternating: while slow ones read the state before this round, fast ones write the next. Also the plaintext,
+// where it goes there first.
 SHARED u32 shared_column[2 + PLAINTEXT_FIRST][PARTS * TILE_BLOCKS];
 
 @STAGING@
@@ -25,7 +25,7 @@ DEVICE void store(u8 *out, u64 first, u64 blocks, state s, int aligned) {
     if (block < blocks) store_words(out + 16 * block + 4 * first_column(), COLUMNS, s.column, aligned);
 }
 
-// All columns of the thread's block, beginning with its own.
+// All columns of the thread's block, its own first.
 DEVICE void share_columns(u32 *all, const state *s, u32 round) {
     u32 *const shared = shared_column[round % 2];
     UNROLL for (int i = 0; i < COLUMNS; i++) shared[AT(place_in_tile(), first_column() + i)] = s->column[i];
@@ -51,12 +51,12 @@ DEVICE void last_round(state *s, cipher_key key) {
     }
 }
 
-// Rounds are even in number, so that the turns go on from one tile to the next.
+// The number of rounds is even, so that the alternation continues from one tile to the next.
 DEVICE void cipher(state *s, cipher_key key) {
     UNROLL for (int i = 0; i < COLUMNS; i++) s->column[i] ^= key_word(key, 0, first_column() + i);
     if (UNROLLED && key.rounds == 10) {
         UNROLL for (u32 round = 1; round < 10; round++) next_round(s, key, round);
-        key.rounds = 10; // A round key's place is known then.
+        key.rounds = 10; // Then a round key's place is known.
         last_round(s, key);
         return;
     }

@@ -1,4 +1,4 @@
-// A warp works through its share of tiles in order, each chained to the block before it. Within a tile, ciphertext is read a second time
+// A warp works through its share of tiles in order; each is chained to the block before it. Within a tile, ciphertext is read a second time
 // after the cipher is done with it: nothing of the tile has been written by then.
 
 // The number of a warp across all thread blocks, and its share where a tile depends on the one before: as many tiles as it takes for all

@@ -23,7 +23,7 @@ DEVICE int lie_in_words(IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own) {
     return (odd & 3) == 0;
 }
 
-// The thread's words of blocks that are whole, not the last, and so aligned: blocks that `left` - 1 more follow.
+// The thread's words of blocks that are whole, not the last, and so aligned; `left` - 1 more blocks follow each.
 DEVICE void read_whole(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own, u32 left) {
     IN_GLOBAL const u8 *const from = in + 4 * column() - 16 * (u64)(left - 1);
     UNROLL for (int j = 0; j < 32; j++) {

@@ -13,7 +13,7 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
 // Where a counter is in its block: its low word is the first column, the lowest byte first.
 #define COUNTING_COLUMN 0
 #define BIT_OF_ROW(row) (8 * (row))     // where in its word the byte of a row begins
-#define COLUMN_OF_PART(n) (-(n) & 3)    // to which ShiftRows moves byte n of the low word, lowest first
+#define COLUMN_OF_PART(n) (-(n) & 3)    // the column to which ShiftRows moves byte n of the low word, lowest first
 DEVICE u32 word_of_column(counter128 counter) {
     return column() == 1 ? counter.word[1] : column() == 2 ? counter.word[2] : counter.word[3];
 }

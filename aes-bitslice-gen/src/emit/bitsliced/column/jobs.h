@@ -1,5 +1,5 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Jobs: each has a key, a range of the data and, where the cipher encrypts counters, a first counter (SP 800-38A, section 6.5), a 128-bit
+// Jobs: each has a key, a range of the data and, where the cipher takes counters, a first counter (SP 800-38A, section 6.5), a 128-bit
 // number that wraps.
 //
 // A run is 32 << wide neighbouring blocks of a job, and a tile is 8 >> wide runs. Four neighbouring threads, group lane / 4 of a tile, have

@@ -25,7 +25,7 @@ KERNEL @NAME@(OUTPUT(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter@KEY
     }
 }
 
-// The same for any alignment and length: byte n of `out` is byte skip + n of the key stream, skip < 16. Slower.
+// For any alignment and length, but slower: byte n of `out` is byte skip + n of the key stream, skip < 16.
 KERNEL @NAME@_bytes(OUTPUT(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
     LOCATE_OUTPUT(u8);
     SHARED counter_part part[4];

@@ -23,7 +23,7 @@ typedef struct { u32 unit, block; } place;
 // The word shifted up by `distance` bits, 0 to 31, with bits of the one below it.
 DEVICE u32 shifted(u32 high, u32 low, u32 distance) { return (u32)(((u64)high << 32 | low) << distance >> 32); }
 
-// Adds x^(32 i) (x^7 + x^2 + x + 1) `word` to a polynomial, which equals x^(128 + 32 i) `word`.
+// Adds x^(128 + 32 i) `word` to a polynomial, as the equal x^(32 i) (x^7 + x^2 + x + 1) `word`.
 DEVICE void add_reduced(u32 *t, int i, u32 word) {
     t[i] ^= word ^ word << 1 ^ word << 2 ^ word << 7;
     t[i + 1] ^= word >> 31 ^ word >> 30 ^ word >> 25;
@@ -158,7 +158,7 @@ DEVICE place next_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, place at)
         times_alpha_to_256(t);
     } else {
         get_piece(t, tweaks->unit[at.unit]);
-        times_alpha_below_256(t, at.block); // a unit that begins within a tile of another has fewer blocks than that before this one
+        times_alpha_below_256(t, at.block); // the unit began less than a tile ago: fewer blocks than that precede this one
     }
     WARP_BARRIER(); // all have read the previous tile's
     put_row(tweaks, unit_blocks, at, t);
@@ -260,8 +260,8 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, u32 unit_blocks, u32 before, KERNEL_PARAM
     }
 }
 
-// The same for any alignment, slower. Where `ragged` is 1 to 15, not 0, one more whole block follows, then a last block of that many bytes,
-// which shares bytes with it (sections 5.3.2 and 5.4.2). `blocks` does not count these two.
+// The same for any alignment, slower. If `ragged` is not 0, but 1 to 15, one more whole block follows, then a last block of that many
+// bytes, which shares bytes with it (sections 5.3.2 and 5.4.2). `blocks` does not count these two.
 KERNEL @NAME@_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 before, KERNEL_PARAMETER counter128 first_unit,
                     KERNEL_PARAMETER round_keys tweak_keys@KEY_PARAMETER@) {
     LOCATE_DATA(u8);

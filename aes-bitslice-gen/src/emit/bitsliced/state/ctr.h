@@ -33,8 +33,7 @@ KERNEL @NAME@(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 counter@KEY_P
     }
 }
 
-// The same for any alignment and length: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
-// Slower.
+// For any alignment and length, but slower: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
 KERNEL @NAME@_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@) {
     LOCATE_DATA(u8);
 @KEY_LOAD@    const u64 end = skip + length; // in bytes of key stream
