@@ -21,20 +21,20 @@ pub struct Case {
 
 /// What is timed.
 pub enum Work {
-    /// A kernel by the GPU's events, from one buffer in its memory to another.
+    /// A kernel, by the GPU's events, from one buffer in its memory to another.
     Kernel(Kernel),
-    /// Copies from host memory, the kernel, and copies back, by the host's clock: each chunk on a stream of its own.
+    /// Copies from host memory, the kernel, and copies back, by the host's clock: each chunk on its own stream.
     Copied {
         /// The kernel.
         kernel: Kernel,
-        /// Into how many chunks the data is cut.
+        /// The number of chunks that the data is cut into.
         chunks: usize,
-        /// Which host memory.
+        /// The kind of host memory.
         memory: HostMemory,
     },
     /// The allocation of pinned memory by the driver, by the host's clock; nothing is written to it.
     Allocation,
-    /// A kernel that is no cipher of the runtime's, by the GPU's events.
+    /// A kernel that is not one of the runtime's ciphers, by the GPU's events.
     Program(Program),
     /// A computation on the processor, by the host's clock.
     Processor(Processor),
@@ -42,20 +42,20 @@ pub enum Work {
     Sharded {
         /// The kernel.
         kernel: Kernel,
-        /// How many GPUs.
+        /// The number of GPUs.
         gpus: usize,
-        /// How large the shares are.
+        /// The sizes of the shares.
         shares: Shares,
         /// Where the data is before and after.
         data: ShardedData,
-        /// Whether the last GPU does its share twice, as one of half the rate would take for it.
+        /// Whether the last GPU does its share twice, which takes as long as on a GPU of half the rate.
         slowed: bool,
     },
     /// A kernel on the first OpenCL device of a kind, by the device's clock, from one buffer in its memory to another.
     OpenCl {
         /// The kernel.
         kernel: Kernel,
-        /// What kind of device.
+        /// The kind of device.
         on: Kind,
     },
     /// An engine on the processor, without OpenCL, by the host's clock, from one buffer to another.
@@ -70,7 +70,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// What it makes of the data, with a key of which length; nothing where there is no data.
+    /// The mode that it applies to the data and the key's length; `None` where there is no data.
     pub fn computes(&self) -> Option<(Mode, KeyBits)> {
         match self {
             Self::Kernel(kernel)
@@ -88,9 +88,9 @@ impl Work {
 /// Host memory that data is copied from and to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostMemory {
-    /// What any program has.
+    /// Ordinary memory of a program.
     Pageable,
-    /// What the driver keeps where it is.
+    /// Memory that the driver keeps in place.
     Pinned,
 }
 
@@ -103,12 +103,12 @@ pub enum ShardedData {
     Copied,
 }
 
-/// A kernel that is no cipher of the runtime's.
+/// A kernel that is not one of the runtime's ciphers.
 #[derive(Clone, Copy, Debug)]
 pub enum Program {
     /// The change of representation alone.
     Representation(Representation),
-    /// Shift registers; the number of bytes is what they put out.
+    /// Shift registers; the number of bytes is their output.
     Lfsr(Lfsr),
     /// Blocks in the order of their words, with a key of 128 bits.
     WordMajor(WordMajor),
@@ -132,15 +132,15 @@ pub enum Shares {
     Equal,
     /// By multiprocessors times clock.
     Rated,
-    /// By what each did alone.
+    /// By the measured rate of each alone.
     Measured,
 }
 
 impl Shares {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Equal, Self::Rated, Self::Measured];
 
-    /// In a word.
+    /// A one-word name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Equal => "equal",
@@ -164,9 +164,9 @@ pub struct Kernel {
 /// Where a kernel's code is from.
 #[derive(Clone)]
 pub enum Code {
-    /// What the engine runs with this choice.
+    /// The kernel that the engine runs with this choice.
     Engine(Kernels),
-    /// A kernel of the generator's, printed and compiled here.
+    /// A kernel from the generator, printed and compiled here.
     Design(Design),
     /// A kernel with T-boxes, likewise.
     Table(TableSpec),
@@ -182,12 +182,12 @@ impl Kernel {
         Self { mode, key_bits: KeyBits::Aes128, code }
     }
 
-    /// What the engine runs with this choice.
+    /// The kernel that the engine runs with this choice.
     pub fn engine(kernels: Kernels, mode: Mode) -> Self {
         Self::new(mode, Code::Engine(kernels))
     }
 
-    /// A kernel of the generator's.
+    /// A kernel from the generator.
     pub fn design(design: impl Into<Design>) -> Self {
         let design = design.into();
         Self::new(design.mode(), Code::Design(design))
@@ -213,7 +213,7 @@ impl Kernel {
         Self { key_bits, ..self }
     }
 
-    /// A name that no other kernel has.
+    /// A name unique to this kernel.
     pub fn name(&self) -> String {
         let code = match &self.code {
             Code::Engine(kernels) => format!("{}, {kernels}", self.mode),

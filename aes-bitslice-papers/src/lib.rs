@@ -1,4 +1,4 @@
-//! What the papers' tables are made of that others can use: the kernels. The program of this package measures them.
+//! The kernels of the papers' tables, for others to use. This package's program measures them.
 #![forbid(unsafe_code)]
 
 pub mod kernels;

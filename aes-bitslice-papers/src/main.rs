@@ -1,15 +1,15 @@
-//! Measures the tables of the papers on the GPU that is there, and compares them with the papers'.
+//! Measures the papers' tables on this machine's GPU, and compares them with the papers' own.
 //!
 //! ```text
 //! aes-bitslice-papers measure --out papers.json          on a machine with a GPU and NVRTC
 //! aes-bitslice-papers render --from papers.json --docs docs     anywhere
 //! ```
 //!
-//! `measure --paper NAME` measures one paper alone. Rendering keeps what the folder has of papers that the figures are not of.
+//! `measure --paper NAME` measures one paper alone. Rendering keeps what the folder has for papers that the figures do not cover.
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`papers`] | what the papers printed, and the cases that bring it back |
+//! | [`papers`] | what the papers printed, and the cases that reproduce it |
 //! | [`case`] | what can be measured |
 //! | [`mod@measure`] | cases timed on the devices of this machine |
 //! | [`measured`] | the results, as plain data |
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-/// The file of the figures among those that are rendered.
+/// The file of figures among the rendered files.
 const FIGURES: &str = "papers.json";
 
 #[derive(Parser)]
@@ -91,12 +91,12 @@ fn price(text: &str) -> Result<f64, String> {
     price.ok_or_else(|| "a price is a number of dollars, such as 30000".into())
 }
 
-/// A price of today.
+/// A price dated today.
 fn today(dollars: f64) -> Price {
     Price { dollars, date: measure::date::date(SystemTime::now()) }
 }
 
-/// What became of a command that did not fail.
+/// The outcome of a command that did not fail.
 #[derive(PartialEq)]
 enum Done {
     Whole,
@@ -120,7 +120,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes one line to standard error, with the message's line ends as spaces.
+/// Writes one line to standard error, with spaces for the message's line ends.
 fn complain(message: &str) {
     let words: Vec<&str> = message.split_whitespace().collect();
     let _ = writeln!(std::io::stderr(), "aes-bitslice-papers: {}", words.join(" "));
@@ -130,9 +130,9 @@ fn say(message: &str) {
     let _ = writeln!(std::io::stdout(), "{message}");
 }
 
-/// Of no papers, all.
+/// Measures papers, or all if none are given.
 fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<Price>) -> Result<Done> {
-    // Found out before minutes of measuring, not after.
+    // Checked before minutes of measuring, not after.
     let folder = folder_of(out);
     if !folder.is_dir() {
         bail!("cannot write `{}`: there is no folder `{}`", out.display(), folder.display());
@@ -172,7 +172,7 @@ fn render(from: &Path, docs: &Path, price: Option<Price>, check: bool) -> Result
     Ok(Done::Whole)
 }
 
-/// The files that are not what they would be now.
+/// The files that differ from what would be rendered now.
 fn stale(folder: &Path, files: &BTreeMap<String, String>) -> Vec<String> {
     let is_stale =
         |(name, text): &(&String, &String)| !fs::read_to_string(folder.join(name)).is_ok_and(|t| t == **text);
@@ -219,7 +219,7 @@ mod tests {
         assert!(price("30000").is_ok() && ["", "0", "-1", "NaN", "inf"].iter().all(|text| price(text).is_err()));
     }
 
-    /// The page in docs is what is rendered of the figures next to it.
+    /// The page in docs is what the figures next to it render to.
     #[test]
     fn the_page_is_not_stale() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
@@ -250,7 +250,7 @@ mod tests {
         assert!(render(None, true) == Done::WithGaps);
     }
 
-    /// A paper that is measured alone takes the place of its older figures; the others stay, and so does their run.
+    /// A paper that is measured alone replaces its older figures; the others stay, and so does their run.
     #[test]
     fn one_paper_may_be_measured_again() {
         let folder = tempfile::tempdir().unwrap();
@@ -284,7 +284,7 @@ mod tests {
         assert!(check == Done::WithGaps);
     }
 
-    /// One line says which papers there are.
+    /// One line lists the papers that there are.
     #[test]
     fn an_unknown_paper_is_refused() {
         let error = Cli::try_parse_from(["papers", "measure", "--paper", "li-2013"]).err().unwrap().to_string();

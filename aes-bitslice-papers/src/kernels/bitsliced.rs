@@ -1,4 +1,4 @@
-//! Bitsliced kernels from that of Hajihassani et al. 2019 to this project's, one change after the other.
+//! Bitsliced kernels, from Hajihassani et al. 2019's to this project's, one change at a time.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -27,7 +27,7 @@ pub struct Bitsliced {
     pub keys: RoundKeys,
     /// How a thread reaches its data.
     pub data: DataPath,
-    /// Threads a thread block, by state.
+    /// Threads per thread block, by state.
     pub threads: u32,
     /// The circuits of the layers.
     pub layers: Layers,
@@ -44,9 +44,9 @@ impl Bitsliced {
         Self { mode, keys, data, threads: 64, layers, sbox: &CANRIGHT, layout }
     }
 
-    /// From the paper's kernel to one of this project's, each with what it is called, and the place of the one that it is but for one
-    /// thing. The seventh changes the cover of the S-box and the layers together; the last, by column, also threads, thread blocks a
-    /// multiprocessor, how the key is in the code, and in CTR the first two rounds.
+    /// The kernels from the paper's to one of this project's, each with its name and the index of the kernel from which it differs in one
+    /// thing. The seventh changes the cover of the S-box and the layers together; the last, by column, also changes threads, thread blocks
+    /// per multiprocessor, how the key is in the code and, in CTR, the first two rounds.
     pub fn changes(mode: Mode) -> Vec<(&'static str, usize, Self)> {
         use RoundKeys::{Fetched, OneHot};
         let paper = |keys| Self::hajihassani_2019(mode, keys);
@@ -67,14 +67,14 @@ impl Bitsliced {
         ]
     }
 
-    /// A name that no other kernel has.
+    /// A name unique to this kernel.
     pub fn name(&self) -> String {
         let Self { mode, keys, data, threads, layers, sbox, layout } = self;
         format!("{mode}, {keys:?}, {data:?}, {threads} threads, {layers:?}, {}, by {layout}", sbox.name)
     }
 
-    /// Prints the kernel, in CUDA C. `command` is the command line that remakes it. `None` for a key of no AES length, and if there is
-    /// no such kernel.
+    /// Prints the kernel, in CUDA C. `command` is the command line that remakes it. `None` if the key has no AES length or there is no such
+    /// kernel.
     pub fn print(&self, key: &[u8], command: &str) -> Option<Printed> {
         let spec = match self.keys {
             RoundKeys::Fetched => KernelSpec::planes_in_memory(self.mode, self.sbox),
@@ -87,7 +87,7 @@ impl Bitsliced {
         let spec = if self.data == DataPath::Staged { spec.staged() } else { spec };
         let mut parts = bitsliced::parts(&spec)?;
         if spec.layout == Layout::State {
-            // 255 registers for each of 256 threads are what a multiprocessor has.
+            // A multiprocessor has 255 registers for each of 256 threads.
             parts.geometry = Geometry { threads: self.threads, blocks_per_sm: 256 / self.threads, unrolled: 1 };
         }
         Some(bitsliced::print_parts(&Plan::new(&spec), &parts, Dialect::Cuda, command))

@@ -6,31 +6,31 @@ use aes_bitslice_gen::emit::{c, dialect};
 
 /// Bits of the register.
 const BITS: usize = 16;
-/// What the new bit is the sum of (equation 1).
+/// The bits whose sum is the new bit (equation 1).
 const TAPS: [usize; 4] = [15, 13, 12, 10];
 
 /// How registers are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// A register a thread, which is shifted (fig. 5).
+    /// One register per thread, which is shifted (fig. 5).
     Parallel,
-    /// This number of registers a thread, a bit of each in a word (fig. 6): 16, as the paper has it, or 32.
+    /// This number of registers per thread, one bit of each in a word (fig. 6): 16, as in the paper, or 32.
     Bitsliced {
-        /// Registers a thread.
+        /// Registers per thread.
         lanes: u32,
     },
 }
 
-/// A kernel: each thread puts out the new bits of its registers.
+/// A kernel: each thread outputs the new bits of its registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lfsr {
-    /// How.
+    /// The form.
     pub form: Form,
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub threads: u32,
     /// Thread blocks.
     pub thread_blocks: u32,
-    /// Clocks of a turn.
+    /// Clocks per turn.
     pub clocks: u32,
     /// Turns.
     pub turns: u64,
@@ -44,7 +44,7 @@ impl Lfsr {
     pub const PAPER: Self =
         Self { form: Form::Bitsliced { lanes: 16 }, threads: 16, thread_blocks: 1, clocks: 4, turns: 1 };
 
-    /// A kernel that puts out `bytes`, a multiple of 256 KiB, by enough threads to keep a GPU busy.
+    /// A kernel that outputs `bytes`, a multiple of 256 KiB, with enough threads to keep a GPU busy.
     pub fn filling(form: Form, bytes: usize) -> Self {
         let threads = 256;
         let thread_blocks = (bytes / (64 * threads)).clamp(1, 1024);
@@ -56,12 +56,12 @@ impl Lfsr {
         Self { turns: (bytes / turn.output_bytes()) as u64, ..turn }
     }
 
-    /// Threads altogether.
+    /// All threads.
     fn all(&self) -> usize {
         (self.threads * self.thread_blocks) as usize
     }
 
-    /// Registers a thread.
+    /// Registers per thread.
     pub fn lanes(&self) -> u32 {
         match self.form {
             Form::Parallel => 1,
@@ -69,7 +69,7 @@ impl Lfsr {
         }
     }
 
-    /// Bytes of the words that it begins with.
+    /// Bytes of the initial words.
     pub fn input_bytes(&self) -> usize {
         match self.form {
             Form::Parallel => 4 * self.all(),
@@ -77,7 +77,7 @@ impl Lfsr {
         }
     }
 
-    /// Bytes that it puts out.
+    /// Bytes of the output.
     pub fn output_bytes(&self) -> usize {
         let turn = match self.form {
             Form::Parallel => 4,
@@ -102,7 +102,7 @@ impl Lfsr {
         text
     }
 
-    /// What it puts out, from these words, by the definition, register by register.
+    /// The output for these words, by the definition, register by register.
     pub fn expected(&self, input: &[u8]) -> Vec<u8> {
         let (all, words) = (self.all(), input.as_chunks::<4>().0);
         let word = |at: usize| u32::from_le_bytes(words[at]);
@@ -133,14 +133,14 @@ impl Lfsr {
     }
 }
 
-/// One clock of a register; the new bit.
+/// Clocks a register once and returns the new bit.
 fn next(register: &mut u16) -> u16 {
     let new = TAPS.iter().fold(0, |sum, tap| sum ^ *register >> tap) & 1;
     *register = *register << 1 | new;
     new
 }
 
-/// One clock of all registers, word i being bit i of each: the shift is a renaming of words.
+/// One clock of all registers, where word i is bit i of each: the shift is a renaming of words.
 fn clock() -> Circuit {
     let mut circuit = Circuit::new("one clock of 16-bit LFSRs", (0..BITS).map(|i| format!("r{i}")));
     let taps = TAPS.map(|tap| circuit.input(tap));
@@ -164,7 +164,7 @@ mod tests {
                 assert_eq!(Lfsr::filling(form, bytes).output_bytes(), bytes);
             }
         }
-        // A register by hand: bits 15, 13, 12 and 10 of 0x8000 sum up to 1.
+        // A register by hand: bits 15, 13, 12 and 10 of 0x8000 sum to 1.
         let mut register = 0x8000;
         assert_eq!((next(&mut register), register), (1, 1));
     }

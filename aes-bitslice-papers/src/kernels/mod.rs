@@ -1,11 +1,11 @@
-//! Kernels that only the papers have: each printed as a source and a manifest, which the runtime takes, or as a program that is no
+//! Kernels that only the papers have: each printed as a source and a manifest, which the runtime takes, or as a program that is not a
 //! cipher.
 //!
 //! | module | idea |
 //! |---|---|
 //! | [`table`] | T-boxes in constant or shared memory: papers of 2010 to 2017 |
 //! | [`bytewise`] | the S-box only, and the transformations of the standard: Ul Haq et al. 2011 |
-//! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one change after the other |
+//! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one change at a time |
 //! | [`lfsr`], [`representation`] | a shift register, and the change of representation alone: Hajihassani et al. 2019 |
 
 pub mod bitsliced;

@@ -4,22 +4,22 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::emit::bitsliced::REPRESENTATION;
 use aes_bitslice_gen::emit::dialect;
 
-/// Bytes of the 32 blocks that one thread has.
+/// Bytes of a thread's 32 blocks.
 pub const BYTES: usize = 32 * 16;
-/// Blocks of a warp: 32 a thread, every 32nd.
+/// Blocks of a warp: 32 per thread, every 32nd.
 const WARP_BLOCKS: usize = 1024;
 
 /// A kernel that changes the representation of blocks, an odd number of times: all but one are undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Representation {
-    /// How often.
+    /// The number of changes.
     pub changes: u32,
 }
 
 impl Representation {
     /// The entry point, `void (const void *in, void *out, u64 blocks)`: plane p of thread t is word `p * threads + t` of the output.
     pub const ENTRY: &'static str = "representation";
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub const THREADS: u32 = 128;
 
     /// The source.
@@ -34,7 +34,7 @@ impl Representation {
         text
     }
 
-    /// What the kernel makes of data of whole warps: 16 KiB each.
+    /// The kernel's output for data of whole warps, 16 KiB each.
     pub fn expected(input: &[u8]) -> Vec<u8> {
         let threads = input.len() / BYTES;
         let mut output = vec![0; input.len()];

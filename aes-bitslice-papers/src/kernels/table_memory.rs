@@ -1,13 +1,13 @@
-//! Where a table lies.
+//! Where a table is.
 
 use std::fmt;
 
-/// Where the tables lie.
+/// Where the tables are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TableMemory {
     /// In constant memory.
     Constant,
-    /// In shared memory, once a thread block.
+    /// In shared memory, once per thread block.
     Shared,
 }
 

@@ -1,8 +1,8 @@
-//! The cipher byte by byte, as the standard has it.
+//! The cipher byte by byte, as in the standard.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `spec` | where the S-box and the round keys lie, and who expands the key |
+//! | `spec` | where the S-box and the round keys are, and who expands the key |
 //! | `print` | the text |
 //! | `*.h` | its templates |
 

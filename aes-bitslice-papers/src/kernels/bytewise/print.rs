@@ -1,9 +1,9 @@
-//! Bytewise kernels: the `.h` files of the folder `bytewise`, put together as the specification asks, the same in every dialect.
+//! Bytewise kernels: the `.h` files of the folder `bytewise`, assembled as the specification asks, the same in every dialect.
 //!
 //! | files | idea |
 //! |---|---|
-//! | `tables`, `sbox_*` | the S-boxes, and where the one that is looked up lies |
-//! | `keys_*` | where the round keys lie |
+//! | `tables`, `sbox_*` | the S-boxes, and where the one that is looked up is |
+//! | `keys_*` | where the round keys are |
 //! | `state` | what both ciphers do to a state |
 //! | `forward`, `inverse` | the ciphers |
 //! | `ecb` | the entry points |

@@ -1,13 +1,13 @@
-//! The cipher byte by byte, as the standard has it: the kernels of Ul Haq, Masood, Majeed and Aziz, "Bulk Encryption on GPUs"
-//! (AMD Developer Central, 2011), in OpenCL.
+//! The cipher byte by byte, as in the standard: the kernels of Ul Haq, Masood, Majeed and Aziz, "Bulk Encryption on GPUs" (AMD Developer
+//! Central, 2011), in OpenCL.
 
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 
-/// Where the S-box lies.
+/// Where the S-box is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SboxMemory {
-    /// In a buffer in global memory, that of the round keys ([`ScheduleMemory::Global`]).
+    /// In a buffer in global memory, shared with the round keys ([`ScheduleMemory::Global`]).
     Global,
     /// In constant memory.
     Constant,
@@ -15,7 +15,7 @@ pub enum SboxMemory {
     Shared,
 }
 
-/// Where the round keys lie, and who has expanded them.
+/// Where the round keys are, and who expands them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScheduleMemory {
     /// In an argument of the launch, from the host.
@@ -38,11 +38,10 @@ pub enum BlockAccess {
     Bytes,
 }
 
-/// A kernel of that paper: ECB, a thread a block, whose state is 16 bytes that go through the transformations of the standard
-/// one after the other (FIPS 197, sections 5.1 and 5.3: decryption is the inverse cipher, not the equivalent one). For keys of
-/// all three lengths.
+/// A kernel of that paper: ECB, one thread per block, whose state is 16 bytes that go through the transformations of the standard one after
+/// the other (FIPS 197, sections 5.1 and 5.3: decryption is the inverse cipher, not the equivalent one). For keys of all three lengths.
 ///
-/// The article has a buffer each for its tables and for the expanded key; here they are one buffer.
+/// The article has separate buffers for its tables and for the expanded key; here they are one buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bytewise {
     direction: Direction,
@@ -53,7 +52,7 @@ pub struct Bytewise {
 }
 
 impl Bytewise {
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub const THREADS: u32 = 256;
 
     /// A kernel; `None` for an S-box in global memory without round keys there.
@@ -68,14 +67,14 @@ impl Bytewise {
         Self { direction, sbox, schedule, access, unrolled: false }
     }
 
-    /// The same with the rounds unrolled, as the article has them (section "Design Approach"): up to 14, of which those are left out that
-    /// the key's length has not.
+    /// The same with the rounds unrolled, as the article has them (section "Design Approach"): up to 14, without those that the key's
+    /// length does not have.
     pub fn unrolled(self) -> Self {
         Self { unrolled: true, ..self }
     }
 
-    /// All of one direction: the basic kernel, one thing changed after the other up to the S-box and the keys in shared memory, each
-    /// with vectors too; and with the rounds unrolled the basic kernel and one with everything in fast memory.
+    /// All kernels of one direction: the basic kernel, one thing changed at a time up to the S-box and the keys in shared memory, each also
+    /// with vectors; and, with the rounds unrolled, the basic kernel and one with everything in fast memory.
     pub fn ul_haq_2011(direction: Direction) -> Vec<Self> {
         use {SboxMemory as S, ScheduleMemory as K};
         let places = [
@@ -101,17 +100,17 @@ impl Bytewise {
         places.into_iter().flat_map(of).chain([Self::basic(direction).unrolled()]).chain(fast).collect()
     }
 
-    /// Forward or inverse cipher.
+    /// The forward or the inverse cipher.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Where the S-box lies.
+    /// Where the S-box is.
     pub fn sbox(&self) -> SboxMemory {
         self.sbox
     }
 
-    /// Where the round keys lie.
+    /// Where the round keys are.
     pub fn schedule(&self) -> ScheduleMemory {
         self.schedule
     }
@@ -121,7 +120,7 @@ impl Bytewise {
         self.access
     }
 
-    /// Whether the rounds are unrolled, not a loop.
+    /// Whether the rounds are unrolled rather than a loop.
     pub fn is_unrolled(&self) -> bool {
         self.unrolled
     }

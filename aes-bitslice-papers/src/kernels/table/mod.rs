@@ -1,9 +1,9 @@
-//! Kernels with T-boxes, as papers of 2010 to 2017 have them: fast, and not constant-time ([`aes_bitslice_gen::table`] says
-//! what the time of a look-up depends on).
+//! Kernels with T-boxes, as in papers of 2010 to 2017: fast, and not constant-time ([`aes_bitslice_gen::table`] says what the time of a
+//! look-up depends on).
 //!
 //! | file | idea |
 //! |---|---|
-//! | `spec` | what a thread has of the data, where tables and round keys lie, and what the papers measured |
+//! | `spec` | a thread's part of the data, where tables and round keys are, and what the papers measured |
 //! | `word_major` | blocks in the order of their words, and the paper's chain of CBC: Li et al. 2012 |
 //! | `modes` | the templates of each mode |
 //! | `print` | the text |

@@ -1,14 +1,14 @@
-//! Table kernels: the `.h` files of the folder `table`, put together as the specification asks. Numbers stand in front, as
-//! macros; what else the files take of it stands between `@`.
+//! Table kernels: the `.h` files of the folder `table`, assembled as the specification asks. Numbers come first, as macros; everything else
+//! that the files take from it is between `@`.
 //!
 //! | files | idea |
 //! |---|---|
-//! | `tables_*` | where the tables lie |
+//! | `tables_*` | where the tables are |
 //! | `look_up` | a look-up, with one table or four |
-//! | `keys_*` | where the round keys lie |
-//! | `registers`, `words`, `bytes` | what a thread has of a block, and the cipher on it |
+//! | `keys_*` | where the round keys are |
+//! | `registers`, `words`, `bytes` | a thread's part of a block, and the cipher on it |
 //! | `load_*` | whether plaintext goes through shared memory first |
-//! | `staging_*` | how blocks lie in shared memory where threads share them |
+//! | `staging_*` | how blocks are laid out in shared memory where threads share them |
 //! | `ecb`, `ctr`, `cbc` | modes, with the entry points |
 
 use super::modes;
@@ -73,9 +73,9 @@ fn source(spec: &TableSpec, command: &str) -> String {
     header::with_heading(heading.iter().map(String::as_str), &body(spec))
 }
 
-/// Thread blocks that the compiler must leave registers for on one multiprocessor: 32 registers a thread, with which a
-/// multiprocessor has all its threads, or 64, 96 and 128 for two, three and four blocks a thread. Nothing spills there: only 1,024
-/// threads with four blocks each have no more than 64, and may, where data is not aligned.
+/// Thread blocks that the compiler must leave registers for on one multiprocessor: 32 registers per thread, with which a multiprocessor has
+/// all its threads, or 64, 96 and 128 for two, three and four blocks per thread. Nothing spills there: only 1,024 threads with four blocks
+/// each have no more than 64, and may spill where data is not aligned.
 fn blocks_per_sm(spec: &TableSpec) -> u32 {
     let threads_per_sm = match spec.granularity() {
         Granularity::B1 | Granularity::B4 | Granularity::B8 | Granularity::B16 => 2048,

@@ -1,5 +1,4 @@
-//! What a table kernel is: what a thread has of the data, where the tables and the round keys lie, and what the papers
-//! measured.
+//! What a table kernel is: a thread's part of the data, where the tables and the round keys are, and what the papers measured.
 
 use super::modes;
 use crate::kernels::table_memory::TableMemory;
@@ -7,7 +6,7 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::table::TableCount;
 use std::fmt;
 
-/// Bytes of a block, or of several, that a thread works on.
+/// Bytes of one or several blocks that a thread works on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Granularity {
     /// A byte: sixteen threads share a block, by operations on bytes.
@@ -27,10 +26,10 @@ pub enum Granularity {
 }
 
 impl Granularity {
-    /// All of them, the finest first.
+    /// All variants, the finest first.
     pub const ALL: [Self; 7] = [Self::B1, Self::B4, Self::B8, Self::B16, Self::B32, Self::B48, Self::B64];
 
-    /// Bytes a thread.
+    /// Bytes per thread.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::B1 => 1,
@@ -58,7 +57,7 @@ impl fmt::Display for Granularity {
 /// The T-boxes of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tables {
-    /// Where they lie.
+    /// Where they are.
     pub memory: TableMemory,
     /// How many there are.
     pub count: TableCount,
@@ -70,19 +69,19 @@ impl fmt::Display for Tables {
     }
 }
 
-/// Where the round keys lie. They come as a launch argument.
+/// Where the round keys are. They come as a launch argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyMemory {
     /// They stay there: in constant memory.
     Constant,
     /// In shared memory.
     Shared,
-    /// Spread over the registers of a warp, handed round by shuffles.
+    /// Spread over the registers of a warp, exchanged by shuffles.
     Shuffle,
 }
 
 impl KeyMemory {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Constant, Self::Shared, Self::Shuffle];
 }
 
@@ -110,7 +109,7 @@ pub enum Staging {
 /// Whether the rounds are a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rounds {
-    /// A loop over rounds whose number comes with the launch; of whole blocks, two rounds a turn.
+    /// A loop over rounds whose number comes with the launch; for whole blocks, two rounds per turn.
     Loop,
     /// Written out for keys of 128 bits; a loop for others.
     Unrolled,
@@ -119,20 +118,20 @@ pub enum Rounds {
 /// How many thread blocks a launch has. The text of a kernel does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ThreadBlocks {
-    /// As many as cover the data, each of whose threads works once.
+    /// As many as cover the data; each of their threads works once.
     Cover,
-    /// The same number on each multiprocessor, whose threads take more data until there is none left.
+    /// The same number on each multiprocessor; their threads take more data until none is left.
     Loop {
-        /// Thread blocks a multiprocessor.
+        /// Thread blocks per multiprocessor.
         each: u32,
     },
 }
 
-/// A combination that no kernel can be of.
+/// A combination that no kernel can have.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableError {
-    /// A state that is in registers although threads share it, or the other way round.
+    /// A state that is in registers although threads share it, or the reverse.
     #[error(
         "with {bytes} bytes a thread the state is {has}: with more than 16 bytes it stays in registers, with fewer it is an \
          array of structures or a structure of arrays in shared memory, and with 16 it is either",
@@ -142,10 +141,10 @@ pub enum TableError {
     Staging {
         /// The granularity.
         granularity: Granularity,
-        /// What does not go with it.
+        /// The staging that does not go with it.
         staging: Staging,
     },
-    /// Where the state is in shared memory there is ECB only.
+    /// With the state in shared memory there is only ECB.
     #[error("{mode} needs whole blocks in registers: take 16 bytes a thread or more, not {bytes} in shared memory", bytes = .granularity.bytes())]
     Mode {
         /// The mode.
@@ -156,7 +155,7 @@ pub enum TableError {
     /// There are no table kernels of the mode.
     #[error("there is no table kernel for {0}")]
     NoMode(Mode),
-    /// A thread block is a power of two of threads, from one warp to 1,024.
+    /// The threads of a thread block are a power of two, from one warp to 1,024.
     #[error("{0} threads a thread block: take a power of two from 32 to 1024")]
     Threads(u32),
     /// The plaintext cannot go through shared memory first.
@@ -187,7 +186,7 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
-    /// The modes that there are table kernels for.
+    /// The modes that have table kernels.
     pub fn modes() -> impl Iterator<Item = Mode> {
         modes::ROWS.iter().map(|(mode, _)| *mode)
     }
@@ -195,7 +194,7 @@ impl TableSpec {
     /// Shared memory that a thread block has without asking for more at launch.
     pub const MAX_SHARED_BYTES: u32 = 48 << 10;
 
-    /// Any combination that a kernel can be of. `threads` are those of a thread block; thread blocks cover the data.
+    /// A kernel of any possible combination. `threads` is the number per thread block; thread blocks cover the data.
     pub fn new(
         mode: Mode,
         granularity: Granularity,
@@ -226,10 +225,10 @@ impl TableSpec {
         Ok(spec)
     }
 
-    /// Li, Zhong, Zhao, Mei and Chu, "Implementation and Analysis of AES Encryption on GPU", HPCC 2012, section V and
-    /// the appendices: a block a thread, four T-boxes in shared memory, round keys in constant memory, 512 threads, rounds
-    /// unrolled. For CBC decryption the ciphertext waits in shared memory (section V.D). Theirs are ECB encryption and CBC
-    /// decryption. Here a thread loads its block as a vector of 16 bytes; [`WordMajor`](super::WordMajor) has the paper's order of words.
+    /// Li, Zhong, Zhao, Mei and Chu, "Implementation and Analysis of AES Encryption on GPU", HPCC 2012, section V and the appendices: one
+    /// block per thread, four T-boxes in shared memory, round keys in constant memory, 512 threads, rounds unrolled. For CBC decryption the
+    /// ciphertext waits in shared memory (section V.D). The paper has ECB encryption and CBC decryption. Here a thread loads its block as a
+    /// vector of 16 bytes; [`WordMajor`](super::WordMajor) has the paper's order of words.
     pub fn li_2012(mode: Mode) -> Result<Self, TableError> {
         let tables = Tables { memory: TableMemory::Shared, count: TableCount::Four };
         let spec = Self::new(mode, Granularity::B16, tables, KeyMemory::Constant, Staging::Registers, 512)?;
@@ -250,7 +249,7 @@ impl TableSpec {
         Ok(spec.with_thread_blocks(ThreadBlocks::Loop { each: 4 }))
     }
 
-    /// What table III of Iwai et al. 2010 has, column by column: the state of one byte a thread is an array of structures.
+    /// The kernels of table III of Iwai et al. 2010, column by column: the state with one byte per thread is an array of structures.
     pub fn iwai_2010_table_3() -> Vec<Self> {
         use {Granularity::*, KeyMemory as Key, Staging::*, TableMemory as Table};
         [
@@ -272,16 +271,16 @@ impl TableSpec {
         .into()
     }
 
-    /// Abdelrahman, Fouad, Dahshan and Mousa, "High Performance CUDA AES Implementation", Computing Conference 2017,
-    /// section V: ECB encryption with 16 bytes a thread or more, four T-boxes in shared memory, the round keys there too or
-    /// handed round by shuffles, 128 to 1,024 threads.
+    /// Abdelrahman, Fouad, Dahshan and Mousa, "High Performance CUDA AES Implementation", Computing Conference 2017, section V: ECB
+    /// encryption with 16 or more bytes per thread, four T-boxes in shared memory, the round keys there too or exchanged by shuffles, 128
+    /// to 1,024 threads.
     pub fn abdelrahman_2017(granularity: Granularity, keys: KeyMemory, threads: u32) -> Result<Self, TableError> {
         let tables = Tables { memory: TableMemory::Shared, count: TableCount::Four };
         Self::new(Mode::EcbEncrypt, granularity, tables, keys, Staging::Registers, threads)
     }
 
-    /// What tables VI to VIII of Abdelrahman et al. 2017 have, row by row and column by column, and between them 64 threads, of which
-    /// table II gives the occupancy, and the 48 and 64 bytes a thread that section III.B speaks of.
+    /// The kernels of tables VI to VIII of Abdelrahman et al. 2017, row by row and column by column, and among them 64 threads, whose
+    /// occupancy table II gives, and the 48 and 64 bytes per thread that section III.B mentions.
     pub fn abdelrahman_2017_tables_6_to_8() -> Vec<Self> {
         let mut specs = Vec::new();
         for keys in [KeyMemory::Shared, KeyMemory::Shuffle] {
@@ -307,14 +306,14 @@ impl TableSpec {
         Ok(spec.with_thread_blocks(thread_blocks))
     }
 
-    /// The same with another number of threads a thread block.
+    /// The same with another number of threads per thread block.
     pub fn with_threads(self, threads: u32) -> Result<Self, TableError> {
         let Self { mode, granularity, tables, keys, staging, thread_blocks, rounds, .. } = self;
         let spec = Self::new(mode, granularity, tables, keys, staging, threads)?.with_rounds(rounds);
         Ok(spec.with_thread_blocks(thread_blocks))
     }
 
-    /// The same with rounds that are a loop, or not.
+    /// The same with rounds in a loop, or not.
     pub fn with_rounds(self, rounds: Rounds) -> Self {
         Self { rounds, ..self }
     }
@@ -345,7 +344,7 @@ impl TableSpec {
         self.mode
     }
 
-    /// What of the data a thread has.
+    /// The part of the data that a thread has.
     pub fn granularity(&self) -> Granularity {
         self.granularity
     }
@@ -355,7 +354,7 @@ impl TableSpec {
         self.tables
     }
 
-    /// Where the round keys lie.
+    /// Where the round keys are.
     pub fn keys(&self) -> KeyMemory {
         self.keys
     }
@@ -365,7 +364,7 @@ impl TableSpec {
         self.staging
     }
 
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub fn threads(&self) -> u32 {
         self.threads
     }
@@ -385,7 +384,7 @@ impl TableSpec {
         self.thread_blocks
     }
 
-    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    /// Blocks of 16 bytes in a tile, which a thread block works on at a time.
     pub fn tile_blocks(&self) -> u32 {
         self.threads * self.granularity.bytes() / 16
     }
@@ -410,7 +409,7 @@ impl TableSpec {
         format!("aes-{mode}-tbox-{granularity}{staging}{first}-{tables}-keys-{keys}-{threads}{rounds}{thread_blocks}")
     }
 
-    /// Bytes of shared memory a thread block, as the kernel's text declares it.
+    /// Bytes of shared memory per thread block, as the kernel's text declares them.
     fn static_shared_bytes(&self) -> u32 {
         let tables = match self.tables.memory {
             TableMemory::Shared => 1024 * self.tables.count.number() + 256,

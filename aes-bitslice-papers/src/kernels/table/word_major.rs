@@ -1,9 +1,9 @@
-//! Blocks in the order of their words, as Li, Zhong, Zhao, Mei and Chu have them ("Implementation and Analysis of AES Encryption on
-//! GPU", HPCC 2012, section V.C and the appendices): all first words, all second words, and so on, so that threads read words
-//! side by side. And CBC decryption with their `dev_iv`: the last thread of a launch leaves its ciphertext for the next kernel.
+//! Blocks in the order of their words, as in Li, Zhong, Zhao, Mei and Chu ("Implementation and Analysis of AES Encryption on GPU", HPCC
+//! 2012, section V.C and the appendices): all first words, all second words, and so on, so that threads read adjacent words. Also CBC
+//! decryption with their `dev_iv`: the last thread of a launch leaves its ciphertext for the next kernel.
 //!
-//! A permutation of the data by the host goes before it, so that it is not a kernel of the runtime's: it takes two pointers and
-//! a number of blocks, and has its round keys in constant memory.
+//! The host permutes the data first, so this is not one of the runtime's kernels: it takes two pointers and a number of blocks, and has its
+//! round keys in constant memory.
 
 use super::print::body;
 use super::spec::TableSpec;
@@ -19,10 +19,10 @@ pub struct WordMajor {
 }
 
 impl WordMajor {
-    /// The entry point, `void (const void *in, void *out, u64 blocks)`. What it decrypts in CBC lies behind the IV, and the last
-    /// block of ciphertext is left behind the output.
+    /// The entry point, `void (const void *in, void *out, u64 blocks)`. In CBC, the ciphertext follows the IV, and the last block of
+    /// ciphertext is stored after the output.
     pub const ENTRY: &'static str = "word_major";
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub const THREADS: u32 = 512;
 
     /// For ECB encryption and CBC decryption; `None` for other modes.
@@ -35,12 +35,12 @@ impl WordMajor {
         self.mode
     }
 
-    /// A name that no other kernel has.
+    /// A name unique to this kernel.
     pub fn name(self) -> String {
         format!("aes-{}-word-major", self.mode)
     }
 
-    /// The source, with a key of 16 bytes in it; `None` for keys of no AES length.
+    /// The source, with a key of 16 bytes in it; `None` if the key has no AES length.
     pub fn source(self, key: &[u8]) -> Option<Zeroizing<String>> {
         let spec = TableSpec::li_2012(self.mode).expect("a kernel of the paper");
         let expanded = ExpandedKey::new(key)?;
@@ -48,7 +48,7 @@ impl WordMajor {
         let (rounds, words) = words.split_last().expect("the rounds have a word");
         let words: Vec<String> =
             words.chunks(4).map(|w| format!("{{{}u, {}u, {}u, {}u}}", w[0], w[1], w[2], w[3])).collect();
-        // Not `static`, or the compiler could fold keys into instructions that nobody can change any more.
+        // Not `static`, or the compiler could fold keys into instructions that cannot be changed any more.
         let key = format!(
             "\n#ifdef __CUDACC__\n__constant__\n#endif\nround_keys baked_keys = {{{{{}}}, {rounds}}};\n",
             words.join(", ")
