@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{fmt, fs};
 
-/// Runs at different times, maybe on different machines; no paper is in two of them.
+/// Runs at different times, possibly on different machines; no paper is in two of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Measured {
-    /// The runs, of which there is at least one.
+    /// The runs, at least one.
     pub runs: Vec<Run>,
 }
 
@@ -20,22 +20,22 @@ pub struct Measured {
 pub struct Run {
     /// Version of the program.
     pub version: String,
-    /// The day, as 2026-11-21, UTC.
+    /// The day, such as 2026-11-21, UTC.
     pub date: String,
-    /// What it took, from the first kernel's compilation to the last check.
+    /// The time that it took, from the first kernel's compilation to the last check.
     pub seconds: f64,
-    /// The CUDA GPUs of the machine, the one that was measured first. The others took part where the data was sharded only. None where no
-    /// paper needs them.
+    /// The CUDA GPUs of the machine, the measured one first. The others took part only where the data was sharded. None if no paper needs
+    /// them.
     pub gpus: Vec<Gpu>,
-    /// The OpenCL devices that were measured, of each kind one at most; none where no paper needs them.
+    /// The OpenCL devices that were measured, at most one of each kind; none if no paper needs them.
     pub opencl: Vec<OpenClDevice>,
     /// The CPU, as its engine describes it.
     pub cpu: String,
-    /// The price of one GPU, where the user gave it.
+    /// The price of one GPU, if the user gave it.
     pub price: Option<Price>,
-    /// Of a quick run, which only shows that everything works: larger cases were measured with this many bytes.
+    /// For a quick run, which only shows that everything works: larger cases were measured with this many bytes.
     pub largest: Option<u64>,
-    /// What kernels that were printed in CUDA C take of a multiprocessor, by name.
+    /// The profiles of kernels that were printed in CUDA C, by name.
     #[serde(default)]
     pub profiles: BTreeMap<String, Profile>,
     /// What the profiler counted while kernels encrypted [`COUNTED_BYTES`], by kernel and counter; none where there is no profiler.
@@ -60,31 +60,31 @@ pub const COUNTERS: [&str; 8] = [
 /// The bytes that kernels encrypt while the profiler counts.
 pub const COUNTED_BYTES: u64 = 64 << 20;
 
-/// What a GPU costs.
+/// The price of a GPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// In dollars.
     pub dollars: f64,
-    /// The day that it is of, as 2026-11-21.
+    /// The day of the price, such as 2026-11-21.
     pub date: String,
 }
 
-/// What a kernel takes of a multiprocessor, as the driver tells it.
+/// The resources of a multiprocessor that a kernel takes, as the driver reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of local memory a thread, spills and indexed arrays.
+    /// Bytes of local memory per thread, for spills and indexed arrays.
     pub local_bytes: u32,
-    /// Bytes of shared memory a thread block.
+    /// Bytes of shared memory per thread block.
     pub shared_bytes: u32,
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub threads: u32,
     /// Thread blocks that a multiprocessor has at a time.
     pub thread_blocks: u32,
-    /// Their threads, in parts of all that it may have.
+    /// Their threads, as a fraction of all that it may have.
     pub occupancy: f64,
 }
 
@@ -94,7 +94,7 @@ pub struct Profile {
 pub struct Gpu {
     /// Its name.
     pub name: String,
-    /// Its compute capability, as 9.0.
+    /// Its compute capability, such as 9.0.
     pub compute_capability: String,
     /// Its multiprocessors.
     pub multiprocessors: u32,
@@ -120,13 +120,13 @@ pub struct OpenClDevice {
     pub platform: String,
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The release of its driver.
     pub driver: String,
     /// Its compute units: multiprocessors, or cores.
     pub compute_units: u32,
-    /// Whose clock timed it.
+    /// The clock that timed it.
     pub clock: Clock,
 }
 
@@ -148,13 +148,13 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Whose clock timed the work of a device.
+/// The clock that timed the work of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// Its own.
     Device,
-    /// The host's, which counts the launch and the end's way back, too.
+    /// The host's, which includes the launch and the notice of completion.
     Host,
 }
 
@@ -186,25 +186,25 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Times {
-    /// How many there were.
+    /// The number of runs.
     pub runs: usize,
-    /// Of the one in the middle.
+    /// The time of the median run.
     pub median_seconds: f64,
-    /// Of the fastest.
+    /// The time of the fastest run.
     pub min_seconds: f64,
 }
 
-/// Why there is no time of a case that is in no run.
+/// Why there is no time for a case that is in no run.
 pub const NOT_MEASURED: &str = "was not measured";
 
-/// The name of the paper that a table is from, which the table's name begins with.
+/// The name of a table's paper, with which the table's name begins.
 pub fn paper_of(table: &str) -> &str {
     table.split_once(',').map_or(table, |(paper, _)| paper)
 }
 
 impl Times {
-    /// Sums up times in seconds, of which there is at least one. The median of an even number of times is the mean of the
-    /// two in the middle; a clock too coarse to see anything counts as one nanosecond.
+    /// Sums up times in seconds, at least one. The median of an even number of times is the mean of the two in the middle; a clock too
+    /// coarse to see anything counts as one nanosecond.
     pub fn new(mut seconds: Vec<f64>) -> Self {
         seconds.iter_mut().for_each(|time| *time = time.max(1e-9));
         seconds.sort_by(f64::total_cmp);
@@ -257,7 +257,7 @@ impl Measured {
         self.runs.iter().find(|run| run.papers().contains(paper))
     }
 
-    /// These runs after what older ones have of papers that these do not have.
+    /// These runs, after the results of older runs for papers that these do not have.
     pub fn after(self, mut older: Self) -> Self {
         let is_kept = |timing: &Timing| self.of(paper_of(&timing.table)).is_none();
         older.runs.iter_mut().for_each(|run| run.timings.retain(is_kept));
@@ -268,7 +268,7 @@ impl Measured {
 }
 
 impl Run {
-    /// The names of the papers that it is of.
+    /// The names of the papers that it covers.
     pub fn papers(&self) -> BTreeSet<&str> {
         self.timings.iter().map(|timing| paper_of(&timing.table)).collect()
     }
@@ -288,7 +288,7 @@ impl Run {
         }
     }
 
-    /// What a kernel takes, by its name.
+    /// The profile of a kernel, by its name.
     pub fn profile(&self, kernel: &str) -> Option<Profile> {
         self.profiles.get(kernel).copied()
     }
@@ -299,7 +299,7 @@ impl Run {
         Ok(8.0 * measured as f64 / self.seconds(table, case, bytes)? / 1e9)
     }
 
-    /// What was to be timed and was not, each with its reason.
+    /// The cases that were to be timed and were not, each with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&Timing, &str)> {
         self.timings.iter().filter_map(|timing| match &timing.outcome {
             Outcome::Failed(why) => Some((timing, why.as_str())),

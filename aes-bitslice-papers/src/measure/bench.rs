@@ -1,4 +1,4 @@
-//! Some papers' cases measured, one after the other.
+//! Measures some papers' cases, one after the other.
 
 use crate::case::{Case, Work};
 use crate::measure::data::{Data, Keys};
@@ -17,14 +17,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The sizes of a quick run end here.
+/// The largest size of a quick run.
 const QUICK: u64 = 1 << 20;
 
 /// Measures some papers' tables; what is too large for a quick run is cut.
 ///
 /// # Errors
-/// Without the GPU and the compiler that a paper needs, or if not one kernel opens. Everything else is recorded in what is
-/// returned: OpenCL devices that are missing, too, unless there is nothing to measure without them.
+/// Without the GPU and the compiler that a paper needs, or if no kernel opens. Everything else is recorded in the result, including missing
+/// OpenCL devices, unless there is nothing to measure without them.
 pub fn run(papers: &[&Paper], quick: bool, price: Option<Price>) -> Result<Run> {
     let start = Instant::now();
     let uses = |api| papers.iter().any(|paper| paper.api == api);
@@ -41,7 +41,7 @@ pub fn run(papers: &[&Paper], quick: bool, price: Option<Price>) -> Result<Run> 
     let (largest, runs) = if quick { (Some(QUICK), Runs::QUICK) } else { (None, Runs::FULL) };
 
     let mut cases = all::cases(papers, devices.gpus.len());
-    // Modes one after the other: what each makes of the data is computed once, and kept no longer than it is needed.
+    // Modes one after the other: each mode's expected output is computed once, and kept no longer than it is needed.
     let of_mode = |case: &Case| case.work.computes().map(|(mode, key_bits)| (mode.name(), key_bits));
     cases.sort_by_key(|case| (of_mode(case), case.bytes));
     let keys = Keys::generate()?;
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use aes_bitslice_runtime::cuda;
 
-    /// One line says so, and nothing is measured.
+    /// The error is one line, and nothing is measured.
     #[test]
     fn without_a_gpu_there_is_nothing_to_measure() {
         if cuda::devices().is_err() {

@@ -1,4 +1,4 @@
-//! A kernel timed between copies from host memory and back, by the host's clock; and what pinned memory takes to allocate.
+//! A kernel timed between copies from host memory and back, by the host's clock; and the time to allocate pinned memory.
 
 use crate::case::HostMemory;
 use crate::measure::data::{Data, apply};
@@ -12,17 +12,17 @@ use std::ops::{DerefMut, Range};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A part of the data, on a stream with buffers of its own.
+/// A part of the data, on a stream with its own buffers.
 struct Chunk {
     range: Range<usize>,
-    /// What is before it.
+    /// The block before it.
     before: [u8; 16],
     stream: Arc<CudaStream>,
     input: CudaSlice<u8>,
     output: CudaSlice<u8>,
 }
 
-/// The time of each run in seconds, from the first copy's submission until all is back in host memory.
+/// The time of each run in seconds, from the first copy's submission until everything is back in host memory.
 pub fn time(
     cipher: &Cipher,
     mode: Mode,
@@ -59,7 +59,7 @@ pub fn time(
     target.fill(0);
     run(target)?;
     data.check(target, 0)?;
-    // The first warms up.
+    // The first run warms up.
     run(target)?;
     let runs = runs.count(run(target)?);
     target.fill(0);
@@ -70,8 +70,8 @@ pub fn time(
 
 /// Cuts the data. A single chunk is on the default stream.
 ///
-/// Streams are of a handle of their own to the same context: between streams of one handle, `cudarc` orders the accesses to
-/// a buffer by events, which take time, and here each buffer is used on one stream only.
+/// Streams have their own handle to the same context: between streams of one handle, `cudarc` orders accesses to a buffer by events, which
+/// take time, and here each buffer is used on one stream only.
 fn cut(context: &Arc<CudaContext>, bytes: usize, chunks: usize, data: &Data) -> Result<Vec<Chunk>> {
     let streams = CudaContext::new(context.ordinal()).map_err(driver)?;
     let each = bytes.div_ceil(chunks).next_multiple_of(16);
@@ -86,7 +86,7 @@ fn cut(context: &Arc<CudaContext>, bytes: usize, chunks: usize, data: &Data) -> 
         Ok(Chunk { before: data.before(begin), range, stream, input, output })
     };
     let chunks = (0..bytes).step_by(each).map(chunk).collect::<Result<_>>()?;
-    // The buffers come in the order of the default stream, which the others do not wait for.
+    // The buffers are allocated in the order of the default stream, which the others do not wait for.
     context.synchronize().map_err(driver)?;
     Ok(chunks)
 }

@@ -1,5 +1,4 @@
-//! What NVIDIA's profiler `ncu` counts while a kernel runs, where it is on the path: this program is started under it, once a
-//! kernel.
+//! What NVIDIA's profiler `ncu` counts while a kernel runs, if it is on the path: this program is started under it, once per kernel.
 
 use crate::case::{Kernel, Work};
 use crate::measure::data::{Data, Keys, apply};
@@ -14,13 +13,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::process::Command;
 
-/// The counters of the kernels that papers name, by kernel; of those that cannot be counted, none.
+/// The counters of the kernels that papers name, by kernel; none for kernels that cannot be counted.
 pub fn of(papers: &[&Paper]) -> BTreeMap<String, BTreeMap<String, f64>> {
     let kernels = papers.iter().flat_map(|paper| (paper.counted)());
     kernels.filter_map(|(_, kernel)| Some((kernel.name(), count(&kernel.name()).ok()?))).collect()
 }
 
-/// Runs a kernel under the profiler, and reads what it counted of the last launch.
+/// Runs a kernel under the profiler, and reads its counts for the last launch.
 fn count(kernel: &str) -> Result<BTreeMap<String, f64>> {
     let program = env::current_exe().context("this program's path")?;
     let metrics = COUNTERS.join(",");
@@ -53,7 +52,7 @@ fn cells(row: &str) -> Vec<String> {
 /// Launches a kernel of the papers on the first GPU, for the profiler to count: its test first, then [`COUNTED_BYTES`] of random data.
 ///
 /// # Errors
-/// For a name that no kernel has, and as measuring does.
+/// For an unknown name, and as for measuring.
 pub fn launch(name: &str) -> Result<()> {
     let kernel = all::cases(&all::ALL, 1).into_iter().find_map(|case| match case.work {
         Work::Kernel(kernel) if kernel.name() == name => Some(kernel),
@@ -66,7 +65,7 @@ pub fn launch(name: &str) -> Result<()> {
     let engine = devices.engine(None)?;
     let (cipher, _) = printed::open(engine, &keys, &kernel)?;
     let stream = engine.cuda_context()?.default_stream();
-    // Of zeros, all lanes would look up the same entries of a table.
+    // With zeros, all lanes would look up the same entries of a table.
     let data = Data::new(&keys, COUNTED_BYTES as usize)?;
     let copy = |bytes: &[u8]| stream.clone_htod(bytes).map_err(driver);
     let (input, mut output) = (copy(&data.input)?, copy(&data.output)?);

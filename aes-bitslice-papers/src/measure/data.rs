@@ -1,4 +1,4 @@
-//! Random input, and what a mode makes of it with a key: computed by the `aes` and `ctr` crates.
+//! Random input, and a mode's output for it under a key, computed by the `aes` and `ctr` crates.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
@@ -7,35 +7,35 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePt
 use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key};
 use anyhow::{Result, anyhow, bail};
 
-/// The initial counter block, or IV: near the end of its low 64 bits, so that a carry is part of what is checked.
+/// The initial counter block, or IV: near the end of its low 64 bits, so that a carry is checked, too.
 const START: [u8; 16] = *b"\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xff\xff\xff\xff\xff\xff\xfe\x00";
 
 /// Random keys, one of each length.
 pub struct Keys([Key; 3]);
 
 impl Keys {
-    /// New ones.
+    /// Generates new keys.
     pub fn generate() -> Result<Self> {
         let [a, b, c] = KeyBits::ALL.map(Key::generate);
         Ok(Self([a?, b?, c?]))
     }
 
-    /// The one of a length.
+    /// The key of a length.
     pub fn get(&self, bits: KeyBits) -> &Key {
         &self.0[bits as usize]
     }
 }
 
-/// Input of the largest size, and what one mode makes of it with one of the keys.
+/// Input of the largest size, and one mode's output for it under one of the keys.
 pub struct Data {
     /// Random bytes.
     pub input: Vec<u8>,
     /// Room for an output.
     pub output: Vec<u8>,
     expected: Vec<u8>,
-    /// The mode of what is expected, and the key's length.
+    /// The mode of the expected output, and the key's length.
     computed: Option<(Mode, KeyBits)>,
-    /// With a key of each length.
+    /// Ciphers with a key of each length.
     references: [Cipher; 3],
 }
 
@@ -56,7 +56,7 @@ impl Data {
         Ok(Self { input, output, expected, computed: None, references: [a?, b?, c?] })
     }
 
-    /// Computes what is expected of a mode with the key of a length, unless it is there.
+    /// Computes the expected output of a mode with the key of a length, unless it is there.
     pub fn expect(&mut self, mode: Mode, key_bits: KeyBits) -> Result<()> {
         if self.computed == Some((mode, key_bits)) {
             return Ok(());
@@ -82,12 +82,12 @@ impl Data {
         Ok(())
     }
 
-    /// What is expected.
+    /// The expected output.
     pub fn expected(&self) -> &[u8] {
         &self.expected
     }
 
-    /// An error if `output` is not what the mode makes of the input from byte `at` on.
+    /// Returns an error if `output` is not the mode's output for the input from byte `at` on.
     pub fn check(&self, output: &[u8], at: usize) -> Result<()> {
         let expected = &self.expected[at..at + output.len()];
         if output != expected {
@@ -103,13 +103,13 @@ impl Data {
     }
 }
 
-/// The counter from which CTR starts.
+/// The counter that CTR starts from.
 pub fn counter() -> Counter {
     Counter::new(CounterMode::Ctr128BE, START)
 }
 
-/// The same expression for the operation of any mode, `operation` in it: on data that begins at byte `at`, behind the block
-/// [`before`](Data::before). An error for a mode that is in no paper.
+/// One expression for the operation of any mode, `operation` in it: on data that begins at byte `at`, after the block
+/// [`before`](Data::before). Returns an error for a mode that is in no paper.
 macro_rules! operation_of {
     ($mode:expr, $at:expr, $before:expr, $operation:ident => $call:expr) => {{
         use aes_bitslice_core::mode::Mode;
@@ -136,7 +136,7 @@ macro_rules! operation_of {
 }
 pub(super) use operation_of;
 
-/// Puts on a stream what a mode makes of a part of the data that begins at byte `at`; `before` is what is
+/// Submits a mode's operation on a part of the data to a stream; the part begins at byte `at`, and `before` is the block
 /// [before](Data::before) it.
 pub fn apply<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
     device: &DeviceCipher,
@@ -158,7 +158,7 @@ mod tests {
         Keys(KeyBits::ALL.map(|bits| Key::new(&[7; 32][..bits.bytes()]).unwrap()))
     }
 
-    /// CBC decryption of what was encrypted block after block.
+    /// CBC decryption of data that was encrypted block after block.
     #[test]
     fn what_is_expected_of_cbc() {
         let mut data = Data::new(&keys(), 160).unwrap();

@@ -28,7 +28,7 @@ struct OpenCl {
 }
 
 impl Devices {
-    /// None.
+    /// No devices.
     pub fn none() -> Self {
         Self { gpus: Vec::new(), cuda: None, opencl: BTreeMap::new() }
     }
@@ -36,7 +36,7 @@ impl Devices {
     /// Opens the CUDA GPUs.
     ///
     /// # Errors
-    /// If the first does not open. Of the others, those that do not open do not take part.
+    /// If the first does not open. Others that do not open do not take part.
     pub fn open_cuda(&mut self) -> Result<()> {
         let devices = cuda::devices()?;
         let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
@@ -121,7 +121,7 @@ fn gpu(device: &DeviceInfo) -> Result<Gpu> {
     let (major, minor) = device.compute_capability;
     let context = Engine::open(Backend::Cuda { ordinal: device.ordinal })?.cuda_context()?;
     let clock = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE).map_err(driver)?;
-    // What a driver does not tell is no reason not to measure.
+    // A value that the driver does not report is no reason not to measure.
     let told = |a| context.attribute(a).ok().filter(|&value| value > 0).map(|value| value as u32);
     Ok(Gpu {
         name: device.name.clone(),

@@ -7,8 +7,7 @@ use aes_bitslice_runtime::{Backend, Engine, Key};
 use anyhow::Result;
 use std::time::Instant;
 
-/// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones were
-/// right.
+/// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones were correct.
 pub fn time(backend: Backend, mode: Mode, key: &Key, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
     let cipher = Engine::open(backend)?.cipher(key)?;
     let before = data.before(0);
@@ -21,7 +20,7 @@ pub fn time(backend: Backend, mode: Mode, key: &Key, bytes: usize, data: &mut Da
     data.output[..bytes].fill(0);
     timed(data)?;
     data.check(&data.output[..bytes], 0)?;
-    // The first warms up.
+    // The first run warms up.
     let runs = runs.count(timed(data)?);
     data.output[..bytes].fill(0);
     let times = (0..runs).map(|_| timed(data)).collect::<Result<_>>()?;
@@ -35,7 +34,7 @@ mod tests {
     use crate::measure::data::Keys;
     use aes_bitslice_core::aes::KeyBits;
 
-    /// Of another key than the one that is expected, the output is wrong.
+    /// With a key other than the expected one, the output is wrong.
     #[test]
     fn both_engines_are_timed_and_checked() {
         let keys = Keys::generate().unwrap();

@@ -1,4 +1,4 @@
-//! All kernels, opened at the same time: each takes the compiler seconds.
+//! All kernels, opened at the same time, because each takes the compiler seconds.
 
 use crate::case::{Case, Kernel, Work};
 use crate::measure::data::Keys;
@@ -14,7 +14,7 @@ use std::thread;
 /// Kernels, each on the first CUDA GPU or on the OpenCL device of a kind, by name; or why they did not open.
 pub struct Kernels {
     opened: BTreeMap<Place, Result<Cipher, String>>,
-    /// What those that are printed in CUDA C take, by name.
+    /// The profiles of kernels that are printed in CUDA C, by name.
     pub profiles: BTreeMap<String, Profile>,
 }
 
@@ -24,7 +24,7 @@ impl Kernels {
     /// Opens the kernels of all cases, one at a time on each core of the machine.
     ///
     /// # Errors
-    /// Without a compiler, or if not one of them opens.
+    /// Without a compiler, or if none of them opens.
     pub fn open(devices: &Devices, keys: &Keys, cases: &[Case]) -> Result<Self> {
         let kernels = cases.iter().filter_map(|case| match &case.work {
             Work::Kernel(kernel) | Work::Copied { kernel, .. } => Some(((None, kernel.name()), kernel)),

@@ -9,15 +9,14 @@ use aes_bitslice_runtime::{Cipher, Engine};
 use anyhow::Result;
 use std::sync::Arc;
 
-/// Untimed runs right before each timed one: while the GPU is at them, the host submits that one and both its events, so
-/// that no time passes between the first event and the kernel.
+/// Untimed runs right before each timed one: while the GPU works on them, the host submits the timed run and both its events, so that no
+/// time passes between the first event and the kernel.
 pub(super) const LEAD: usize = 2;
 
 /// Memory of a GPU, as much as was needed so far.
 pub struct Memory {
     context: Arc<CudaContext>,
-    /// The default one: with another stream, events that order accesses to the buffers would come between those that
-    /// time.
+    /// The default stream: with another, events that order accesses to the buffers would come between the timing events.
     stream: Arc<CudaStream>,
     buffers: Option<Buffers>,
 }
@@ -28,17 +27,17 @@ struct Buffers {
 }
 
 impl Memory {
-    /// None so far.
+    /// No memory so far.
     pub fn new(engine: &Engine) -> Result<Self> {
         let context = engine.cuda_context()?;
         Ok(Self { stream: context.default_stream(), context, buffers: None })
     }
 
-    /// Input and output of at least `bytes`, the input brought over.
+    /// Input and output of at least `bytes`, the input copied over.
     fn buffers(&mut self, bytes: usize, input: &[u8]) -> Result<&mut Buffers> {
         let buffers = match self.buffers.take() {
             Some(buffers) if buffers.input.len() >= bytes => buffers,
-            // Freed before there are larger ones.
+            // Freed before larger ones are allocated.
             too_small => {
                 drop(too_small);
                 let input = self.stream.clone_htod(&input[..bytes]).map_err(driver)?;
@@ -49,8 +48,7 @@ impl Memory {
         Ok(self.buffers.insert(buffers))
     }
 
-    /// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones
-    /// were right.
+    /// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones were correct.
     pub fn time(&mut self, cipher: &Cipher, mode: Mode, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
         let (context, stream) = (self.context.clone(), self.stream.clone());
         let Buffers { input, output } = self.buffers(bytes, &data.input)?;
@@ -64,7 +62,7 @@ impl Memory {
             data.check(&data.output[..bytes], 0)
         };
 
-        // Not a trace of what ought to be there.
+        // No trace of the expected output.
         stream.memset_zeros(&mut to).map_err(driver)?;
         run(&mut to)?;
         check(&to, data)?;
@@ -78,7 +76,7 @@ impl Memory {
     }
 }
 
-/// The time in seconds by a GPU's events of what is put on a stream, the default one.
+/// The time in seconds, by a GPU's events, of work submitted to a stream, the default one.
 pub(super) fn timed(
     context: &Arc<CudaContext>,
     stream: &Arc<CudaStream>,

@@ -5,18 +5,18 @@
 //! | `bench` | some papers' cases, one after the other |
 //! | `kernels` | all kernels opened at the same time |
 //! | `devices` | the devices, opened |
-//! | `profile` | what a kernel takes of a multiprocessor |
+//! | `profile` | the resources of a multiprocessor that a kernel takes |
 //! | `counters` | what the profiler counts, where there is one |
 //! | `sharded` | a kernel timed on several GPUs |
 //! | `memory` | a kernel timed from one buffer in GPU memory to another |
-//! | `program` | a kernel that is no cipher, timed |
+//! | `program` | a kernel that is not a cipher, timed |
 //! | `processor` | what the papers compare with on the processor, timed |
 //! | `word_major` | blocks in the order of their words |
 //! | `copies` | a kernel timed between copies from and to host memory |
 //! | `opencl` | a kernel timed through OpenCL |
 //! | `host` | an engine on the processor, timed |
-//! | `printed` | a kernel printed, opened and ready to be launched |
-//! | `data` | random input, and what a mode makes of it |
+//! | `printed` | a kernel printed, opened and ready to launch |
+//! | `data` | random input, and a mode's output for it |
 //! | `runs` | how often a case is run |
 //! | `driver` | the driver's errors |
 //! | `date` | the day |

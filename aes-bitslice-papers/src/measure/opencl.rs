@@ -29,7 +29,7 @@ struct Buffers {
 }
 
 impl Memory {
-    /// None so far.
+    /// No memory so far.
     pub fn new(engine: &Engine, kind: Kind) -> Result<Self> {
         let queue = engine.opencl_queue()?;
         let clock = match queue.time(|_| Ok::<_, runtime::Error>(())) {
@@ -39,16 +39,16 @@ impl Memory {
         Ok(Self { engine: engine.clone(), queue, clock, kind, buffers: None })
     }
 
-    /// Whose clock tells the time.
+    /// The clock that times the runs.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// Input and output of at least the data's length, the input brought over.
+    /// Input and output of at least the data's length, the input copied over.
     fn buffers(engine: &Engine, there: Option<Buffers>, data: &[u8]) -> Result<Buffers> {
         Ok(match there {
             Some(buffers) if buffers.input.len() >= data.len() => buffers,
-            // Freed before there are larger ones.
+            // Freed before larger ones are allocated.
             too_small => {
                 drop(too_small);
                 let mut input = engine.opencl_memory(data.len())?;
@@ -58,16 +58,14 @@ impl Memory {
         })
     }
 
-    /// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones
-    /// were right.
+    /// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones were correct.
     pub fn time(&mut self, cipher: &Cipher, mode: Mode, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
         let Self { engine, queue, clock, kind, buffers } = self;
         let there = Self::buffers(engine, buffers.take(), &data.input[..bytes])?;
         let Buffers { input, output } = buffers.insert(there);
         let device = cipher.opencl()?;
         let before = data.before(0);
-        // Untimed runs right before each timed one: while a GPU is at them, the host submits that one. A processor is its own
-        // host.
+        // Untimed runs right before each timed one: while a GPU works on them, the host submits the timed run. A processor is its own host.
         let (lead, runs) = match kind {
             Kind::Gpu => (2, runs),
             Kind::Cpu => (0, runs.with_least(RUNS_ON_CPU)),
@@ -99,7 +97,7 @@ impl Memory {
             data.check(&data.output[..bytes], 0)
         };
 
-        // Not a trace of what ought to be there.
+        // No trace of the expected output.
         output.clear()?;
         run(queue.queue(), output)?;
         queue.finish()?;
@@ -124,8 +122,8 @@ mod tests {
     use aes_bitslice_core::aes::{Direction, KeyBits};
     use aes_bitslice_papers::kernels::Bytewise;
 
-    /// On whatever devices there are, by either clock, on buffers that are made once and on larger ones: with the key that is
-    /// expected, and not with another.
+    /// On whatever devices there are, by either clock, on buffers that are allocated once and on larger ones: correct with the expected
+    /// key, and not with another.
     #[test]
     fn kernels_are_timed_and_checked() {
         let mut devices = Devices::none();

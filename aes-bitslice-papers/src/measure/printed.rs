@@ -1,4 +1,4 @@
-//! A kernel printed where it is not the engine's own, opened, and ready to be launched.
+//! A kernel, printed if it is not the engine's own, opened, and ready to launch.
 
 use crate::case::{Code, Kernel};
 use crate::measure::data::Keys;
@@ -12,10 +12,10 @@ use aes_bitslice_gen::kernel::Design;
 use aes_bitslice_runtime::{Cipher, Engine, Key};
 use anyhow::{Result, anyhow, bail};
 
-/// The command line in the headings of what is printed here.
+/// The command line in the headings of kernels printed here.
 const COMMAND: &str = "cargo xtask papers";
 
-/// Opens a kernel, tested and ready to be launched; and what it takes of a GPU, where it is printed in CUDA C.
+/// Opens a kernel, tested and ready to launch; also returns its profile, where it is printed in CUDA C.
 pub fn open(engine: &Engine, keys: &Keys, kernel: &Kernel) -> Result<(Cipher, Option<Profile>)> {
     let key = keys.get(kernel.key_bits);
     let is_opencl = engine.backend().is_opencl();
@@ -26,7 +26,7 @@ pub fn open(engine: &Engine, keys: &Keys, kernel: &Kernel) -> Result<(Cipher, Op
             let dialect = if is_opencl { Dialect::OpenCl } else { Dialect::Cuda };
             let printed = print(kernel, key, dialect)?;
             let cipher = engine.cipher_of(key, &printed)?;
-            // Of those whose profile the papers speak of: it takes the compiler as long again.
+            // Only for kernels whose profile the papers mention: it takes the compiler as long again.
             let is_shown =
                 matches!(kernel.code, Code::Table(_) | Code::Bitsliced(_)) && kernel.mode == Mode::EcbEncrypt;
             if !is_opencl && is_shown {

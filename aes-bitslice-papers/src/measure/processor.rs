@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow};
 use std::thread;
 use std::time::Instant;
 
-/// The time of each run on the first bytes of the data, in seconds. What the T-boxes make of it was right.
+/// The time of each run on the first bytes of the data, in seconds. The T-boxes' output was correct.
 pub fn time(what: Processor, keys: &Keys, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
     let tables = Tables::new(keys.get(KeyBits::Aes128).expose()).ok_or_else(|| anyhow!("a key of no AES length"))?;
     let timed = |data: &mut Data| {
@@ -26,7 +26,7 @@ pub fn time(what: Processor, keys: &Keys, bytes: usize, data: &mut Data, runs: R
         }
         start.elapsed().as_secs_f64()
     };
-    // The first warms up.
+    // The first run warms up.
     let runs = runs.count(timed(data));
     let times = (0..runs).map(|_| timed(data)).collect();
     if what == Processor::Tables {
@@ -53,7 +53,7 @@ fn to_planes(input: &[u8], output: &mut [u8]) {
     });
 }
 
-/// AES-128 by four T-boxes, as programs for processors without AES instructions have it.
+/// AES-128 by four T-boxes, as in programs for processors without AES instructions.
 struct Tables {
     t: [[u32; 256]; 4],
     s: &'static [u8; 256],

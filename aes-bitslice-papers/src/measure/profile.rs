@@ -1,4 +1,4 @@
-//! What a kernel takes of a multiprocessor, as the driver tells it.
+//! The resources of a multiprocessor that a kernel takes, as the driver reports them.
 
 use crate::measure::driver::driver;
 use crate::measured::Profile;
@@ -10,10 +10,10 @@ use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUfunction_attribute as Of;
 use aes_bitslice_runtime::cuda::cudarc::nvrtc::Ptx;
 use anyhow::{Result, anyhow};
 
-/// Of the entry point for whole blocks of a kernel in CUDA C.
+/// The profile of a kernel in CUDA C, for its entry point for whole blocks.
 ///
 /// # Errors
-/// Without NVRTC, and what the driver reports. The compiler's log is not told: it may quote a key.
+/// Without NVRTC, and for errors of the driver. The compiler's log is left out, because it may quote a key.
 pub fn of(engine: &Engine, Printed { source, manifest }: &Printed) -> Result<Profile> {
     let context = engine.cuda_context()?;
     let attribute = |a| context.attribute(a).map_err(driver);

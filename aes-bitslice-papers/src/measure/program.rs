@@ -1,4 +1,4 @@
-//! Kernels that are no cipher of the runtime's, timed by the GPU's events, and what they must put out.
+//! Kernels that are not the runtime's ciphers, timed by the GPU's events, and their expected output.
 
 use crate::case::Program;
 use crate::measure::data::{Data, Keys};
@@ -13,7 +13,7 @@ use aes_bitslice_runtime::Engine;
 use anyhow::{Result, anyhow, bail};
 use zeroize::Zeroizing;
 
-/// The source of a program; with a key in it, where it has one: `None` for a key of no AES length.
+/// The source of a program, with a key in it where it has one; `None` if the key has no AES length.
 pub fn source(program: &Program, key: &[u8]) -> Option<Zeroizing<String>> {
     Some(match program {
         Program::Representation(kernel) => Zeroizing::new(kernel.source()),
@@ -22,7 +22,7 @@ pub fn source(program: &Program, key: &[u8]) -> Option<Zeroizing<String>> {
     })
 }
 
-/// A launch: source, entry point, threads a thread block, thread blocks, the third argument, the input, and the right output.
+/// A launch: source, entry point, threads per thread block, thread blocks, the third argument, the input, and the expected output.
 struct Launch {
     source: Zeroizing<String>,
     entry: &'static str,
@@ -53,7 +53,7 @@ impl Launch {
             Program::Lfsr(kernel) => {
                 let kernel = match kernel.output_bytes() {
                     own if own <= bytes => *kernel,
-                    // Of a quick run.
+                    // For a quick run.
                     _ => Lfsr::filling(kernel.form, bytes),
                 };
                 let words: Vec<u8> = data.input.iter().copied().cycle().take(kernel.input_bytes()).collect();
@@ -70,7 +70,7 @@ impl Launch {
             Program::WordMajor(kernel) => {
                 let (input, expected) = (word_major::of(input), word_major::of(&data.expected()[..bytes]));
                 let (input, expected) = match kernel.mode() {
-                    // Behind the IV; and behind the output, the last block of ciphertext.
+                    // The data follows the IV; the last block of ciphertext follows the output.
                     Mode::CbcDecrypt => {
                         ([&data.before(0)[..], &*input].concat(), [&*expected, &data.before(bytes)[..]].concat())
                     }
@@ -90,7 +90,7 @@ impl Launch {
     }
 }
 
-/// The time of each run in seconds; the outputs of the first run and of the timed ones were right.
+/// The time of each run in seconds; the outputs of the first run and of the timed ones were correct.
 #[expect(unsafe_code, reason = "nothing checks where the papers' programs read and write")]
 pub fn time(
     engine: &Engine,
@@ -116,7 +116,7 @@ pub fn time(
             Some(first) => bail!("the output is wrong: byte {first} of {} is the first that differs", found.len()),
         }
     };
-    // SAFETY: the kernels of the papers' stay within buffers of these sizes, which are compared with what they must put out.
+    // SAFETY: the papers' kernels stay within buffers of these sizes, which are compared with the expected output.
     unsafe { kernel.run(&stream, thread_blocks, &input, &mut output, launch.count) }?;
     check(&output)?;
     let time = |output: &mut _| {

@@ -1,11 +1,11 @@
 //! How often a case is run.
 
-/// How often a case is run for its time.
+/// The number of times that a case is run for timing.
 #[derive(Clone, Copy)]
 pub struct Runs {
     least: usize,
     most: usize,
-    /// Fewer than `most` where they would take longer.
+    /// There are fewer than `most` where those would take longer.
     seconds: f64,
 }
 
@@ -18,7 +18,7 @@ impl Runs {
         Self { least: self.least.min(least), ..self }
     }
 
-    /// How many, if one takes `one` seconds.
+    /// The number of runs if one takes `one` seconds.
     pub fn count(self, one: f64) -> usize {
         ((self.seconds / one) as usize).clamp(self.least, self.most)
     }

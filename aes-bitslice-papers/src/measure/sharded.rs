@@ -18,10 +18,10 @@ use std::time::Instant;
 
 /// Untimed runs before the timed ones.
 const WARM_UP: usize = 3;
-/// Shares are multiples of this, which thread blocks work on at a time.
+/// Shares are multiples of this many bytes, which thread blocks work on at a time.
 const GRAIN: usize = 32 << 10;
 
-/// Kernels that were opened so far, by name and GPU.
+/// Kernels opened so far, by name and GPU.
 #[derive(Default)]
 pub struct Opened(BTreeMap<(String, usize), (Engine, Cipher)>);
 
@@ -30,7 +30,7 @@ pub struct Opened(BTreeMap<(String, usize), (Engine, Cipher)>);
 pub struct Setting<'a> {
     /// The GPUs.
     pub gpus: &'a [Gpu],
-    /// How large the shares are.
+    /// The sizes of the shares.
     pub shares: Shares,
     /// Where the data is.
     pub data: ShardedData,
@@ -43,13 +43,13 @@ struct Shard<'a> {
     cipher: Cipher,
     stream: Arc<CudaStream>,
     range: Range<usize>,
-    /// What is before it.
+    /// The block before it.
     before: [u8; 16],
     input: CudaSlice<u8>,
     output: CudaSlice<u8>,
     /// The share in host memory, before and after, where it is distributed and collected.
     host: Option<(&'a [u8], &'a mut [u8])>,
-    /// How often the kernel runs.
+    /// The number of times that the kernel runs.
     times: usize,
 }
 
@@ -64,8 +64,7 @@ impl Opened {
         Ok(self.0.entry(place).or_insert((engine, cipher)).clone())
     }
 
-    /// The time of each run in seconds, from the moment that the first GPU's thread may launch, or copy, until the last GPU is
-    /// done.
+    /// The time of each run in seconds, from the moment when the first GPU's thread may launch or copy until the last GPU is done.
     pub fn time(
         &mut self,
         keys: &Keys,
@@ -131,7 +130,7 @@ fn shard<'a>(
     Ok(Shard { before: data.before(range.start), cipher: cipher.clone(), stream, range, input, output, host, times })
 }
 
-/// Ranges that cover all bytes, as long as the weights have it. The last is what is left.
+/// Ranges that cover all bytes, with lengths in proportion to the weights. The last is the rest.
 fn ranges(bytes: usize, weights: &[f64]) -> Vec<Range<usize>> {
     let all: f64 = weights.iter().sum();
     let end = |shards: usize| {
@@ -142,13 +141,13 @@ fn ranges(bytes: usize, weights: &[f64]) -> Vec<Range<usize>> {
     (0..=last).map(|shard| end(shard)..if shard == last { bytes } else { end(shard + 1) }).collect()
 }
 
-/// Runs to warm up, then those that are counted.
+/// Runs to warm up, then runs that count.
 fn several(shards: &mut [Shard<'_>], mode: Mode, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
     let warm = run(shards, mode, data, WARM_UP)?;
     run(shards, mode, data, runs.count(warm[WARM_UP - 1]))
 }
 
-/// Runs all shards several times over, each time all at once; the times, of outputs that were right.
+/// Runs all shards several times, each time all at once; returns the times if the outputs were correct.
 fn run(shards: &mut [Shard<'_>], mode: Mode, data: &mut Data, runs: usize) -> Result<Vec<f64>> {
     for Shard { stream, output, .. } in &mut *shards {
         stream.memset_zeros(output).map_err(driver)?;
@@ -161,7 +160,7 @@ fn run(shards: &mut [Shard<'_>], mode: Mode, data: &mut Data, runs: usize) -> Re
         shard.run(mode)?;
         Ok((start, Instant::now()))
     };
-    // Whatever happens to one, it is at the barrier as often as the others.
+    // Whatever happens to one, it reaches the barrier as often as the others.
     let several = |shard: &mut Shard<'_>| (0..runs).map(|_| timed(shard)).collect::<Vec<_>>();
     let times = thread::scope(|scope| -> Result<Vec<Vec<_>>> {
         let threads: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(|| several(shard))).collect();
@@ -190,7 +189,7 @@ fn run(shards: &mut [Shard<'_>], mode: Mode, data: &mut Data, runs: usize) -> Re
 }
 
 impl Shard<'_> {
-    /// One run to its end.
+    /// Runs once, to the end.
     fn run(&mut self, mode: Mode) -> Result<()> {
         let Self { cipher, stream, range, before, input, output, host, times } = self;
         if let Some((source, _)) = host {

@@ -9,7 +9,7 @@ pub fn of(data: &[u8]) -> Vec<u8> {
     words
 }
 
-/// The same into memory that is there, on all cores.
+/// The same, into existing memory, on all cores.
 pub fn reorder(data: &[u8], words: &mut [u8]) {
     let blocks = data.len() / 16;
     if blocks == 0 {

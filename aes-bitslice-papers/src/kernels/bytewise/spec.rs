@@ -7,7 +7,7 @@ use aes_bitslice_core::mode::Mode;
 /// Where the S-box is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SboxMemory {
-    /// In a buffer in global memory, shared with the round keys ([`ScheduleMemory::Global`]).
+    /// In the round keys' buffer in global memory ([`ScheduleMemory::Global`]).
     Global,
     /// In constant memory.
     Constant,
