@@ -10,7 +10,7 @@ fn key(bits: KeyBits) -> Vec<u8> {
     (0..bits.bytes()).map(|i| (59 * i) as u8 ^ 0xc3).collect()
 }
 
-/// Every variant, with keys of all lengths where tests do all there is to do; else the lengths take turns.
+/// Every variant, with keys of all lengths in exhaustive tests; otherwise the lengths take turns.
 #[test]
 fn every_variant_and_key_length() {
     for direction in [Direction::Encrypt, Direction::Decrypt] {
@@ -43,7 +43,7 @@ fn faults_of_the_basic_kernel_show() {
     assert_eq!(Bytewise::new(Direction::Encrypt, global, argument, BlockAccess::Bytes), None);
 }
 
-/// What would be another text if it were not needed is found missing.
+/// Lines that the kernel needs are missed when they change.
 #[test]
 fn faults_show() {
     for (direction, line, without) in [

@@ -1,5 +1,5 @@
-//! Kernels that are no cipher of the runtime's, compiled by the C compiler and run on the CPU: a thread after the other, each thread
-//! block twice, so that what its threads share is there the second time.
+//! Kernels that are not the runtime's ciphers, compiled by the C compiler and run on the CPU: one thread after the other, each thread block
+//! twice, so that what its threads share is there the second time.
 
 use aes_bitslice_core::aes::{KeySchedule, cipher};
 use aes_bitslice_core::mode::Mode;
@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What a program of this many thread blocks makes of an input; `None` without a C compiler.
+/// A program's output for an input with this many thread blocks; `None` without a C compiler.
 fn run(
     source: &str,
     entry: &str,
@@ -92,7 +92,7 @@ fn shift_registers() {
     }
 }
 
-/// The words of blocks in their order; and blocks of words.
+/// Blocks in the order of their words.
 fn word_major(data: &[u8]) -> Vec<u8> {
     let word = |c: usize| data.chunks(16).flat_map(move |block| block[4 * c..4 * c + 4].to_vec());
     (0..4).flat_map(word).collect()
@@ -104,9 +104,9 @@ fn blocks_of(words: &[u8]) -> Vec<u8> {
     (0..blocks).flat_map(|i| (0..4).flat_map(move |c| words[4 * (c * blocks + i)..][..4].to_vec())).collect()
 }
 
-/// CBC decryption in two launches, of which the first leaves the second its IV; what they make is that of one.
+/// CBC decryption in two launches, the first of which leaves the second its IV; together they do what one does.
 fn two_launches(source: &str, iv: &[u8], data: &[u8], expected: &[u8]) {
-    // Neither is whole thread blocks.
+    // Neither fills whole thread blocks.
     let (first, second) = data.split_at(16 * 300);
     let mut before = iv.to_vec();
     let mut output = Vec::new();
@@ -125,7 +125,7 @@ fn two_launches(source: &str, iv: &[u8], data: &[u8], expected: &[u8]) {
 #[test]
 fn words_column_major() {
     let (key, iv) = (noise(16), noise(32)[16..].to_vec());
-    // More than one thread block, and not all of the last.
+    // More than one thread block, the last of which is not full.
     let blocks = 512 + 77;
     let data = noise(16 * blocks);
     assert!(blocks_of(&word_major(&data)) == data);

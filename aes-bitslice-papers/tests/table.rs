@@ -1,4 +1,4 @@
-//! Table kernels as they are printed, run on the CPU: those of the papers, and every other combination.
+//! Table kernels as they are printed, run on the CPU: the papers' kernels, and every other combination.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::manifest::{Manifest, Printed};
@@ -45,7 +45,7 @@ fn combinations(granularity: Granularity, staging: Staging) {
             for keys in KeyMemory::ALL {
                 let new = |mode| TableSpec::new(mode, granularity, Tables { memory, count }, keys, staging, 128);
                 let possible: Vec<TableSpec> = TableSpec::modes().filter_map(|mode| new(mode).ok()).collect();
-                // Modes by turns that the other choices, two and three in number, do not keep step with.
+                // Modes take turns that do not keep step with the other choices, which are two and three in number.
                 let i = specs.len();
                 let spec = possible[(i + i / possible.len()) % possible.len()];
                 specs.push(spec.with_thread_blocks(ThreadBlocks::Loop { each: 2 }));
@@ -75,7 +75,7 @@ fn combinations_with_shared_blocks() {
     }
 }
 
-/// Rounds written out, with keys of the length that they are for and of others; and plaintext that goes through shared memory first.
+/// Unrolled rounds, with keys of the length that they are for and of others; and plaintext that goes through shared memory first.
 #[test]
 fn unrolled_and_plaintext_first() {
     let shared = Tables { memory: TableMemory::Shared, count: TableCount::Four };
@@ -111,7 +111,7 @@ fn unrolled_and_plaintext_first() {
     assert!(new(Granularity::B16, KeyMemory::Constant, Staging::Registers).with_plaintext_first().is_err());
 }
 
-/// What is wrong in a kernel shows: entries of tables, guards of the end, barriers, and the links of a chain.
+/// Faults in a kernel show: entries of tables, guards of the end, barriers, and the links of a chain.
 #[test]
 fn faults_show() {
     let iwai = |granularity, staging| {
@@ -147,7 +147,7 @@ fn faults_show() {
             other => panic!("{}: {right}: {other:?}", spec.name()),
         }
     }
-    // Each barrier is missed, but for the first of CBC: others follow it before anything is read.
+    // Each barrier is missed, except the first of CBC: others follow it before anything is read.
     for (spec, all, skip) in [
         (iwai(Granularity::B16, Staging::Registers), 1, 0),
         (iwai(Granularity::B8, Staging::Soa), 2, 0),

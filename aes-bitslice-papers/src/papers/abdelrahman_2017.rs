@@ -1,4 +1,4 @@
-//! A. A. Abdelrahman, M. M. Fouad, H. Dahshan, A. M. Mousa, 2017: two blocks a thread, keys by warp shuffle, threads a block.
+//! A. A. Abdelrahman, M. M. Fouad, H. Dahshan, A. M. Mousa, 2017: two blocks per thread, keys by warp shuffle, threads per block.
 
 use crate::case::{Case, Kernel, Work};
 use crate::papers::claim::{Claim, Expected};
@@ -16,7 +16,7 @@ pub const PAPER: Paper = Paper {
     counted: Vec::new,
     claims,
 };
-/// Its GPUs, of tables VI, VII and VIII.
+/// Its GPUs, in tables VI, VII and VIII.
 pub const GPUS: [&str; 3] = ["GTX 780", "GTX TITAN X", "GTX 1080"];
 
 /// Tables VI to VIII, and the sizes of figures 3 to 8.
@@ -27,12 +27,11 @@ pub const ROUNDS: &str = "abdelrahman-2017, rounds";
 /// The size at which they are compared.
 pub const ROUNDS_BYTES: u64 = 512 << 20;
 
-/// Threads a thread block, in the order of the tables' columns; the last is in table II only.
+/// Threads per thread block, in the order of the tables' columns; the last is in table II only.
 pub const THREADS: [u32; 5] = [1024, 512, 256, 128, 64];
-/// Bytes a thread, in the order of the tables' columns; the last two are none of theirs, but spoken of in section III.B.
+/// Bytes per thread, in the order of the tables' columns; the last two are not in the tables, but section III.B mentions them.
 pub const GRANULARITIES: [Granularity; 4] = [Granularity::B16, Granularity::B32, Granularity::B48, Granularity::B64];
-/// Table II: threads a thread block, thread blocks that make up 2,048 threads, and the occupancy on compute capability 5.2 in per
-/// cent.
+/// Table II: threads per thread block, thread blocks that make up 2,048 threads, and the occupancy on compute capability 5.2 in per cent.
 pub const TABLE_2: [(u32, u32, u32); 5] = [(64, 32, 75), (128, 16, 100), (256, 8, 100), (512, 4, 100), (1024, 2, 100)];
 /// Table III: reference, Gbit/s, mode, device, granularity; T-boxes and keys are in shared memory in all of them.
 pub const TABLE_3: [[&str; 5]; 6] = [
@@ -48,14 +47,14 @@ pub const KEYS: [(KeyMemory, &str); 2] =
     [(KeyMemory::Shared, "in shared memory"), (KeyMemory::Shuffle, "by warp shuffle")];
 /// Binary logarithms of the sizes of figures 3 to 8: 1 to 512 MiB.
 pub const POWERS: std::ops::RangeInclusive<u32> = 20..=29;
-/// Columns that the paper's tables have.
+/// The number of columns in the paper's tables.
 const COLUMNS: usize = 8;
 
-/// The rows of tables VI, VII and VIII of one size.
+/// The rows of tables VI, VII and VIII for one size.
 pub struct Size {
     /// The size.
     pub bytes: u64,
-    /// By GPU, then by [`KEYS`], then by bytes a thread and threads in the order of the columns.
+    /// By GPU, then by [`KEYS`], then by bytes per thread and threads in the order of the columns.
     pub gbits: [[[f64; COLUMNS]; KEYS.len()]; GPUS.len()],
 }
 
@@ -134,13 +133,13 @@ pub const SIZES: [Size; 4] = [
 /// A scheme of the paper, or one that its tables do not have.
 #[derive(Clone, Copy)]
 pub struct Scheme {
-    /// Where it is in [`KEYS`].
+    /// Its index in [`KEYS`].
     pub keys: usize,
-    /// Bytes a thread.
+    /// Bytes per thread.
     pub granularity: Granularity,
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub threads: u32,
-    /// Where it is among the columns of the paper's tables, if it is there.
+    /// Its index among the columns of the paper's tables, if it is there.
     pub column: Option<usize>,
 }
 
@@ -158,7 +157,7 @@ pub fn schemes() -> Vec<Scheme> {
 }
 
 impl Scheme {
-    /// What the result is found by.
+    /// The name by which the result is found.
     pub fn name(&self) -> String {
         format!("keys {}, {} B a thread, {} threads", KEYS[self.keys].1, self.granularity.bytes(), self.threads)
     }
@@ -173,18 +172,18 @@ impl Scheme {
     }
 }
 
-/// A scheme in each form of the rounds, with what the result is found by.
+/// A scheme in each form of the rounds, with the name by which the result is found.
 pub fn rounds() -> [(Rounds, String); 2] {
     let name = scheme(Granularity::B32, 0, 256).name();
     [(Rounds::Loop, format!("{name}, rounds in a loop")), (Rounds::Unrolled, format!("{name}, rounds unrolled"))]
 }
 
-/// What to measure.
+/// The cases to measure.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for scheme in schemes() {
         for bytes in POWERS.map(|power| 1 << power) {
-            // Of those that the paper's figures do not have, the sizes of its tables.
+            // Schemes that the paper's figures do not have are measured at the sizes of its tables.
             if scheme.column.is_none() && SIZES.iter().all(|size| size.bytes != bytes) {
                 continue;
             }
@@ -198,7 +197,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What the paper says, of its largest size and newest GPU.
+/// The paper's claims, for its largest size and newest GPU.
 fn claims() -> Vec<Claim> {
     let place = |scheme: Scheme| (TABLES, scheme.name(), SIZES[0].bytes);
     let theirs = |a: Scheme, b: Scheme| {

@@ -4,8 +4,7 @@ use crate::case::Case;
 use crate::papers::paper::Paper;
 use crate::papers::{abdelrahman_2017, hajihassani_2019, iwai_2010, li_2012, several_gpus, ul_haq_2011};
 
-/// All of them, in the order of their years. What the last has on several GPUs is measured where there are several, and stays as it
-/// is elsewhere.
+/// All papers, by year. The last one's part on several GPUs is measured where there are several, and stays as it is elsewhere.
 pub const ALL: [&Paper; 6] = [
     &iwai_2010::PAPER,
     &ul_haq_2011::PAPER,
@@ -15,10 +14,10 @@ pub const ALL: [&Paper; 6] = [
     &several_gpus::PAPER,
 ];
 
-/// A paper by its name.
+/// Finds a paper by its name.
 ///
 /// # Errors
-/// For a name that none has: which there are.
+/// For an unknown name: which names there are.
 pub fn find(name: &str) -> Result<&'static Paper, String> {
     let found = ALL.into_iter().find(|paper| paper.name == name);
     found.ok_or_else(|| format!("there is no such paper; there are {}", ALL.map(|paper| paper.name).join(", ")))
@@ -52,7 +51,7 @@ mod tests {
         assert!(find("li-2013").is_err_and(|why| why.contains("iwai-2010, ul-haq-2011, li-2012, abdelrahman-2017")));
     }
 
-    /// What is compared is measured.
+    /// Everything that is compared is measured.
     #[test]
     fn claims_are_of_cases() {
         let cases = cases(&ALL, 4);

@@ -1,13 +1,13 @@
-//! What a paper says of its kernels, as a comparison of two cases that differ in one thing.
+//! A paper's claim about its kernels, as a comparison of two cases that differ in one thing.
 
 /// A case: table, name, and size.
 pub type Place = (&'static str, String, u64);
 
-/// What a paper says.
+/// A paper's claim.
 pub struct Claim {
     /// In words, with the section.
     pub says: &'static str,
-    /// How many times as fast the first is as the second there, if its figures say.
+    /// How many times as fast as the second the first is in the paper, if its figures say.
     pub theirs: Option<f64>,
     /// What is compared, in words: the first to the second.
     pub compared: String,
@@ -30,14 +30,13 @@ pub enum Expected {
     Times(u32),
 }
 
-/// How far two rates may be apart that count as the same.
+/// How far apart two rates may be that count as the same.
 pub const SAME: f64 = 0.02;
-/// How far two rates may be apart that count as about the same.
+/// How far apart two rates may be that count as about the same.
 pub const ABOUT: f64 = 0.1;
 
 impl Claim {
-    /// What comes of it, where the first is this number of times as fast as the second here. Only a figure that the paper has can be
-    /// turned round.
+    /// The verdict, if the first is this number of times as fast as the second here. Only a figure that the paper has can be turned round.
     pub fn verdict(&self, ratio: f64) -> &'static str {
         let holds = match self.expected {
             Expected::Faster if (ratio - 1.0).abs() <= SAME => return "no difference",

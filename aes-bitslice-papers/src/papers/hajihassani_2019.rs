@@ -1,4 +1,4 @@
-//! O. Hajihassani, S. K. Monfared, S. H. Khasteh, S. Gorgin, 2019: bit-planes by column, several GPUs, rates for a price.
+//! O. Hajihassani, S. K. Monfared, S. H. Khasteh, S. Gorgin, 2019: bit-planes by column, several GPUs, rates per price.
 
 use crate::case::{Case, Kernel, Processor, Program, Work};
 use crate::papers::abdelrahman_2017;
@@ -24,12 +24,12 @@ pub const PAPER: Paper = Paper {
     },
     claims,
 };
-/// What each of 524,288 threads does with 32 blocks (sections 6.3 and 6.4); the paper calls it 2 Gbit.
+/// The data of 524,288 threads with 32 blocks each (sections 6.3 and 6.4); the paper calls it 2 Gbit.
 pub const BYTES: u64 = 256 << 20;
-/// Sizes that are measured: the paper's, and one at which the GPU of today is busy for long enough.
+/// The sizes to measure: the paper's, and one that keeps a GPU of today busy for long enough.
 pub const SIZES: [u64; 2] = [BYTES, 4 << 30];
 
-/// Tables 3 and 4, and what figures 12 to 14 are made of.
+/// Tables 3 and 4, and the data of figures 12 to 14.
 pub const TABLES: &str = "hajihassani-2019, tables 3 and 4";
 /// Section 4.6 and the rest of the way to this project's kernel: one change after the other.
 pub const CHANGES: &str = "hajihassani-2019, one change at a time";
@@ -39,14 +39,14 @@ pub const CHANGES_BYTES: u64 = 1 << 30;
 pub const REPRESENTATION: &str = "hajihassani-2019, section 6.3";
 /// Section 4.1: shift registers.
 pub const LFSR: &str = "hajihassani-2019, section 4.1";
-/// What the shift registers put out.
+/// The output of the shift registers.
 pub const LFSR_BYTES: u64 = 64 << 20;
 
 /// A GPU in tables 3 and 4.
 pub struct Row {
     /// Its name.
     pub gpu: &'static str,
-    /// ECB encryption (table 3): Gbit/s, and for each dollar of the GPU's price.
+    /// ECB encryption (table 3): Gbit/s, and Gbit/s per dollar of the GPU's price.
     pub ecb: (f64, f64),
     /// CTR (table 4).
     pub ctr: (f64, f64),
@@ -91,11 +91,12 @@ pub const RELATED_CTR: [Related; 2] = [
 /// Table 1's CBC, whose decryption is parallel; no figure shows it.
 pub const RELATED_CBC: [Related; 1] = [Related { authors: "Jang et al. 2011", gpu: "GTX 580", gbits: 34.0 }];
 
-/// Dollars that GPUs of others were announced at: Tesla C2050, November 2009; GeForce GTX 480, March 2010; Radeon HD 7970, December 2011.
+/// The dollar prices at which GPUs of others were announced: Tesla C2050, November 2009; GeForce GTX 480, March 2010; Radeon HD 7970,
+/// December 2011.
 const ANNOUNCED: [(&str, f64); 3] = [("C2050", 2499.0), ("GTX 480", 499.0), ("HD 7970", 549.0)];
 
-/// What a GPU's price was in dollars, as table 3 implies it, and table 4 within 3 %: throughput divided by throughput for a dollar. The
-/// paper's appendix G, which has the others, is not at hand: for these what they were announced at, where that is known.
+/// A GPU's price in dollars, as table 3 implies it, and table 4 within 3 %: throughput divided by throughput per dollar. The paper's
+/// appendix G, which has the others, is not at hand: these have their announced price, if it is known.
 pub fn price(gpu: &str) -> Option<f64> {
     match ROWS.iter().find(|row| row.gpu == gpu || row.gpu == format!("Tesla {gpu}")) {
         Some(row) => Some((row.ecb.0 / row.ecb.1).round()),
@@ -123,7 +124,7 @@ pub const CHANGED_MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
 
 /// A way to compute all of [`MODES`].
 pub struct Way {
-    /// What the result is found by, behind the mode.
+    /// The name by which the result is found, after the mode.
     pub name: &'static str,
     /// Whether it is the paper's.
     pub is_the_papers: bool,
@@ -156,12 +157,12 @@ fn copies(mode: Mode, count: TableCount) -> Kernel {
 }
 
 impl Way {
-    /// Whether it looks nothing up in tables.
+    /// Whether it looks up nothing in tables.
     pub fn is_bitsliced(&self) -> bool {
         self.is_the_papers || self.name == "bitsliced"
     }
 
-    /// What the result in a mode is found by.
+    /// The name by which the result in a mode is found.
     pub fn case(&self, mode: Mode) -> String {
         format!("{mode}, {}", self.name)
     }
@@ -170,23 +171,22 @@ impl Way {
 /// The engines that decrypt CBC, in addition to table 1's.
 pub const CBC: [(Kernels, &str); 2] = [(Kernels::Bitsliced, "bitsliced"), (Kernels::Tbox, "T-boxes, a copy a lane")];
 
-/// What the result of CBC decryption is found by.
+/// The name by which the result of CBC decryption is found.
 pub fn cbc_name(kernels: &str) -> String {
     format!("cbc-decrypt, {kernels}")
 }
 
-/// How often the representation is changed, of which all times but one are undone: what the others take is the change without the
-/// memory.
+/// The numbers of changes of representation, all but one of which are undone: the others take the time of a change without memory accesses.
 pub const TIMES: [u32; 2] = [1, 33];
 
-/// What the results of section 6.3 are found by.
+/// The names by which the results of section 6.3 are found.
 pub fn representation_name(times: u32) -> String {
     format!("GPU, {times} changes of representation")
 }
-/// On the processor.
+/// The names of the results on the processor.
 pub const ON_PROCESSOR: [&str; 2] = ["processor, change of representation", "processor, bitsliced ecb-encrypt"];
 
-/// Shift registers in their forms, and what they are found by.
+/// Shift registers in their forms, and the names by which they are found.
 pub fn registers() -> Vec<(String, Lfsr)> {
     let filling = |form| Lfsr::filling(form, LFSR_BYTES as usize);
     let mut registers = vec![("parallel: a register a thread".into(), filling(Form::Parallel))];
@@ -198,7 +198,7 @@ pub fn registers() -> Vec<(String, Lfsr)> {
     registers
 }
 
-/// What to measure.
+/// The cases to measure.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for mode in MODES {
@@ -233,7 +233,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What the paper says.
+/// The paper's claims.
 fn claims() -> Vec<Claim> {
     let way = |mode, name: &str| (TABLES, format!("{mode}, {name}"), SIZES[1]);
     let changed = |mode, number: usize| {

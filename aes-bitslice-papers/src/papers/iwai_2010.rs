@@ -1,4 +1,4 @@
-//! K. Iwai, T. Kurokawa, N. Nishikawa, 2010: how finely threads share the work, and where tables and keys lie.
+//! K. Iwai, T. Kurokawa, N. Nishikawa, 2010: how finely threads share the work, and where tables and keys are.
 
 use crate::case::{Case, HostMemory, Kernel, Processor, Work};
 use crate::papers::claim::{Claim, Expected};
@@ -24,15 +24,15 @@ pub const BYTES: u64 = 256 << 20;
 
 /// Table III.
 pub const TABLE_3: &str = "iwai-2010, table III";
-/// Sections V.C and V.D, of which the paper gives no figures.
+/// Sections V.C and V.D, for which the paper gives no figures.
 pub const CHOICES: &str = "iwai-2010, sections V.C and V.D";
 /// The processor compared with the GPU (sections VI.A and VI.C).
 pub const PROCESSOR: &str = "iwai-2010, processor";
-/// What the processor's result is found by.
+/// The name by which the processor's result is found.
 pub const ONE_CORE: &str = "T-boxes, one core";
-/// The paper's processor: 1.2 Gbit/s on a Core i7-920, of which the GPU has 28.39 times the rate.
+/// The paper's processor: 1.2 Gbit/s on a Core i7-920; the GPU has 28.39 times that rate.
 pub const CPU: (&str, f64, f64) = ("Core i7-920", 1.2, 28.39);
-/// The bytes that the processor encrypts, which takes its time.
+/// The bytes that the processor encrypts, which takes long.
 pub const PROCESSOR_BYTES: u64 = 64 << 20;
 /// Table I: reference, device, language, throughput.
 pub const TABLE_1: [[&str; 4]; 5] = [
@@ -42,16 +42,16 @@ pub const TABLE_1: [[&str; 4]; 5] = [
     ["Di Biagio et al.", "GeForce 8800GT", "CUDA", "12.5 Gbit/s"],
     ["Nishikawa et al.", "GeForce GTX 285", "CUDA", "6.25 Gbit/s"],
 ];
-/// Section VI.C: copies counted.
+/// Section VI.C: copies included.
 pub const OVERLAP: &str = "iwai-2010, section VI.C";
 
 /// A column of table III.
 pub struct Column {
-    /// Bytes a thread.
+    /// Bytes per thread.
     pub granularity: Granularity,
-    /// Where the four T-boxes lie.
+    /// Where the four T-boxes are.
     pub tables: TableMemory,
-    /// Where the round keys lie.
+    /// Where the round keys are.
     pub keys: KeyMemory,
     /// Where the state is between rounds.
     pub staging: Staging,
@@ -80,10 +80,10 @@ pub const COLUMNS: [Column; 11] = {
     ]
 };
 
-/// Numbers of chunks, where one is copied while another is encrypted, and the paper's throughput, copies counted, where it gives one
+/// Numbers of chunks, where one is copied while another is encrypted, and the paper's throughput, copies included, where it gives one
 /// (section VI.C). Its abstract has 22.5 for the best.
 pub const CHUNKS: [(usize, Option<f64>); 5] = [(1, Some(13.4)), (2, None), (4, Some(22.0)), (8, None), (16, None)];
-/// Of the best number of chunks, as the abstract has it.
+/// The throughput of the best number of chunks, according to the abstract.
 pub const ABSTRACT: f64 = 22.5;
 
 impl Column {
@@ -93,7 +93,7 @@ impl Column {
         spec.expect("a kernel of the paper")
     }
 
-    /// What the result is found by.
+    /// The name by which the result is found.
     pub fn name(&self) -> String {
         let staging = match self.staging {
             Staging::Registers => "registers",
@@ -104,18 +104,18 @@ impl Column {
     }
 }
 
-/// The name of a table's place.
+/// The name of the memory that tables are in.
 pub fn memory(tables: TableMemory) -> &'static str {
     if tables == TableMemory::Constant { "constant" } else { "shared" }
 }
 
-/// Thread blocks a multiprocessor that a kernel of this number of threads has: 2,048 threads.
+/// Gives a kernel as many thread blocks per multiprocessor as make up 2,048 threads.
 fn looping(spec: TableSpec) -> TableSpec {
     spec.with_thread_blocks(ThreadBlocks::Loop { each: 2048 / spec.threads() })
 }
 
-/// What sections V.B to VI.B speak of in addition to table III, each kernel with what the result is found by, and the kernel that it is but
-/// for one thing, by its name.
+/// The kernels that sections V.B to VI.B mention in addition to table III, each with the name by which the result is found, and the name of
+/// the kernel from which it differs in one thing.
 pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
     let mut choices = Vec::new();
     for count in [TableCount::One, TableCount::Four] {
@@ -164,12 +164,12 @@ pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
     choices
 }
 
-/// What a kernel of table III with 256 threads is found by.
+/// The name by which a kernel of table III with 256 threads is found.
 pub fn narrow_name(column: &Column) -> String {
     format!("{}, 256 threads", column.name())
 }
 
-/// How far 256 threads were from 512 at most, as a part (section VI.B).
+/// The largest difference between 256 threads and 512, as a fraction (section VI.B).
 pub const NARROW_WITHIN: f64 = 0.004;
 
 /// The table that a kernel of [`choices`] or of table III is in.
@@ -177,7 +177,7 @@ pub fn table_of(name: &str) -> &'static str {
     if COLUMNS.iter().any(|column| column.name() == name) { TABLE_3 } else { CHOICES }
 }
 
-/// What to measure.
+/// The cases to measure.
 fn cases() -> Vec<Case> {
     let case = |table, name, work| Case { table, name, bytes: BYTES, work };
     let mut cases = Vec::new();
@@ -198,7 +198,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What the paper says.
+/// The paper's claims.
 fn claims() -> Vec<Claim> {
     let column = |number: usize| (TABLE_3, COLUMNS[number].name(), BYTES);
     let choice = |name: &str| (CHOICES, name.to_string(), BYTES);
@@ -331,7 +331,7 @@ fn claims() -> Vec<Claim> {
     ]
 }
 
-/// What a result with copies is found by.
+/// The name by which a result with copies is found.
 pub fn chunks_name(chunks: usize) -> String {
     format!("{chunks} {}", if chunks == 1 { "chunk" } else { "chunks" })
 }

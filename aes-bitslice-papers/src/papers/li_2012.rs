@@ -32,15 +32,15 @@ pub const VARIANT_BYTES: u64 = 256 << 20;
 /// Table IV.
 pub const TABLE_4: &str = "li-2012, table IV";
 
-/// The highest throughput of fig. 1, as the text has it (section VI.B); the others are in the picture only.
+/// The highest throughput of fig. 1, according to the text (section VI.B); the others are in the picture only.
 pub const FASTEST: f64 = 60.0;
 /// 50 times a Core i7-920 with 1.2 Gbit/s, which Iwai et al. 2010 give.
 pub const CPU: (&str, f64, f64) = ("Core i7-920", 1.2, 50.0);
-/// The processor's result, of [`PROCESSOR_BYTES`].
+/// The name of the processor's result, for [`PROCESSOR_BYTES`].
 pub const ONE_CORE: &str = "processor: T-boxes, one core";
-/// What it encrypts, which takes its time.
+/// The bytes that it encrypts, which takes long.
 pub const PROCESSOR_BYTES: u64 = 64 << 20;
-/// With copies that are not overlapped, in Gbit/s, at most (section VI.C).
+/// The highest throughput with copies that are not overlapped, in Gbit/s (section VI.C).
 pub const WITH_COPIES: f64 = 11.3;
 /// Table II: reference, device, mode, throughput.
 pub const TABLE_2: [[&str; 4]; 8] = [
@@ -60,7 +60,7 @@ pub const POWERS: std::ops::RangeInclusive<u32> = 14..=28;
 
 /// Table IV's numbers of streams.
 pub const STREAMS: [usize; 5] = [0, 2, 4, 8, 16];
-/// What the time that an allocation takes is found by.
+/// The name by which the time of an allocation is found.
 pub const ALLOCATION: &str = "allocation of pinned memory by the driver alone";
 
 /// A row of table IV: times in milliseconds.
@@ -88,33 +88,33 @@ fn kernel(mode: Mode, rounds: Rounds) -> TableSpec {
     TableSpec::li_2012(mode).expect("a kernel of the paper").with_rounds(rounds)
 }
 
-/// What a point of a curve is found by.
+/// The name by which a point of a curve is found.
 pub fn curve_name(mode: Mode) -> String {
     format!("{mode}, rounds unrolled")
 }
 
-/// What the time with this number of streams is found by.
+/// The name by which the time with this number of streams is found.
 pub fn streams_name(streams: usize, memory: HostMemory) -> String {
     let memory = if memory == HostMemory::Pinned { "pinned" } else { "pageable" };
     format!("{streams} streams, {memory} memory")
 }
 
-/// The ways in which an order of words and rounds are told apart, for each mode.
+/// The names of the orders of words and forms of rounds, for each mode.
 pub const WAYS: [&str; 3] = [
     "words column-major, rounds unrolled",
     "vectors of 16 bytes, rounds unrolled",
     "vectors of 16 bytes, rounds in a loop",
 ];
 
-/// What the reordering on the host is found by.
+/// The name by which the reordering on the host is found.
 pub const REORDERING: &str = "reordering on the processor, all cores";
 
-/// What a way is found by.
+/// The name by which a way is found.
 pub fn variant_name(mode: Mode, way: usize) -> String {
     format!("{mode}, {}", WAYS[way])
 }
 
-/// What to measure.
+/// The cases to measure.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for mode in MODES {
@@ -137,7 +137,7 @@ fn cases() -> Vec<Case> {
     let work = Work::Processor(Processor::Tables);
     cases.push(Case { table: VARIANTS, name: ONE_CORE.into(), bytes: PROCESSOR_BYTES, work });
     for Row { bytes, .. } in ROWS {
-        // Streams need pinned memory; without one of its own, all of it is one chunk, which may be in either.
+        // Streams need pinned memory; without streams, the data is one chunk, which may be in either memory.
         let copied = |streams: usize, memory| Case {
             table: TABLE_4,
             name: streams_name(streams, memory),
@@ -155,12 +155,12 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What the paper says.
+/// The paper's claims.
 fn claims() -> Vec<Claim> {
     let variant = |mode, way| (VARIANTS, variant_name(mode, way), VARIANT_BYTES);
     let [small, .., large] = &ROWS;
     let streams = |row: &Row, streams, memory| (TABLE_4, streams_name(streams, memory), row.bytes);
-    // Of the same size, the ratio of rates is that of times turned round.
+    // At the same size, the ratio of rates is the inverse ratio of times.
     let ratio = |row: &Row, streams: usize| Some(row.milliseconds[0] / row.milliseconds[streams]);
     let claim = |says, theirs, compared: &str, first, second, expected| Claim {
         says,

@@ -1,4 +1,4 @@
-//! What the papers printed, and the cases that bring their tables back.
+//! What the papers printed, and the cases that reproduce their tables.
 //!
 //! Figures are the papers' own, each with its table; what they show in pictures only is not here. Rates are in Gbit/s, 10^9
 //! bits a second, and sizes in the binary units that the papers write as KB and MB.
@@ -8,8 +8,8 @@
 //! | `all` | all papers, and everything to measure of them |
 //! | `iwai_2010`, ... | the figures and the cases of a paper |
 //! | `paper` | what a paper is |
-//! | `claim` | what a paper says of its kernels, as a comparison |
-//! | `several_gpus` | section 6.6 of Hajihassani et al. 2019, which takes a machine of its own |
+//! | `claim` | a paper's claim about its kernels, as a comparison |
+//! | `several_gpus` | section 6.6 of Hajihassani et al. 2019, which needs its own machine |
 
 pub mod abdelrahman_2017;
 pub mod all;

@@ -5,7 +5,7 @@ use crate::papers::claim::Claim;
 
 /// What a paper is, in the words of its first page, and what is measured of it.
 pub struct Paper {
-    /// What it is called on the command line; its tables' names begin with it.
+    /// Its name on the command line; its tables' names begin with it.
     pub name: &'static str,
     /// Authors and year.
     pub authors: &'static str,
@@ -19,7 +19,7 @@ pub struct Paper {
     pub cases: fn(usize) -> Vec<Case>,
     /// The kernels among them whose instructions are counted where there is a profiler, in words.
     pub counted: fn() -> Vec<(&'static str, Kernel)>,
-    /// What it says of its kernels.
+    /// Its claims about its kernels.
     pub claims: fn() -> Vec<Claim>,
 }
 
@@ -28,6 +28,6 @@ pub struct Paper {
 pub enum Api {
     /// NVIDIA's.
     Cuda,
-    /// That of all vendors.
+    /// The interface of all vendors.
     OpenCl,
 }

@@ -1,4 +1,4 @@
-//! Section 6.6 of Hajihassani et al. 2019: several GPUs, for which it takes a machine of its own.
+//! Section 6.6 of Hajihassani et al. 2019: several GPUs, which need their own machine.
 
 use crate::case::{Case, Kernel, ShardedData, Shares, Work};
 use crate::papers::hajihassani_2019;
@@ -20,19 +20,19 @@ pub const PAPER: Paper = Paper {
 
 /// The table.
 pub const TABLE: &str = "hajihassani-2019-gpus, section 6.6";
-/// Of two GTX 980, in parts of twice what one does.
+/// The rate of two GTX 980, as a fraction of twice the rate of one.
 pub const TWO_GPUS: f64 = 0.92;
 /// Modes whose data is sharded.
 pub const MODES: [Mode; 2] = [Mode::EcbEncrypt, Mode::Ctr];
-/// Numbers of GPUs, as far as there are as many.
+/// Numbers of GPUs, as far as there are that many.
 pub const GPUS: [usize; 4] = [1, 2, 4, 8];
 
 /// A row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// How many GPUs.
+    /// The number of GPUs.
     pub gpus: usize,
-    /// How large their shares are; of one, equal.
+    /// The sizes of their shares; equal for one GPU.
     pub shares: Shares,
     /// Where the data is before and after.
     pub data: ShardedData,
@@ -65,12 +65,12 @@ impl Row {
         }
     }
 
-    /// How many GPUs of the full rate they come to.
+    /// How many GPUs of the full rate they are worth.
     pub fn worth(&self) -> f64 {
         self.gpus as f64 - if self.slowed { 0.5 } else { 0.0 }
     }
 
-    /// What the result in a mode is found by.
+    /// The name by which the result in a mode is found.
     pub fn name(&self, mode: Mode) -> String {
         let data = if self.data == ShardedData::Copied { ", distributed and collected" } else { "" };
         let slowed = if self.slowed { ", one of half the rate" } else { "" };
@@ -81,7 +81,7 @@ impl Row {
     }
 }
 
-/// Nothing where there is one GPU: then the figures of another machine stay.
+/// No cases where there is one GPU: then the figures of another machine stay.
 fn cases(gpus: usize) -> Vec<Case> {
     let rows = if gpus < 2 { Vec::new() } else { Row::all(gpus) };
     let mut cases = Vec::new();

@@ -28,30 +28,30 @@ pub const PAPER: Paper = Paper {
 pub const FIGURE_11: &str = "ul-haq-2011, fig. 11";
 /// What fig. 11 has no room for: keys of other lengths, and decryption.
 pub const OTHERS: &str = "ul-haq-2011, other keys and decryption";
-/// Fig. 12: kernels over sizes, on the processor. Fig. 13 is made of it and fig. 11.
+/// Fig. 12: kernels over sizes, on the processor. Fig. 13 is made from it and fig. 11.
 pub const FIGURE_12: &str = "ul-haq-2011, fig. 12";
 
-/// The processor that its speed-ups are against, with 8 threads through OpenCL.
+/// The processor that its speed-ups are relative to, with 8 threads through OpenCL.
 pub const CPU: &str = "Core i7 930";
-/// A GPU, and how many times as fast as [`CPU`] it was at most (fig. 13, as text and conclusion have it).
+/// A GPU, and how many times as fast as [`CPU`] it was at most (fig. 13, according to text and conclusion).
 pub const SPEED_UPS: [(&str, f64); 2] = [("Radeon HD 5870", 16.0), ("Mobility Radeon HD 5650", 3.0)];
 
 /// The key of its figures.
 pub const KEY_BITS: KeyBits = KeyBits::Aes256;
 /// Binary logarithms of the sizes on the GPU: 1 MiB to 1 GiB.
 pub const POWERS: [u32; 6] = [20, 22, 24, 26, 28, 30];
-/// Likewise on the processor, which takes its time: 1 to 64 MiB.
+/// Likewise on the processor, which takes long: 1 to 64 MiB.
 pub const CPU_POWERS: [u32; 4] = [20, 22, 24, 26];
 /// The size at which keys of other lengths and decryption are measured.
 pub const LARGEST: u64 = 256 << 20;
 
-/// The engines without OpenCL, each with what the result is found by.
+/// The engines without OpenCL, each with the name by which the result is found.
 pub const ENGINES: [(Backend, &str); 2] =
     [(Backend::Cpu, "AES instructions"), (Backend::CpuBitsliced, "bitsliced, without OpenCL")];
 
 /// A kernel in OpenCL C.
 pub struct Way {
-    /// What the result is found by.
+    /// The name by which the result is found.
     pub name: String,
     /// Whether it is the paper's.
     pub is_the_papers: bool,
@@ -74,8 +74,8 @@ pub fn ways(direction: Direction) -> Vec<Way> {
     Bytewise::ul_haq_2011(direction).into_iter().map(theirs).chain([ours]).collect()
 }
 
-/// Those of [`ways`] that take part where a case takes long: the basic kernel, the S-box in constant and in local memory with keys from
-/// the host and from the device, and this project's.
+/// The [`ways`] that take part where a case takes long: the basic kernel, the S-box in constant and in local memory with keys from the host
+/// and from the device, and this project's.
 pub fn main_ways(direction: Direction) -> Vec<Way> {
     use {BlockAccess as A, SboxMemory as S, ScheduleMemory as K};
     let main = [
@@ -88,10 +88,10 @@ pub fn main_ways(direction: Direction) -> Vec<Way> {
     ways(direction).into_iter().filter(|way| !way.is_the_papers || main.contains(&way.name)).collect()
 }
 
-/// What is behind the name of a kernel whose rounds are unrolled.
+/// The suffix of the name of a kernel whose rounds are unrolled.
 pub const UNROLLED: &str = "; rounds unrolled";
 
-/// What a kernel of the paper is found by, in the words that OpenCL has for memory.
+/// The name by which a kernel of the paper is found, in OpenCL's terms for memory.
 fn way_name(sbox: SboxMemory, schedule: ScheduleMemory, access: BlockAccess) -> String {
     let sbox = match sbox {
         SboxMemory::Global => "global",
@@ -113,7 +113,7 @@ fn way_name(sbox: SboxMemory, schedule: ScheduleMemory, access: BlockAccess) -> 
 }
 
 impl Way {
-    /// What the result of [`OTHERS`] is found by.
+    /// The name by which the result of [`OTHERS`] is found.
     pub fn other(&self, Other { direction, key_bits }: Other) -> String {
         let encrypt = if direction == Direction::Encrypt { "encryption" } else { "decryption" };
         format!("{}, {encrypt}, {} bits", self.name, key_bits.bits())
@@ -123,13 +123,13 @@ impl Way {
 /// A direction and a key's length.
 #[derive(Clone, Copy)]
 pub struct Other {
-    /// Forward or inverse cipher.
+    /// The forward or the inverse cipher.
     pub direction: Direction,
     /// The key's length.
     pub key_bits: KeyBits,
 }
 
-/// All of them; fig. 11 has encryption with 256 bits, of other sizes too.
+/// All of them; fig. 11 has encryption with 256 bits, at other sizes too.
 pub const OTHER: [Other; 6] = [
     Other { direction: Direction::Encrypt, key_bits: KeyBits::Aes128 },
     Other { direction: Direction::Encrypt, key_bits: KeyBits::Aes192 },
@@ -139,7 +139,7 @@ pub const OTHER: [Other; 6] = [
     Other { direction: Direction::Decrypt, key_bits: KeyBits::Aes256 },
 ];
 
-/// What to measure.
+/// The cases to measure.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut over_sizes = |table, on, ways: Vec<Way>, powers: &[u32]| {
@@ -172,7 +172,7 @@ fn cases() -> Vec<Case> {
 /// Where [`claims`] compare kernels with the S-box in constant memory: with keys in global, constant and local memory.
 pub const CONSTANT_SBOX: [usize; 3] = [0, 1, 5];
 
-/// What the article says.
+/// The article's claims.
 fn claims() -> Vec<Claim> {
     use {BlockAccess as A, SboxMemory as S, ScheduleMemory as K};
     let largest = 1 << POWERS[POWERS.len() - 1];

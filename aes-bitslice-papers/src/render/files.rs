@@ -1,4 +1,4 @@
-//! Every file that is rendered: the page with its heading and a part for each paper, and the plots.
+//! Every rendered file: the page with its heading and a part for each paper, and the plots.
 
 use crate::measured::{Gpu, Measured, OpenClDevice, Run};
 use crate::papers;
@@ -28,7 +28,7 @@ pub fn render(measured: &Measured) -> BTreeMap<String, String> {
             render(&mut page);
         }
     }
-    // Section 6.6 goes with its paper, and may be of another machine.
+    // Section 6.6 goes with its paper, and may be from another machine.
     if measured.of(papers::hajihassani_2019::PAPER.name).is_some() {
         several_gpus::render(&mut page, measured.of(papers::several_gpus::PAPER.name));
     }
@@ -57,7 +57,7 @@ fn heading(measured: &Measured, page: &mut Page) {
     );
 }
 
-/// When and where a run was, and of which papers, as an item of a list.
+/// When and where a run was, and its papers, as an item of a list.
 fn machine(run: &Run) -> String {
     let names = ALL.map(|paper| paper.name).into_iter().filter(|name| run.papers().contains(name));
     let mut text = format!(
@@ -113,7 +113,7 @@ mod tests {
             assert!(page.contains(&format!("]({name})")), "{name} is shown nowhere");
         }
         assert_eq!(files.keys().filter(|name| name.ends_with(".svg")).count(), 4);
-        // The papers' own figures, one of each table.
+        // The papers' own figures, one from each table.
         for figure in ["35.2", "22", "124.36", "279.86", "1478.42", "605.9"] {
             let is_shown = [format!(" {figure} "), format!("**{figure}**")].iter().any(|shown| page.contains(shown));
             assert!(is_shown, "{figure}");
@@ -121,7 +121,7 @@ mod tests {
         assert!(!page.contains("NaN") && !page.contains("inf"));
     }
 
-    /// Each time of its own moves something that is rendered.
+    /// Each time by itself changes something that is rendered.
     #[test]
     fn no_measurement_is_for_nothing() {
         let measured = made_up(2);

@@ -36,7 +36,7 @@ pub fn render(page: &mut Page) {
     page.say(NOTES);
 }
 
-/// Gbit/s for a dollar; nothing without a price.
+/// Gbit/s per dollar; empty without a price.
 fn for_price(rate: Option<f64>, price: Option<f64>) -> String {
     match (rate, price) {
         (_, None) => "no price".into(),
@@ -50,7 +50,7 @@ fn dollars(page: &Page) -> Option<f64> {
     page.run.price.as_ref().map(|price| price.dollars)
 }
 
-/// What is said of prices.
+/// The text about prices.
 fn priced(page: &Page) -> String {
     let ours = match &page.run.price {
         Some(Price { dollars, date }) => format!("the {} is counted as ${dollars} ({date})", page.gpu()),
@@ -59,7 +59,7 @@ fn priced(page: &Page) -> String {
     format!("Prices are from different years: the paper's GPUs have the paper's prices; {ours}.")
 }
 
-/// Single and double precision in Gflop/s, and memory bandwidth in GB/s, by what the driver tells of clocks.
+/// Single and double precision in Gflop/s, and memory bandwidth in GB/s, from the clocks that the driver reports.
 fn peaks(gpu: &Gpu) -> [Option<f64>; 3] {
     // Lanes of a multiprocessor for single and double precision.
     let lanes = match gpu.compute_capability.as_str() {
@@ -482,7 +482,7 @@ mod tests {
     fn a_rate_for_a_price() {
         assert_eq!(for_price(Some(1384.51), Some(6628.0)), "0.209");
         assert_eq!([for_price(None, Some(1.0)), for_price(Some(1.0), None)], ["not measured", "no price"]);
-        // Its own tables imply what the paper's GPUs cost, and both imply about the same.
+        // The paper's own tables imply the prices of its GPUs, and both imply about the same.
         for row in &ROWS {
             let (ecb, ctr) = (row.ecb.0 / row.ecb.1, row.ctr.0 / row.ctr.1);
             assert!((ecb / ctr - 1.0).abs() < 0.03 && price(row.gpu) == Some(ecb.round()), "{}", row.gpu);

@@ -145,7 +145,7 @@ fn table_4(page: &mut Page) {
         let our_allocation = page.milliseconds(TABLE_4, ALLOCATION, bytes);
         let mut row = vec![size(bytes), GPU.into()];
         let mut cells = theirs.map(|time| bold_if(time == least(theirs), time.map_or(String::new(), printed))).to_vec();
-        // Which of the two it is, is not known.
+        // It is not known which of the two it is.
         let none = format!("{}, one of both", cells.remove(0));
         row.extend([none, String::new()]);
         row.extend(cells);
@@ -157,7 +157,7 @@ fn table_4(page: &mut Page) {
         row.extend(all.iter().map(|&time| bold_if(time.is_some() && time == shortest, figure(time))));
         row.push(figure(our_allocation));
         rows.push(row);
-        // Whether the paper's time without streams is of the one or the other, both times here are compared with it.
+        // Whichever of the two the paper's time without streams is for, both times here are compared with it.
         let none = [theirs[0]].into_iter().chain(theirs).zip(all).map(|(theirs, ours)| faster(theirs, ours));
         let mut row = vec![String::new(), "ours to theirs".into()];
         row.extend(none);

@@ -51,7 +51,7 @@ pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
     }
 }
 
-/// What a kernel takes whose profile is shown.
+/// The name and profile of a case's kernel, if its profile is shown.
 fn profile(case: Case) -> Option<(String, Profile)> {
     let Work::Kernel(kernel) = case.work else { return None };
     let profile =

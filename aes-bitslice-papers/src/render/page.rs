@@ -19,7 +19,7 @@ pub struct Page<'a> {
     missing: BTreeMap<String, usize>,
 }
 
-/// What stands for a figure that is missing.
+/// The text in place of a missing figure.
 const MISSING: &str = "not measured";
 
 impl<'a> Page<'a> {
@@ -48,29 +48,29 @@ impl<'a> Page<'a> {
         self.run.gpus.first().map_or("no GPU", |gpu| &gpu.name)
     }
 
-    /// A rate in Gbit/s; none is noted for below the table.
+    /// A rate in Gbit/s; a missing one is noted below the table.
     pub fn gbits(&mut self, table: &str, case: &str, bytes: u64) -> Option<f64> {
         let found = self.run.gbits(table, case, bytes);
         self.noted(case, found)
     }
 
-    /// A time in milliseconds; none is noted for below the table.
+    /// A time in milliseconds; a missing one is noted below the table.
     pub fn milliseconds(&mut self, table: &str, case: &str, bytes: u64) -> Option<f64> {
         let found = self.run.seconds(table, case, bytes).map(|seconds| 1e3 * seconds);
         self.noted(case, found)
     }
 
-    /// What a case is told by, where nothing is told of it: a claim's table has that already.
+    /// The rate of a case, without a note if it is missing: a claim's table has that already.
     fn rate(&self, (table, case, bytes): &Place) -> Option<f64> {
         self.run.gbits(table, case, *bytes).ok()
     }
 
-    /// How many times as fast the first of a claim is as the second, if both are in its paper's run.
+    /// How many times as fast as the second the first of a claim is, if both are in its paper's run.
     pub fn ratio(&self, claim: &Claim) -> Option<f64> {
         Some(self.rate(&claim.first)? / self.rate(&claim.second)?)
     }
 
-    /// What a paper says, and what comes of it.
+    /// A paper's claims, and their verdicts.
     pub fn claims(&mut self, paper: &Paper) {
         self.say("### What holds, and what does not");
         self.say(&format!(
@@ -109,8 +109,8 @@ impl<'a> Page<'a> {
             .ok()
     }
 
-    /// A table, and below it why figures are missing, if any are. The first row names the columns; columns of figures have
-    /// a colon behind their names.
+    /// A table, and below it why figures are missing, if any are. The first row names the columns; columns of figures have a colon after
+    /// their names.
     pub fn table(&mut self, rows: &[Vec<String>]) {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let heading: Vec<String> = rows[0].iter().map(|name| name.trim_end_matches(':').to_string()).collect();
@@ -124,7 +124,7 @@ impl<'a> Page<'a> {
         self.tell_missing();
     }
 
-    /// Plots in a file of their own, shown here.
+    /// Plots in their own file, shown here.
     pub fn plots(&mut self, file: &str, what: &str, charts: &[Chart]) {
         if !charts.is_empty() {
             self.files.insert(file.into(), aes_bitslice_plot::svg(charts));
@@ -135,7 +135,7 @@ impl<'a> Page<'a> {
     }
 
     fn tell_missing(&mut self) {
-        /// More are counted only.
+        /// More are only counted.
         const TOLD: usize = 8;
         let missing = std::mem::take(&mut self.missing);
         if missing.is_empty() {
@@ -190,12 +190,12 @@ pub fn times(ours: Option<f64>, theirs: f64) -> String {
     ours.map_or(MISSING.into(), |ours| format!("{} ×", figure(Some(ours / theirs))))
 }
 
-/// The largest of those that are there.
+/// The largest of the numbers that are there.
 pub fn best(numbers: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     numbers.into_iter().flatten().max_by(f64::total_cmp)
 }
 
-/// The smallest of those that are there.
+/// The smallest of the numbers that are there.
 pub fn least(numbers: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     numbers.into_iter().flatten().min_by(f64::total_cmp)
 }

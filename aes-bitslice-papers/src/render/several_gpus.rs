@@ -1,4 +1,4 @@
-//! Section 6.6 of Hajihassani et al. 2019, of whichever machine it was measured on.
+//! Section 6.6 of Hajihassani et al. 2019, from whichever machine it was measured on.
 
 use crate::case::ShardedData;
 use crate::measured::Run;
@@ -6,7 +6,7 @@ use crate::papers::several_gpus::{MODES, PAPER, Row, TABLE, TWO_GPUS};
 use crate::render::page::{Page, figure, percent};
 use aes_bitslice_plot::size;
 
-/// The section; of no run, what it takes to have one.
+/// The section; without a run, what it takes to have one.
 pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
     page.say("### Section 6.6: several GPUs");
     let what = format!(
@@ -39,7 +39,7 @@ pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
         if row.gpus == 1 {
             one = rates;
         }
-        // The rows of the slowed GPU come last, and are of resident data.
+        // The rows of the slowed GPU come last, and have resident data.
         if row.slowed {
             one = MODES.map(|mode| page.gbits(TABLE, &Row { gpus: 1, slowed: false, ..row }.name(mode), row.bytes()));
         }

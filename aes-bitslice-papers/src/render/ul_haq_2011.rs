@@ -31,7 +31,7 @@ pub fn render(page: &mut Page) {
     page.say(NOTES);
 }
 
-/// What comes of an S-box in constant memory, of which there are several claims.
+/// The outcome with an S-box in constant memory, about which there are several claims.
 fn constant_sbox(page: &mut Page) {
     let claims = (PAPER.claims)();
     let [global, constant, local] = CONSTANT_SBOX.map(|at| page.ratio(&claims[at]));
@@ -45,7 +45,7 @@ fn constant_sbox(page: &mut Page) {
     }
 }
 
-/// The name of a device; that of none, where there was none.
+/// The name of a device, or of none where there was none.
 fn name(page: &Page, kind: Kind) -> String {
     page.run.opencl(kind).map_or_else(|| format!("no {kind}"), |device| device.name.clone())
 }
@@ -109,7 +109,7 @@ fn over_sizes(page: &mut Page, table: &str, kind: Kind, ways: Vec<Way>, powers: 
     page.table(&rows);
 }
 
-/// What the times come to.
+/// The rates that the times amount to.
 fn chart_11(page: &mut Page) -> Option<Chart> {
     let colours = [colour::GREY, colour::PURPLE, colour::VERMILION, colour::GREEN];
     let mut lines = Vec::new();
@@ -126,7 +126,7 @@ fn chart_11(page: &mut Page) -> Option<Chart> {
     (!lines.is_empty()).then_some(Chart::Lines(Lines { title, x: "size of the input", y: "Gbit/s, median", lines }))
 }
 
-/// A name that there is room for at the end of a line.
+/// A name that fits at the end of a line.
 fn short(name: &str) -> String {
     name.replace("S-box ", "")
         .replace("; keys ", ", ")
@@ -190,7 +190,7 @@ fn figure_12(page: &mut Page) {
     page.table(&rows);
 }
 
-/// What a size takes, in milliseconds.
+/// The times for a size, in milliseconds.
 struct Times {
     /// The fastest of the paper's kernels, and this project's.
     gpu: [Option<f64>; 2],
