@@ -1,4 +1,4 @@
-//! What can be measured: a place in a paper's table, and the work that fills it.
+//! A case to measure: a place in a paper's table, and the work that fills it.
 
 use crate::measured::Kind;
 use aes_bitslice_core::aes::KeyBits;
@@ -15,11 +15,11 @@ pub struct Case {
     pub name: String,
     /// The size that the table names.
     pub bytes: u64,
-    /// What to time.
+    /// The work to time.
     pub work: Work,
 }
 
-/// What is timed.
+/// The work that is timed.
 pub enum Work {
     /// A kernel, by the GPU's events, from one buffer in its memory to another.
     Kernel(Kernel),
@@ -62,7 +62,7 @@ pub enum Work {
     Host {
         /// The engine.
         backend: Backend,
-        /// What it computes.
+        /// The mode that it computes.
         mode: Mode,
         /// The key's length.
         key_bits: KeyBits,
@@ -114,7 +114,7 @@ pub enum Program {
     WordMajor(WordMajor),
 }
 
-/// What the processor computes.
+/// A computation on the processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Processor {
     /// AES-128-ECB by four T-boxes, on one core.
@@ -153,7 +153,7 @@ impl Shares {
 /// A kernel to open.
 #[derive(Clone)]
 pub struct Kernel {
-    /// What it computes.
+    /// The mode that it computes.
     pub mode: Mode,
     /// The key's length.
     pub key_bits: KeyBits,

@@ -1,4 +1,4 @@
-//! What was measured, as plain data: `papers.json`. Measuring writes it, rendering reads it, and neither knows the other.
+//! The measurements, as plain data: `papers.json`. Measuring writes it, rendering reads it, and neither knows the other.
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -38,14 +38,14 @@ pub struct Run {
     /// The profiles of kernels that were printed in CUDA C, by name.
     #[serde(default)]
     pub profiles: BTreeMap<String, Profile>,
-    /// What the profiler counted while kernels encrypted [`COUNTED_BYTES`], by kernel and counter; none where there is no profiler.
+    /// The profiler's counts while kernels encrypted [`COUNTED_BYTES`], by kernel and counter; none where there is no profiler.
     #[serde(default)]
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
     /// Everything that was to be timed.
     pub timings: Vec<Timing>,
 }
 
-/// What is counted, as `ncu` names it.
+/// The counters, as `ncu` names them.
 pub const COUNTERS: [&str; 8] = [
     "smsp__inst_executed.sum",
     "smsp__inst_executed_pipe_alu.sum",
@@ -158,7 +158,7 @@ pub enum Clock {
     Host,
 }
 
-/// A place in a table, and what was found there.
+/// A place in a table, and the outcome there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
@@ -168,11 +168,11 @@ pub struct Timing {
     pub case: String,
     /// Bytes that the table names.
     pub bytes: u64,
-    /// What was found.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What was found.
+/// The outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {

@@ -2,8 +2,8 @@
 // ---------------------------------------------------------------------------------------------------------------
 // A library around a kernel above, for a program that launches it on a CPU with its own arguments.
 //
-// What depends on the parameters precedes this: `values`, a pointer to each argument, and `entries`, each of which calls an entry point
-// with them.
+// The code that depends on the parameters precedes this: `values`, a pointer to each argument, and `entries`, each of which calls an entry
+// point with them.
 // ---------------------------------------------------------------------------------------------------------------
 
 // Runs all threads of a grid, with a pointer to each argument, as a driver takes them. Returns 0; 1 for a grid that the kernel does not

@@ -5,7 +5,7 @@
 //   launch  request, words of a key, and for each argument in memory where it is and what it holds
 //   answer  a byte: 0, 1 if more than what is written changed, 2 if threads wait for others that never arrive; what is written
 //
-// What depends on the parameters follows: `entries`, through which an entry point is called.
+// The code that depends on the parameters follows: `entries`, through which an entry point is called.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 entry, thread_blocks, threads, all, arguments; } request;

@@ -5,14 +5,14 @@
 //   launch  request, the values of parameters, the input
 //   answer  a byte: 0, 1 if more than the output changed, 2 if threads wait for others that never arrive; the output
 //
-// What depends on the parameters follows: get_values, run_aligned and run_bytes.
+// The code that depends on the parameters follows: get_values, run_aligned and run_bytes.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct {
     u64 by_bytes, in_place, in_offset, out_offset, in_length, out_length, thread_blocks, threads, shares, share, is_chained;
 } request;
 
-// What an entry point is called with, besides values that come with the request.
+// The arguments of an entry point, besides values that come with the request.
 static struct { const void *in; void *out; const u8 *previous; u64 stride; } launch;
 
 static int get_values(void);

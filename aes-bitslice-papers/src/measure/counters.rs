@@ -1,4 +1,4 @@
-//! What NVIDIA's profiler `ncu` counts while a kernel runs, if it is on the path: this program is started under it, once per kernel.
+//! The counts of NVIDIA's profiler `ncu` while a kernel runs, if it is on the path: this program is started under it, once per kernel.
 
 use crate::case::{Kernel, Work};
 use crate::measure::data::{Data, Keys, apply};

@@ -97,7 +97,7 @@ impl Data {
         Ok(())
     }
 
-    /// What CBC needs before byte `at`: the ciphertext block that ends there.
+    /// The block that CBC needs before byte `at`: the ciphertext block that ends there.
     pub fn before(&self, at: usize) -> [u8; 16] {
         at.checked_sub(16).map_or(START, |begin| std::array::from_fn(|i| self.input[begin + i]))
     }

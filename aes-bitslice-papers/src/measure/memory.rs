@@ -68,7 +68,7 @@ impl Memory {
         check(&to, data)?;
         // Warm-up: clocks rise, caches fill.
         let runs = runs.count((LEAD + 1) as f64 * timed(&mut to)?);
-        // What is checked below is the work of the runs from here on.
+        // The check below is of the runs from here on.
         stream.memset_zeros(&mut to).map_err(driver)?;
         let times = (0..runs).map(|_| timed(&mut to)).collect::<Result<_>>()?;
         check(&to, data)?;

@@ -104,7 +104,7 @@ impl Memory {
         check(output, data)?;
         // Warm-up: clocks rise, caches fill.
         let runs = runs.count((lead + 1) as f64 * timed(output)?);
-        // What is checked below is the work of the runs from here on.
+        // The check below is of the runs from here on.
         output.clear()?;
         let times = (0..runs).map(|_| timed(output)).collect::<Result<_>>()?;
         check(output, data)?;

@@ -25,7 +25,7 @@ const GRAIN: usize = 32 << 10;
 #[derive(Default)]
 pub struct Opened(BTreeMap<(String, usize), (Engine, Cipher)>);
 
-/// What is measured of a kernel.
+/// How a kernel is measured.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     /// The GPUs.

@@ -9,17 +9,17 @@ pub struct Claim {
     pub says: &'static str,
     /// How many times as fast as the second the first is in the paper, if its figures say.
     pub theirs: Option<f64>,
-    /// What is compared, in words: the first to the second.
+    /// The comparison, in words: the first to the second.
     pub compared: String,
     /// The first.
     pub first: Place,
     /// The second.
     pub second: Place,
-    /// What the paper expects of the two.
+    /// The paper's expectation of the two.
     pub expected: Expected,
 }
 
-/// What a paper expects of two cases.
+/// A paper's expectation of two cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expected {
     /// The first is faster.

@@ -3,7 +3,7 @@
 use crate::case::{Case, Kernel};
 use crate::papers::claim::Claim;
 
-/// What a paper is, in the words of its first page, and what is measured of it.
+/// A paper, in the words of its first page, and what is measured of it.
 pub struct Paper {
     /// Its name on the command line; its tables' names begin with it.
     pub name: &'static str,
@@ -15,7 +15,7 @@ pub struct Paper {
     pub at: &'static str,
     /// Through which interface its kernels are measured.
     pub api: Api,
-    /// What to measure on a machine with this number of CUDA GPUs.
+    /// The cases to measure on a machine with this number of CUDA GPUs.
     pub cases: fn(usize) -> Vec<Case>,
     /// The kernels among them whose instructions are counted where there is a profiler, in words.
     pub counted: fn() -> Vec<(&'static str, Kernel)>,

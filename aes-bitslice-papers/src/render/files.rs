@@ -143,7 +143,7 @@ mod tests {
         let page = &render(&measured)[PAGE];
         assert!(page.contains("Not measured"));
         assert!(page.contains("no | such kernel at all") && !page.contains("kernel\nat"));
-        // What is left is enough for every paper to be there.
+        // The rest is enough for every paper to be there.
         let mut left = ALL.map(|paper| paper.name).to_vec();
         measured.runs[0].timings.retain(|timing| {
             let at = left.iter().position(|name| *name == paper_of(&timing.table));

@@ -359,7 +359,7 @@ fn profile(page: &mut Page) {
     counted(page);
 }
 
-/// What the profiler counted, if there was one.
+/// The profiler's counts, if there was one.
 fn counted(page: &mut Page) {
     let run = page.run;
     if run.counters.is_empty() {

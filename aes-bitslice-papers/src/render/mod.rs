@@ -1,4 +1,4 @@
-//! What was measured, compared with what the papers printed: a page of Markdown and its plots. Nothing here knows of a GPU.
+//! The measurements, compared with the papers' figures: a page of Markdown and its plots. Nothing here knows of a GPU.
 //!
 //! | file | idea |
 //! |---|---|

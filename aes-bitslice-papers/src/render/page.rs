@@ -130,7 +130,7 @@ impl<'a> Page<'a> {
             self.files.insert(file.into(), aes_bitslice_plot::svg(charts));
             self.say(&format!("![{what}]({file})"));
         }
-        // What is missing in a plot is missing in its table.
+        // Figures missing in a plot are missing in its table.
         self.missing.clear();
     }
 

@@ -41,7 +41,7 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes in place of XORing the words with `word` first: after the exchange of half bytes, a word has the low
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
 // halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {

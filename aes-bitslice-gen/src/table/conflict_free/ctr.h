@@ -40,8 +40,8 @@ DEVICE void make_parts(uint4 *part, counter128 counter, const round_keys *keys) 
     BARRIER();
 }
 
-// What this thread uses of the parts for a tile of the thread block: the sum of the entries common to its warp, and
-// where its entries of part 0 are, 32 apart.
+// A thread's part of the tables for a tile of the thread block: the sum of the entries common to its warp, and where
+// its entries of part 0 are, 32 apart.
 typedef struct { u32 common[4]; const uint4 *own; } parts;
 
 DEVICE parts parts_of(const uint4 *part, u32 low) {

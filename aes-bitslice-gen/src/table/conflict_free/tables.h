@@ -31,7 +31,7 @@ DEVICE u32 entry_of(u32 table, u32 column, int row) {
     return *(const u32 *)((const u8 *)tables_in_shared_memory + TABLE_BYTES * table + address);
 }
 
-// What the byte in this row of a column adds to its column of the next state.
+// The word that the byte in this row of a column adds to its column of the next state.
 DEVICE u32 look_up(u32 column, int row) {
     return TABLES == 4 ? entry_of(row, column, row) : rotated(entry_of(0, column, row), row);
 }

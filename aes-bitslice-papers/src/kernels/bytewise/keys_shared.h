@@ -5,7 +5,7 @@
 
 #define IN_SCHEDULE IN_SHARED
 
-// What the kernel is launched with: the key's bytes as rounds - 6 little-endian words.
+// The launch argument: the key's bytes as rounds - 6 little-endian words.
 typedef struct { u32 word[8]; u32 rounds; } unexpanded_key;
 
 DEVICE u32 sub_word(u32 word) {

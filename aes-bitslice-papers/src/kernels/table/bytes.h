@@ -23,7 +23,8 @@ DEVICE void store(u8 *out, u64 first, u64 blocks, state s, int aligned) {
     if (first + place_in_tile() < blocks) out[16 * first + threadIdx.x] = s;
 }
 
-// What the threads share, alternating: while slow ones read the state before this round, fast ones write the next.
+// The bytes that threads share, in two alternating halves: while slow threads read the state before this round, fast
+// ones write the next.
 SHARED u8 shared_byte[2][PARTS * TILE_BLOCKS];
 
 @STAGING@

@@ -1,4 +1,4 @@
-// What a thread block does once, so that tables and round keys are there for all its threads.
+// Prepares tables and round keys once for all threads of a thread block.
 DEVICE cipher_key prepare(const round_keys *keys) {
     load_tables();
     const cipher_key key = load_keys(keys);

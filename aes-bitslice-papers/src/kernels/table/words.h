@@ -11,8 +11,8 @@ typedef struct { u32 column[COLUMNS]; } state;
 DEVICE u32 place_in_tile(void) { return threadIdx.x * COLUMNS / 4; }
 DEVICE u32 first_column(void) { return threadIdx.x * COLUMNS % 4; }
 
-// What the threads share, alternating: while slow ones read the state before this round, fast ones write the next. Also the plaintext,
-// where it goes there first.
+// The columns that threads share, alternating: while slow threads read the state before this round, fast ones write the next. Also the
+// plaintext, where it goes there first.
 SHARED u32 shared_column[2 + PLAINTEXT_FIRST][PARTS * TILE_BLOCKS];
 
 @STAGING@

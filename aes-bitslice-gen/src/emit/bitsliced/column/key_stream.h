@@ -10,7 +10,7 @@
 // "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is planes; of the other parts, a tile needs one
 // value each, a mask for each plane. A part has the layout of the state, where block e of the tile is value e of the byte.
 
-// What a thread block keeps: the parts, and masks for each warp.
+// A thread block keeps the parts, and masks for each warp.
 typedef uint4 counter_part[8][32];
 typedef uint4 counter_mask[8][4];
 

@@ -3,7 +3,7 @@
 // ---------------------------------------------------------------------------------------------------------------
 
 @KEY_FORM@
-// What a thread block keeps of the round keys.
+// The round keys, as a thread block keeps them.
 typedef struct {
     shared_round_key round_key[MAX_ROUNDS + 1];
     uint4 first[2][4];

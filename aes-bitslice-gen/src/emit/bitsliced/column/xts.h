@@ -10,8 +10,8 @@
 // Branches depend on places in the data and the size of units; nothing depends on a tweak.
 // ---------------------------------------------------------------------------------------------------------------
 
-// What a warp keeps: the tweaks of units, and the tweaks of the tile's blocks, by row. A row has room for one more, so that lanes that
-// write rows have no bank conflicts.
+// A warp keeps the tweaks of units, and the tweaks of the tile's blocks, by row. A row has room for one more, so that lanes that write rows
+// have no bank conflicts.
 typedef struct {
     uint4 unit[TILE_BLOCKS];
     uint4 row[32][9];
