@@ -20,7 +20,7 @@ pub struct Measured {
 pub struct Run {
     /// Version of the program.
     pub version: String,
-    /// The day, such as 2026-11-21, UTC.
+    /// The day, in the form 2026-11-21, UTC.
     pub date: String,
     /// The time that it took, from the first kernel's compilation to the last check.
     pub seconds: f64,
@@ -66,7 +66,7 @@ pub const COUNTED_BYTES: u64 = 64 << 20;
 pub struct Price {
     /// In dollars.
     pub dollars: f64,
-    /// The day of the price, such as 2026-11-21.
+    /// The day of the price, in the form 2026-11-21.
     pub date: String,
 }
 
@@ -94,7 +94,7 @@ pub struct Profile {
 pub struct Gpu {
     /// Its name.
     pub name: String,
-    /// Its compute capability, such as 9.0.
+    /// Its compute capability, in the form 9.0.
     pub compute_capability: String,
     /// Its multiprocessors.
     pub multiprocessors: u32,
