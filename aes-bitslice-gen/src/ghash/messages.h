@@ -42,7 +42,7 @@ DEVICE u64 bytes_of(segment s) { return aad_bytes(s) + (s.length + 15) / 16 * 16
 // The number of tiles that it takes.
 DEVICE u32 tiles_of(segment s) { return (u32)((bytes_of(s) + SEGMENT_BYTES - 1) / SEGMENT_BYTES); }
 
-// Where its share of tile n of `tiles` begins; below 0, which wraps, where it is zeros in front.
+// Where its share of tile n of `tiles` begins; below 0, which wraps, where it has zeros in front.
 DEVICE u64 share_at(segment s, u32 n, u32 tiles) { return bytes_of(s) - (u64)(tiles - n) * SEGMENT_BYTES; }
 
 // Whether the share that begins there is ciphertext only, at a multiple of 16.

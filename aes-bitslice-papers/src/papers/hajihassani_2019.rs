@@ -31,7 +31,7 @@ pub const SIZES: [u64; 2] = [BYTES, 4 << 30];
 
 /// Tables 3 and 4, and the data of figures 12 to 14.
 pub const TABLES: &str = "hajihassani-2019, tables 3 and 4";
-/// Section 4.6 and the rest of the way to this project's kernel: one change after the other.
+/// Section 4.6 and the rest of the way to this project's kernel: one change at a time.
 pub const CHANGES: &str = "hajihassani-2019, one change at a time";
 /// The size at which that is measured.
 pub const CHANGES_BYTES: u64 = 1 << 30;

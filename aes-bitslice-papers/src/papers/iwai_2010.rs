@@ -32,7 +32,7 @@ pub const PROCESSOR: &str = "iwai-2010, processor";
 pub const ONE_CORE: &str = "T-boxes, one core";
 /// The paper's processor: 1.2 Gbit/s on a Core i7-920; the GPU has 28.39 times that rate.
 pub const CPU: (&str, f64, f64) = ("Core i7-920", 1.2, 28.39);
-/// The bytes that the processor encrypts, which takes long.
+/// The bytes that the processor encrypts, which is slow.
 pub const PROCESSOR_BYTES: u64 = 64 << 20;
 /// Table I: reference, device, language, throughput.
 pub const TABLE_1: [[&str; 4]; 5] = [

@@ -38,7 +38,7 @@ pub const FASTEST: f64 = 60.0;
 pub const CPU: (&str, f64, f64) = ("Core i7-920", 1.2, 50.0);
 /// The name of the processor's result, for [`PROCESSOR_BYTES`].
 pub const ONE_CORE: &str = "processor: T-boxes, one core";
-/// The bytes that it encrypts, which takes long.
+/// The bytes that it encrypts, which is slow.
 pub const PROCESSOR_BYTES: u64 = 64 << 20;
 /// The highest throughput with copies that are not overlapped, in Gbit/s (section VI.C).
 pub const WITH_COPIES: f64 = 11.3;

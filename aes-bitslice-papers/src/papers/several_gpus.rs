@@ -1,4 +1,4 @@
-//! Section 6.6 of Hajihassani et al. 2019: several GPUs, which need their own machine.
+//! Section 6.6 of Hajihassani et al. 2019: several GPUs, which take a machine of their own.
 
 use crate::case::{Case, Kernel, ShardedData, Shares, Work};
 use crate::papers::hajihassani_2019;

@@ -36,7 +36,7 @@ pub fn render(page: &mut Page) {
     page.say(NOTES);
 }
 
-/// Gbit/s per dollar; empty without a price.
+/// Gbit/s per dollar; no figure without a price.
 fn for_price(rate: Option<f64>, price: Option<f64>) -> String {
     match (rate, price) {
         (_, None) => "no price".into(),

@@ -73,7 +73,7 @@ fn chosen(page: &mut Page) {
     page.table(&rows);
 }
 
-/// The outcome with 256 threads, said of all kernels at once.
+/// The outcome with 256 threads, stated for all kernels at once.
 fn narrow(page: &mut Page) {
     let ratios: Option<Vec<f64>> = COLUMNS
         .iter()

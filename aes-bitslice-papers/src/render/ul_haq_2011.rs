@@ -109,7 +109,7 @@ fn over_sizes(page: &mut Page, table: &str, kind: Kind, ways: Vec<Way>, powers: 
     page.table(&rows);
 }
 
-/// The rates that the times amount to.
+/// The throughput that the times amount to.
 fn chart_11(page: &mut Page) -> Option<Chart> {
     let colours = [colour::GREY, colour::PURPLE, colour::VERMILION, colour::GREEN];
     let mut lines = Vec::new();
