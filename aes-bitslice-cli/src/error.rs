@@ -9,15 +9,15 @@ use aes_bitslice_runtime as runtime;
 /// The exit codes other than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Bad padding, or an engine that failed.
+    /// Data that is not authentic or badly padded, an engine that failed, or too little memory.
     Failure = 1,
     /// An unknown, missing or contradictory option.
     Usage = 2,
-    /// The key is missing, unreadable or malformed.
+    /// The key, passphrase, keyset or baked kernel is missing, unreadable, malformed, or not the one that a file was sealed with.
     Key = 3,
     /// Input or output cannot be opened, read or written, or must not be.
     InputOutput = 4,
-    /// A GPU was requested and there is none.
+    /// A GPU or an OpenCL device was requested and there is none.
     Gpu = 5,
 }
 

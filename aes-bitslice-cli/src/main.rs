@@ -27,7 +27,7 @@
 //!
 //! Signals end the process as they end any other, after the unfinished output file is removed ([`signals`]).
 //!
-//! A failure is one line on standard error; with `--out-dir`, one for each file. A file given with `-o`, or made by `--out-dir`, is always
+//! A failure is one line on standard error; with `--out-dir`, one for each file that failed. A file given with `-o`, or made by `--out-dir`, is always
 //! either complete or as it was before: the output grows in a temporary file in the same folder and takes its name when it is synced
 //! ([`output`]). Standard output cannot be taken back: what was written before a failure stays written.
 //!

@@ -19,7 +19,7 @@ mod unix {
     use nix::unistd::{getpgrp, tcgetpgrp};
     use zeroize::Zeroizing;
 
-    /// No terminal makes longer lines: macOS ends them here, Linux at four times as much, and both drop the rest.
+    /// The longest line in bytes, and that of a terminal on macOS; Linux allows four times as many. Both drop the rest.
     const LONGEST: usize = 1 << 10;
 
     /// The terminal with an open question, for the thread that waits for signals.

@@ -1,6 +1,7 @@
 //! Tink's keysets as JSON, in the clear.
 //!
-//! A keyset is a list of keys, one of them primary. The enabled keys of type `AesGcmHkdfStreamingKey` with HKDF by SHA-256 are used.
+//! A keyset is a list of keys, one of them primary. The enabled keys of type `AesGcmHkdfStreamingKey` are used. An enabled
+//! key of another version than 0, or whose HKDF is not with SHA-256, makes the whole keyset an error.
 
 use crate::error::Error;
 use crate::stream::StreamKey;

@@ -27,10 +27,13 @@ fn what_tink_wrote_is_opened() {
         let (mut out, mut again) = (vec![], vec![]);
         decrypt(&engine, &keyset, b"associated", &fs::read(&path).unwrap()[..], &mut out).unwrap();
         assert!(out == expected, "{name}");
-        // A stream of the same keyset has the same length, and comes back.
+        // A stream of the same keyset has the same length, and needs its associated data.
         encrypt(&engine, &keyset, b"associated", &expected[..], &mut again).unwrap();
         assert_eq!(again.len() as u64, fs::metadata(&path).unwrap().len(), "{name}");
         assert!(decrypt(&engine, &keyset, b"", &again[..], vec![]).is_err(), "{name}");
+        let mut message = vec![];
+        decrypt(&engine, &keyset, b"associated", &again[..], &mut message).unwrap();
+        assert!(message == expected, "{name}");
         count += 1;
     }
     assert_eq!(count, 8);
