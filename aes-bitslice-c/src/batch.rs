@@ -41,7 +41,7 @@ impl Range {
     /// The range in the library's type. `what` and `n` name it in an error.
     pub(crate) fn of(self, what: &str, n: usize) -> Result<ops::Range<u64>, Failure> {
         let end = self.offset.checked_add(self.bytes);
-        let end = end.ok_or_else(|| Failure::invalid(format!("{what} {n} ends behind byte 2^64 - 1")))?;
+        let end = end.ok_or_else(|| Failure::invalid(format!("{what} {n} ends past byte 2^64 - 1")))?;
         Ok(self.offset..end)
     }
 }

@@ -89,7 +89,7 @@ impl Data {
     pub(crate) fn maps(input: *const c_void, output: *mut c_void, len: usize) -> Result<Self, Failure> {
         let data = Self::new(Some(input), Some(output), len)?;
         if input != output.cast_const() && overlap(input as usize, len, output as usize, len) {
-            return Err(Failure::invalid("`input` and `output` overlap: they must be the same or lie apart"));
+            return Err(Failure::invalid("`input` and `output` overlap: they must be the same or disjoint"));
         }
         Ok(data)
     }
@@ -123,7 +123,7 @@ impl Data {
         let (place, bytes) = (places(pointer, count, name)?, count.saturating_mul(size_of::<T>()));
         for data in [self.input, self.output].into_iter().flatten().filter(|_| count > 0) {
             if overlap(data.as_ptr() as usize, self.len, pointer as usize, bytes) {
-                return Err(Failure::invalid(format!("`{name}` lies within the data: it must lie apart")));
+                return Err(Failure::invalid(format!("`{name}` overlaps the data: they must be disjoint")));
             }
         }
         Ok(place)

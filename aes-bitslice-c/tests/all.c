@@ -512,7 +512,7 @@ static void gcm_batch(void)
             {"message 1: `nonce` is NULL", {NULL, 12, NULL, 0, {56, 40}}}, {"message 1: `aad` is NULL", {nonces[1], 12, NULL, 1, {56, 40}}},
             {"message 1: `aad` has more bytes", {nonces[1], 12, aad, SIZE_MAX, {56, 40}}}, {"a GCM nonce has 1 to", {nonces[1], 0, NULL, 0, {56, 40}}},
             {"do not overlap", {nonces[1], 12, NULL, 0, {55, 1}}}, {"the data has 96", {nonces[1], 12, NULL, 0, {56, 41}}},
-            {"message 1 ends behind byte 2^64", {nonces[1], 12, NULL, 0, {UINT64_MAX, 1}}},
+            {"message 1 ends past byte 2^64", {nonces[1], 12, NULL, 0, {UINT64_MAX, 1}}},
         };
         for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
             const aes_bitslice_gcm_message wrong[2] = {messages[0], WRONG[n].second};
@@ -592,8 +592,8 @@ static void cmac_batch(void)
     }
     REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_cmac_verify_batch(cipher, RANGES, 3, message, 64, tags, 17, state.authentic));
     const aes_bitslice_range behind = {1, UINT64_MAX};
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends behind byte 2^64", aes_bitslice_cmac_batch(cipher, &behind, 1, message, 64, state.tags));
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends behind byte 2^64", aes_bitslice_cmac_verify_batch(cipher, &behind, 1, message, 64, tags, 16, state.authentic));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_batch(cipher, &behind, 1, message, 64, state.tags));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_verify_batch(cipher, &behind, 1, message, 64, tags, 16, state.authentic));
     aes_bitslice_cipher_free(cipher);
 }
 
@@ -716,7 +716,7 @@ static void many_keys(void)
     } WRONG[] = {
         {"job 1: `key` is NULL", {NULL, 16, {0}, {32, 32}}}, {"job 1: `key` has more bytes", {keys, SIZE_MAX, {0}, {32, 32}}},
         {"a call for each length", {keys, 24, {0}, {32, 32}}}, {"do not overlap", {keys, 16, {0}, {31, 16}}},
-        {"job 1 ends behind byte 2^64", {keys, 16, {0}, {UINT64_MAX, 16}}}, {"the data has 64", {keys, 16, {0}, {32, 48}}},
+        {"job 1 ends past byte 2^64", {keys, 16, {0}, {UINT64_MAX, 16}}}, {"the data has 64", {keys, 16, {0}, {32, 48}}},
         {"whole blocks", {keys, 16, {0}, {32, 31}}},
     };
     for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
@@ -744,7 +744,7 @@ static void many_keys(void)
     REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 0, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 3, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "`keys` has more bytes", aes_bitslice_run_each_key(engine, "ctr", keys, 16, SIZE_MAX / 8, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "`keys` lies within the data", aes_bitslice_run_each_key(engine, "ctr", state.before + 1, 16, 2, counter, 32, plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", aes_bitslice_run_each_key(engine, "ctr", state.before + 1, 16, 2, counter, 32, plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, output + 1, output, 64));
     IS_NULL("engine", aes_bitslice_run_each_key(NULL, "ctr", keys, 16, 2, counter, 32, plain, output, 64));
     IS_NULL("mode", aes_bitslice_run_each_key(engine, NULL, keys, 16, 2, counter, 32, plain, output, 64));
@@ -856,7 +856,7 @@ static void streams(void)
     IS_NULL("input", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, NULL, output, 64, NULL, pending));
     IS_NULL("output", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, NULL, 64, NULL, pending));
     IS_NULL("pending", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends behind", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &behind, 1, output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &behind, 1, output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "same nonce", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, pair, 2, output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output + 1, 64, NULL, pending));
     IS_NULL("cipher", aes_bitslice_gcm_decrypt_batch_on_stream(NULL, &message, 1, output, output, 64, block, 16, NULL, pending));
@@ -892,7 +892,7 @@ static void streams(void)
     IS_NULL("counter", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, NULL, 64, output, output, 64, NULL));
     IS_NULL("input", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, block, 64, NULL, output, 64, NULL));
     IS_NULL("output", aes_bitslice_run_each_key_on_stream(engine, "keystream", block, 16, 1, block, 64, NULL, NULL, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "`keys` lies within the data", aes_bitslice_run_each_key_on_stream(engine, "ctr", output + 16, 16, 1, block, 64, output, output, 64, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", aes_bitslice_run_each_key_on_stream(engine, "ctr", output + 16, 16, 1, block, 64, output, output, 64, NULL));
     REFUSED(AES_BITSLICE_INVALID, "20", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 20, 1, block, 64, output, output, 64, NULL));
     IS_NULL("pending", aes_bitslice_pending_wait(NULL));
     IS_NULL("pending", aes_bitslice_pending_tags(NULL, state.tags, 4));

@@ -78,7 +78,7 @@ fn check(args: &EngineArgs, work: Work) -> Result<()> {
     }
     match args.device {
         Some(_) if on_cpu || asked.is_opencl() => {
-            let message = "--device picks CUDA GPUs; leave it out (`--backend opencl:P.D` picks a device of OpenCL's), or use \
+            let message = "--device picks CUDA GPUs; leave it out (`--backend opencl:P.D` picks an OpenCL device), or use \
                            --backend cuda";
             return Err(Error::usage(message));
         }

@@ -145,7 +145,7 @@ fn from_hex(bytes: &[u8], kind: KeyKind, if_no_text: &str) -> Result<Key> {
     let why = match digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
         _ if std::str::from_utf8(digits).is_err() => if_no_text.into(),
         Some(at) if digits[at..].iter().all(|sign| matches!(sign, b'\r' | b'\n')) => {
-            "more than a line end stands behind the key: one line end at most".into()
+            "more than one line end follows the key".into()
         }
         Some(at) => format!("the key is not hexadecimal: character {} is no hexadecimal digit", at + 1),
         None => format!("{}, not {}", length_in_words(kind, KeyFormat::Hex), digits.len()),
@@ -162,7 +162,7 @@ fn from_bytes(bytes: &[u8], kind: KeyKind, format: KeyFormat) -> Result<Key> {
                 ": these are hexadecimal digits; leave --key-format raw out"
             }
             (KeyKind::Any | KeyKind::Aes256, 64) => ": this is a key of XTS, which is two",
-            (KeyKind::Xts, 16 | 24) => ": this is one key, and XTS takes two, one behind the other",
+            (KeyKind::Xts, 16 | 24) => ": this is one key, and XTS takes two, one after the other",
             _ => "",
         };
         return Err(Error::new(Exit::Key, format!("{}, not {found}{is_other}", length_in_words(kind, format))));

@@ -119,7 +119,7 @@ impl Method {
         let is_padded_first = self.padded && self.direction == Direction::Encrypt;
         let (what, to_encrypt) = match self.mode.lengths {
             Lengths::WholeBlocks if !length.is_multiple_of(block) && !is_padded_first => {
-                let what = format!("is no multiple of 16 bytes long ({} over), as {title} needs", length % block);
+                let what = format!("is not a multiple of 16 bytes long ({} over), as {title} needs", length % block);
                 (what, format!("use --padding pkcs7, or --mode {}", any()))
             }
             Lengths::Sectors if (1..block).contains(&(length % self.sectors.bytes)) => {

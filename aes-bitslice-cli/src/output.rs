@@ -272,11 +272,11 @@ impl Output {
         }
         scratch.publish(&path, force).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
-                Error::new(Exit::InputOutput, format!("cannot write {name}: somebody else has made it meanwhile"))
+                Error::new(Exit::InputOutput, format!("cannot write {name}: another process created it in the meantime"))
             }
             io::ErrorKind::NotFound => Error::new(
                 Exit::InputOutput,
-                format!("cannot write {name}: its folder, or the temporary file in it, was moved or removed meanwhile"),
+                format!("cannot write {name}: its folder, or the temporary file in it, has been moved or removed"),
             ),
             _ => failed(&error),
         })?;

@@ -182,7 +182,7 @@ fn the_folder_of_the_output_goes_away() {
     fs::remove_dir_all(folder.path().join("out")).unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
-    let error = "aes-bitslice: error: cannot write `out/file`: its folder, or the temporary file in it, was moved or removed meanwhile\n";
+    let error = "aes-bitslice: error: cannot write `out/file`: its folder, or the temporary file in it, has been moved or removed\n";
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(4), error));
     assert_eq!(names(folder.path()), ["in"]);
 }
@@ -208,7 +208,7 @@ fn an_input_that_becomes_shorter() {
     let folder = folder(LONG);
     let output = changed_midway(folder.path(), |input| input.set_len(64).unwrap());
     let message = failure(folder.path(), &output, 4);
-    assert_eq!(message, "cannot read `in`: it has become shorter meanwhile; try again when nobody writes to it");
+    assert_eq!(message, "cannot read `in`: it became shorter while it was read; try again when no program is writing to it");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn an_input_that_becomes_longer() {
     let folder = folder(LONG);
     let expected = bytes(&mut encrypt_from_to(folder.path(), "--workers 1 in"), b"");
     let output = changed_midway(folder.path(), |mut input| input.write_all(&[1; 100]).unwrap());
-    let warning = "aes-bitslice: warning: `in` has grown meanwhile: only what it held at the start was read\n";
+    let warning = "aes-bitslice: warning: `in` has grown since it was opened: only what it held then was read\n";
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), warning));
     assert!(output.stdout == expected);
 }

@@ -98,7 +98,7 @@ fn what_fails_does_not_keep_the_others() {
         "cannot read `in/missing`: No such file or directory (os error 2)".into(),
     ];
     // The files of 17 bytes and of 33 are not whole blocks.
-    let rest = "is no multiple of 16 bytes long (1 over), as ECB needs; use --padding pkcs7, or --mode ctr";
+    let rest = "is not a multiple of 16 bytes long (1 over), as ECB needs; use --padding pkcs7, or --mode ctr";
     expected.extend(["1", "2"].map(|name| format!("`in/{name}` {rest}")));
     expected.sort();
     expected.push("5 of 6 files failed".into());

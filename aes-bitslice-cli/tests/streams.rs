@@ -438,7 +438,7 @@ fn a_file_made_meanwhile_stays() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(message, "aes-bitslice: error: cannot write `new`: somebody else has made it meanwhile\n");
+    assert_eq!(message, "aes-bitslice: error: cannot write `new`: another process created it in the meantime\n");
     assert_eq!(names(folder.path()), ["new"]);
     assert_eq!(fs::read(folder.path().join("new")).unwrap(), b"somebody else's");
 }

@@ -19,10 +19,10 @@ pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
         let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
         let (start, stop) = pair.map_err(|error| match range.py() {
             py if error.is_instance_of::<PyOverflowError>(py) => {
-                PyValueError::new_err(format!("range {n} has a number that is no place in the data: 0 to 2^64 - 1 are"))
+                PyValueError::new_err(format!("range {n} has a number that is not a position in the data: it must be 0 to 2^64 - 1"))
             }
             py if error.is_instance_of::<PyException>(py) => {
-                PyTypeError::new_err(format!("range {n} is no pair (start, stop) of places in the data"))
+                PyTypeError::new_err(format!("range {n} is not a pair (start, stop) of positions in the data"))
             }
             // Such as Ctrl-C.
             _ => error,
@@ -55,7 +55,7 @@ impl Values {
         let refused = |what: String| Err(PyValueError::new_err(what));
         if let Some(buffer) = Buffer::of(given, false, name)? {
             let Some(size) = size else {
-                return Err(PyTypeError::new_err(format!("{name} is a list, with bytes for each message")));
+                return Err(PyTypeError::new_err(format!("{name} must be a list, with bytes for each message")));
             };
             if Some(buffer.len()) != (n as u64).checked_mul(size as u64) {
                 let len = buffer.len();

@@ -138,7 +138,7 @@ impl Drop for Buffer {
 pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
     let buffer = Buffer::of(object, false, name)?.ok_or_else(|| {
         let kind = object.get_type().name().map_or("something else".into(), |name| name.to_string());
-        PyTypeError::new_err(format!("{name} is bytes, or another object with the buffer protocol, not {kind}"))
+        PyTypeError::new_err(format!("{name} must be bytes, or another object with the buffer protocol, not {kind}"))
     })?;
     let bytes = buffer.len();
     let room = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));

@@ -635,7 +635,7 @@ impl Cipher {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a cipher is not pickled, for it holds a key: make one in each process"))
+        Err(PyTypeError::new_err("a cipher cannot be pickled because it holds a key: make one in each process"))
     }
 }
 

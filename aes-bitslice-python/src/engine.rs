@@ -121,7 +121,7 @@ impl Engine {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("an engine is not pickled: open one in each process"))
+        Err(PyTypeError::new_err("an engine cannot be pickled: open one in each process"))
     }
 }
 

@@ -125,7 +125,7 @@ impl Key {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "a key is not pickled, for schedulers and caches keep what is: give a reference (Key.from_reference) instead",
+            "a key cannot be pickled, because schedulers and caches keep pickles: give a reference (Key.from_reference) instead",
         ))
     }
 }

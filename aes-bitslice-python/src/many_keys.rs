@@ -90,7 +90,7 @@ pub fn each_key<'py>(
     let all = (of_keys.len / bits.bytes() as u64).checked_mul(bytes).and_then(|all| usize::try_from(all).ok());
     let all = all.ok_or_else(|| PyValueError::new_err("more bytes than there can be"))?;
     if data.data.is_none() && data.out.is_none() && of_keys.place != Place::Host {
-        return Err(PyTypeError::new_err("no new array is made in GPU memory from nothing: give out="));
+        return Err(PyTypeError::new_err("without data, no new array is made in GPU memory: give out="));
     }
     let call = data.call(py, mode, Some(all))?;
     if of_keys.place != call.place {

@@ -40,5 +40,5 @@ fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -
     }
     // Python does not convert thousands of digits to text.
     let shown = number.str().map(|text| text.to_string()).ok().filter(|text| text.len() <= MOST);
-    PyValueError::new_err(format!("{name} is {allowed}, not {}", shown.as_deref().unwrap_or("a number this long")))
+    PyValueError::new_err(format!("{name} must be {allowed}, not {}", shown.as_deref().unwrap_or("a number this long")))
 }

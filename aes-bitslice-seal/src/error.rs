@@ -61,7 +61,7 @@ pub enum Error {
     )]
     PassphraseCost(String),
     /// A segment that was changed, moved, or cut off.
-    #[error("segment {index} is damaged: the file was changed, cut off or extended in or behind it")]
+    #[error("segment {index} is damaged: the file was changed, cut off or extended, in this segment or after it")]
     Damaged {
         /// The segment, from 0.
         index: u64,

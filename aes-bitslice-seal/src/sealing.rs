@@ -227,7 +227,7 @@ impl Opening {
             Ok(())
         })?;
         if at < range.end {
-            return Err(Error::CutOff("it is cut off: it has become shorter meanwhile"));
+            return Err(Error::CutOff("it is cut off: it became shorter while it was read"));
         }
         Ok(range.end - range.start)
     }

@@ -110,7 +110,7 @@ impl Source {
         let (mut file, end) = (file, start + length + rest);
         let _ = file.seek(SeekFrom::Start(end));
         let has_grown = file.metadata().is_ok_and(|metadata| metadata.len() > end);
-        has_grown.then(|| format!("{} has grown meanwhile: only what it held at the start was read", self.name))
+        has_grown.then(|| format!("{} has grown since it was opened: only what it held then was read", self.name))
     }
 
     fn error(&self, error: &io::Error) -> Error {
@@ -118,7 +118,7 @@ impl Source {
         match error.kind() {
             ErrorKind::UnexpectedEof => Error::new(
                 Exit::InputOutput,
-                format!("{what}: it has become shorter meanwhile; try again when nobody writes to it"),
+                format!("{what}: it became shorter while it was read; try again when no program is writing to it"),
             ),
             _ => Error::io(what, error),
         }
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(source.take(&mut memory).unwrap().unwrap().length, 64);
         file.set_len(99).unwrap();
         let error = source.take(&mut memory).unwrap_err();
-        assert!(error.message().contains("it has become shorter"), "{}", error.message());
+        assert!(error.message().contains("it became shorter"), "{}", error.message());
 
         // After the part that is read, too.
         for rest in [0, 10] {

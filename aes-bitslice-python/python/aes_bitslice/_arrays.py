@@ -143,7 +143,7 @@ def handle_of(stream: Any) -> int:
         handle = getattr(stream, name, None)
         if isinstance(handle, int):
             return handle
-    raise TypeError(f"stream is a handle, or a stream of PyTorch or CuPy, not {type(stream).__name__}")
+    raise TypeError(f"stream must be a handle, or a stream of PyTorch or CuPy, not {type(stream).__name__}")
 
 
 def view(memory: Any) -> memoryview:

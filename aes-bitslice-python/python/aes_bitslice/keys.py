@@ -27,9 +27,9 @@ _registered: dict[str, Callable[[str], Key]] = {}
 def register(scheme: str, function: Callable[[str], Key]) -> None:
     """Makes `function` return the keys that `scheme:...` refers to, in this process."""
     if not (scheme.isascii() and scheme.isalnum()) or scheme in _OURS:
-        raise ValueError(f"a scheme is letters and digits, and none of {', '.join(_OURS)}")
+        raise ValueError(f"a scheme must consist of letters and digits, and must not be one of {', '.join(_OURS)}")
     if not callable(function):
-        raise TypeError(f"a scheme is a function, not {type(function).__name__}")
+        raise TypeError(f"a scheme must be a function, not {type(function).__name__}")
     _registered[scheme] = function
 
 

@@ -46,7 +46,7 @@ def rows(
     """
     source, destination = os.fspath(source), os.fspath(destination).rstrip("/")
     if not isinstance(part_bytes, int) or part_bytes < 16:
-        raise ValueError(f"part_bytes is a whole number of at least 16, not {part_bytes!r}")
+        raise ValueError(f"part_bytes must be a whole number of at least 16, not {part_bytes!r}")
     iv = random_bytes(16).hex() if iv is None else _iv(iv).hex()
     part_bytes -= part_bytes % 16
     objects, whole = _objects(source), not _is_local(destination)
@@ -172,7 +172,7 @@ def _iv(given: Any) -> bytes:
     except (TypeError, ValueError):
         iv = b""
     if len(iv) != 16:
-        raise ValueError('iv is 16 bytes, or 32 hexadecimal digits as in rows[0]["iv"]')
+        raise ValueError('iv must be 16 bytes, or 32 hexadecimal digits as in rows[0]["iv"]')
     return iv
 
 
@@ -225,7 +225,7 @@ def _put(destination: str, data: bytes) -> None:
         # A bucket that does not exist is a mistyped one.
         root = path[: path.find("/", 1)]
         if not store.exists(root):
-            raise FileNotFoundError(f"{root} is not there: make it, or give another destination than {destination}") from None
+            raise FileNotFoundError(f"{root} does not exist: create it, or give another destination than {destination}") from None
         store.makedirs(store._parent(path), exist_ok=True)
         store.pipe_file(path, data)
 

@@ -32,7 +32,7 @@ class Encryptor:
     def __init__(self, key_ref: str, *, engine: str = "auto", task: str = "encrypt") -> None:
         keys.check(key_ref)
         if task not in _WORK:
-            raise ValueError(f"task is one of {', '.join(_WORK)}, not {task}")
+            raise ValueError(f"task must be one of {', '.join(_WORK)}, not {task}")
         self._work, self._key_ref, self._engine = _WORK[task], key_ref, engine
 
     def __call__(self, batch: Mapping[str, Iterable[Any]]) -> dict[str, Any]:

@@ -52,8 +52,8 @@ def decrypt(
     """Decrypts a tensor of whole blocks of 16 bytes into another, which may be up to 15 bytes shorter."""
     if _nbytes(input) % 16 or not 0 <= _nbytes(input) - _nbytes(output) < 16:
         raise ValueError(
-            f"input has {_nbytes(input)} bytes, which are to be whole blocks of 16, "
-            f"and output {_nbytes(output)}, which are to be as many or up to 15 fewer"
+            f"input has {_nbytes(input)} bytes, which must be whole blocks of 16, "
+            f"and output {_nbytes(output)}, which must be the same number or up to 15 fewer"
         )
     return _crypt(input, output, key, cipher, mode, iv, encrypts=False)
 
@@ -64,9 +64,9 @@ def _crypt(
     if input.device != output.device:
         raise ValueError(f"input is on {input.device} and output on {output.device}: both have to be on the same device")
     if cipher not in ("aes128", "aes192", "aes256"):
-        raise ValueError(f'cipher is "aes128", "aes192" or "aes256", not "{cipher}"')
+        raise ValueError(f'cipher must be "aes128", "aes192" or "aes256", not "{cipher}"')
     if mode not in ("ecb", "ctr") or (iv is not None and mode != "ctr"):
-        raise ValueError(f'mode is "ecb", or "ctr" with or without iv=, not "{mode}"{"" if iv is None else " with iv="}')
+        raise ValueError(f'mode must be "ecb", or "ctr" with or without iv=, not "{mode}"{"" if iv is None else " with iv="}')
     key = _key(key)
     if key.bits != int(cipher[3:]):
         raise ValueError(f"{cipher} has a key of {int(cipher[3:]) // 8} bytes, not {key.bits // 8}")
@@ -133,7 +133,7 @@ class RandomDeviceGenerator:
         return tensor
 
     def __reduce__(self) -> Any:
-        raise TypeError("a generator is not pickled, for it holds a key: make one in each process")
+        raise TypeError("a generator cannot be pickled because it holds a key: make one in each process")
 
 
 def create_random_device_generator(token: str = "") -> RandomDeviceGenerator:
@@ -142,14 +142,14 @@ def create_random_device_generator(token: str = "") -> RandomDeviceGenerator:
     token: "", or a name of that generator that torchcsprng takes; no other device is read.
     """
     if token not in ("", "/dev/urandom", "/dev/random", "rdrand", "rand_s"):
-        raise ValueError(f'token is "", which is the system\'s random number generator, not "{token}"')
+        raise ValueError(f'token must be "", which is the system\'s random number generator, not "{token}"')
     return RandomDeviceGenerator()
 
 
 def create_mt19937_generator(seed: int = 0) -> Any:
     """Refused, although torchcsprng has it: MT19937 is not secure, and PyTorch has it on the CPU:
     `torch.Generator().manual_seed(seed)`."""
-    raise NotImplementedError("MT19937 is not here: torch.Generator().manual_seed(seed) is that generator on the CPU")
+    raise NotImplementedError("MT19937 is not available: torch.Generator().manual_seed(seed) is that generator on the CPU")
 
 
 _default: RandomDeviceGenerator | None = None
@@ -160,7 +160,7 @@ def _generator(generator: RandomDeviceGenerator | None) -> RandomDeviceGenerator
     if generator is None:
         _default = generator = _default or RandomDeviceGenerator()
     if not isinstance(generator, RandomDeviceGenerator):
-        raise TypeError("generator is one of create_random_device_generator; for another, call the tensor's own method")
+        raise TypeError("generator must come from create_random_device_generator; for another, call the tensor's own method")
     return generator
 
 
@@ -176,7 +176,7 @@ def random_(
     elif high is None:
         low, high = 0, low
     if not low < high or high - low > 1 << 63:
-        raise ValueError(f"from {low} to before {high} there are no numbers, or more than 2^63")
+        raise ValueError(f"the range from {low} up to {high}, exclusive, is empty or has more than 2^63 numbers")
     bits = _generator(generator).fill_(torch.empty(tensor.shape, dtype=torch.int64, device=tensor.device))
     bits &= (1 << 63) - 1
     if high - low < 1 << 63:

@@ -27,7 +27,7 @@ pub enum Error {
         needs: &'static str,
     },
     /// A nonce, or initialisation vector, of a length that the mode does not allow.
-    #[error("a GCM nonce has 1 to 2^61 - 1 bytes, 12 as a rule, not {bytes}")]
+    #[error("a GCM nonce has 1 to 2^61 - 1 bytes, usually 12, not {bytes}")]
     NonceLength {
         /// The bytes given.
         bytes: usize,
@@ -80,7 +80,7 @@ pub enum Error {
     },
     /// A block mode on data whose length is not a multiple of 16 bytes.
     #[error(
-        "the operation works on whole blocks of 16 bytes, and {len} is no multiple of 16: pad the data, or use a mode of any length, such as CTR"
+        "the operation works on whole blocks of 16 bytes, and {len} is not a multiple of 16: pad the data, or use a mode of any length, such as CTR"
     )]
     NotWholeBlocks {
         /// The bytes given.
@@ -109,7 +109,7 @@ pub enum Error {
         what: String,
     },
     /// An operation that an engine, or a kind of memory, does not support.
-    #[error("{operation} is not there for {backend}: use host memory and the backend `cpu`")]
+    #[error("{operation} is not available on {backend}: use host memory and the backend `cpu`")]
     Unsupported {
         /// The operation.
         operation: &'static str,
@@ -141,7 +141,7 @@ pub enum Error {
         feature: &'static str,
     },
     /// Input and output ranges of device memory that overlap without being the same.
-    #[error("input and output overlap: they must be the same range or lie apart")]
+    #[error("input and output overlap: they must be the same range or disjoint")]
     Overlap,
     /// A stream that belongs to a different context than the engine.
     #[error("the stream belongs to another CUDA context than the engine: make it in the engine's context")]
@@ -177,7 +177,7 @@ pub enum Error {
         left: u128,
     },
     /// The processor lacks the vector instructions asked for.
-    #[error("this processor has no {isa}: use the backend `cpu`, which takes what there is")]
+    #[error("this processor does not have {isa}: use the backend `cpu`, which takes the best instructions there are")]
     IsaUnavailable {
         /// The instructions asked for.
         isa: String,
@@ -217,14 +217,14 @@ pub enum Error {
         help: String,
     },
     /// GPUs that cannot work together as requested.
-    #[error("cannot share work out to these GPUs: {what}; give different numbers, counted from 0")]
+    #[error("cannot share work among these GPUs: {what}; give different numbers, counted from 0")]
     BadDevices {
         /// The problem.
         what: String,
     },
     /// A call for a single GPU, on an engine that has several.
     #[error(
-        "{what} is one GPU's, and this engine has several: open the engine with the backend `cuda:0`, or another of them"
+        "{what} works on one GPU, and this engine has several: open the engine with the backend `cuda:0`, or another of them"
     )]
     SeveralDevices {
         /// The item requested.

@@ -42,7 +42,7 @@ impl DeviceKey {
     pub(crate) fn with_stored(device: &Arc<Device>, key: &Key, settings: Settings) -> Result<Self, Error> {
         let Settings { kernels, transfers } = settings;
         if !kernels.allow(Choice::Bitsliced) {
-            let what = format!("`{kernels}` is not there for OpenCL, which has bitsliced kernels only: use `auto`");
+            let what = format!("`{kernels}` is not available on OpenCL, which has bitsliced kernels only: use `auto`");
             return Err(Error::NoSuchKernel { what });
         }
         let modes = Mode::ALL.into_iter();

@@ -46,7 +46,7 @@ fn check_cuts<O: Operation>(operation: &O, bytes: u64, cut: u64) -> Result<(), E
         return Err(Error::Length {
             operation: O::NAME,
             what: format!(
-                "{bytes} bytes in {MEMORY} end {rest} bytes behind a multiple of {cut} bytes, where they are cut, and {least} are needed there: \
+                "{bytes} bytes in {MEMORY} end {rest} bytes past a multiple of {cut} bytes, where they are cut, and {least} are needed there: \
                  use host memory, or the memory of one GPU"
             ),
         });
@@ -303,7 +303,7 @@ mod tests {
         for rest in [1, 15] {
             let refused = check_cuts(&xts, (5 << 20) + rest, CUT).unwrap_err().to_string();
             assert!(
-                refused.starts_with("XTS: 52428") && refused.contains(&format!(" {rest} bytes behind")),
+                refused.starts_with("XTS: 52428") && refused.contains(&format!(" {rest} bytes past")),
                 "{refused}"
             );
         }
