@@ -1,4 +1,4 @@
-//! Nanoseconds that the expansion of a key takes, for each length and direction; the shortest of many times. `cargo run --release --example
+//! Nanoseconds per key expansion, for each length and direction; the minimum over many runs. `cargo run --release --example
 //! key_schedule_speed`
 
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};

@@ -1,8 +1,8 @@
-//! Bases of a byte over GF(2): every byte of the state kept as z = Q x.
+//! Bases of a byte over GF(2): every byte of the state is kept as z = Q x.
 //!
-//! Between rounds nothing asks for bytes as the standard writes them. SubBytes and MixColumns may work on z instead,
-//! with round keys in the same basis: an S-box whose inputs and outputs are sums of bits that it needs anyway loses
-//! most of its first and last linear layer, and MixColumns gets a little dearer.
+//! Between rounds, nothing requires bytes in the standard's representation. SubBytes and MixColumns may work on z
+//! instead, with round keys in the same basis: an S-box whose inputs and outputs are sums of bits that it needs anyway
+//! loses most of its first and last linear layers, and MixColumns gets slightly more expensive.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,11 +15,11 @@ pub struct Basis {
     inverse: [u8; 8],
 }
 
-/// Why rows are no basis.
+/// The reason why rows are not a basis.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoBasis {
-    /// Some rows add up to zero, so that bytes could not be told apart.
+    /// Some rows sum to zero, so different bytes could not be distinguished.
     #[error("the rows {0:?} are linearly dependent: a basis needs eight independent ones")]
     Dependent([u8; 8]),
     /// The text is not a list of eight bytes.
@@ -28,7 +28,7 @@ pub enum NoBasis {
 }
 
 impl Basis {
-    /// The bytes as FIPS 197 writes them: z = x.
+    /// The standard basis of FIPS 197: z = x.
     pub const STANDARD: Self = {
         let units = [1, 2, 4, 8, 16, 32, 64, 128];
         Self { rows: units, inverse: units }
@@ -36,7 +36,8 @@ impl Basis {
 
     /// The basis with these rows, if they are linearly independent.
     pub fn new(rows: [u8; 8]) -> Result<Self, NoBasis> {
-        // Gauss and Jordan: what turns the rows into unit vectors turns unit vectors into the inverse.
+        // Gauss-Jordan elimination: the operations that turn the rows into unit vectors turn unit vectors into the
+        // inverse.
         let (mut left, mut right) = (rows, Self::STANDARD.rows);
         for bit in 0..8 {
             let pivot = (bit..8).find(|&i| left[i] >> bit & 1 == 1).ok_or(NoBasis::Dependent(rows))?;
@@ -57,30 +58,30 @@ impl Basis {
         self.rows
     }
 
-    /// z for a byte x.
+    /// Returns z for a byte x.
     pub fn apply(&self, byte: u8) -> u8 {
         product(&self.rows, byte)
     }
 
-    /// The byte x of a z.
+    /// Returns the byte x for a z.
     pub fn invert(&self, byte: u8) -> u8 {
         product(&self.inverse, byte)
     }
 
-    /// A state or round key, byte by byte, from the standard basis into this one.
+    /// Converts a state or round key, byte by byte, from the standard basis to this one.
     pub fn apply_all(&self, bytes: [u8; 16]) -> [u8; 16] {
         bytes.map(|byte| self.apply(byte))
     }
 
-    /// A state or round key, byte by byte, from this basis into the standard one.
+    /// Converts a state or round key, byte by byte, from this basis to the standard one.
     pub fn invert_all(&self, bytes: [u8; 16]) -> [u8; 16] {
         bytes.map(|byte| self.invert(byte))
     }
 
-    /// The matrix that takes a byte from this basis into another: bit `i` of the result is the parity of row `i` and
+    /// The matrix that converts a byte from this basis to another: bit `i` of the result is the parity of row `i` AND
     /// the byte.
     pub fn rows_into(&self, other: Self) -> [u8; 8] {
-        // Column j is what becomes of unit vector j.
+        // Column j is the image of unit vector j.
         let columns: [u8; 8] = std::array::from_fn(|j| other.apply(self.invert(1 << j)));
         std::array::from_fn(|i| (0..8).fold(0, |row, j| row | (columns[j] >> i & 1) << j))
     }

@@ -1,29 +1,29 @@
-//! Many messages of CMAC (SP 800-38B), as kernels have them described in memory. All of it is public.
+//! Batches of CMAC messages (SP 800-38B), as described to kernels in memory. All of it is public.
 //!
 //! # Entry point
 //!
 //! | parameter | kind | what |
 //! |---|---|---|
-//! | `in` | where the data begins | of any alignment; fast where messages lie at multiples of four bytes |
+//! | `in` | start of the data | any alignment; fast where messages start at multiples of four bytes |
 //! | `messages` | buffer, aligned to 16 bytes | the table below |
-//! | `all` | u32 | how many messages there are |
+//! | `all` | u32 | the number of messages |
 //! | `subkeys` | buffer of u32 | K1 and K2, 32 bytes: secret |
-//! | `tags` | buffer of u32 | where the tags go, 16 bytes each, in the order of the table |
+//! | `tags` | buffer of u32 | the output for the tags, 16 bytes each, in the order of the table |
 //!
 //! | table | words | what |
 //! |---|---|---|
-//! | `messages` | 4 a message | 0, 1: where its last block begins in the data; 2: its blocks; 3: the bytes of its last block, 0 to 16 |
+//! | `messages` | 4 a message | 0, 1: offset of its last block in the data; 2: its blocks; 3: bytes in its last block, 0 to 16 |
 //!
-//! Messages with the most blocks come first. A tile is [`TILE`] of them, and behind the last one come copies of it, up to a whole tile.
+//! Messages with the most blocks come first. A tile is [`TILE`] messages. Copies of the last message fill up the last tile.
 
 use crate::signature::Kind;
 
-/// Messages of a tile.
+/// Messages in a tile.
 pub const TILE: usize = 256;
-/// The most bytes of a message: blocks are counted in 32 bits.
+/// The maximum length of a message in bytes: blocks are counted in 32 bits.
 pub const LONGEST: u64 = 16 * (u32::MAX as u64);
 
-/// What the entry point takes besides the key.
+/// The parameters of the entry point besides the key.
 pub(crate) const OF_CMAC: [(&str, Kind); 5] = [
     ("in", Kind::Input),
     ("messages", Kind::Buffer),
@@ -35,14 +35,14 @@ pub(crate) const OF_CMAC: [(&str, Kind); 5] = [
 /// A message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The first byte in the data of all messages.
+    /// The offset of its first byte in the data of all messages.
     pub at: u64,
-    /// Bytes, at most [`LONGEST`].
+    /// Its length in bytes, at most [`LONGEST`].
     pub bytes: u64,
 }
 
 impl Message {
-    /// Blocks, of which the last may be shorter; an empty message is one that is all padding (section 6.2).
+    /// The number of blocks, of which the last may be shorter; an empty message is one block of padding only (section 6.2).
     pub fn blocks(&self) -> u64 {
         self.bytes.div_ceil(16).max(1)
     }
@@ -59,19 +59,19 @@ impl Message {
     }
 }
 
-/// The numbers of messages in the order of the table: those with the most blocks first.
+/// The indices of messages in the order of the table: messages with the most blocks first.
 pub fn most_blocks_first(all: &[Message]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..all.len() as u32).collect();
     order.sort_by_key(|&n| std::cmp::Reverse(all[n as usize].blocks()));
     order
 }
 
-/// Words of the table of this many messages.
+/// Words of the table for this number of messages.
 pub fn table_words(messages: usize) -> usize {
     4 * messages.next_multiple_of(TILE)
 }
 
-/// Writes a part of the table of messages in this order: from the one of number `from` there on, as many as there is room for.
+/// Writes a part of the table of messages in this order: starts at position `from` of the order, and writes as many as fit.
 pub fn write_table(all: &[Message], order: &[u32], from: usize, part: &mut [[u8; 4]]) {
     for (n, words) in (from..).zip(part.as_chunks_mut().0) {
         *words = all[order[n.min(order.len() - 1)] as usize].words();

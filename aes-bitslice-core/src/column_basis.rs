@@ -1,19 +1,19 @@
-//! Bases of a column over GF(2): the 32 bits of a round key's column as a kernel takes them.
+//! Bases of a column over GF(2): the representation in which a kernel takes the 32 bits of a round key's column.
 //!
-//! A round key need not be added where FIPS 197 adds it. A bit that is added to an inner value of a linear layer reaches a set of its
-//! outputs, and where 32 such sets span all outputs, the sums of their bits can be any round key. What is added there is then the round
-//! key in another basis, made once a key.
+//! A round key need not be added where FIPS 197 adds it. A bit added to an inner value of a linear layer reaches a set of the layer's
+//! outputs. Where 32 such sets span all outputs, the sums of their bits can be any round key. The bits added there are then the round key
+//! in another basis, computed once per key.
 
 use crate::basis::Basis;
 
-/// An invertible change of basis of a column: bit `i` of the word that a kernel takes is the parity of `rows[i]` and the column, byte
-/// `r` of which, in row `r`, is bits `8r` to `8r + 7`, least significant first.
+/// An invertible change of basis of a column: bit `i` of the word that a kernel takes is the parity of `rows[i]` AND the column. Byte `r`
+/// of the column, in row `r`, is bits `8r` to `8r + 7`, least significant first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ColumnBasis {
     rows: [u32; 32],
 }
 
-/// Rows that add up to zero in some way, so that columns could not be told apart.
+/// Some rows sum to zero, so different columns could not be distinguished.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the rows are linearly dependent: a basis needs 32 independent ones")]
 pub struct DependentRows;
@@ -25,7 +25,8 @@ impl ColumnBasis {
         Ok(Self { rows })
     }
 
-    /// The basis of words of which the column in `basis` is a product: its bit `i` is the parity of `images[i]` and the word.
+    /// The basis of words whose product with a matrix is the column in `basis`: bit `i` of the column is the parity of `images[i]` AND the
+    /// word.
     pub fn with_product(images: [u32; 32], basis: Basis) -> Result<Self, DependentRows> {
         Ok(Self { rows: solved(images, Self::from(basis).rows)? })
     }
@@ -50,14 +51,14 @@ impl ColumnBasis {
     }
 }
 
-/// Every byte in this basis, by itself.
+/// Each byte in this basis, independently.
 impl From<Basis> for ColumnBasis {
     fn from(basis: Basis) -> Self {
         Self { rows: std::array::from_fn(|i| u32::from(basis.rows()[i % 8]) << (8 * (i / 8))) }
     }
 }
 
-/// The matrix of which `left` times it is `right`, by Gauss and Jordan.
+/// The matrix M with `left` M = `right`, by Gauss-Jordan elimination.
 fn solved(mut left: [u32; 32], mut right: [u32; 32]) -> Result<[u32; 32], DependentRows> {
     for bit in 0..32 {
         let pivot = (bit..32).find(|&i| left[i] >> bit & 1 == 1).ok_or(DependentRows)?;
@@ -77,7 +78,7 @@ fn solved(mut left: [u32; 32], mut right: [u32; 32]) -> Result<[u32; 32], Depend
 mod tests {
     use super::*;
 
-    /// Each row has its own bit, and others of those before it, shuffled.
+    /// Each row has its own bit and some bits of the rows before it, shuffled.
     fn rows() -> [u32; 32] {
         std::array::from_fn(|i| {
             let row = (7 * i + 3) % 32;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
-    /// CUDA C, which is plain C11 too: the same text runs on a GPU and, to be checked, on a CPU.
+    /// CUDA C that is also plain C11: the same text runs on a GPU and, for checks, on a CPU.
     #[default]
     Cuda,
     /// OpenCL C 1.2, with inline PTX where the compiler is NVIDIA's.
@@ -26,7 +26,7 @@ impl Dialect {
         }
     }
 
-    /// How the names of its files end.
+    /// The file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Cuda => "cu",

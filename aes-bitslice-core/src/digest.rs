@@ -1,4 +1,4 @@
-//! SHA-256 in hexadecimal: of generated sources, and of what kernels answer.
+//! SHA-256 in hexadecimal: of generated sources and of kernels' output.
 
 use sha2::{Digest, Sha256};
 

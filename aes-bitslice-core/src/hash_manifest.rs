@@ -1,71 +1,71 @@
-//! What a user of a printed hash kernel must know to launch it, as JSON next to the source. Such a kernel has no cipher's key, mode or
-//! basis, so this is not the [`Manifest`](crate::manifest::Manifest) of a cipher's kernel.
+//! The information needed to launch a printed hash kernel, as JSON next to the source. A hash kernel has no cipher key, mode or basis, so
+//! this is not the [`Manifest`](crate::manifest::Manifest) of a cipher's kernel.
 //!
 //! # How to launch it
 //!
-//! On thread blocks of `threads` threads with `shared_bytes` of shared memory besides what the code declares (in CUDA more than
-//! 48 KiB has to be allowed for the function first). With W *units*, any number from 1 on, the tables made for W, and n =
-//! [`Shape::tiles`] of the message: max(1, min(n, W)) thread blocks. `units_per_sm` times the multiprocessors is the W that is fastest;
-//! fewer leave room for another kernel.
+//! Use thread blocks of `threads` threads with `shared_bytes` of shared memory in addition to what the code declares (in CUDA, more than 48
+//! KiB must first be allowed for the function). For W *units*, any number from 1 on, tables built for W, and n = [`Shape::tiles`] of the
+//! message, launch max(1, min(n, W)) thread blocks. The fastest W is `units_per_sm` times the number of multiprocessors; a smaller W leaves
+//! room for another kernel.
 //!
-//! Parameters are listed in the manifest, by name, kind and order; these have values:
+//! The manifest lists parameters by name, kind and order. Their values are:
 //!
 //! | parameter | kind | what |
 //! |---|---|---|
-//! | `in` | where the data begins that is read | the message; aligned to 16 bytes but for `entry_bytes` |
-//! | `length` | u64 | bytes; a ragged last block counts as filled up with zeros |
-//! | `tables` | buffer of u32, aligned to 16 bytes | [`tables`](crate::ghash::tables) of the hash key, [`Shape::table_words`] of W |
+//! | `in` | start of the input data | the message; aligned to 16 bytes except for `entry_bytes` |
+//! | `length` | u64 | bytes; a partial last block counts as padded with zeros |
+//! | `tables` | buffer of u32, aligned to 16 bytes | [`tables`](crate::ghash::tables) of the hash key, [`Shape::table_words`] for W |
 //! | `units` | u32 | W |
-//! | `out` | where the data begins that is written, in u32 | 16 bytes, aligned to 4 |
+//! | `out` | start of the output data, in u32 | 16 bytes, aligned to 4 |
 //! | `factor` | 4 words | a block: an element of the field |
 //! | `addend` | 4 words | a block |
 //!
-//! POLYVAL (RFC 8452) is the same hash of blocks whose bytes are reversed, under another key
-//! ([`Blocks`](crate::ghash::Blocks)): launches differ in their tables only.
+//! POLYVAL (RFC 8452) is the same hash of byte-reversed blocks under another key ([`Blocks`](crate::ghash::Blocks)): only the tables of a
+//! launch differ.
 //!
-//! The launch adds (that is XOR) `hash · factor + addend` to the 16 bytes at `out`, atomically, word by word, in the bit order of
-//! SP 800-38D. So `out` holds zeros, or other parts of the sum, before: launches for parts of one message, each with
-//! factor H^(blocks behind the part), may be in any order and at the same time, on any streams, and need no memory of their own. With
-//! the factor 1 (the byte 0x80, then zeros) and the addend 0 it is the hash of the part alone. GCM's tag comes of one launch over
-//! the ciphertext: factor H, and as addend the hash of the associated data times H^(blocks of ciphertext + 1), plus the block of
-//! lengths times H, plus the encrypted first counter.
+//! The launch adds (XORs) `hash · factor + addend` to the 16 bytes at `out`, atomically, word by word, in the bit order of SP 800-38D.
+//! Before the launch, `out` therefore holds zeros or other parts of the sum: launches for parts of one message, each with factor H^(blocks
+//! after the part), may run in any order and concurrently, on any streams, and need no memory of their own. With factor 1 (the byte 0x80,
+//! then zeros) and addend 0, the launch adds the hash of the part alone. One launch over the ciphertext computes GCM's tag: the factor is
+//! H, and the addend is the hash of the associated data times H^(blocks of ciphertext + 1), plus the length block times H, plus the
+//! encrypted first counter.
 //!
-//! `entry_clear` ends a decryption, behind the launch that made the hash. It sets `length` bytes at `out` to zero, unless `hash · factor +
-//! addend` is zero in all bits that `mask` has. Any number of thread blocks will do.
+//! `entry_clear` ends a decryption, after the launch that computed the hash. It zeros `length` bytes at `out`, unless `hash · factor +
+//! addend` is zero in all bits set in `mask`. Any number of thread blocks will do.
 //!
 //! | parameter | kind | what |
 //! |---|---|---|
-//! | `out` | where the data begins that is written | plaintext; of any alignment |
+//! | `out` | start of the output data | plaintext; any alignment |
 //! | `length` | u64 | bytes |
-//! | `hash` | buffer of u32 | 16 bytes, as another launch wrote them with the factor 1 and the addend 0 |
+//! | `hash` | buffer of u32 | 16 bytes, as another launch wrote them with factor 1 and addend 0 |
 //! | `factor`, `addend`, `mask` | 4 words | blocks |
 //!
 //! # Many messages at a time
 //!
-//! `messages.entry` makes the tags of GCM of many messages, and `messages.entry_clear` ends their decryption. What describes the messages
-//! is public: 12 words for each. Any number of thread blocks will do; a group of eight messages is one's work at a time, and takes as long
-//! as the longest of them. The tables are made for `messages.shape` and one unit.
+//! `messages.entry` computes the GCM tags of many messages, and `messages.entry_clear` ends their decryption. The description of the
+//! messages is public: 12 words each. Any number of thread blocks will do; a thread block processes a group of eight messages at a time,
+//! which takes as long as the longest of them. The tables are built for `messages.shape` and one unit.
 //!
 //! | words of a message | what |
 //! |---|---|
-//! | 0 to 3 | J0 (SP 800-38D, section 7.1): three words of its bytes, then its counter as a number; for the counter mode |
-//! | 4, 5 and 6, 7 | its first byte in the data, and its bytes |
-//! | 8 and 9 | the first byte of its additional data in `aad`, and its bytes |
-//! | 10 | its first run of 32 counters; for the counter mode. Behind the last message comes one of which only this counts: the number of all runs |
-//! | 11 | the bytes of its tag that count; for a decryption |
+//! | 0 to 3 | J0 (SP 800-38D, section 7.1): three words of its bytes, then its counter as a number; for counter mode |
+//! | 4, 5 and 6, 7 | the offset of its first byte in the data, and its length in bytes |
+//! | 8 and 9 | the offset of its additional data in `aad`, and the length of that in bytes |
+//! | 10 | its first run of 32 counters; for counter mode. An entry after the last message has the number of all runs here |
+//! | 11 | the number of bytes of its tag that count; for decryption |
 //!
 //! | parameter | kind | what |
 //! |---|---|---|
-//! | `in`, `out` | where the data begins that is read; where tags go, in u32 | ciphertext, of any alignment; 16 bytes for each message |
-//! | `messages`, `all` | buffer, aligned to 16 bytes; u32 | the messages, and how many there are |
-//! | `order` | buffer of u32 | the numbers of the messages, in the order in which they make groups: neighbours of like length |
-//! | `aad` | buffer | the additional data of all messages; of any alignment |
-//! | `masks` | buffer of u32 | 16 bytes for each message: the cipher of J0. It may be the memory of the tags |
+//! | `in`, `out` | start of the input data; start of the tags, in u32 | ciphertext, any alignment; 16 bytes for each message |
+//! | `messages`, `all` | buffer, aligned to 16 bytes; u32 | the messages, and their number |
+//! | `order` | buffer of u32 | the indices of the messages, in the order in which they form groups: neighbours have similar lengths |
+//! | `aad` | buffer | the additional data of all messages; any alignment |
+//! | `masks` | buffer of u32 | 16 bytes for each message: J0 encrypted. May be the memory of the tags |
 //! | `tables` | buffer of u32, aligned to 16 bytes | as above |
-//! | `out`, `tags`, `expected`, `verdicts` of the one that clears | | plaintext; the tags that were made, those that are expected, and a u32 for each message: 1 if it was cleared |
+//! | `out`, `tags`, `expected`, `verdicts` of `entry_clear` | | plaintext; tags computed; tags expected; a u32 per message: 1 if cleared |
 //!
-//! What `out` is in the end can be read when the launch is over, in the order of its stream. Tables and message must stay until then.
-//! Tables, factor and addend give the hash key away: they are to be wiped as keys are.
+//! `out` can be read once the launch has completed, in stream order. Tables and message must stay until then. Tables, factor and addend
+//! reveal the hash key: wipe them as you wipe keys.
 
 use crate::dialect::Dialect;
 use crate::digest;
@@ -80,7 +80,7 @@ use serde::{Deserialize, Serialize};
 pub struct HashManifest {
     /// Version of this format.
     pub hash_format: u32,
-    /// The command line that remakes source and manifest, as the source's heading gives it.
+    /// The command line that regenerates source and manifest, as given in the heading of the source.
     pub generated_by: String,
     /// The language of the source.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -91,19 +91,19 @@ pub struct HashManifest {
     pub source: String,
     /// SHA-256 of the source file, hexadecimal.
     pub source_sha256: String,
-    /// How it divides a message, and what it has tables of.
+    /// How it divides a message, and the contents of its tables.
     pub shape: Shape,
-    /// Entry point for messages aligned to 16 bytes, and what it takes.
+    /// Entry point for messages aligned to 16 bytes, and its parameters.
     pub entry: EntryPoint,
-    /// Entry point for any alignment, and what it takes; slower.
+    /// Entry point for any alignment, and its parameters; slower.
     pub entry_bytes: EntryPoint,
-    /// Entry point that clears what is not authentic, and what it takes.
+    /// Entry point that clears data that is not authentic, and its parameters.
     pub entry_clear: EntryPoint,
-    /// The entry points for many messages at a time; none in a dialect that has none.
+    /// The entry points for many messages at a time; `None` in a dialect that has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<HashOfMessages>,
-    /// Whether the entry points that hash may begin before what is ahead of them on the stream is done, for they wait for that
-    /// themselves (programmatic dependent launch, where the code is of compute capability 9.0 or later).
+    /// Whether the entry points that hash may begin before earlier work on the stream completes, because they wait for it themselves
+    /// (programmatic dependent launch, in code for compute capability 9.0 or later).
     #[serde(default, skip_serializing_if = "is_default")]
     pub overlaps: bool,
     /// Threads of a thread block.
@@ -111,9 +111,9 @@ pub struct HashManifest {
     /// Bytes of shared memory that a thread block is launched with, in addition to what the code declares.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
-    /// Thread blocks of a multiprocessor that are fastest.
+    /// The fastest number of thread blocks per multiprocessor.
     pub units_per_sm: u32,
-    /// CUDA: the compute capabilities that have its instructions, as 80 for 8.0.
+    /// CUDA: the compute capabilities that have its instructions; 80 means 8.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_capability: Option<Capabilities>,
 }
@@ -126,43 +126,43 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HashOfMessages {
-    /// How one message is divided, for which tables are made: its segment of a tile is a tile of this shape.
+    /// How one message is divided, and the shape that tables are built for: its segment of a tile is a tile of this shape.
     pub shape: Shape,
-    /// Entry point that makes tags, and what it takes.
+    /// Entry point that computes tags, and its parameters.
     pub entry: EntryPoint,
-    /// Entry point that clears messages that are not authentic, and what it takes.
+    /// Entry point that clears messages that are not authentic, and its parameters.
     pub entry_clear: EntryPoint,
 }
 
-/// A range of compute capabilities, as 80 for 8.0.
+/// A range of compute capabilities; 80 means 8.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
     /// The first.
     pub from: u32,
-    /// The first one behind the last, if there is a last.
+    /// The end of the range, exclusive, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<u32>,
 }
 
 impl Capabilities {
-    /// Whether this one is among them.
+    /// Whether the range contains this capability.
     pub fn contains(&self, capability: u32) -> bool {
         self.from <= capability && self.below.is_none_or(|below| capability < below)
     }
 }
 
-/// What an entry point that hashes cannot do without.
+/// The required parameters of an entry point that hashes.
 const HASHES: &[(&str, Kind)] = &[("in", Kind::Input), ("length", Kind::U64), ("out", Kind::Output)];
 
-/// What the entry point that clears cannot do without.
+/// The required parameters of the entry point that clears.
 const CLEARS: &[(&str, Kind)] = &[("out", Kind::Output), ("length", Kind::U64), ("hash", Kind::Buffer)];
 
-/// What the entry point that makes tags of many messages cannot do without.
+/// The required parameters of the entry point that computes the tags of many messages.
 const HASHES_MESSAGES: &[(&str, Kind)] =
     &[("in", Kind::Input), ("messages", Kind::Buffer), ("all", Kind::U32), ("out", Kind::Output)];
 
-/// What the entry point that clears messages cannot do without.
+/// The required parameters of the entry point that clears messages.
 const CLEARS_MESSAGES: &[(&str, Kind)] =
     &[("out", Kind::Output), ("messages", Kind::Buffer), ("all", Kind::U32), ("verdicts", Kind::Buffer)];
 
@@ -180,7 +180,7 @@ impl HashManifest {
         Ok(manifest)
     }
 
-    /// Refuses values that no kernel is launched with, or that contradict one another.
+    /// Rejects values that no kernel can be launched with, or that contradict one another.
     ///
     /// # Errors
     /// [`ManifestError::Field`] names the first of them.
@@ -229,7 +229,7 @@ impl HashManifest {
         Ok(())
     }
 
-    /// Refuses a source that is not the one, or whose entry points take something else than is said here.
+    /// Rejects a source that is not this kernel's, or whose entry points take other parameters than the manifest says.
     ///
     /// # Errors
     /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
@@ -269,6 +269,6 @@ impl HashManifest {
 pub struct PrintedHash {
     /// The source, heading included.
     pub source: String,
-    /// What must be known of it to launch it.
+    /// The information needed to launch it.
     pub manifest: HashManifest,
 }

@@ -1,46 +1,47 @@
-//! Many keys at a time, as kernels have them described: *jobs*, each with a key, a range of the data and a first counter; or the same
-//! number of blocks for each of many keys, which takes no description.
+//! Many keys at a time, as described to kernels: *jobs*, each with a key, a range of the data and a first counter; or the same number of
+//! blocks for each of many keys, which needs no description.
 //!
 //! # Entry points
 //!
-//! Keys are as they are, 16, 24 or 32 bytes each and all of one length, side by side at a multiple of four bytes. Kernels expand them, those
-//! of ECB encryption for the cipher, those of ECB decryption for its inverse.
+//! Keys are unexpanded, 16, 24 or 32 bytes each and all of one length, contiguous from a multiple of four bytes. Kernels expand them:
+//! kernels of ECB encryption for the cipher, kernels of ECB decryption for its inverse.
 //!
 //! | parameter | kind | what |
 //! |---|---|---|
-//! | `in`, `out` | where the data begins | of any alignment; fast at multiples of four bytes. `in` may equal `out` |
+//! | `in`, `out` | start of the data | any alignment; fast at multiples of four bytes. `in` may equal `out` |
 //! | `cipher_keys`, `key_words` | buffer of u32; u32 | the keys; 4, 6 or 8 |
-//! | `counts`, `adds` | u32 | 0 or 1: whether the cipher is given counters, not `in`; whether its output is added to `in`, not `out` itself |
-//! | `each`, `blocks` of `entry_each` | u32 | blocks of 16 bytes for each key; blocks in all |
+//! | `counts`, `adds` | u32 | 0 or 1: the cipher takes counters, not `in`; its output is added to `in`, not `out` itself |
+//! | `each`, `blocks` of `entry_each` | u32 | blocks of 16 bytes per key; blocks in total |
 //! | `counter` of `entry_each` | 4 words | the first counter, the same for each key, least significant word first |
-//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | how many keys; where their round keys go in the order of use, `4 (rounds + 1)` words for each |
-//! | `round_keys` of `entry_jobs` | buffer of u32 | those, a key for each job |
-//! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; how many runs; how long a run is |
+//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | keys; their round keys in order of use, `4 (rounds + 1)` words each |
+//! | `round_keys` of `entry_jobs` | buffer of u32 | these round keys, one key for each job |
+//! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; runs; run length |
 //!
-//! A *run* is [`run_blocks`] neighbouring blocks of a job, `wide` at most 3. A tile of 256 blocks has whole runs, of one job or of several.
+//! A *run* is [`run_blocks`] adjacent blocks of a job, where `wide` is at most 3. A tile of 256 blocks holds whole runs, of one job or of
+//! several.
 //!
 //! | table | words | what |
 //! |---|---|---|
-//! | `jobs` | 12 a job | 0 to 3: the first counter, least significant word first; 4, 5: its first byte; 6, 7: its bytes; 8: its first run |
-//! | `runs` | 1 a run | the number of its job |
+//! | `jobs` | 12 a job | 0 to 3: the first counter, least significant word first; 4, 5: its offset; 6, 7: its bytes; 8: its first run |
+//! | `runs` | 1 a run | the index of its job |
 //!
-//! What describes the work is public. Keys, round keys and data are secret: what launches these clears the round keys.
+//! The description of the work is public. Keys, round keys and data are secret: the code that launches these kernels clears the round keys.
 
 use crate::messages::{RUN, TILE};
 use crate::signature::{EntryPoint, Kind};
 use serde::{Deserialize, Serialize};
 
-/// Words of a job.
+/// Words per job.
 pub const JOB_WORDS: usize = 12;
-/// How long runs may be: [`run_blocks`] of `wide` up to this.
+/// The largest `wide`: runs have up to [`run_blocks`] of this.
 pub const WIDEST: u32 = 3;
 
-/// Blocks of a run: as many as counters of a run of a message, or 2, 4 or 8 times as many.
+/// Blocks in a run: the number of counters in a run of a message, or 2, 4 or 8 times that number.
 pub const fn run_blocks(wide: u32) -> u64 {
     RUN << wide
 }
 
-/// The entry points of a kernel for many keys, and how they are launched.
+/// The entry points of a kernel for many keys, and their launch parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManyKeys {
@@ -50,16 +51,16 @@ pub struct ManyKeys {
     pub entry_expand: EntryPoint,
     /// Jobs under round keys.
     pub entry_jobs: EntryPoint,
-    /// Threads of a thread block at most, of the first two; as many thread blocks fit a multiprocessor as have the registers of the
-    /// kernel's thread blocks.
+    /// The maximum number of threads per thread block for the first two. As many of these thread blocks fit on a multiprocessor as the
+    /// registers of the kernel's thread blocks allow.
     pub threads: u32,
 }
 
-/// An entry point with the name of its field, and parameters that it must have.
+/// An entry point with the name of its field, and its required parameters.
 pub type Field<'a> = (&'static str, &'a EntryPoint, &'static [(&'static str, Kind)]);
 
 impl ManyKeys {
-    /// The entry points, with the names of their fields and what each takes.
+    /// The entry points, with the names of their fields and the parameters of each.
     pub fn entries(&self) -> [Field<'_>; 3] {
         [
             ("entry_each", &self.entry_each, &OF_EACH),
@@ -97,36 +98,36 @@ const OF_JOBS: [(&str, Kind); 10] = [
     ("adds", Kind::U32),
 ];
 
-/// A job, but for its key.
+/// A job, without its key.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     /// The first counter.
     pub counter: u128,
-    /// The first byte in the data.
+    /// The offset of its first byte in the data.
     pub at: u64,
-    /// Bytes.
+    /// Its length in bytes.
     pub bytes: u64,
 }
 
 impl Job {
-    /// Runs that it takes.
+    /// The number of its runs.
     pub fn runs(&self, wide: u32) -> u64 {
-        // Divisions take most of the time that tables of short jobs do.
+        // Divisions would take most of the time spent on tables of short jobs.
         let run_bytes = 16 * run_blocks(wide);
         (self.bytes + (run_bytes - 1)) >> run_bytes.ilog2()
     }
 }
 
-/// The longest runs with which jobs take no more tiles than with others: longer ones are read and written in larger pieces.
+/// The longest runs for which jobs take no more tiles than with others: longer runs are read and written in larger pieces.
 pub fn widest(jobs: &[Job]) -> u32 {
     let tiles = |wide: &u32| jobs.iter().map(|job| job.runs(*wide)).sum::<u64>().div_ceil(TILE as u64 >> wide);
     (0..=WIDEST).rev().min_by_key(tiles).expect("several")
 }
 
-/// Writes both tables, of little-endian words: [`JOB_WORDS`] a job, and a word for each of all runs.
+/// Writes both tables in little-endian words: [`JOB_WORDS`] per job, and one word for each run of all jobs.
 ///
 /// # Panics
-/// If a table has another number of words.
+/// If a table has the wrong number of words.
 pub fn write_tables(all: &[Job], wide: u32, jobs: &mut [[u8; 4]], runs: &mut [[u8; 4]]) {
     let (words, rest) = jobs.as_chunks_mut::<JOB_WORDS>();
     assert!(rest.is_empty() && words.len() == all.len(), "a place for each job");

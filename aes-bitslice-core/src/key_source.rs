@@ -1,4 +1,4 @@
-//! How a key reaches a kernel, and the words that it is launched with.
+//! How a key reaches a kernel, and the words that the kernel is launched with.
 
 use crate::aes::{Direction, KeySchedule, sbox};
 use crate::basis::Basis;
@@ -15,26 +15,25 @@ pub const SCHEDULE_WORDS: usize = 4 * (MAX_ROUNDS + 1);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeySource {
-    /// As round keys with the launch, in the order of use and in the kernel's basis, for decryption those of the equivalent
-    /// inverse cipher (FIPS 197, section 5.3.5): 15 of four little-endian words each, then the number of rounds as another
-    /// word.
+    /// As round keys with the launch, in order of use and in the kernel's basis; for decryption, the round keys of the equivalent inverse
+    /// cipher (FIPS 197, section 5.3.5). There are 15 round keys of four little-endian words each, then one word with the number of rounds.
     Argument,
     /// As a key schedule with the launch (FIPS 197, section 5.2), the same for both directions, laid out in the same way.
     Schedule,
-    /// Unexpanded with the launch: eight little-endian words, then the number of rounds as another word.
+    /// Unexpanded with the launch: eight little-endian words, then one word with the number of rounds.
     CipherKey,
-    /// As bit-planes in device memory, 128 words a round key, all ones or zero ([`layout::schedule_planes`]): with the launch
-    /// come a pointer to them and the number of rounds as a word.
+    /// As bit-planes in device memory, 128 words per round key, all ones or zero ([`layout::schedule_planes`]). The launch passes a pointer
+    /// to them and one word with the number of rounds.
     Memory,
-    /// As a key schedule in device memory, where the S-box and its inverse are, too: with the launch come a pointer to them and the
-    /// number of rounds as a word. The schedule has [`SCHEDULE_WORDS`] words, each table 64.
+    /// As a key schedule in device memory, together with the S-box and its inverse. The launch passes a pointer to them and one word with
+    /// the number of rounds. The schedule has [`SCHEDULE_WORDS`] words, each table 64.
     ScheduleInMemory,
-    /// It is in the code.
+    /// In the code.
     Baked,
 }
 
 impl KeySource {
-    /// That of a bitsliced kernel.
+    /// The key source of a bitsliced kernel.
     pub fn of(strategy: KeyStrategy) -> Self {
         match strategy {
             KeyStrategy::Planes | KeyStrategy::Bits => Self::Argument,
@@ -43,7 +42,7 @@ impl KeySource {
         }
     }
 
-    /// How many words long the argument is that the key travels in, if it travels in one.
+    /// The length in words of the launch argument that holds the key, if there is one.
     pub fn argument_words(self) -> Option<usize> {
         match self {
             Self::Argument | Self::Schedule => Some(4 * (MAX_ROUNDS + 1) + 1),
@@ -73,7 +72,7 @@ impl KeySource {
                 Zeroizing::new(planes.as_flattened().to_vec())
             }
             Self::ScheduleInMemory => {
-                // As long as planes would be, which tells the number of rounds.
+                // As long as planes would be; the length gives the number of rounds.
                 let mut words = Zeroizing::new(vec![0; PLANES * (schedule.rounds() + 1)]);
                 let keys = layout::key_words(key.schedule(Direction::Encrypt), Basis::STANDARD);
                 words[..4 * (schedule.rounds() + 1)]
@@ -89,41 +88,41 @@ impl KeySource {
     }
 }
 
-/// Words that travel with a launch, and the number of rounds as another.
+/// The words passed with a launch, followed by one word with the number of rounds.
 fn argument_of(source: KeySource, words: &[u32], rounds: usize) -> Zeroizing<Vec<u32>> {
-    // As long as they will be: growing would leave copies behind.
+    // Allocated at full length: growing would leave copies behind.
     let mut argument = Zeroizing::new(vec![0; source.argument_words().unwrap_or_default()]);
     argument[..words.len()].copy_from_slice(words);
     *argument.last_mut().expect("the rounds have a word") = rounds as u32;
     argument
 }
 
-/// A key expanded for both directions, for kernels of any.
+/// A key expanded for both directions, for kernels of either.
 pub struct ExpandedKey {
     encrypt: KeySchedule,
     decrypt: KeySchedule,
-    /// The key of tweaks, which encrypts only; none but with XTS.
+    /// The tweak key, which only encrypts; `None` except with XTS.
     tweak: Option<KeySchedule>,
 }
 
 impl ExpandedKey {
-    /// `None` for a key of no AES length.
+    /// Expands a key; `None` if its length is not an AES key length.
     pub fn new(key: &[u8]) -> Option<Self> {
         let encrypt = KeySchedule::new(key, Direction::Encrypt)?;
         Some(Self { decrypt: encrypt.inverse(), encrypt, tweak: None })
     }
 
-    /// The two keys of XTS, of the data and of the tweaks; `None` if one is of no AES length.
+    /// Expands the two keys of XTS, for the data and for the tweaks; `None` if the length of either is not an AES key length.
     pub fn xts(data: &[u8], tweak: &[u8]) -> Option<Self> {
         Some(Self { tweak: Some(KeySchedule::new(tweak, Direction::Encrypt)?), ..Self::new(data)? })
     }
 
-    /// Whether it is the two keys of XTS.
+    /// Whether this is the two keys of XTS.
     pub fn has_tweaks(&self) -> bool {
         self.tweak.is_some()
     }
 
-    /// The words of the key of tweaks, as [`KeySource::Argument`] has them; `None` if there is none.
+    /// The words of the tweak key, in the form of [`KeySource::Argument`]; `None` if there is no tweak key.
     pub fn tweak_words(&self, basis: impl Into<ColumnBasis>) -> Option<Zeroizing<Vec<u32>>> {
         let basis = basis.into();
         let words = |tweak: &KeySchedule| {
@@ -132,7 +131,7 @@ impl ExpandedKey {
         self.tweak.as_ref().map(words)
     }
 
-    /// Its round keys in the order of use.
+    /// The round keys in order of use.
     fn schedule(&self, direction: Direction) -> &KeySchedule {
         match direction {
             Direction::Encrypt => &self.encrypt,

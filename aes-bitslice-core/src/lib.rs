@@ -1,22 +1,22 @@
-//! What the generator and the runtime share: AES by its definitions, the layout of bit-planes, and what is said of a kernel.
+//! The code that the generator and the runtime share: AES by its definitions, the layout of bit-planes, and descriptions of kernels.
 //!
 //! | module | idea |
 //! |---|---|
 //! | [`aes`] | FIPS 197 from its definitions: the field, the S-box, the key schedule, the cipher on one block |
 //! | [`basis`] | bytes as z = Q x: a basis over GF(2) |
 //! | [`column_basis`] | columns of round keys in a basis over GF(2) |
-//! | [`ghash`](mod@ghash) | GHASH: the field, and a kernel's tables of a hash key |
+//! | [`ghash`](mod@ghash) | GHASH: the field, and a kernel's tables for a hash key |
 //! | [`layout`] | which bit-plane holds which bit, and how many threads share the planes |
-//! | [`cmac`](mod@cmac) | many messages of CMAC, as kernels have them described in memory |
-//! | [`messages`] | the same of GCM |
+//! | [`cmac`](mod@cmac) | batches of CMAC messages, as described to kernels in memory |
+//! | [`messages`] | the same for GCM |
 //! | [`mode`] | what a kernel computes |
 //! | [`reference`](mod@reference) | the modes by their definitions, for checks |
-//! | [`self_test`] | the known answer that a kernel gives before it is used |
+//! | [`self_test`] | the known-answer test that a kernel passes before it is used |
 //! | [`strategy`] | where a bitsliced kernel has its round keys |
-//! | [`key_source`] | how a key reaches a kernel, and the words that it is launched with |
+//! | [`key_source`] | how a key reaches a kernel, and the words that the kernel is launched with |
 //! | [`dialect`] | the languages that kernels are printed in |
-//! | [`signature`] | what an entry point takes, read from its source |
-//! | [`manifest`] | what must be known of a kernel to launch it, as JSON |
+//! | [`signature`] | the parameters of an entry point, read from its source |
+//! | [`manifest`] | the information needed to launch a kernel, as JSON |
 //! | [`hash_manifest`] | the same for a hash kernel |
 //! | [`digest`] | SHA-256 in hexadecimal |
 //! | [`named`](mod@named) | values with names, written and read |

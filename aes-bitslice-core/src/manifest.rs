@@ -1,4 +1,4 @@
-//! What a user of a printed kernel must know to launch it, as JSON in a file next to the source.
+//! The information needed to launch a printed kernel, as JSON in a file next to the source.
 
 use crate::basis::Basis;
 use crate::cmac::{self, OF_CMAC};
@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 pub struct Manifest {
     /// Version of this format.
     pub format: u32,
-    /// The command line that remakes source and manifest, as the source's heading gives it.
+    /// The command line that regenerates source and manifest, as given in the heading of the source.
     pub generated_by: String,
     /// The language of the source.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -35,62 +35,59 @@ pub struct Manifest {
     pub secret: bool,
     /// The mode's name.
     pub mode: String,
-    /// The key's length, if the kernel is for one only.
+    /// The key length, if the kernel is for one length only.
     pub key_bits: Option<usize>,
     /// How round keys reach the kernel.
     pub keys: KeySource,
-    /// The rows of the basis that bytes are in between rounds, and that round keys given at launch are in, unless `key_basis` says
-    /// otherwise.
+    /// The rows of the basis of bytes between rounds, and of round keys given at launch unless `key_basis` says otherwise.
     pub basis: [u8; 8],
-    /// The rows of the basis that columns of round keys given at launch are in, where it is another ([`ColumnBasis`]).
+    /// The rows of the basis of columns of round keys given at launch, where it differs from `basis` ([`ColumnBasis`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_basis: Option<[u32; 32]>,
-    /// The rows of the basis of bytes that round keys of tweaks are in, where the mode has tweaks.
+    /// The rows of the basis of bytes of the tweak round keys, where the mode has tweaks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tweak_basis: Option<[u8; 8]>,
-    /// The rows of the basis that columns of round keys of tweaks are in, where it is another.
+    /// The rows of the basis of columns of the tweak round keys, where it differs from `tweak_basis`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tweak_key_basis: Option<[u32; 32]>,
-    /// Entry point for whole blocks aligned to 16 bytes, and what it takes.
+    /// Entry point for whole blocks aligned to 16 bytes, and its parameters.
     pub entry: EntryPoint,
-    /// Entry point for any alignment, and what it takes.
+    /// Entry point for any alignment, and its parameters.
     pub entry_bytes: EntryPoint,
-    /// Entry point for the counter mode of many messages at a time, each with a counter of its own, and what it takes; none where there
-    /// is none.
+    /// Entry point for counter mode on many messages at a time, each with its own counter, and its parameters; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_messages: Option<EntryPoint>,
-    /// Entry point for CMAC of many messages at a time, and what it takes ([`cmac`]); none where there is none.
+    /// Entry point for CMAC of many messages at a time, and its parameters ([`cmac`]); `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_cmac: Option<EntryPoint>,
-    /// Entry points for many keys at a time, and what they take; none where there are none.
+    /// Entry points for many keys at a time, and their parameters; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub many_keys: Option<ManyKeys>,
-    /// Threads of a thread block; the most of one where the grid says how many.
+    /// Threads per thread block; the maximum where the grid determines the number.
     pub threads: u32,
-    /// Thread blocks that there have to be registers for on one multiprocessor, where the source cannot say so; 0 where it
-    /// does.
+    /// The number of thread blocks that one multiprocessor must have registers for, where the source cannot say so; 0 where it does.
     #[serde(default, skip_serializing_if = "is_default")]
     pub blocks_per_sm: u32,
-    /// Blocks of 16 bytes of a tile: what a thread block works on at a time, or a warp where the grid is of [`Grid::Warps`].
+    /// Blocks of 16 bytes per tile: the unit that a thread block works on at a time, or a warp for [`Grid::Warps`].
     pub tile_blocks: u32,
-    /// Bytes of shared memory that a thread block of the most threads is launched with, in addition to what the code declares; where
-    /// the grid is of [`Grid::Warps`], each warp's share is the same.
+    /// Bytes of shared memory that a thread block of the maximum size is launched with, in addition to what the code declares; for
+    /// [`Grid::Warps`], each warp's share is the same.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
     /// How many thread blocks to launch.
     pub grid: Grid,
-    /// Whether it may begin before what is ahead of it on its stream is done: code for compute capability 9.0 and later waits for that
+    /// Whether it may begin before earlier work on its stream completes: code for compute capability 9.0 and later waits for that work
     /// itself, before it reads or writes data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlaps: bool,
     /// CTR: whether tiles begin where the counter is a multiple of `tile_blocks`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aligned_counters: bool,
-    /// What it is made of, if it is bitsliced.
+    /// The parts of the kernel, if it is bitsliced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bitsliced: Option<Bitsliced>,
-    /// SHA-256 of the answer to [`self_test`](crate::self_test), hexadecimal, where the key is baked in: a
-    /// program that loads the kernel cannot compute it.
+    /// SHA-256 of the output of [`self_test`](crate::self_test), hexadecimal, where the key is baked in, because a program that loads the
+    /// kernel cannot compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_answer_sha256: Option<String>,
     /// Registers by entry point and architecture, where the kernel was compiled.
@@ -102,8 +99,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// How many thread blocks to launch, and of how many threads. Any number is right but for [`Covers`](Self::Covers): each takes an equal
-/// share of the tiles, one after the other.
+/// How many thread blocks to launch, and of how many threads. Except for [`Covers`](Self::Covers), any number is correct: each thread block
+/// takes an equal share of the tiles, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grid {
@@ -111,24 +108,24 @@ pub enum Grid {
     Covers,
     /// The same number of thread blocks on each multiprocessor, whatever the size of the data.
     Persistent {
-        /// Thread blocks of a multiprocessor.
+        /// Thread blocks per multiprocessor.
         each: u32,
     },
-    /// The same number of thread blocks on each multiprocessor, of as many warps as they have tiles, for a tile is what a warp works
-    /// on at a time: then every size keeps as much of the device busy as it can, and all thread blocks end together.
+    /// The same number of thread blocks on each multiprocessor, with as many warps as they have tiles, because a warp works on one tile at
+    /// a time. Every size then keeps as much of the device busy as it can, and all thread blocks end together.
     Warps {
-        /// Thread blocks of a multiprocessor.
+        /// Thread blocks per multiprocessor.
         each: u32,
-        /// The fewest warps of a thread block.
+        /// The minimum number of warps per thread block.
         least: u32,
     },
 }
 
-/// Schedulers of a multiprocessor, between which its warps are divided.
+/// Schedulers of a multiprocessor, among which its warps are divided.
 const SCHEDULERS: u64 = 4;
 
-/// Bytes of shared memory that a kernel with a share for each warp needs at most besides those shares: what its code declares, and 1 KiB
-/// that CUDA reserves in each thread block.
+/// The maximum number of bytes of shared memory that a kernel with a share for each warp needs in addition to those shares: what its code
+/// declares, and 1 KiB that CUDA reserves in each thread block.
 pub const DECLARED_BYTES: u32 = 17 << 10;
 
 /// The size of a launch.
@@ -136,12 +133,12 @@ pub const DECLARED_BYTES: u32 = 17 << 10;
 pub struct GridSize {
     /// Thread blocks.
     pub thread_blocks: u64,
-    /// Threads of each.
+    /// Threads per thread block.
     pub threads: u32,
 }
 
 impl Grid {
-    /// The launch for `tiles` on a device of `multiprocessors`, `threads` being those of the kernel's manifest.
+    /// The launch for `tiles` on a device with `multiprocessors`; `threads` is the value in the kernel's manifest.
     pub fn size(self, tiles: u64, multiprocessors: u32, threads: u32) -> GridSize {
         let resident = |each: u32| (u64::from(multiprocessors) * u64::from(each)).max(1);
         match self {
@@ -153,7 +150,7 @@ impl Grid {
             Self::Warps { each, least } => {
                 let (thread_blocks, most) = (tiles.min(resident(each)), u64::from(threads / 32));
                 let tiles = tiles.div_ceil(thread_blocks.max(1)).max(1);
-                // Of several turns, none for a few warps only; and every scheduler has the same number of warps.
+                // With several turns, no turn is for a few warps only, and every scheduler has the same number of warps.
                 let warps = match tiles.div_ceil(most) {
                     1 => tiles,
                     turns => tiles.div_ceil(turns).next_multiple_of(SCHEDULERS).min(most),
@@ -163,14 +160,14 @@ impl Grid {
         }
     }
 
-    /// Blocks of 16 bytes of a tile of a bitsliced kernel in a layout, `threads` being those of its manifest.
+    /// Blocks of 16 bytes per tile of a bitsliced kernel in a layout; `threads` is the value in its manifest.
     pub fn tile_blocks(self, layout: Layout, threads: u32) -> u32 {
         let threads = if matches!(self, Self::Warps { .. }) { 32 } else { threads };
         BLOCKS_PER_WORD * threads / layout.threads()
     }
 }
 
-/// What a bitsliced kernel is made of.
+/// The parts of a bitsliced kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bitsliced {
@@ -184,22 +181,22 @@ pub struct Bitsliced {
     pub lut3: Lut3Counts,
 }
 
-/// Lookup tables of a kernel.
+/// Numbers of lookup tables in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lut3Counts {
     /// One S-box between rounds; the first and the last, which change the basis, may have more.
     pub sub_byte: usize,
-    /// One column of MixColumns with its round key: the largest of the kernel's.
+    /// One column of MixColumns with its round key: the largest in the kernel.
     pub mix_column: usize,
     /// The whole cipher on 32 blocks, by key length in bits.
     pub cipher: BTreeMap<usize, usize>,
 }
 
-/// Why a text is no manifest that this version can use.
+/// The reason why a text is not a manifest that this version can use.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// It is not the JSON of a manifest. Only the place is told: what the parser says may quote the text, which may be a key.
+    /// It is not the JSON of a manifest. Only the position is reported: the parser's message may quote the text, which may be a key.
     #[error("not a kernel manifest: line {line}, column {column}: not the JSON of one")]
     Json {
         /// The line, from 1.
@@ -207,13 +204,13 @@ pub enum ManifestError {
         /// The column, from 1; 0 at the end of a line.
         column: usize,
     },
-    /// What an entry point takes cannot be read from the source.
+    /// The parameters of an entry point cannot be read from the source.
     #[error(transparent)]
     Signature(#[from] SignatureError),
-    /// It is of another format version.
+    /// It has another format version.
     #[error("manifest format {0}, but this version reads format {format}", format = Manifest::FORMAT)]
     Format(u32),
-    /// A field has a value that means nothing here.
+    /// A field has a value that is not valid here.
     #[error("manifest field `{field}`: {what}")]
     Field {
         /// The field.
@@ -248,8 +245,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// For a device whose thread blocks may have `bytes` of shared memory: where the grid is of [`Grid::Warps`], with as many warps a
-    /// thread block as there is memory for. `None` if the kernel needs more.
+    /// The manifest for a device whose thread blocks may have `bytes` of shared memory: for [`Grid::Warps`], with as many warps per thread
+    /// block as the memory allows. `None` if the kernel needs more.
     pub fn within(&self, bytes: u32) -> Option<Self> {
         let warps = self.threads / 32;
         let all = match self.grid {
@@ -266,7 +263,7 @@ impl Manifest {
         (fit >= least.max(1)).then(|| Self { threads: 32 * fit, shared_bytes: each * fit, ..self.clone() })
     }
 
-    /// Refuses values that no kernel is launched with, or that contradict one another.
+    /// Rejects values that no kernel can be launched with, or that contradict one another.
     ///
     /// # Errors
     /// [`ManifestError::Field`] names the first of them.
@@ -285,7 +282,7 @@ impl Manifest {
         if !manifest.threads.is_multiple_of(32) || !(32..=1024).contains(&manifest.threads) {
             return field("threads", "must be whole warps, 32 to 1024");
         }
-        // Or counters would not wrap between two tiles.
+        // Otherwise counters would not wrap between two tiles.
         if manifest.aligned_counters && !manifest.tile_blocks.is_power_of_two() {
             return field("tile_blocks", "must be a power of two where counters are aligned");
         }
@@ -344,7 +341,7 @@ impl Manifest {
             if manifest.tile_blocks != manifest.grid.tile_blocks(layout, manifest.threads) {
                 return field("tile_blocks", "must be what the threads of a warp or thread block hold in this layout");
             }
-            // Another layout than the code's would leave data out: the code's entry points say which it has.
+            // A layout other than the code's would skip data: the code's entry points say which layout it has.
             let name = kernel_name(mode, strategy, manifest.key_bits, layout);
             if manifest.kernel != name {
                 return field("kernel", &format!("must be {name}, as mode, strategy and layout have it"));
@@ -355,7 +352,7 @@ impl Manifest {
             if manifest.keys != KeySource::of(strategy) {
                 return field("keys", "must be as the strategy has it");
             }
-            // That warps take several tiles, and that counters begin at multiples, is what code by column does.
+            // Only code by column has warps that take several tiles, and counters that begin at multiples.
             let is_right = match layout {
                 Layout::State => manifest.grid == Grid::Covers,
                 Layout::Column => matches!(manifest.grid, Grid::Warps { .. }),
@@ -382,7 +379,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Refuses a source whose entry points take something else than is said here.
+    /// Rejects a source whose entry points take other parameters than the manifest says.
     ///
     /// # Errors
     /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
@@ -439,7 +436,7 @@ impl Manifest {
         column_basis("key_basis", self.basis()?, self.key_basis)
     }
 
-    /// The basis of the round keys of tweaks; `None` where the mode has none.
+    /// The basis of the tweak round keys; `None` where the mode has no tweaks.
     pub fn tweak_key_basis(&self) -> Result<Option<ColumnBasis>, ManifestError> {
         let of_bytes = self.tweak_basis.map(Basis::new).transpose();
         match of_bytes.map_err(|e| ManifestError::Field { field: "tweak_basis", what: e.to_string() })? {
@@ -452,7 +449,7 @@ impl Manifest {
         }
     }
 
-    /// The words of a key for this kernel, as [`KeySource`] has them; `None` for a key of no AES length.
+    /// The words of a key for this kernel, in the form of its [`KeySource`]; `None` if the length is not an AES key length.
     pub fn key_words(&self, key: &[u8]) -> Result<Option<Zeroizing<Vec<u32>>>, ManifestError> {
         let (direction, basis) = (self.mode()?.direction(), self.key_basis()?);
         Ok(ExpandedKey::new(key).map(|key| self.keys.words(&key, direction, basis)))
@@ -464,16 +461,16 @@ impl Manifest {
     }
 }
 
-/// The basis of columns with these rows, or without rows that of their bytes.
+/// The basis of columns with these rows; without rows, the basis of their bytes.
 fn column_basis(field: &'static str, of_bytes: Basis, rows: Option<[u32; 32]>) -> Result<ColumnBasis, ManifestError> {
     let basis = rows.map(ColumnBasis::new).transpose();
     let basis = basis.map_err(|e| ManifestError::Field { field, what: e.to_string() })?;
     Ok(basis.unwrap_or_else(|| of_bytes.into()))
 }
 
-/// What the entry point for many messages takes besides the key: the data; what describes the messages
-/// ([`messages`](crate::messages)): themselves, and the message of the first of each eight runs of 32 counters; how many runs there are;
-/// and where the cipher of each first counter goes, 16 bytes for a message.
+/// The parameters of the entry point for many messages besides the key: the data; the description of the messages
+/// ([`messages`](crate::messages)): the messages, and the message of the first of every eight runs of 32 counters; the number of runs; and
+/// the output for each encrypted first counter, 16 bytes per message.
 const OF_MESSAGES: [(&str, Kind); 6] = [
     ("in", Kind::Input),
     ("out", Kind::Output),
@@ -483,7 +480,7 @@ const OF_MESSAGES: [(&str, Kind); 6] = [
     ("masks", Kind::Buffer),
 ];
 
-/// The name of a bitsliced kernel, by what it is; `key_bits` if it is for keys of one length only.
+/// The name of a bitsliced kernel with these properties; `key_bits` if it is for keys of one length only.
 pub fn kernel_name(mode: Mode, strategy: KeyStrategy, key_bits: Option<usize>, layout: Layout) -> String {
     let key = key_bits.map(|bits| format!("-{bits}")).unwrap_or_default();
     let layout = if layout == strategy.layout() { String::new() } else { format!("-{layout}") };
@@ -492,9 +489,9 @@ pub fn kernel_name(mode: Mode, strategy: KeyStrategy, key_bits: Option<usize>, l
 
 /// A printed kernel.
 pub struct Printed {
-    /// The source, heading included. With a key baked in, it is the key.
+    /// The source, heading included. With a key baked in, the source is the key.
     pub source: Zeroizing<String>,
-    /// What must be known of it to launch it.
+    /// The information needed to launch it.
     pub manifest: Manifest,
 }
 
@@ -503,7 +500,7 @@ mod tests {
     use super::*;
     use crate::hash_manifest::HashManifest;
 
-    /// What is given as a manifest may be a key.
+    /// A text given as a manifest may be a key.
     #[test]
     fn no_error_of_the_parser_quotes_the_text() {
         for text in [
@@ -535,7 +532,7 @@ mod tests {
                 let size = grid.size(tiles, 132, threads);
                 assert!(size.thread_blocks <= tiles.min(132 * u64::from(each)), "{tiles}");
                 assert!(size.threads.is_multiple_of(32) && (32 * least..=threads).contains(&size.threads), "{tiles}");
-                // Warps enough for all tiles at once, or for no more turns than with all that there may be.
+                // Enough warps for all tiles at once, or for no more turns than with the maximum number of warps.
                 let turns = |warps: u32| tiles.div_ceil(size.thread_blocks).div_ceil(warps.into());
                 assert_eq!(turns(size.threads / 32), turns(threads / 32), "{tiles}");
                 assert!(turns(threads / 32) == 1 || size.thread_blocks == 132 * u64::from(each), "{tiles}");

@@ -1,50 +1,50 @@
-//! Many messages of GCM (SP 800-38D), as kernels have them described in memory: where each lies, its first counter block, which counters
-//! of it are taken together, and which messages are hashed side by side. All of it is public, but for
-//! first counter blocks of nonces that have not 12 bytes: they are made of the hash key, and tell it.
+//! Batches of GCM messages (SP 800-38D), as described to kernels in memory: where each is, its first counter block, which of its counters
+//! are processed together, and which messages are hashed side by side. All of it is public, except first counter blocks of nonces that are
+//! not 12 bytes long: they are computed from the hash key and reveal it.
 //!
 //! | table | words | what |
 //! |---|---|---|
 //! | messages | 12 a message, and 12 more | see [`hash_manifest`](crate::hash_manifest); of the last 12, one counts: the number of all runs |
-//! | first messages | 1 a tile of [`TILE`] runs | the message of its first run |
-//! | order | 1 a message | the numbers of the messages, the longest first, so that neighbours are about equally long |
+//! | first messages | 1 a tile of [`TILE`] runs | the message that the tile's first run belongs to |
+//! | order | 1 a message | the indices of the messages, the longest first, so that neighbours are about equally long |
 
-/// Words of a message.
+/// Words per message.
 pub const MESSAGE_WORDS: usize = 12;
-/// Counters of a run.
+/// Counters per run.
 pub const RUN: u64 = 32;
-/// Runs of a tile.
+/// Runs per tile.
 pub const TILE: usize = 8;
-/// Messages that are hashed side by side, and that are a thread block's work at a time.
+/// Messages that are hashed side by side; a thread block works on this many at a time.
 pub const GROUP: u32 = 8;
-/// The word of a message that has its first run.
+/// The index of the word that holds a message's first run.
 const FIRST_RUN: usize = 10;
 
 /// A message.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
-    /// J0, the first counter block (SP 800-38D, section 7.1). Its cipher hides the tag, and the next counters meet the data.
+    /// J0, the first counter block (SP 800-38D, section 7.1). Its encryption masks the tag, and the next counters encrypt the data.
     pub first: [u8; 16],
-    /// The first byte in the data of all messages.
+    /// The offset of its first byte in the data of all messages.
     pub at: u64,
-    /// Bytes, at most 2^36 - 32.
+    /// Its length in bytes, at most 2^36 - 32.
     pub bytes: u64,
-    /// The first byte of its additional data, in that of all messages.
+    /// The offset of its additional data in the additional data of all messages.
     pub aad_at: u32,
-    /// Bytes of additional data.
+    /// Its length of additional data in bytes.
     pub aad_bytes: u32,
-    /// Bytes of the tag that count.
+    /// The number of tag bytes that count.
     pub tag_bytes: u32,
-    /// Runs of all messages before it.
+    /// The number of runs of all messages before it.
     pub first_run: u32,
 }
 
 impl Message {
-    /// Runs of counters that it takes: that of the tag is one more than the blocks.
+    /// The number of runs of counters that it takes: one counter per block, and one for the tag.
     pub fn runs(&self) -> u64 {
         (self.bytes.div_ceil(16) + 1).div_ceil(RUN)
     }
 
-    /// Blocks that are hashed, without the lengths.
+    /// The number of blocks that are hashed, without the length block.
     pub fn hashed_blocks(&self) -> u64 {
         u64::from(self.aad_bytes).div_ceil(16) + self.bytes.div_ceil(16)
     }
@@ -78,12 +78,12 @@ pub fn words_of(message: &Message) -> [[u8; 4]; MESSAGE_WORDS] {
     .map(u32::to_le_bytes)
 }
 
-/// The words behind the last message; `runs` is how many runs there are.
+/// The words after the last message; `runs` is the number of all runs.
 pub fn words_of_end(runs: u32) -> [[u8; 4]; MESSAGE_WORDS] {
     std::array::from_fn(|i| if i == FIRST_RUN { runs.to_le_bytes() } else { [0; 4] })
 }
 
-/// The tiles whose first run is one of a message's.
+/// The tiles whose first run belongs to a message.
 pub fn tiles_that_begin_in(message: &Message) -> std::ops::Range<usize> {
     let end = u64::from(message.first_run) + message.runs();
     (message.first_run as usize).div_ceil(TILE)..(end as usize).div_ceil(TILE)
@@ -98,7 +98,7 @@ mod tests {
         let first: [u8; 16] = std::array::from_fn(|i| i as u8);
         let message =
             |at, bytes, first_run| Message { first, at, bytes, aad_at: 5, aad_bytes: 17, tag_bytes: 16, first_run };
-        // 31 blocks and the tag's counter are a run.
+        // 31 blocks and the tag's counter make a run.
         let all = [message(0, 0, 0), message(1 << 33, 16 * 31, 1), message(7, 16 * (31 + 256), 2), message(9, 64, 11)];
         for pair in all.windows(2) {
             assert_eq!(u64::from(pair[0].first_run) + pair[0].runs(), u64::from(pair[1].first_run));

@@ -1,8 +1,8 @@
-//! What a kernel computes: a mode of operation (SP 800-38A, SP 800-38E) in one direction.
+//! The function that a kernel computes: a mode of operation (SP 800-38A, SP 800-38E) in one direction.
 
 use crate::aes::Direction;
 
-/// A mode of operation in one direction, as kernels have it.
+/// A mode of operation in one direction, as kernels implement it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Mode {
@@ -12,13 +12,14 @@ pub enum Mode {
     EcbDecrypt,
     /// Counter mode; encryption and decryption are the same (SP 800-38A, section 6.5).
     Ctr,
-    /// Counter mode as AES-GCM-SIV counts: the first four bytes of the block, a little-endian number that wraps (RFC 8452, section 4).
+    /// Counter mode with the counter of AES-GCM-SIV: the first four bytes of the block, a little-endian number that wraps (RFC 8452,
+    /// section 4).
     CtrLe32,
     /// Cipher block chaining, decryption (SP 800-38A, section 6.2). Encryption is serial, and has no kernel.
     CbcDecrypt,
     /// The key stream of counter mode, which reads no data.
     Keystream,
-    /// XTS, encryption (IEEE 1619): data units under tweaks, which are made with a second key.
+    /// XTS, encryption (IEEE 1619): data units under tweaks, which are computed with a second key.
     XtsEncrypt,
     /// XTS, decryption.
     XtsDecrypt,
@@ -37,7 +38,7 @@ impl Mode {
         Self::XtsDecrypt,
     ];
 
-    /// Those that take one key and are an operation of their own, which counter mode of AES-GCM-SIV is not.
+    /// The modes that take one key and are operations in their own right, which counter mode of AES-GCM-SIV is not.
     pub const OF_ONE_KEY: [Self; 5] =
         [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream];
 
@@ -71,12 +72,12 @@ impl Mode {
         }
     }
 
-    /// Whether it takes a second key, which encrypts in both directions: that of the tweaks.
+    /// Whether it takes a second key, the tweak key, which encrypts in both directions.
     pub fn has_tweaks(self) -> bool {
         matches!(self, Self::XtsEncrypt | Self::XtsDecrypt)
     }
 
-    /// Which way the block cipher runs: the direction of the round keys that a kernel of this mode takes.
+    /// The direction in which the block cipher runs, and of the round keys that a kernel of this mode takes.
     pub fn direction(self) -> Direction {
         match self {
             Self::EcbEncrypt | Self::Ctr | Self::CtrLe32 | Self::Keystream | Self::XtsEncrypt => Direction::Encrypt,
@@ -84,7 +85,7 @@ impl Mode {
         }
     }
 
-    /// What the block cipher is given.
+    /// The input of the block cipher.
     pub fn state(self) -> State {
         match self {
             Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt | Self::XtsEncrypt | Self::XtsDecrypt => State::Data,
@@ -95,11 +96,11 @@ impl Mode {
 
 crate::named!(Mode, "mode");
 
-/// What the block cipher of a mode is given.
+/// The input of a mode's block cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
     /// The data, in whole blocks of 16 bytes.
     Data,
-    /// Counter blocks. Its output meets data, if any, from any byte on.
+    /// Counter blocks. The output is combined with the data, if any, from any byte on.
     Counters,
 }

@@ -1,6 +1,6 @@
-//! Values with names: how they are written and read on command lines, in file names and in manifests.
+//! Values with names, as written and read on command lines, in file names and in manifests.
 
-/// A name that is none of the known ones; the message lists those.
+/// An unknown name; the message lists the known ones.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unknown {what} `{name}`; known: {known}")]
 pub struct UnknownName {
@@ -10,7 +10,7 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// For a name that is none of `known`; `what` says what it should name.
+    /// Creates the error for a name that is not in `known`; `what` says what it should name.
     pub fn new(what: &'static str, name: &str, known: &[&str]) -> Self {
         Self { what, name: name.into(), known: known.join(", ") }
     }

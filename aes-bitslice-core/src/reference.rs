@@ -1,15 +1,16 @@
-//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; RFC 8452, section 4; IEEE 1619, section 5), over the cipher as
-//! FIPS 197 writes it: what kernels are checked against.
+//! The modes by their definitions (SP 800-38A, sections 6.1, 6.2 and 6.5; RFC 8452, section 4; IEEE 1619, section 5), over the cipher of
+//! FIPS 197: the reference that kernels are checked against.
 
 use crate::aes::{Direction, KeySchedule, cipher};
 use crate::mode::Mode;
 
-/// A mode by its definition, block by block. For CTR `start` is the counter of the first block, as a big-endian number, and the data begins
-/// `skip` bytes into its key stream; as AES-GCM-SIV counts, it is that block as a little-endian number. For CBC `start` is the IV, as a
-/// big-endian number. For ECB both are ignored. But for CTR the data is whole blocks. Of key stream, only the length of the data counts.
+/// A mode by its definition, block by block. For CTR, `start` is the counter of the first block as a big-endian number, and the data begins
+/// `skip` bytes into its key stream; for the counter of AES-GCM-SIV, it is that block as a little-endian number. For CBC, `start` is the IV
+/// as a big-endian number. For ECB, both are ignored. Except for CTR, the data consists of whole blocks. For key stream, only the length of
+/// the data counts.
 ///
 /// # Panics
-/// For modes with tweaks, which have two keys: that is [`xts`].
+/// For modes with tweaks, which have two keys: use [`xts`].
 pub fn reference(mode: Mode, schedule: &KeySchedule, start: u128, skip: usize, data: &[u8]) -> Vec<u8> {
     let direction = mode.direction();
     let blocks = data.as_chunks::<16>().0;
@@ -39,19 +40,19 @@ pub fn reference(mode: Mode, schedule: &KeySchedule, start: u128, skip: usize, d
     }
 }
 
-/// Data units of XTS that are whole blocks, but for the last one of the data.
+/// Data units of XTS that consist of whole blocks, except the last unit of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Units {
-    /// Blocks of 16 bytes of a unit.
+    /// Blocks of 16 bytes per unit.
     pub blocks: u64,
-    /// The number of the first one.
+    /// The number of the first unit.
     pub first: u128,
-    /// Blocks of it that come before the data.
+    /// Blocks of the first unit that precede the data.
     pub before: u64,
 }
 
-/// XTS by its definition (IEEE 1619, section 5), block by block, with the round keys of the mode's direction and those of the tweaks,
-/// which encrypt. If the last block has fewer than 16 bytes, it is in a unit with the one before.
+/// XTS by its definition (IEEE 1619, section 5), block by block, with the round keys of the mode's direction and the tweak round keys,
+/// which encrypt. If the last block has fewer than 16 bytes, it is in the same unit as the block before it.
 pub fn xts(
     direction: Direction,
     data_key: &KeySchedule,
@@ -59,7 +60,7 @@ pub fn xts(
     units: Units,
     data: &[u8],
 ) -> Vec<u8> {
-    // Section 5.2: that of the first block of a unit is the number, encrypted; any other is the one before, times alpha.
+    // Section 5.2: the tweak of a unit's first block is the unit number, encrypted; any other tweak is the previous one times alpha.
     let mut tweaks = Vec::with_capacity(data.len().div_ceil(16));
     let mut tweak = 0;
     for at in 0..units.before + data.len().div_ceil(16) as u64 {
@@ -80,7 +81,7 @@ pub fn xts(
     let (blocks, ragged) = data.as_chunks::<16>();
     let mut output: Vec<u8> = blocks.iter().zip(&tweaks).flat_map(|(data, tweak)| block(*data, *tweak)).collect();
     if !ragged.is_empty() {
-        // Sections 5.3.2 and 5.4.2: decryption takes the last two tweaks in the other order.
+        // Sections 5.3.2 and 5.4.2: decryption uses the last two tweaks in reverse order.
         let last = blocks.len();
         let [one, two] = match direction {
             Direction::Encrypt => [last - 1, last],

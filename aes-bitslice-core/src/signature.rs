@@ -1,11 +1,11 @@
-//! What an entry point takes, read from its source: the one place where a kernel's parameters are written.
+//! The parameters of an entry point, read from its source: the only place where a kernel's parameters are written down.
 //!
-//! Every dialect writes an entry point in the same words (`emit/dialect` of the generator gives them their meaning):
+//! Every dialect declares an entry point with the same macros (`emit/dialect` of the generator defines them):
 //!
 //! | in the source | [`Kind`] | in CUDA C | in OpenCL C |
 //! |---|---|---|---|
-//! | `DATA(type)` | `in`: `Input`, `out`: `Output` | a pointer each | a buffer each, and an offset in units of the type |
-//! | `INPUT(type)`, `OUTPUT(type)` | one of these | a pointer | a buffer and an offset |
+//! | `DATA(type)` | `in`: `Input`, `out`: `Output` | a pointer each | a buffer and an offset each, in units of the type |
+//! | `INPUT(type)`, `OUTPUT(type)` | one of the two | a pointer | a buffer and an offset |
 //! | `POINTER(u8, name)` | `Pointer` | a pointer | a buffer and an offset in bytes |
 //! | `IN_GLOBAL const type *name`, `IN_GLOBAL type *name` | `Buffer` | a pointer | a buffer |
 //! | `u32 name`, `u64 name` | `U32`, `U64` | a number | a number |
@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// An entry point of a kernel: its name, and what it is launched with, in order.
+/// An entry point of a kernel: its name, and the parameters it is launched with, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EntryPoint {
     /// The function's name.
     pub name: String,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -32,27 +32,27 @@ pub struct EntryPoint {
 pub struct Parameter {
     /// The name, by which the launch finds its value.
     pub name: String,
-    /// What the value is.
+    /// The kind of its value.
     pub kind: Kind,
 }
 
-/// What the value of a parameter is.
+/// The kind of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Where the data begins that is read.
+    /// The start of the input data.
     Input,
-    /// Where the data begins that is written.
+    /// The start of the output data.
     Output,
-    /// A byte of device memory.
+    /// The address of a byte in device memory.
     Pointer,
-    /// The beginning of a buffer in device memory.
+    /// The start of a buffer in device memory.
     Buffer,
-    /// A number of 32 bits.
+    /// A 32-bit number.
     U32,
-    /// A number of 64 bits.
+    /// A 64-bit number.
     U64,
-    /// This number of 32-bit words, which travel with the launch.
+    /// This number of 32-bit words, passed by value with the launch.
     Words(usize),
 }
 
@@ -66,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// Arguments that stand for it in OpenCL C: a buffer with where the data begins is two.
+    /// The number of arguments for it in OpenCL C: a buffer and the start of the data are two.
     pub fn opencl_arguments(self) -> usize {
         match self {
             Self::Input | Self::Output | Self::Pointer => 2,
@@ -75,7 +75,7 @@ impl Kind {
     }
 }
 
-/// The 32-bit words of a structure that travels with a launch.
+/// The number of 32-bit words in a structure passed with a launch.
 fn structure_words(name: &str) -> Option<usize> {
     match name {
         "counter128" | "block128" => Some(4),
@@ -85,19 +85,19 @@ fn structure_words(name: &str) -> Option<usize> {
     }
 }
 
-/// Why what an entry point takes cannot be read.
+/// The reason why an entry point's parameters cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignatureError {
     /// There is no such entry point.
     #[error("the source has no entry point `{0}`")]
     Missing(String),
-    /// A parameter is of no known form.
+    /// A parameter has an unknown form.
     #[error("`{entry}` takes `{parameter}`, which is of no form that can be launched")]
     Parameter {
         /// The entry point.
         entry: String,
-        /// The parameter, as it is written.
+        /// The parameter, as written.
         parameter: String,
     },
 }
@@ -108,16 +108,16 @@ impl EntryPoint {
         self.parameters.iter().any(|parameter| parameter.name == name && parameter.kind == kind)
     }
 
-    /// The first name that two parameters have, of which a launch could give one value only.
+    /// The first name shared by two parameters, for which a launch could give only one value.
     pub fn named_twice(&self) -> Option<&str> {
         let mut names = BTreeSet::new();
         self.parameters.iter().map(|parameter| parameter.name.as_str()).find(|name| !names.insert(*name))
     }
 
-    /// Reads what the entry point of this name takes from the source of its kernel.
+    /// Reads the parameters of the entry point with this name from the source of its kernel.
     ///
     /// # Errors
-    /// [`SignatureError`] if the source has no such entry point, or it takes something of another form than those above.
+    /// [`SignatureError`] if the source has no such entry point, or it takes a parameter of a form other than those above.
     pub fn read(source: &str, name: &str) -> Result<Self, SignatureError> {
         let missing = || SignatureError::Missing(name.into());
         let begin = format!("KERNEL {name}(");
@@ -137,7 +137,7 @@ impl EntryPoint {
     }
 }
 
-/// The parts of a list between commas that are in no parentheses.
+/// The parts of a list between commas, where commas in parentheses do not count.
 fn split(list: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, sign) in list.char_indices() {
@@ -155,7 +155,7 @@ fn split(list: &str) -> Vec<&str> {
     parts
 }
 
-/// The parameters that an element of the list stands for; none if it is of no known form.
+/// The parameters that an element of the list stands for; none if its form is unknown.
 fn parameter(text: &str) -> Vec<Parameter> {
     let one = |name: &str, kind| Parameter { name: name.into(), kind };
     let (input, output) = (one("in", Kind::Input), one("out", Kind::Output));
@@ -183,7 +183,7 @@ fn parameter(text: &str) -> Vec<Parameter> {
 }
 
 impl fmt::Display for EntryPoint {
-    /// As in C, without types.
+    /// As in C, without the types.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         write!(f, "{}({})", self.name, names.join(", "))

@@ -1,20 +1,20 @@
-//! Where a bitsliced kernel has its round keys.
+//! Where a bitsliced kernel keeps its round keys.
 
 use crate::layout::Layout;
 
-/// Where a kernel has its round keys.
+/// Where a kernel keeps its round keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyStrategy {
     /// Given at launch and expanded to bit-planes; one kernel for every key of every length.
     Planes,
-    /// Bit-planes in device memory, of which a thread block fetches one round key at a time into shared memory
-    /// (Hajihassani et al. 2019, section 4.6); one kernel for every key of every length.
+    /// Bit-planes in device memory; a thread block fetches one round key at a time into shared memory (Hajihassani et al. 2019, section
+    /// 4.6); one kernel for every key of every length.
     PlanesInMemory,
     /// Given at launch, kept as one byte for each bit, and expanded to a bit-plane whenever it is read: fewer accesses to shared
     /// memory and more instructions than `planes`, for a kernel co-resident with one that keeps shared memory busy.
     Bits,
-    /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread
-    /// holds the state, inside the rolled round loop; where it holds a column, before it, into shared memory.
+    /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread holds the state,
+    /// inside the rolled round loop; where it holds a column, before the loop, into shared memory.
     OneHotMux,
     /// Baked in; rounds unrolled, every key bit folded into a truth table.
     Immediate,
@@ -35,7 +35,7 @@ impl KeyStrategy {
         }
     }
 
-    /// The layout that a kernel has unless another is asked for: the faster one, where there is a choice.
+    /// The default layout of a kernel: the faster one, where there is a choice.
     pub fn layout(self) -> Layout {
         match self {
             Self::Planes | Self::Bits | Self::OneHotMux => Layout::Column,
@@ -43,8 +43,8 @@ impl KeyStrategy {
         }
     }
 
-    /// Whether there is a kernel in this layout. With `immediate` every column would have code of its own, which threads of
-    /// one warp cannot run side by side; `planes-in-memory` is as it was published, by state.
+    /// Whether there is a kernel in this layout. With `immediate`, every column would have its own code, which the threads of one warp
+    /// cannot run side by side; `planes-in-memory` is by state, as published.
     pub fn has(self, layout: Layout) -> bool {
         match self {
             Self::Planes | Self::OneHotMux => true,
@@ -64,10 +64,10 @@ pub enum BakedStrategy {
 }
 
 impl BakedStrategy {
-    /// All of them.
+    /// All strategies.
     pub const ALL: [Self; 2] = [Self::OneHotMux, Self::Immediate];
 
-    /// The name, as the strategy's.
+    /// The strategy's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::OneHotMux => KeyStrategy::OneHotMux.name(),

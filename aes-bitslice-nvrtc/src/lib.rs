@@ -1,22 +1,22 @@
-//! CUDA C to PTX and cubins through NVRTC, the CUDA run-time compiler, found on the library path when it is called.
+//! CUDA C to PTX and cubins through NVRTC, the CUDA run-time compiler, found on the library path at the first call.
 //!
-//! Nothing is written to disk and nothing is cached: a source may hold a key, and so may what is made of it.
+//! Nothing is written to disk and nothing is cached: a source may hold a key, and so may its compiled form.
 
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 use zeroize::Zeroizing;
 
-/// What to compile for.
+/// The target to compile for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Target {
     /// PTX for a virtual architecture and all later ones: 75 for `compute_75`.
     Ptx(u32),
-    /// PTX with instructions that this architecture alone has: 90 for `compute_90a`.
+    /// PTX with instructions that only this architecture has: 90 for `compute_90a`.
     SpecificPtx(u32),
     /// Machine code for one architecture: 90 for `sm_90`.
     Cubin(u32),
-    /// The same with instructions that this architecture alone has: 90 for `sm_90a`.
+    /// The same with instructions that only this architecture has: 90 for `sm_90a`.
     SpecificCubin(u32),
 }
 
@@ -32,32 +32,32 @@ impl Target {
     }
 }
 
-/// What the compiler made of a source.
+/// The result of compiling a source.
 pub struct Compiled {
     /// PTX text, or a cubin.
     pub image: Vec<u8>,
     /// The compiler's log.
     pub log: String,
-    /// What each entry point takes; known for cubins only.
+    /// The resource usage of each entry point; known for cubins only.
     pub entries: Vec<EntryReport>,
 }
 
-/// What an entry point takes of a multiprocessor, as the assembler reports it.
+/// The resources of a multiprocessor that an entry point uses, as reported by the assembler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EntryReport {
     /// The entry point.
     pub name: String,
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of local memory a thread, spills and indexed arrays.
+    /// Bytes of local memory per thread, for spills and indexed arrays.
     pub stack_bytes: u32,
-    /// Bytes that were stored for want of registers.
+    /// Bytes stored for lack of registers.
     pub spill_store_bytes: u32,
-    /// Bytes that were loaded for want of registers.
+    /// Bytes loaded for lack of registers.
     pub spill_load_bytes: u32,
 }
 
-/// Why there is no compiled kernel.
+/// The reason why compilation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -69,10 +69,10 @@ pub enum Error {
     Rejected {
         /// The source's name.
         name: String,
-        /// What the compiler said.
+        /// The compiler's log.
         log: String,
     },
-    /// A call of the library failed.
+    /// A library call failed.
     #[error("NVRTC: {call} failed: {code}")]
     Call {
         /// The function.
@@ -85,17 +85,17 @@ pub enum Error {
     Nul(#[from] std::ffi::NulError),
 }
 
-/// The version of the library, if it is there.
+/// The version of the library, if it is present.
 pub fn version() -> Result<(u32, u32), Error> {
     require()?;
     let (mut major, mut minor): (c_int, c_int) = (0, 0);
-    // SAFETY: the library is there, and both pointers are to live integers.
+    // SAFETY: the library is present, and both pointers are to live integers.
     let code = unsafe { sys::nvrtcVersion(&mut major, &mut minor) };
     check("nvrtcVersion", code)?;
     Ok((major as u32, minor as u32))
 }
 
-/// Compiles a source; `name` stands for a file name in messages.
+/// Compiles a source; `name` serves as the file name in messages.
 pub fn compile(name: &str, source: &str, target: Target) -> Result<Compiled, Error> {
     require()?;
     let (source, name_c) = (Zeroizing::new(CString::new(source)?), CString::new(name)?);
@@ -129,7 +129,7 @@ pub fn compile(name: &str, source: &str, target: Target) -> Result<Compiled, Err
 }
 
 fn require() -> Result<(), Error> {
-    // SAFETY: only looks whether the library opens. Asked before any other call: those panic without it.
+    // SAFETY: only checks whether the library opens. Called before any other function: those panic without it.
     if unsafe { sys::is_culib_present() } { Ok(()) } else { Err(Error::NotFound) }
 }
 
@@ -145,7 +145,7 @@ fn check(call: &'static str, code: sys::nvrtcResult) -> Result<(), Error> {
 struct Program(sys::nvrtcProgram);
 
 impl Program {
-    /// Fetches something of which the library tells the size first.
+    /// Fetches an item whose size the library reports first.
     fn fetch(
         &self,
         call: &'static str,
@@ -174,7 +174,7 @@ impl Drop for Program {
     }
 }
 
-/// Reads the assembler's report, of this form for each entry point:
+/// Reads the assembler's report, which has this form for each entry point:
 ///
 /// ```text
 /// ptxas info    : Compiling entry function 'NAME' for 'sm_90'
@@ -235,7 +235,7 @@ mod tests {
     fn compiles_where_the_library_is_there_and_says_so_where_not() {
         let source = "extern \"C\" __global__ void one(int *x) { *x = 1; }";
         match compile("one.cu", source, Target::Cubin(90)) {
-            // Past the capture of what passing tests print.
+            // Bypasses the capture of the output of passing tests.
             Err(Error::NotFound) => {
                 let _ = writeln!(std::io::stderr(), "\nNVRTC is not on this machine: only its absence was tested");
             }

@@ -1,41 +1,41 @@
-//! One rate for each case: bars from left to right, one below the other.
+//! One rate for each case: horizontal bars, one below the other.
 
 use crate::WIDTH;
 use crate::draw::{GRID, TITLE, line, text};
 use crate::scale::Scale;
 use std::fmt::Write as _;
 
-/// Pixels around the bars, where names and labels stand.
+/// Pixels around the bars, for names and labels.
 const LEFT: f64 = 340.0;
 const RIGHT: f64 = 170.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 40.0;
-/// Pixels from one bar to the next, and of a bar.
+/// Pixels from one bar to the next, and the thickness of a bar.
 const SPACING: f64 = 24.0;
 const THICKNESS: f64 = 16.0;
 
 /// One rate for each case.
 pub struct Bars {
-    /// Above everything, with the unit.
+    /// The title above the chart, with the unit.
     pub title: String,
-    /// From the top down.
+    /// The bars, from the top down.
     pub bars: Vec<Bar>,
 }
 
 /// The rate of a case.
 pub struct Bar {
-    /// Stands before it.
+    /// The text before the bar.
     pub name: String,
-    /// How long it is.
+    /// The rate, which is the length of the bar.
     pub rate: f64,
     /// One of [`colour`](crate::colour).
     pub colour: &'static str,
-    /// Stands behind it: the rate, and what else there is to say.
+    /// The text after the bar: the rate, and any other remarks.
     pub label: String,
 }
 
 impl Bars {
-    /// Pixels of the chart's height.
+    /// The chart's height in pixels.
     pub(crate) fn height(&self) -> f64 {
         TOP + SPACING * self.bars.len() as f64 + BOTTOM
     }

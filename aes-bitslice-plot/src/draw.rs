@@ -7,7 +7,7 @@ pub(crate) const TITLE: &str = "font-size=\"17\" font-weight=\"bold\"";
 /// The lines of a grid.
 pub(crate) const GRID: &str = "stroke=\"#e0e0e0\"";
 
-/// Text that starts, ends or has its middle at a point, by `anchor`.
+/// Text that starts, ends or is centred at a point, depending on `anchor`.
 pub(crate) fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, colour: &str, style: &str, text: &str) {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     let _ = writeln!(

@@ -1,10 +1,10 @@
-//! Charts of what was measured, as SVG: lines over sizes, and bars.
+//! Charts of measurements, as SVG: lines over sizes, and bars.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `lines` | rates over the sizes of calls, a line for each case |
+//! | `lines` | rates over call sizes, one line for each case |
 //! | `bars` | one rate for each case |
-//! | `scale` | axes whose numbers people can read |
+//! | `scale` | axes with readable numbers |
 //! | `draw` | text and paths |
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ pub use lines::{Line, Lines};
 
 use std::fmt::Write as _;
 
-/// Pixels of a chart's width.
+/// A chart's width in pixels.
 const WIDTH: f64 = 1000.0;
 
 /// Colours that colour-blind readers can tell apart: the palette of Okabe and Ito.
@@ -35,11 +35,11 @@ pub mod colour {
     pub const ORANGE: &str = "#e69f00";
     /// Sky blue.
     pub const SKY_BLUE: &str = "#56b4e9";
-    /// For what serves comparison, such as the figures of others.
+    /// For comparisons, such as figures published by others.
     pub const GREY: &str = "#808080";
 }
 
-/// How a line is broken: an attribute of SVG.
+/// Dash styles of a line, as an SVG attribute.
 pub mod dashes {
     /// Not at all.
     pub const SOLID: &str = "";
@@ -57,7 +57,7 @@ pub enum Chart {
     Bars(Bars),
 }
 
-/// Charts, one above the other, as a file.
+/// The contents of a file with these charts, one above the other.
 pub fn svg(charts: &[Chart]) -> String {
     let height = |chart: &Chart| match chart {
         Chart::Lines(_) => lines::HEIGHT,
@@ -81,14 +81,14 @@ pub fn svg(charts: &[Chart]) -> String {
     svg + "</svg>\n"
 }
 
-/// Bytes in the largest binary unit that leaves a whole number: `64 MiB`.
+/// A number of bytes in the largest binary unit that gives a whole number: `64 MiB`.
 pub fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{} {name}", bytes >> shift))
 }
 
-/// Sizes and rates (in the chart's unit) that a chart has room for; others are of no measurement.
+/// Whether a chart has room for this size and rate (in the chart's unit); others come from no measurement.
 pub fn is_plausible(bytes: u64, rate: f64) -> bool {
     (1..=1 << 60).contains(&bytes) && (1e-12..1e6).contains(&rate)
 }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(shown, ["16 B", "1 KiB", "1500 B", "3 MiB", "4 GiB"]);
     }
 
-    /// Every element closed, and text that XML would take for an element escaped.
+    /// Every element is closed, and text that XML would read as an element is escaped.
     #[test]
     fn charts_are_one_above_the_other() {
         let line =

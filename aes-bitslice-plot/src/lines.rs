@@ -1,13 +1,13 @@
-//! Rates over the sizes of calls, a line for each case.
+//! Rates over call sizes, one line for each case.
 
 use crate::draw::{GRID, TITLE, line, text};
 use crate::scale::Scale;
 use crate::{WIDTH, size};
 use std::fmt::Write as _;
 
-/// Pixels of a chart's height.
+/// A chart's height in pixels.
 pub(crate) const HEIGHT: f64 = 560.0;
-/// Pixels around its axes, where numbers and names stand.
+/// Pixels around the axes, for numbers and names.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 200.0;
 const TOP: f64 = 50.0;
@@ -17,19 +17,19 @@ const LINE_SPACING: f64 = 18.0;
 
 /// Rates over sizes.
 pub struct Lines {
-    /// Above everything.
+    /// The title above the chart.
     pub title: String,
-    /// Below the sizes.
+    /// The name of the x axis, below the sizes.
     pub x: &'static str,
-    /// Beside the rates.
+    /// The name of the y axis, beside the rates.
     pub y: &'static str,
-    /// At least one; where two names would be in each other's way, the one of the higher end comes first.
+    /// The lines, at least one; where two names would overlap, the name of the line with the higher end comes first.
     pub lines: Vec<Line>,
 }
 
 /// The rates of a case.
 pub struct Line {
-    /// Stands at its end.
+    /// The name at the end of the line.
     pub name: String,
     /// One of [`colour`](crate::colour).
     pub colour: &'static str,
@@ -67,7 +67,7 @@ impl Lines {
         line(svg, (LEFT, bottom), (right, bottom), "stroke=\"black\"");
         line(svg, (LEFT, TOP), (LEFT, bottom), "stroke=\"black\"");
 
-        // Names stand at the ends of their lines, from the top down, as far apart as text needs.
+        // Names are placed at the ends of their lines, from the top down, as far apart as text needs.
         let mut named: Vec<_> = self.lines.iter().filter_map(|line| Some((y(line.points.last()?.1), line))).collect();
         named.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut free = TOP;

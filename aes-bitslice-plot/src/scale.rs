@@ -1,6 +1,6 @@
-//! Axes whose numbers people can read.
+//! Axes with readable numbers.
 
-/// An axis from nothing to the first round number that is no smaller than anything on it.
+/// An axis from zero to the first round number that is not smaller than any value on it.
 pub(crate) struct Scale {
     step: f64,
     pub(crate) top: f64,
@@ -13,7 +13,7 @@ impl Scale {
         Self { step, top: (largest / step).ceil() * step }
     }
 
-    /// The numbers on it, and how they are written.
+    /// The numbers on the axis, and their text.
     pub(crate) fn marks(&self) -> impl Iterator<Item = (f64, String)> {
         let (step, top) = (self.step, self.top);
         let decimals = (-step.log10().floor()).max(0.0) as usize;
@@ -22,7 +22,7 @@ impl Scale {
     }
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that is no smaller than `least`.
+/// The smallest of 1, 2 and 5 times a power of ten that is not smaller than `least`.
 fn nice_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0].map(|digit| digit * power).into_iter().find(|&step| step >= least).unwrap_or(10.0 * power)

@@ -1,10 +1,10 @@
-//! The cipher on one block, step by step as FIPS 197 writes it; the inverse in its equivalent form (section 5.3.5).
+//! The cipher on one block, step by step as FIPS 197 specifies it; the inverse in its equivalent form (section 5.3.5).
 //!
 //! The state is the block itself: byte `4c + r` is row `r` of column `c`.
 
 use super::{Direction, KeySchedule, field, sbox};
 
-/// The matrix of MixColumns or InvMixColumns, by its first row: row `r` is this one rotated right by `r`.
+/// The first row of the matrix of MixColumns or InvMixColumns; row `r` is the first row rotated right by `r`.
 pub fn mix_coefficients(direction: Direction) -> [u8; 4] {
     match direction {
         Direction::Encrypt => [2, 3, 1, 1],

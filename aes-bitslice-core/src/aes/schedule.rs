@@ -1,7 +1,7 @@
 //! Key expansion (FIPS 197, section 5.2), and the round keys of the equivalent inverse cipher (section 5.3.5).
 //!
-//! Only the length of a key decides which instructions run and which addresses are accessed: the S-box is a circuit ([`sub_word`]), and
-//! InvMixColumns is shifts and XOR of whole columns.
+//! Only the key length determines which instructions run and which addresses are accessed: the S-box is a circuit ([`sub_word`]), and
+//! InvMixColumns consists of shifts and XORs of whole columns.
 
 use super::Direction;
 use super::sub_word::sub_word;
@@ -22,22 +22,22 @@ impl KeyBits {
     /// All key lengths, shortest first.
     pub const ALL: [Self; 3] = [Self::Aes128, Self::Aes192, Self::Aes256];
 
-    /// The length with this number of bytes.
+    /// The key length for this number of bytes.
     pub fn from_bytes(bytes: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|k| k.bytes() == bytes)
     }
 
-    /// Bytes of key.
+    /// The length in bytes.
     pub fn bytes(self) -> usize {
         4 * (self.rounds() - 6)
     }
 
-    /// Bits of key.
+    /// The length in bits.
     pub fn bits(self) -> usize {
         8 * self.bytes()
     }
 
-    /// Rounds of the cipher; there is one round key more.
+    /// Rounds of the cipher; there is one more round key.
     pub fn rounds(self) -> usize {
         match self {
             Self::Aes128 => 10,
@@ -49,8 +49,8 @@ impl KeyBits {
 
 /// Round keys in the order in which the cipher of one direction adds them, each in block byte order.
 ///
-/// For decryption they are those of the equivalent inverse cipher, so that both directions run
-/// through the same sequence of steps. Wiped on drop, never printed.
+/// For decryption they are the round keys of the equivalent inverse cipher, so that both directions run through the same sequence of steps.
+/// Wiped on drop, never printed.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct KeySchedule {
     round_keys: Vec<[u8; 16]>,
@@ -67,7 +67,7 @@ impl KeySchedule {
     pub fn new(key: &[u8], direction: Direction) -> Option<Self> {
         let rounds = KeyBits::from_bytes(key.len())?.rounds();
         let key_words = key.len() / 4;
-        // Columns, little-endian. Room for all at once: a reallocation would leave a copy of the key behind.
+        // Columns, little-endian. Allocated in full up front: a reallocation would leave a copy of the key behind.
         let mut words = Vec::with_capacity(4 * (rounds + 1));
         words.extend(key.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)));
         // x to the power of i / key_words - 1.
@@ -91,7 +91,7 @@ impl KeySchedule {
         })
     }
 
-    /// The schedule of decryption, of that of encryption.
+    /// The schedule for decryption, computed from the schedule for encryption.
     pub(crate) fn inverse(&self) -> Self {
         let mut round_keys: Vec<[u8; 16]> = self.round_keys.iter().rev().copied().collect();
         for column in round_keys[1..self.rounds()].as_flattened_mut().as_chunks_mut().0 {
@@ -100,7 +100,7 @@ impl KeySchedule {
         Self { round_keys }
     }
 
-    /// The number of rounds: one less than there are round keys.
+    /// The number of rounds, one less than the number of round keys.
     pub fn rounds(&self) -> usize {
         self.round_keys.len() - 1
     }

@@ -1,13 +1,13 @@
-//! The S-box as a circuit, and on the four bytes of a word at once: without a table, so in a time that no byte of a key decides.
+//! The S-box as a circuit, on the four bytes of a word at once: it uses no table, so its timing does not depend on key bytes.
 
 use std::ops::{BitAnd, BitXor, Not};
 
-/// What a circuit computes with: as many bits at once as a value has.
+/// The values that a circuit computes with; it processes all bits of a value at once.
 pub trait Word: Copy + BitAnd<Output = Self> + BitXor<Output = Self> + Not<Output = Self> {}
 
 impl<T: Copy + BitAnd<Output = T> + BitXor<Output = T> + Not<Output = T>> Word for T {}
 
-/// The function that follows, as text, for those who read circuits.
+/// The source text of the included function, for readers of circuits.
 pub const PROGRAM: &str = include_str!("boyar_peralta.rs");
 
 mod program {
@@ -26,7 +26,7 @@ pub use program::of_planes;
 /// The S-box on each byte of a word.
 #[inline]
 pub fn sub_word(word: u32) -> u32 {
-    // Bit 8 k of plane i is bit i of byte k. The other bits are of no byte, and left out in the end.
+    // Bit 8 k of plane i is bit i of byte k. The other bits belong to no byte and are masked out at the end.
     let planes = of_planes(std::array::from_fn(|i| word >> i));
     planes.iter().enumerate().fold(0, |sum, (i, plane)| sum | (plane & 0x0101_0101) << i)
 }

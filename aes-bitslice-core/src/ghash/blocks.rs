@@ -1,12 +1,12 @@
-//! In which order a hash has the bytes of its blocks.
+//! The byte order of a hash's blocks.
 //!
-//! POLYVAL (RFC 8452, section 3) is GHASH of blocks whose bytes are the other way round, under another key (appendix A):
+//! POLYVAL (RFC 8452, section 3) is GHASH of byte-reversed blocks under another key (appendix A):
 //!
 //! ```text
 //! POLYVAL(H, X1, X2, ...)  =  reversed(GHASH(x · reversed(H), reversed(X1), reversed(X2), ...))
 //! ```
 //!
-//! Everywhere here a hash of either kind is the one of GHASH: of POLYVAL that is what is on the right, before it is reversed.
+//! Throughout this module, a hash of either kind is a GHASH: for POLYVAL, the GHASH on the right before it is reversed.
 
 use super::field::{Element, ghash};
 
@@ -23,7 +23,7 @@ impl Blocks {
     /// Both ways.
     pub const ALL: [Self; 2] = [Self::AsTheyAre, Self::Reversed];
 
-    /// The element that a hash key is: for POLYVAL the one under which GHASH is POLYVAL.
+    /// The field element of a hash key: for POLYVAL, the element under which GHASH computes POLYVAL.
     pub fn key(self, key: [u8; 16]) -> Element {
         match self {
             Self::AsTheyAre => Element::from_block(key),
@@ -31,7 +31,7 @@ impl Blocks {
         }
     }
 
-    /// A block as GHASH is to read it, and a hash as it is to be read.
+    /// Converts a block to the order in which GHASH reads it, or a hash to its external order.
     pub fn block(self, mut block: [u8; 16]) -> [u8; 16] {
         if self == Self::Reversed {
             block.reverse();
@@ -39,7 +39,7 @@ impl Blocks {
         block
     }
 
-    /// The hash of data under a [key](Self::key), by its definition; a ragged last block is filled up with zeros.
+    /// The hash of data under a [key](Self::key), by its definition; a partial last block is padded with zeros.
     pub fn hash(self, key: Element, data: &[u8]) -> Element {
         let block = |bytes: &[u8]| self.block(std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0)));
         ghash(key, &data.chunks(16).flat_map(block).collect::<Vec<_>>())

@@ -13,22 +13,22 @@ impl Element {
     /// The multiplicative identity.
     pub const ONE: Self = Self(1);
 
-    /// The element that a block is.
+    /// The element that a block represents.
     pub fn from_block(block: [u8; 16]) -> Self {
         Self(reversed_bytes(u128::from_le_bytes(block)))
     }
 
-    /// The block that the element is.
+    /// The block that represents the element.
     pub fn to_block(self) -> [u8; 16] {
         reversed_bytes(self.0).to_le_bytes()
     }
 
-    /// The coefficients, 32 in a word, that of x^0 lowest.
+    /// The coefficients, 32 per word, the coefficient of x^0 lowest.
     pub fn words(self) -> [u32; 4] {
         std::array::from_fn(|i| (self.0 >> (32 * i)) as u32)
     }
 
-    /// This to the power `n`, which is no secret.
+    /// This element to the power `n`, which is not secret.
     pub fn pow(self, mut n: u64) -> Self {
         let (mut result, mut square) = (Self::ONE, self);
         while n > 0 {
@@ -41,11 +41,11 @@ impl Element {
         result
     }
 
-    /// The matrix of the product with this element, as a map of blocks: `rows[j]` has bit `k` set if bit `k` of a block in memory
-    /// order (bit k % 8 of byte k / 8) goes into bit `j` of its product.
+    /// The matrix of multiplication by this element, as a map of blocks: `rows[j]` has bit `k` set if bit `k` of a block in memory order
+    /// (bit k % 8 of byte k / 8) contributes to bit `j` of the product.
     pub(super) fn matrix(self) -> [u128; 128] {
-        // Row j by coefficients: bit i is the coefficient of x^j in x^i times this element. The last one is read off the products;
-        // from row j follows row j - 1, since x times (x^i times this) is x^(i + 1) times this.
+        // Row j by coefficients: bit i is the coefficient of x^j in x^i times this element. The last row is read off the products. Row j
+        // gives row j - 1, because x times (x^i times this) is x^(i + 1) times this.
         let mut product = self;
         let last = (0..128).fold(0, |row, i| {
             let bit = product.0 >> 127;
@@ -55,9 +55,9 @@ impl Element {
         let mut rows = [0; 128];
         let mut row = last;
         for j in (0..128_usize).rev() {
-            // Bits of a byte are the other way round in memory, in what goes in and in what comes out.
+            // The bits of a byte are reversed in memory, in both input and output.
             rows[j ^ 7] = reversed_bytes(row);
-            let beyond = row ^ row >> 1 ^ row >> 2 ^ row >> 7; // its lowest bit: what x^128 has of x^j
+            let beyond = row ^ row >> 1 ^ row >> 2 ^ row >> 7; // its lowest bit: the coefficient of x^128 that reduces to x^j
             row = row >> 1 | beyond << 127;
             if matches!(j, 0 | 1 | 2 | 7) {
                 row ^= last;
@@ -87,7 +87,7 @@ impl Mul for Element {
         let (low, high) = (carryless(x0, y0), carryless(x1, y1));
         let middle = carryless(x0 ^ x1, y0 ^ y1) ^ low ^ high;
         let (low, high) = (low ^ middle << 64, high ^ middle >> 64);
-        // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top comes in at the bottom of the upper half, first.
+        // x^128 = x^7 + x^2 + x + 1: bits that the shifts push out at the top are first folded into the bottom of the upper half.
         let high = high ^ high >> 127 ^ high >> 126 ^ high >> 121;
         Self(low ^ high ^ high << 1 ^ high << 2 ^ high << 7)
     }
@@ -99,8 +99,8 @@ fn carryless(x: u64, y: u64) -> u128 {
     u128::from(upper) << 64 | u128::from(lower_half(x, y))
 }
 
-/// The lower half of that, by multiplication of integers with holes: of every four bits one is left, at most sixteen products meet in a
-/// bit, and only those in the highest bit, sixteen, carry further than three bits: out of the word. (Thomas Pornin, BearSSL,
+/// The lower half of the product, by multiplication of integers with holes: one of every four bits is kept. At most sixteen products meet
+/// in a bit, and only those in the highest bit, sixteen, carry further than three bits: out of the word. (Thomas Pornin, BearSSL,
 /// src/hash/ghash_ctmul64.c.)
 fn lower_half(x: u64, y: u64) -> u64 {
     const HOLES: u64 = 0x1111_1111_1111_1111;
@@ -112,7 +112,7 @@ fn lower_half(x: u64, y: u64) -> u64 {
     })
 }
 
-/// The bits of each byte the other way round.
+/// Reverses the bits of each byte.
 fn reversed_bytes(x: u128) -> u128 {
     const STEPS: [(u32, u128); 3] = [(1, u128::MAX / 3), (2, u128::MAX / 5), (4, u128::MAX / 17)];
     STEPS.into_iter().fold(x, |x, (by, mask)| x >> by & mask | (x & mask) << by)
@@ -124,7 +124,7 @@ impl Zeroize for Element {
     }
 }
 
-/// GHASH of data under the hash key `key`; a ragged last block is filled up with zeros.
+/// GHASH of data under the hash key `key`; a partial last block is padded with zeros.
 pub fn ghash(key: Element, data: &[u8]) -> Element {
     data.chunks(16).fold(Element::default(), |hash, bytes| {
         let mut block = [0; 16];
@@ -141,7 +141,7 @@ mod tests {
         u128::from_str_radix(hex, 16).unwrap().to_be_bytes()
     }
 
-    /// McGrew and Viega, "The Galois/Counter Mode of Operation", test cases 2 and 4: with a ragged last block in the second.
+    /// McGrew and Viega, "The Galois/Counter Mode of Operation", test cases 2 and 4, the latter with a partial last block.
     #[test]
     fn published_hashes() {
         let key = Element::from_block(block("66e94bd4ef8a2c3b884cfa59ca342b2e"));

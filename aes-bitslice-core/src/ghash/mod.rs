@@ -1,10 +1,10 @@
-//! GHASH (SP 800-38D, section 6.4) as the generator and the runtime need it: the field, and the tables that a kernel has of a hash
-//! key. Constant-time: no branch and no address depends on a hash key.
+//! GHASH (SP 800-38D, section 6.4) as the generator and the runtime need it: the field, and a kernel's tables of a hash key. Constant-time:
+//! no branch or address depends on a hash key.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `field` | GF(2^128) in GCM's bit order, and the hash by its definition |
-//! | `blocks` | the order of bytes of a block, by which POLYVAL is GHASH |
+//! | `blocks` | the byte order of a block, which turns GHASH into POLYVAL |
 //! | `shape` | how a kernel divides a message: rows, tiles, units |
 //! | `tables` | powers of the hash key for such a kernel, as matrices over GF(2) and as elements |
 

@@ -8,18 +8,18 @@
 //! row       every eighth block of a segment the row's sum: block t times C^(powers - 1 - t), where C = H^8
 //! ```
 //!
-//! From tile to tile of a unit the sum of a row is multiplied by H^(W · blocks of a tile). In the end each row is multiplied by its
-//! power of H, the rows are added up, and so are the units.
+//! From tile to tile of a unit, the sum of a row is multiplied by H^(W · blocks of a tile). At the end, each row is multiplied by its power
+//! of H, the rows are summed, and then the units.
 
 use serde::{Deserialize, Serialize};
 
-/// What a kernel has tables of, and in which order.
+/// The contents and order of a kernel's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrangement {
     /// Matrices over GF(2) as operands of `wgmma.mma_async.m64n128k256` on single bits, in shared memory.
     Wgmma,
-    /// Matrices over GF(2) as operands of `mma.m16n8k256` on single bits, a warp's registers after one another.
+    /// Matrices over GF(2) as operands of `mma.m16n8k256` on single bits, in the order of a warp's registers.
     Mma,
     /// An element of the field.
     Element,
@@ -29,7 +29,7 @@ impl Arrangement {
     /// All arrangements.
     pub const ALL: [Self; 3] = [Self::Wgmma, Self::Mma, Self::Element];
 
-    /// The name, in names of kernels and in manifests.
+    /// The name used in kernel names and in manifests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Wgmma => "wgmma",
@@ -41,30 +41,30 @@ impl Arrangement {
 
 crate::named!(Arrangement, "arrangement");
 
-/// How a kernel divides a message, and what it has tables of.
+/// How a kernel divides a message, and the contents of its tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// What the tables are of.
+    /// The contents of the tables.
     pub arrangement: Arrangement,
-    /// Blocks of a row in a tile.
+    /// Blocks per row of a tile.
     pub powers: u32,
-    /// Rows of a tile.
+    /// Rows per tile.
     pub rows: u32,
 }
 
-/// A shape that there are no tables for.
+/// The shape has no tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ShapeError(pub(super) &'static str);
 
 impl Shape {
-    /// Blocks of 16 bytes of a tile.
+    /// Blocks of 16 bytes in a tile.
     pub fn tile_blocks(&self) -> u32 {
         self.powers * self.rows
     }
 
-    /// Refuses shapes that there are no tables for.
+    /// Rejects shapes that have no tables.
     ///
     /// # Errors
     /// [`ShapeError`] says what is wrong.
@@ -83,10 +83,10 @@ impl Shape {
         }
     }
 
-    /// 32-bit words in front of the elements: matrices, or what is instead of them.
+    /// 32-bit words before the elements: the matrices, or their replacement.
     pub fn matrix_words(&self) -> usize {
         match self.arrangement {
-            // One more, for the step from tile to tile.
+            // One more matrix, for the step from tile to tile.
             Arrangement::Wgmma => 512 * (self.powers as usize + 1),
             Arrangement::Mma => 512 * (self.powers as usize + 2),
             Arrangement::Element => 8,
@@ -98,7 +98,7 @@ impl Shape {
         self.matrix_words() + 4 * (self.rows as usize + units as usize)
     }
 
-    /// Tiles of a message of this length in bytes.
+    /// Tiles in a message of this length in bytes.
     pub fn tiles(&self, length: u64) -> u64 {
         length.div_ceil(16).div_ceil(self.tile_blocks().into())
     }

@@ -1,15 +1,15 @@
-//! The tables that a kernel has of a hash key H.
+//! A kernel's tables of a hash key H.
 //!
 //! | words | what |
 //! |---|---|
-//! | [`Shape::matrix_words`] | the products with (H^8)^(powers - 1), ..., H^8, 1, then H^(units · blocks of a tile); or what is below |
+//! | [`Shape::matrix_words`] | the products with (H^8)^(powers - 1), ..., H^8, 1, then H^(units · blocks of a tile); or as below |
 //! | 4 × rows | for row 8 s + n, H^(8 powers (rows / 8 - 1 - s) + 8 - n) |
 //! | 4 × units | for the unit whose last tile is the u-th from the end, H^(u · blocks of a tile) |
 //!
-//! Elements are words of coefficients, that of x^0 lowest. In which order the bytes of a block are is a matter of the tables alone: where
-//! they are reversed (POLYVAL), so are the columns of the matrices of blocks, and not of the last one, which is for sums. An
-//! [`Arrangement::Element`] has no matrices: first is the last of these elements, then four words that are all ones where bytes of blocks
-//! are reversed, else zeros.
+//! Elements are words of coefficients, the coefficient of x^0 lowest. The byte order of a block affects the tables only: where bytes are
+//! reversed (POLYVAL), the columns of the matrices for blocks are reversed too, but not those of the last matrix, which is for sums.
+//! [`Arrangement::Element`] has no matrices: the last of these elements comes first, then four words that are all ones if the bytes of
+//! blocks are reversed, else zeros.
 
 use super::blocks::Blocks;
 use super::field::Element;
@@ -19,12 +19,12 @@ use zeroize::{Zeroize, Zeroizing};
 /// 32-bit words of a matrix.
 const MATRIX: usize = 512;
 
-/// The tables of the hash key `key` for a kernel of this shape that runs with at most `units` thread blocks, and reads its blocks in this
-/// way.
+/// The tables of the hash key `key` for a kernel of this shape that runs with at most `units` thread blocks and reads its blocks in this
+/// byte order.
 pub fn tables(blocks: Blocks, key: Element, shape: &Shape, units: u32) -> Zeroizing<Vec<u32>> {
     let Shape { arrangement, powers, rows } = *shape;
     let tile_blocks = u64::from(shape.tile_blocks());
-    // In one piece: growing would leave copies behind.
+    // Allocated in one piece: growing would leave copies behind.
     let mut words = Zeroizing::new(Vec::with_capacity(shape.table_words(units)));
     let mut tile = key.pow(tile_blocks);
     let mut step = tile.pow(units.into());
@@ -73,7 +73,8 @@ fn put(words: &mut [u32], element: usize, value: Element) {
     words[4 * element..][..4].copy_from_slice(&value.words());
 }
 
-/// Puts the matrix of the product with `element`, of blocks that are read in this way, where the kernel finds that of block `t` of a row.
+/// Writes the matrix of multiplication by `element`, for blocks in this byte order, to where the kernel expects the matrix for block `t` of
+/// a row.
 fn put_matrix(words: &mut [u32], arrangement: Arrangement, t: usize, element: Element, blocks: Blocks) {
     let mut rows = element.matrix();
     for (j, row) in rows.iter_mut().enumerate() {
@@ -88,17 +89,17 @@ fn put_matrix(words: &mut [u32], arrangement: Arrangement, t: usize, element: El
     rows.zeroize();
 }
 
-/// Where the words of what goes into output bit `j` are, in the matrix for block `t` of a row: the first one, and the step to the next.
+/// The position of the words for output bit `j` in the matrix for block `t` of a row: the first word, and the step to the next.
 fn place(arrangement: Arrangement, t: usize, j: usize) -> (usize, usize) {
     match arrangement {
-        // Core matrices of 8 columns of 16 bytes. A thread (g, q) of a warp has, of a row, the columns 8 i + 2 q and + 1: they are the
-        // bits of word q, so that i < 8 are its lower half.
+        // Core matrices of 8 columns of 16 bytes. Thread (g, q) of a warp has the columns 8 i + 2 q and 8 i + 2 q + 1 of a row: they are
+        // the bits of word q, so that i < 8 are its lower half.
         Arrangement::Wgmma => {
             let (word, half, i, z) = (j / 32, j / 16 % 2, j % 16 / 2, j % 2);
             let column = 8 * (i + 8 * half) + 2 * word + z;
             (MATRIX * t + 4 * column, 1)
         }
-        // Lane 4 g + q of a warp has, of the product m of eight, words q of rows g and g + 8, of an even t and of the next one: 16
+        // For product m of eight, lane 4 g + q of a warp has word q of rows g and g + 8, for an even t and for the next one: 16
         // neighbouring output bits in all.
         Arrangement::Mma => {
             let (g, m, h) = (j / 16, j % 16 / 2, j % 2);
@@ -128,7 +129,7 @@ mod tests {
         first + q * step
     }
 
-    /// What a kernel does, word by word, with the tables alone.
+    /// The computation of a kernel, word by word, using the tables alone.
     fn by_tables(words: &[u32], shape: &Shape, units: u32, blocks: &[u128]) -> Element {
         let element = |at: usize| {
             let bits = (0..4).fold(0, |bits, i| bits | u128::from(words[at + i]) << (32 * i));
@@ -153,7 +154,7 @@ mod tests {
                 {
                     y = times(powers, y);
                     for t in 0..powers {
-                        // From the end, where it is the place after the last one.
+                        // Counted from the end, where the end is the position after the last block.
                         let from_end = (n + 1) * tile - (r / 8 * 8 * powers + 8 * t + r % 8);
                         let x = blocks.len().checked_sub(from_end).map_or(0, |at| blocks[at]);
                         y ^= times(t, x);
