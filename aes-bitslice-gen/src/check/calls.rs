@@ -1,5 +1,5 @@
-//! The calls of a kernel's entry points in C, made of the parameters that its manifest lists, and the values for them: what is
-//! known of a parameter by its name is written here only.
+//! The calls of a kernel's entry points in C, built from the parameters listed in its manifest, and the values for them. All knowledge
+//! about a parameter by its name is in this file only.
 
 use super::launch::Launch;
 use aes_bitslice_core::layout::{MAX_ROUNDS, PLANES};
@@ -8,15 +8,15 @@ use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
-/// Words of a buffer with the planes of all round keys, those that a key does not have among them.
+/// Words of a buffer with the planes of all round keys, including those that a shorter key does not have.
 const PLANE_WORDS: usize = PLANES * (MAX_ROUNDS + 1);
-/// What words hold that nothing should read.
+/// The contents of words that nothing should read.
 const UNUSED: u32 = 0x5a5a_5a5a;
 
 /// The calls of both entry points of a kernel.
 #[derive(Debug)]
 pub(super) struct Calls {
-    /// What a launch has values for, in the order in which the program reads them.
+    /// The parameters that a launch has values for, in the order in which the program reads them.
     values: Vec<Parameter>,
     /// Whether it reads data.
     pub(super) reads: bool,
@@ -24,19 +24,19 @@ pub(super) struct Calls {
     pub(super) writes: bool,
     /// Whether thread blocks find the block before their share at `previous`.
     pub(super) chained: bool,
-    /// Whether the entry point for any alignment takes any length, and where in the first block of key stream data begins.
+    /// Whether the entry point for any alignment takes any length, and the position in the first block of key stream where data begins.
     pub(super) any_length: bool,
     /// Whether a launch needs tweaks; the entry point for any alignment then takes a last block of fewer than 16 bytes.
     pub(super) has_tweaks: bool,
 }
 
-/// Whether the program has the value itself.
+/// Whether the program supplies the value itself.
 fn is_of_program(parameter: &Parameter) -> bool {
     matches!(parameter.name.as_str(), "in" | "out" | "previous" | "stride")
 }
 
 impl Calls {
-    /// For the kernel of this manifest; the name of a parameter of which nothing is known, if there is one.
+    /// The calls for the kernel of this manifest; the error is the name of an unknown parameter.
     pub(super) fn new(manifest: &Manifest) -> Result<Self, String> {
         let entries = [&manifest.entry, &manifest.entry_bytes];
         let takes = |entry: &EntryPoint, name: &str| entry.parameters.iter().any(|p| p.name == name);
@@ -60,8 +60,8 @@ impl Calls {
         })
     }
 
-    /// C that belongs behind the program: `get_values` reads the values of a launch, `run_aligned` and `run_bytes` call the
-    /// entry points with them.
+    /// C code to append to the program: `get_values` reads the values of a launch, `run_aligned` and `run_bytes` call the entry points with
+    /// them.
     pub(super) fn text(&self, manifest: &Manifest) -> String {
         let mut text = String::from("\n");
         let mut get = String::from("    return 1");
@@ -114,7 +114,7 @@ impl Calls {
     }
 }
 
-/// The type in C of a parameter of words that travel with the launch; none if nothing is known of it.
+/// The C type of a parameter of words passed with the launch; `None` if it is unknown.
 pub(super) fn structure(parameter: &Parameter) -> Option<&'static str> {
     let round_keys = Kind::Words(4 * (MAX_ROUNDS + 1) + 1);
     match (parameter.name.as_str(), parameter.kind) {
@@ -126,7 +126,7 @@ pub(super) fn structure(parameter: &Parameter) -> Option<&'static str> {
     }
 }
 
-/// The type in C of the value of a parameter, and how many of it there are; none if nothing is known of it.
+/// The C type of a parameter's value, and the number of elements; `None` if it is unknown.
 fn c_type(parameter: &Parameter) -> Option<(&'static str, usize)> {
     match (parameter.name.as_str(), parameter.kind) {
         ("blocks" | "length", Kind::U64) => Some(("u64", 1)),

@@ -1,4 +1,4 @@
-//! The checks: a plan evaluated, a printed kernel run, and both compared with the definitions.
+//! The checks: a plan is evaluated, a printed kernel is run, and both are compared with the definitions.
 
 use super::compiled::CompiledC;
 use super::error::CheckError;
@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 
 const LANES: usize = BLOCKS_PER_WORD as usize;
 
-/// Evaluates a plan on 32 blocks and compares with the cipher of FIPS 197 under `key`: 16, 24 or 32 bytes, and the
-/// key that is baked in if one is.
+/// Evaluates a plan on 32 blocks and compares the result with the cipher of FIPS 197 under `key`, which has 16, 24 or 32 bytes and is the
+/// baked-in key if there is one.
 pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
     let schedule = schedule(plan.spec.mode, key)?;
     let blocks: [[u8; 16]; LANES] = key_stream_blocks(key)?;
@@ -29,8 +29,8 @@ pub fn evaluate(plan: &Plan, key: &[u8]) -> Result<(), CheckError> {
     }
 }
 
-/// Compiles a printed kernel as C and compares launches of both entry points with the mode's definition (SP 800-38A),
-/// over several thread blocks, aligned and not, in place and not. `false` where there is no C compiler.
+/// Compiles a printed kernel as C and compares launches of both entry points with the mode's definition (SP 800-38A), over several thread
+/// blocks, aligned and unaligned, in place and out of place. Returns `false` if there is no C compiler.
 pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, CheckError> {
     let mode = manifest.mode()?;
     if let Some(basis) = manifest.tweak_key_basis()? {
@@ -41,8 +41,8 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
     let words = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
     let unaligned = Access::Bytes { input: 3, output: 9 };
     let (once, twice) = if manifest.grid == Grid::Covers { (1, 1) } else { (1, 2) };
-    // In blocks: one; and several thread blocks with a ragged last tile, which have one tile each or two, or more, where warps take them.
-    // In place, a tile overwrites what the next one of its share is chained to.
+    // Sizes in blocks: one; and several thread blocks with a partial last tile, with one tile or two each, or more where warps take tiles.
+    // In place, a tile overwrites the block that the next tile of its share is chained to.
     let group = manifest.tile_blocks as usize;
     let (can_be_in_place, any_length) = (kernel.can_be_in_place(), kernel.takes_any_length());
     for (i, (access, blocks, in_place, tiles, warps)) in [
@@ -52,7 +52,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         (Access::Aligned, (4 * twice - 3) * group + group / 4 + 1, false, twice, 2),
         (unaligned, (3 * twice - 2) * group + 33, false, twice, 1),
         (Access::Aligned, 3 * group + 33, true, twice, 1),
-        // All of a tile but its last block.
+        // A tile without its last block.
         (Access::Aligned, group - 1, false, once, 1),
         (unaligned, group - 1, false, once, 1),
         // The counter wraps within the second of three thread blocks.
@@ -67,7 +67,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
             _ => (0, 0),
         };
         let data = key_stream(key, 16 * blocks - skip - cut)?;
-        // Half-way through, the counter wraps, or half of it does, or its last word, below bytes that are all different.
+        // Halfway through, the counter wraps, or half of it, or its last word, below bytes that are all different.
         let wrap = [0, 0x0f1e_2d3c_4b5a_6978 << 64, 0x0f1e_2d3c_4b5a_6978_8796_a5b4 << 32][i % 3];
         let start = u128::wrapping_sub(wrap, blocks.div_ceil(2) as u128);
         let launch = Launch { access, in_place, start, skip, key: &words, tweaks: None, tiles, warps, data: &data };
@@ -80,8 +80,8 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
     Ok(true)
 }
 
-/// The same of a kernel of XTS, whose round keys of tweaks are in this basis: units shorter and longer than rows, tiles and stretches,
-/// from their beginning and from within, and a last block that is not whole.
+/// The same for an XTS kernel whose tweak round keys are in this basis: units shorter and longer than rows, tiles and stretches, from their
+/// beginning and from within, and a partial last block.
 fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis) -> Result<bool, CheckError> {
     let mode = manifest.mode()?;
     let tweak_key: Zeroizing<Vec<u8>> = Zeroizing::new(key.iter().map(|byte| byte ^ 0x5c).collect());
@@ -116,7 +116,7 @@ fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis
             (Access::Bytes { input: 3, output: 9 }, 0, i % 2 == 1),
             (Access::Bytes { input: 0, output: 0 }, 1 + i % 15, i % 2 == 0),
         ] {
-            // A last block that is not whole has to be in a unit with the one before.
+            // A partial last block must be in the same unit as the block before it.
             let is_alone = (before + blocks as u64 - 1).is_multiple_of(unit_blocks);
             let cut = if blocks < 2 || is_alone { 0 } else { cut };
             let data = key_stream(key, 16 * blocks - cut)?;
@@ -135,7 +135,7 @@ fn schedule(mode: Mode, key: &[u8]) -> Result<KeySchedule, CheckError> {
     KeySchedule::new(key, mode.direction()).ok_or(CheckError::KeyLength(key.len()))
 }
 
-/// Bytes that look random, for tests: counter mode on zeros, from a counter of its own.
+/// Random-looking bytes for tests: counter mode on zeros, from its own counter.
 fn key_stream(key: &[u8], bytes: usize) -> Result<Vec<u8>, CheckError> {
     let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
     Ok(reference(Mode::Ctr, &schedule, 0x0f1e_2d3c << 96, 0, &vec![0; bytes]))
@@ -179,7 +179,7 @@ mod tests {
         cuda::print(&spec.clone().into(), "a test").unwrap()
     }
 
-    /// As where threads exchange words through memory: on devices that cannot shuffle.
+    /// The kernel for devices that cannot shuffle, where threads exchange words through memory.
     fn without_shuffles(printed: Printed) -> Printed {
         let source = Zeroizing::new(["#define SHUFFLES 0\n", &printed.source].concat());
         Printed { source, ..printed }
@@ -207,12 +207,12 @@ mod tests {
         (print(&KernelSpec::planes(mode, &sbox::LUT3)), barriers)
     }
 
-    /// Without shuffles, ShiftRows has two barriers of its own, behind that of the round keys.
+    /// Without shuffles, ShiftRows has two barriers of its own, after the barrier for the round keys.
     fn exchanging(mode: Mode, barriers: &[usize]) -> (Printed, &[usize]) {
         (without_shuffles(print(&KernelSpec::planes(mode, &sbox::LUT3))), barriers)
     }
 
-    /// Each of these kernels without each of these barriers, which are counted from its beginning.
+    /// Tests each of these kernels without each of these barriers, which are counted from the start of the kernel.
     fn barriers_are_missed(kernels: &[(Printed, &[usize])]) {
         for (Printed { source, manifest }, which) in kernels {
             let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
@@ -233,7 +233,7 @@ mod tests {
         barriers_are_missed(&[shuffling(Mode::Ctr, &[3]), exchanging(Mode::EcbEncrypt, &[1])]);
     }
 
-    /// Behind that of the round keys of CTR comes another before what it waits for is read.
+    /// In CTR, another barrier follows the one for the round keys before anything it waits for is read.
     #[test]
     #[ignore = "exhaustive: cargo xtask test --all"]
     fn every_missing_barrier_shows() {
@@ -246,7 +246,7 @@ mod tests {
         ]);
     }
 
-    /// The same for what is done where 32 bits of counter wrap, and where a share begins.
+    /// The same for the work done where 32 bits of the counter wrap, and where a share begins.
     #[test]
     fn missing_work_on_counters_shows() {
         let Printed { source, manifest } = print(&KernelSpec::planes(Mode::Ctr, &sbox::LUT3));
@@ -258,7 +258,8 @@ mod tests {
         }
     }
 
-    /// As AES-GCM-SIV counts: by threads that shuffle words and by those that do not; and what tells it from other counters.
+    /// The counter of AES-GCM-SIV, with threads that shuffle words and with threads that do not, and the code that distinguishes it from
+    /// other counters.
     #[test]
     fn a_little_endian_counter_wraps_in_its_word() {
         let kernel = || print(&KernelSpec::planes(Mode::CtrLe32, &sbox::LUT3));
@@ -278,7 +279,7 @@ mod tests {
         }
     }
 
-    /// XTS, by threads that shuffle words and by those that do not.
+    /// XTS, with threads that shuffle words and with threads that do not.
     #[test]
     fn tweaks_of_all_units_are_right() {
         for (turn, mode) in [Mode::XtsEncrypt, Mode::XtsDecrypt].into_iter().enumerate() {
@@ -291,7 +292,7 @@ mod tests {
                 }
             }
         }
-        // What is done for some units only is missed by the others.
+        // The check notices if work that only some units need is missing.
         let Printed { source, manifest } = print(&KernelSpec::planes(Mode::XtsDecrypt, &sbox::LUT3));
         let faults = [
             ("& 0x87;", "& 0x86;"),
@@ -315,7 +316,7 @@ mod tests {
         assert!(evaluate(&plan, &[7; 16]).is_err());
     }
 
-    /// One of each layout, the one with its key in it.
+    /// One kernel of each layout; by column, the one with its key baked in.
     fn is_representative(spec: &KernelSpec) -> bool {
         match spec.layout {
             Layout::Column => spec.round_keys.baked().is_some(),
@@ -353,9 +354,9 @@ mod tests {
                 .replace("(blocks - first + 31) / 32", "(blocks - first + 32) / 32")
                 .replace("first + 8 * j < blocks", "first + 8 * j < blocks + 1");
             assert!(matches!(printed(&wide, &manifest, &KEY), Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
-            // A text that is no C; a key is not quoted.
+            // A text that is not C; a key is not quoted.
             let broken = source.replace("u32 s[128];", "u32 s[;").replace("u32 s[32];", "u32 s[;");
-            // A thread that does not come to a shuffle.
+            // A thread that does not reach a shuffle.
             let stuck = source.replace(
                 "DEVICE void shift_rows(u32 *s, cipher_key key) {",
                 "DEVICE void shift_rows(u32 *s, cipher_key key) { if (lane() == 5) return;",
@@ -368,7 +369,7 @@ mod tests {
         }
     }
 
-    /// A kernel of two entry points with these parameters and this body, a thread a byte.
+    /// A kernel with two entry points that have these parameters and this body, one thread per byte.
     fn by_hand(parameters: [&str; 2], body: &str) -> (String, Manifest) {
         let text = format!(
             "#define THREADS 32\n#define BLOCKS_PER_SM 1\n{}\n\

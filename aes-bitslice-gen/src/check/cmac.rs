@@ -1,4 +1,4 @@
-//! A printed kernel for CMAC of many messages as a program for the CPU, and its check against the definition (SP 800-38B).
+//! A printed kernel for batches of CMAC messages as a program for the CPU, and its check against the definition (SP 800-38B).
 
 use super::error::CheckError;
 use super::messages::{Call, Compiled, Memory};
@@ -37,12 +37,12 @@ fn tag(key: &KeySchedule, message: &[u8]) -> [u8; 16] {
     step(state, &add(padded, &subkey))
 }
 
-/// Messages by their lengths, each with this many bytes before it.
+/// Messages: the length of each, and the number of bytes before it.
 type Lengths = Vec<(u64, u64)>;
 
-/// Compiles a printed kernel as C, and compares the tags that its entry point for CMAC makes with the definition: every number of bytes of
-/// the last block in every lane, and numbers of blocks that differ within a tile; tiles that are full and not, at any address; keys of
-/// every length. `false` where there is no C compiler.
+/// Compiles a printed kernel as C, and compares the tags computed by its entry point for CMAC with the definition: every length of the last
+/// block in every lane, and block counts that differ within a tile; full and partial tiles, at any address; keys of every length. Returns
+/// `false` if there is no C compiler.
 pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
@@ -54,20 +54,20 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
     };
     let launches: [(Lengths, usize); 10] = [
-        // Equal numbers of blocks keep their order: every number of bytes of the last block in every lane.
+        // Messages with equal block counts keep their order: every length of the last block in every lane.
         ((0..4096).map(|i| (17 + (i + i / 256) % 16, i % 3)).collect(), 0),
         // Every length up to four blocks, in several lanes.
         ((0..600).map(|i| (i * 5 % 67, i % 3)).collect(), 0),
         (vec![(64, 0); 256], 0),
-        // In words.
+        // Whole words.
         ((0..300).map(|i| (16 * (i % 6) + 4 * (i % 5), 4 * (i % 2))).collect(), 4),
         (vec![(64, 0); 257], 8),
         (vec![(100, 5)], 3),
         (vec![(0, 0); 3], 0),
-        // Most of a tile begin late.
+        // Most messages of a tile begin late.
         ((0..40).map(|i| (if i % 13 == 5 { 1000 + i } else { i }, 16)).collect(), 0),
         ((0..520).map(|i| (16 * (i / 100), 0)).collect(), 5),
-        // The messages of every thread of a tile begin at steps of their own.
+        // The messages of each thread of a tile begin at different steps.
         ((0..256).map(|i| (16 + 16 * (i / 5), 0)).collect(), 0),
     ];
     for (n, (lengths, offset)) in launches.into_iter().enumerate() {
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// With a fault in the source.
+    /// Runs the check with a fault in the source.
     fn check(wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
         let mut printed = cuda::print(&KernelSpec::planes(Mode::EcbEncrypt, &LUT3).into(), "a test").unwrap();
         if let Some((text, with)) = wrong {
@@ -151,7 +151,7 @@ mod tests {
             return;
         }
         let faults = [
-            // Where words are. What is read in vain, and words at any address, are nothing that shows on a CPU.
+            // Positions of words. Unneeded reads, and words at any address, do not show on a CPU.
             ("in + 4 * column() - 16 * (u64)(left - 1)", "in + 4 * column() - 16 * (u64)left"),
             ("+ 4 * column() - 16 * (u64)(left - 1));", "+ 4 * column() - 16 * (u64)left);"),
             ("4 * column() + 4 <= bytes", "4 * column() < bytes"),

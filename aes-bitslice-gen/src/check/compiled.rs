@@ -1,9 +1,9 @@
 //! A printed kernel as a program for the CPU.
 //!
-//! Kernel and program reach the compiler through a pipe, and the executable is deleted as soon as it runs: the program
-//! then answers launches on its standard input until that closes. What the compiler writes lies in memory where Linux
-//! has a file system there that programs run from (`/dev/shm`), so that a baked key rests on no disk. Elsewhere it lies
-//! in the temporary folder until then, and deletion does not overwrite it. For what a signal ends, see [`super::abandon`].
+//! Kernel and program reach the compiler through a pipe, and the executable is deleted as soon as it runs: the program then answers
+//! launches on its standard input until that closes. The compiler's output is kept in memory where Linux has an in-memory file system that
+//! allows execution (`/dev/shm`), so that a baked key is never written to disk. Elsewhere it is in the temporary folder until then, and
+//! deletion does not overwrite it. For termination by a signal, see [`super::abandon`].
 
 use super::calls::Calls;
 use super::error::CheckError;
@@ -18,11 +18,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = include_str!("program.h");
-/// What programs around kernels have in common.
+/// The code that all programs around kernels share.
 pub(super) const THREADS: &str = include_str!("threads.h");
-/// Options of every compilation, ahead of its own.
+/// Options of every compilation, before its own.
 pub(super) const OPTIONS: [&str; 2] = ["-std=c11", "-pipe"];
-/// Lines of a compiler's messages that are passed on: the first fault is the one that counts.
+/// The number of lines of compiler messages that are passed on: the first error is the one that counts.
 const LOG_LINES: usize = 12;
 
 /// A printed kernel, compiled for the CPU and running.
@@ -40,8 +40,8 @@ pub struct CompiledC {
 }
 
 impl CompiledC {
-    /// Compiles with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`. `None` where there is none
-    /// of these.
+    /// Compiles with the C compiler named by the environment variable `CC`, or else `cc`, `gcc` or `clang`. Returns `None` if none of these
+    /// exists.
     pub fn compile(source: &str, manifest: &Manifest) -> Result<Option<Self>, CheckError> {
         let kernel = manifest.kernel.clone();
         let unknown = |parameter| CheckError::Parameter { kernel: kernel.clone(), parameter };
@@ -55,7 +55,7 @@ impl CompiledC {
         Ok(Some(Self { kernel, threads, tile_blocks, grid, keys, calls, process, requests, answers }))
     }
 
-    /// Whether the output may replace the input: not where there is only one of them.
+    /// Whether the output may replace the input; false if there is only one of them.
     pub fn can_be_in_place(&self) -> bool {
         self.calls.reads && self.calls.writes
     }
@@ -65,10 +65,10 @@ impl CompiledC {
         self.calls.any_length
     }
 
-    /// Runs all threads of a grid that covers the data, thread block by thread block, and returns the output: nothing from
-    /// a kernel that only reads. Threads of a block take turns: one runs until it meets a barrier or a shuffle.
+    /// Runs all threads of a grid that covers the data, thread block by thread block, and returns the output: empty for a kernel that only
+    /// reads. The threads of a block take turns: each runs until it reaches a barrier or a shuffle.
     ///
-    /// Bytes around the output, and the input where the launch is not in place, are checked to be as they were.
+    /// Checks that the bytes around the output are unchanged, and the input too unless the launch is in place.
     pub fn run(&mut self, launch: &Launch<'_>) -> Result<Vec<u8>, CheckError> {
         self.validate(launch).map_err(|what| CheckError::Launch { kernel: self.kernel.clone(), what })?;
         let (by_bytes, input, output) = match launch.access {
@@ -79,7 +79,7 @@ impl CompiledC {
         let (reads, writes) = (self.calls.reads, self.calls.writes);
         let tiles = launch.blocks().div_ceil(self.tile_blocks.into());
         let thread_blocks = tiles.div_ceil(launch.tiles as u64).max(1);
-        // What is chained goes by shares of thread blocks or of warps: bytes of data in each; the last one may have less.
+        // Chaining is by shares of thread blocks or of warps: the bytes of data in each; the last share may have less.
         let (threads, shares) = match self.grid {
             Grid::Warps { .. } => {
                 let warps = (launch.warps as u64).min((self.threads / 32).into());
@@ -173,15 +173,15 @@ impl Drop for CompiledC {
 
 /// Compiles a text as [`compile`] does, and starts the program.
 pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Result<Option<Child>, CheckError> {
-    // Without optimisation: compiling takes most of the time of a check, and a check runs little.
+    // Without optimisation: compiling takes most of the time of a check, and the code runs only briefly.
     let Some((folder, executable)) = compile(kernel, secret, parts, &["-O0"])? else { return Ok(None) };
     let process = Command::new(&executable).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     drop(folder);
     Ok(Some(process))
 }
 
-/// Compiles a text with the C compiler that the environment variable `CC` names, or else `cc`, `gcc` or `clang`: where the result is, in a
-/// folder that is deleted when it is dropped. `None` where there is none of these. `secret` says whether the text holds a key.
+/// Compiles a text with the C compiler named by the environment variable `CC`, or else `cc`, `gcc` or `clang`. Returns the path of the
+/// result, in a folder that is deleted on drop, or `None` if none of these exists. `secret` says whether the text holds a key.
 pub(super) fn compile(
     kernel: &str,
     secret: bool,
@@ -192,16 +192,16 @@ pub(super) fn compile(
     let result = folder.path().join("kernel");
     let started = start_compiler(&folder, |command| {
         command.args(OPTIONS).args(options).args(["-x", "c", "-", "-o"]).arg(&result);
-        // Where compilers put what they hand on to the assembler and the linker.
+        // Compilers put the files for the assembler and the linker here.
         command.env("TMPDIR", folder.path());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     })?;
     let Some((compiler, mut process)) = started else { return Ok(None) };
-    // Room for all of it at once: growing would leave copies behind.
+    // Allocated in full up front: growing would leave copies behind.
     let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
     text.extend(parts.iter().copied());
     let mut stdin = process.stdin.take().expect("piped");
-    // A compiler that gave up early has more to say than the broken pipe.
+    // A compiler that gave up early reports more than the broken pipe does.
     let _ = stdin.write_all(text.as_bytes());
     drop(stdin);
     let output = process.wait_with_output()?;
@@ -216,13 +216,12 @@ pub(super) fn compile(
     Ok(Some((folder, result)))
 }
 
-/// Whether there is a C compiler that works: the one that the environment variable `CC` names, or else `cc`, `gcc` or `clang`.
+/// Whether there is a working C compiler: the one named by the environment variable `CC`, or else `cc`, `gcc` or `clang`.
 pub fn has_compiler() -> bool {
     compiler().is_ok_and(|compiler| compiler.is_some())
 }
 
-/// The C compiler that [`compile`] takes: its name, with the options of `CC`, and what it says of its version. `None` where there is none
-/// that says it.
+/// The C compiler that [`compile`] uses: its name, with the options of `CC`, and the version it reports. `None` if no compiler reports one.
 pub(super) fn compiler() -> Result<Option<String>, CheckError> {
     let folder = Unfinished::new()?;
     let started = start_compiler(&folder, |command| {

@@ -1,12 +1,12 @@
-//! What a check finds.
+//! Errors of a check.
 
 use aes_bitslice_core::manifest::ManifestError;
 
-/// What a check found, or why it could not be made.
+/// A fault that a check found, or the reason why the check could not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// The key has no length that AES knows.
+    /// The key length is not an AES key length.
     #[error("a key has 16, 24 or 32 bytes, this one has {0}")]
     KeyLength(usize),
     /// The plan's circuits do not compute the cipher.
@@ -41,7 +41,7 @@ pub enum CheckError {
         /// The launch, in words.
         launch: String,
     },
-    /// Some threads of the printed kernel wait for others that do not come.
+    /// Some threads of the printed kernel wait for others that never arrive.
     #[error("threads of the printed {kernel} wait at a barrier or a shuffle that others never reach, in {launch}")]
     Stuck {
         /// The kernel's name.
@@ -49,14 +49,14 @@ pub enum CheckError {
         /// The launch, in words.
         launch: String,
     },
-    /// The C compiler refused the printed kernel.
+    /// The C compiler rejected the printed kernel.
     #[error("{compiler} cannot compile the printed {kernel}: {log}")]
     Rejected {
         /// The kernel's name.
         kernel: String,
         /// The compiler's command.
         compiler: String,
-        /// What it said; withheld where it might quote a key.
+        /// The compiler's log; withheld where it might quote a key.
         log: String,
     },
     /// The compiler named by the environment variable `CC` cannot be run.
@@ -64,7 +64,7 @@ pub enum CheckError {
     Compiler {
         /// The value of `CC`.
         command: String,
-        /// Why not.
+        /// The cause.
         cause: std::io::Error,
     },
     /// A launch that the kernel has no entry point for.
@@ -75,7 +75,7 @@ pub enum CheckError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// An entry point takes something that no launch of a check has.
+    /// An entry point takes a parameter that checks have no value for.
     #[error("no check of {kernel} can be made: nothing is known of what it takes as `{parameter}`")]
     Parameter {
         /// The kernel's name.

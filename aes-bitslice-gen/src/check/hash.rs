@@ -25,29 +25,29 @@ pub struct CompiledHash {
     answers: ChildStdout,
 }
 
-/// One launch of a hash kernel, as its manifest has it.
+/// One launch of a hash kernel, as its manifest describes it.
 #[derive(Clone, Copy)]
 pub struct HashLaunch<'a> {
     /// How the hash reads its blocks.
     pub blocks: Blocks,
     /// The hash key.
     pub key: Element,
-    /// For how many thread blocks the tables are.
+    /// The number of thread blocks that the tables are for.
     pub units: u32,
     /// The message.
     pub data: &'a [u8],
-    /// By the entry point for any alignment: how far the message lies behind a multiple of 16.
+    /// For the entry point for any alignment: the message's offset past a multiple of 16.
     pub offset: Option<usize>,
-    /// What the hash is multiplied by, as a block.
+    /// The factor of the hash, as a block.
     pub factor: [u8; 16],
-    /// What is added then.
+    /// The addend after the multiplication.
     pub addend: [u8; 16],
-    /// What that is added to.
+    /// The block that the result is added to.
     pub before: [u8; 16],
 }
 
 impl HashLaunch<'_> {
-    /// What the output has to be in the end.
+    /// The expected output.
     pub fn expected(&self) -> [u8; 16] {
         let [factor, addend, before] = [self.factor, self.addend, self.before].map(Element::from_block);
         (self.blocks.hash(self.key, self.data) * factor + addend + before).to_block()
@@ -64,7 +64,7 @@ impl fmt::Display for HashLaunch<'_> {
     }
 }
 
-/// A function in C that calls an entry point with what the program has for its parameters, by name.
+/// A C function that calls an entry point with the program's values for its parameters, by name.
 fn call(function: &str, entry: &EntryPoint) -> String {
     let arguments: Vec<String> =
         entry.parameters.iter().map(|parameter| format!("launch.{}", parameter.name)).collect();
@@ -72,7 +72,7 @@ fn call(function: &str, entry: &EntryPoint) -> String {
 }
 
 impl CompiledHash {
-    /// Compiles as [`CompiledC`](super::CompiledC) does; `None` where there is no C compiler.
+    /// Compiles as [`CompiledC`](super::CompiledC) does; returns `None` if there is no C compiler.
     pub fn compile(source: &str, manifest: &HashManifest) -> Result<Option<Self>, CheckError> {
         manifest.check()?;
         let kernel = manifest.kernel.clone();
@@ -88,14 +88,14 @@ impl CompiledHash {
         Ok(Some(Self { kernel, shape: manifest.shape, process, requests, answers }))
     }
 
-    /// Runs all thread blocks, one after the other, and returns the output. That nothing else was changed is checked.
+    /// Runs all thread blocks, one after the other, and returns the output. Checks that nothing else changed.
     pub fn run(&mut self, launch: &HashLaunch<'_>) -> Result<[u8; 16], CheckError> {
         let tables = tables(launch.blocks, launch.key, &self.shape, launch.units);
         self.launch(u64::from(launch.offset.is_some()), launch, &tables, &mut [])
     }
 
-    /// Launches what clears the data unless `before · factor + addend` has no bit of the mask, and returns what is left of the data.
-    /// That nothing else was changed is checked.
+    /// Launches the entry point that clears the data unless `before · factor + addend` has no bit of the mask, and returns the data
+    /// afterwards. Checks that nothing else changed.
     pub fn clear(&mut self, launch: &HashLaunch<'_>, mask: [u8; 16]) -> Result<Vec<u8>, CheckError> {
         let mask: Vec<u32> = mask.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         let mut left = vec![0; launch.data.len()];
@@ -103,8 +103,8 @@ impl CompiledHash {
         Ok(left)
     }
 
-    /// Launches the entry point of this number with what it reads besides the data, and returns the 16 bytes of its output; what is
-    /// left of the data goes to `left`.
+    /// Launches the entry point with this number, with its inputs besides the data, and returns the 16 bytes of its output; the data
+    /// afterwards goes to `left`.
     fn launch(
         &mut self,
         entry: u64,
@@ -146,11 +146,11 @@ impl Drop for CompiledHash {
     }
 }
 
-/// Compiles a printed hash kernel as C and compares launches of both entry points with the definition, of GHASH and of POLYVAL,
-/// under the hash key that GCM derives from `key`: lengths around blocks and tiles, of one and several thread blocks, aligned and not.
-/// `false` where there is no C compiler.
+/// Compiles a printed hash kernel as C and compares launches of both entry points with the definition, of GHASH and of POLYVAL, under the
+/// hash key that GCM derives from `key`: lengths around blocks and tiles, with one and several thread blocks, aligned and unaligned.
+/// Returns `false` if there is no C compiler.
 ///
-/// Products by tensor cores are made by loops there: that an instruction has its operands where these have them is for a GPU to show.
+/// In C, loops replace the products of tensor cores: only a GPU can show that an instruction has its operands where the loops have them.
 pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result<bool, CheckError> {
     let Some(mut kernel) = CompiledHash::compile(source, manifest)? else { return Ok(false) };
     let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
@@ -180,7 +180,7 @@ pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result
         if kernel.run(&launch)? != launch.expected() {
             return Err(CheckError::Hash { kernel: manifest.kernel.clone(), launch: launch.to_string() });
         }
-        // What is authentic stays, and one bit makes the difference, unless nobody asks for it.
+        // Authentic data stays, and one differing bit clears it, unless the mask excludes that bit.
         let product = Element::from_block(before) * Element::from_block(factor);
         let zero = HashLaunch { addend: product.to_block(), ..launch };
         let bit = length % 128;
@@ -219,7 +219,7 @@ mod tests {
         printed_hash(&source, &manifest, &KEY)
     }
 
-    /// The manifest of a kernel whose source was changed, and which takes what that says.
+    /// The kernel with a changed source, and a manifest with the parameters of that source.
     fn changed(text: &str, with: &str) -> PrintedHash {
         let PrintedHash { mut source, mut manifest } =
             print(Ghash(Arrangement::Element), Dialect::Cuda, "a test").unwrap();
@@ -254,7 +254,7 @@ mod tests {
                 return;
             }
             let mut faults = vec![
-                // A ragged last block; zeros in front; another share of tiles; the addend from every unit.
+                // A partial last block; zeros in front; another share of tiles; the addend from every unit.
                 ("if (at + i < m->length) word", "if (at < m->length) word"),
                 ("const u64 bytes = (length + 15) / 16 * 16;", "const u64 bytes = length / 16 * 16;"),
                 ("m.stride = (u64)units * TILE_BYTES;", "m.stride = (u64)gridDim.x * TILE_BYTES - 16;"),
@@ -262,7 +262,7 @@ mod tests {
                 // The field.
                 ("high.low << 7;", "high.low << 6;"),
                 ("0x11111111u << i;", "0x33333333u << i;"),
-                // What is cleared, and when.
+                // Which data is cleared, and when.
                 ("if (wrong == 0) return;", ""),
                 ("^ addend.word[i]) & mask.word[i];", "^ addend.word[i]);"),
                 ("reversed_bytes(found.word[i]) ^ addend", "found.word[i] ^ addend"),
@@ -285,7 +285,7 @@ mod tests {
                     ("(words[i] & ~reversed)", "words[i]"),
                 ]),
             }
-            // Without all, each fault that kernels have in common is one of one kernel.
+            // Unless all faults are tested, each fault that kernels share is tested on one kernel.
             for fault in all_or_some(first, faults) {
                 match check(kernel, Some(fault)) {
                     Ok(_) => panic!("{}: `{}` is not missed", kernel.name(), fault.0),

@@ -10,14 +10,14 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::Parameter;
 
-/// The numbers that entry points take, in the order in which the program has them.
+/// The numbers that entry points take, in the order of the program.
 const NUMBERS: [&str; 7] = ["blocks", "each", "all", "wide", "key_words", "counts", "adds"];
 
 const EACH: usize = 0;
 const EXPAND: usize = 1;
 const JOBS: usize = 2;
 
-/// What the cipher is given, and where its output goes.
+/// The input of the cipher, and the use of its output.
 #[derive(Clone, Copy)]
 struct Flow {
     mode: Mode,
@@ -26,7 +26,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// Those of a kernel that encrypts, or decrypts.
+    /// The flows of a kernel that encrypts, or decrypts.
     fn all(direction: Direction) -> &'static [Self] {
         match direction {
             Direction::Encrypt => &[
@@ -39,8 +39,8 @@ impl Flow {
     }
 }
 
-/// Compiles a printed kernel as C, and compares what its entry points for many keys do with the definition: keys of every length, lengths
-/// around blocks, runs and tiles, at any address, in place and not, counters that wrap. `false` where there is no C compiler.
+/// Compiles a printed kernel as C, and compares its entry points for many keys with the definition: keys of every length; lengths around
+/// blocks, runs and tiles; any address; in place and out of place; counters that wrap. Returns `false` if there is no C compiler.
 pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
@@ -54,7 +54,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     let Some(mut compiled) = Compiled::with(kernel, &printed.source, &entries, value)? else { return Ok(false) };
     let direction = manifest.mode()?.direction();
     let flows = Flow::all(direction);
-    // Jobs that encrypt take round keys as the schedule has them.
+    // Jobs that encrypt take the round keys of the schedule unchanged.
     let basis = match direction {
         Direction::Encrypt => manifest.basis()?.into(),
         Direction::Decrypt => manifest.key_basis()?,
@@ -75,7 +75,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             keys.chunks(bits.bytes()).map(schedule).collect()
         };
 
-        // A tile of keys and a few more, expanded, and all written but what is behind.
+        // A tile of keys and a few more, expanded; nothing is written past the end.
         let all = [300, 9, 33][n];
         let keys = stream(1 + n as u128, all * bits.bytes());
         let schedules = expanded(&keys);
@@ -90,7 +90,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
         }
         let round_keys = made;
 
-        // The same number of blocks for each key; counters that wrap, and take all that is above with them.
+        // The same number of blocks for each key; counters that wrap, with carries through all higher words.
         let counters = [u128::MAX - 1, 0x0f1e_2d3c_4b5a_6978_8796_a5b4_c3d2_e1f0, u128::from(u32::MAX) - 2];
         for (m, (each, blocks)) in [(1, 300), (2, 257), (3, 70), (17, 700), (1, 3)].into_iter().enumerate() {
             if all * each < blocks {
@@ -126,7 +126,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             }
         }
 
-        // Jobs, of bytes and with gaps before them.
+        // Jobs with lengths in bytes, and with gaps before them.
         let several: &[(u64, u64)] =
             &[(512, 0), (16, 16), (0, 0), (4096, 0), (10_000, 32), (528, 0), (4095, 0), (1, 0)];
         let ragged: &[(u64, u64)] = &[(13, 1), (517, 2), (4100, 0), (31, 5), (6000, 3), (1, 0)];
@@ -147,7 +147,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             write_tables(&jobs, wide, &mut table, &mut runs);
             let data = stream(90 + m as u128, at as usize + 9);
             let in_place = m % 2 == 0;
-            // Between jobs nothing is written, in other memory either.
+            // Nothing is written between jobs, nor in other memory.
             let mut expected = if in_place { data.clone() } else { vec![0x55; data.len()] };
             for (job, key) in jobs.iter().zip(&schedules) {
                 let range = job.at as usize..(job.at + job.bytes) as usize;
@@ -197,7 +197,7 @@ mod tests {
     use crate::sbox::LUT3;
     use zeroize::Zeroizing;
 
-    /// With a fault in the source.
+    /// Runs the check with a fault in the source.
     fn check(mode: Mode, wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
         let mut printed = cuda::print(&KernelSpec::planes(mode, &LUT3).into(), "a test").unwrap();
         if let Some((text, with)) = wrong {
@@ -207,7 +207,7 @@ mod tests {
         printed_jobs(&printed)
     }
 
-    /// The printed kernel passes, and does not with any of these faults.
+    /// The printed kernel passes, and fails with any of these faults.
     fn faults_show(mode: Mode, faults: &[(&str, &str)]) {
         if !check(mode, None).unwrap() {
             eprintln!("there is no C compiler: the printed kernel was not tested");

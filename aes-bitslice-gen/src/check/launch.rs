@@ -8,17 +8,17 @@ use std::fmt;
 pub enum Access {
     /// The entry point for whole blocks, aligned to 16 bytes.
     Aligned,
-    /// The entry point for bytes: how far input and output lie behind a multiple of 16, in bytes, below 16.
-    /// In place, the output's counts.
+    /// The entry point for bytes: the offsets of input and output past a multiple of 16, in bytes, below 16. In place, the output's offset
+    /// counts.
     Bytes {
-        /// That of the input.
+        /// The input's offset.
         input: usize,
-        /// That of the output.
+        /// The output's offset.
         output: usize,
     },
 }
 
-/// One launch of a kernel over a grid that covers the data. What its entry point does not take is ignored.
+/// One launch of a kernel over a grid that covers the data. Values that its entry point does not take are ignored.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
     /// The entry point and the alignment.
@@ -27,42 +27,41 @@ pub struct Launch<'a> {
     pub in_place: bool,
     /// Counter mode: the counter block of the first block; CBC: the IV. As a big-endian number.
     pub start: u128,
-    /// Counter mode, by bytes: where in the key stream of the first block the data begins, below 16.
+    /// Counter mode, by bytes: the position in the first block of key stream where the data begins, below 16.
     pub skip: usize,
-    /// The words of the key ([`key_words`](aes_bitslice_core::manifest::Manifest::key_words)); none for a kernel with a key baked in.
+    /// The words of the key ([`key_words`](aes_bitslice_core::manifest::Manifest::key_words)); empty for a kernel with a key baked in.
     pub key: &'a [u32],
-    /// What a mode with tweaks is launched with besides; nothing with other modes.
+    /// Additional values for a mode with tweaks; `None` for other modes.
     pub tweaks: Option<Tweaks<'a>>,
-    /// Tiles of a thread block: 1, or more where the grid need not cover all.
+    /// Tiles per thread block: 1, or more where the grid need not cover all.
     pub tiles: usize,
-    /// Warps of a thread block, where the grid is of [`Grid::Warps`](aes_bitslice_core::manifest::Grid::Warps); as many as there may be
-    /// at most.
+    /// Warps per thread block, for [`Grid::Warps`](aes_bitslice_core::manifest::Grid::Warps); limited to the maximum.
     pub warps: usize,
-    /// The input; of a kernel that only writes, the length counts. Whole blocks unless the entry point takes any length.
+    /// The input; for a kernel that only writes, only its length counts. Whole blocks unless the entry point takes any length.
     pub data: &'a [u8],
 }
 
-/// What a mode with tweaks is launched with.
+/// Additional values of a launch of a mode with tweaks.
 #[derive(Clone, Copy)]
 pub struct Tweaks<'a> {
     /// The data units.
     pub units: Units,
-    /// The words of the key of tweaks ([`tweak_words`](aes_bitslice_core::key_source::ExpandedKey::tweak_words)).
+    /// The words of the tweak key ([`tweak_words`](aes_bitslice_core::key_source::ExpandedKey::tweak_words)).
     pub key: &'a [u32],
 }
 
 impl Launch<'_> {
-    /// Bytes of a last block that is not whole and shares bytes with the one before.
+    /// Bytes of a partial last block that shares bytes with the block before it.
     pub(super) fn ragged(&self) -> usize {
         if self.tweaks.is_some() { self.data.len() % 16 } else { 0 }
     }
 
-    /// Blocks of 16 bytes that the data is in.
+    /// The number of blocks of 16 bytes that the data is in.
     pub(super) fn blocks(&self) -> u64 {
         (self.skip as u64 + self.data.len() as u64).div_ceil(16)
     }
 
-    /// Those that the entry point is told of: not the last two where they share bytes.
+    /// The number of blocks passed to the entry point: without the last two where they share bytes.
     pub(super) fn blocks_to_do(&self) -> u64 {
         self.blocks() - if self.ragged() > 0 { 2 } else { 0 }
     }

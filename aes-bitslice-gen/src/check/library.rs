@@ -1,4 +1,4 @@
-//! A printed kernel as a library for the CPU, for a program that has the memory and the arguments of its launches itself.
+//! A printed kernel as a library for the CPU, for a program that manages the memory and the arguments of its launches itself.
 
 use super::calls::structure;
 use super::compiled::{OPTIONS, THREADS, compile, compiler};
@@ -10,16 +10,16 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 const LIBRARY: &str = include_str!("library.h");
-/// What is launched often is worth optimising.
+/// Code that is launched often is worth optimising.
 const LIBRARY_OPTIONS: [&str; 3] = ["-O2", "-shared", "-fPIC"];
 
 /// Compiles a kernel, which holds no key, as a library in a folder, as [`CompiledC`](super::CompiledC) compiles programs, unless it is
-/// there already: where it is, or nothing where there is no C compiler. Several processes may do so at a time. Its name has a digest of the
-/// text, of the compiler and of its options.
+/// there already. Returns its path, or `None` if there is no C compiler. Several processes may do so at the same time. The file name
+/// contains a digest of the text, of the compiler and of its options.
 ///
-/// The library has one function, for one thread at a time: `int launch(u32 entry, u32 thread_blocks, u32 threads, void *const
-/// *arguments)`, where `entry` is a number in `entries`, and each argument is a pointer to a value. It returns 0 when all threads are
-/// done, 1 for a number of threads that the kernel does not have, and 2 if some wait for others that do not come.
+/// The library has one function, for one thread at a time: `int launch(u32 entry, u32 thread_blocks, u32 threads, void *const *arguments)`,
+/// where `entry` is a number in `entries`, and each argument is a pointer to a value. It returns 0 when all threads have finished, 1 for a
+/// number of threads that the kernel does not support, and 2 if some threads wait for others that never arrive.
 pub fn library(
     kernel: &str,
     source: &str,
@@ -47,17 +47,17 @@ pub fn library(
     let _ = writeln!(calls, "static void (*const entries[{}])(void) = {{{}}};", names.len(), names.join(", "));
     let parts = [source, "\n", THREADS, &calls, LIBRARY];
     let Some(compiler) = compiler()? else { return Ok(None) };
-    // Another text, compiler or option makes another library.
+    // A different text, compiler or option makes a different library.
     let options = [OPTIONS.as_slice(), &LIBRARY_OPTIONS].concat().join(" ");
     let library = folder.join(format!("{kernel}-{}.so", digest::of_text(&(parts.concat() + &compiler + &options))));
-    // One process compiles it; the others wait for the lock, and then it is there.
+    // One process compiles it; the others wait for the lock and then find it.
     let lock = File::create(folder.join(format!("{kernel}.lock")))?;
     lock.lock()?;
     if library.exists() {
         return Ok(Some(library));
     }
     let Some((_folder, compiled)) = compile(kernel, false, &parts, &LIBRARY_OPTIONS)? else { return Ok(None) };
-    // All of it is there, or nothing, wherever this process ends.
+    // The library is complete or absent, wherever this process ends.
     let part = library.with_extension("part");
     fs::copy(compiled, &part)?;
     fs::rename(part, &library)?;

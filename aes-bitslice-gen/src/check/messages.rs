@@ -16,7 +16,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = include_str!("messages_program.h");
-/// Words of a key that the program has room for.
+/// The number of key words that the program has room for.
 const KEY_WORDS: usize = 64;
 
 /// A printed kernel, compiled for the CPU and running.
@@ -27,16 +27,16 @@ pub(super) struct Compiled {
     answers: ChildStdout,
 }
 
-/// An argument of an entry point that is memory, in the order of its parameters.
+/// A memory argument of an entry point, in the order of its parameters.
 pub(super) enum Memory<'a> {
-    /// The data begins this many bytes behind a multiple of 16.
+    /// The data begins this many bytes past a multiple of 16.
     Read(&'a [u8], usize),
     Written(&'a [u8], usize),
-    /// The memory of the argument of this number, from 0.
+    /// The memory of the argument with this number, from 0.
     Same(usize),
 }
 
-/// What of a launch is not memory.
+/// The part of a launch that is not memory.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
     pub(super) entry: usize,
@@ -47,7 +47,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Compiled {
-    /// With the number of messages, or of runs of them, and the round keys as the arguments that are not memory.
+    /// Compiles with the number of messages, or of their runs, and the round keys as the arguments that are not memory.
     pub(super) fn new(kernel: &str, source: &str, entries: &[&EntryPoint]) -> Result<Option<Self>, CheckError> {
         Self::with(kernel, source, entries, |parameter| match parameter.kind {
             Kind::U32 => "all".to_string(),
@@ -55,7 +55,7 @@ impl Compiled {
         })
     }
 
-    /// With the arguments that are not memory as expressions.
+    /// Compiles with the arguments that are not memory given as expressions.
     pub(super) fn with(
         kernel: &str,
         source: &str,
@@ -86,7 +86,7 @@ impl Compiled {
         Ok(Some(Self { kernel: kernel.into(), process, requests, answers }))
     }
 
-    /// Runs all thread blocks, one after the other, and returns what is written, in order. That nothing else was changed is checked.
+    /// Runs all thread blocks, one after the other, and returns the memory written, in order. Checks that nothing else changed.
     pub(super) fn run(&mut self, call: Call<'_>, memory: &[Memory<'_>]) -> Result<Vec<Vec<u8>>, CheckError> {
         let Call { entry, thread_blocks, threads, all, key } = call;
         let numbers = [entry as u64, thread_blocks, threads.into(), all as u64, memory.len() as u64];
@@ -138,9 +138,9 @@ pub(super) fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Compiles a printed kernel of the counter mode and a hash kernel as C, and compares what their entry points for many messages do with the
-/// definition of GCM: lengths of data and additional data around blocks, runs and tiles, at any address, in place and not; counters that
-/// wrap; tags that are wrong. `false` where there is no C compiler.
+/// Compiles a printed counter mode kernel and a hash kernel as C, and compares their entry points for many messages with the definition of
+/// GCM: lengths of data and additional data around blocks, runs and tiles; any address; in place and out of place; counters that wrap;
+/// wrong tags. Returns `false` if there is no C compiler.
 pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result<bool, CheckError> {
     let (manifest, of_hash) = (&ctr.manifest, &hash.manifest);
     let none = |kernel: &String| CheckError::Launch { kernel: kernel.clone(), what: "it has none for many messages" };
@@ -155,12 +155,12 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
     let key = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
     let tables = bytes_of(&tables(Blocks::AsTheyAre, hash_key, &messages.shape, 1));
 
-    // Bytes of data, of additional data, and between a message and the one before it.
+    // Bytes of data, bytes of additional data, and bytes between a message and the one before it.
     let several: &[(u64, u32, u64)] = &[
         (1500, 13, 0),
         (16 * 31, 0, 0),
         (16 * 31 + 1, 5, 12),
-        // The last run of both has all of its bytes but one.
+        // The last run of both lacks one byte.
         (16 * 31 - 1, 15, 0),
         (16 * 63 - 1, 31, 5),
         (0, 0, 0),
@@ -175,7 +175,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
     ];
     let equal = &[(2048, 0, 0); 11][..];
     let one = &[(100, 20, 5)][..];
-    // Such a group begins at multiples of 16 bytes, five bytes on, and ends within blocks.
+    // The messages of such a group begin five bytes past multiples of 16, and end within blocks.
     let ragged = &[(4101, 0, 11); 8][..];
     for (n, (lengths, offset, in_place)) in [
         (several, 0, true),
@@ -230,7 +230,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
 
         let no_masks = vec![0x3c; 16 * all.len()];
         let call = Call { entry: 0, thread_blocks: 1 + n as u64, threads: 128, all: runs as usize, key: &key };
-        // Between messages nothing is written, in other memory either.
+        // Nothing is written between messages, nor in other memory.
         let is_between = |at: &usize| all.iter().all(|m| !(m.at..m.at + m.bytes).contains(&(*at as u64)));
         let mut other = vec![0; plaintext.len()];
         (0..other.len()).filter(is_between).for_each(|at| other[at] = plaintext[at]);
@@ -263,7 +263,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
             return Err(wrong("messages"));
         }
 
-        // One bit of every third tag, and what of others does not count.
+        // Changes one bit of every third tag, and the bytes of others that do not count.
         let mut expected = tags.clone();
         let mut left = plaintext.clone();
         let mut verdicts = Vec::new();
@@ -272,7 +272,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
             tag[counts..].fill(0);
             let is_wrong = i % 3 == 1;
             if is_wrong {
-                // The lowest and the highest bit of words are among them.
+                // The lowest and the highest bits of words are among them.
                 let bit = (i / 3 * 31) % (8 * counts);
                 tag[bit / 8] ^= 1 << (bit % 8);
                 left[message.at as usize..][..message.bytes as usize].fill(0);
@@ -306,7 +306,7 @@ mod tests {
 
     const KEY: [u8; 24] = *b"twenty-four bytes of key";
 
-    /// With a fault in the one source or in the other.
+    /// Runs the check with a fault in one source or the other.
     fn check(kernel: Ghash, wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
         let mut ctr = cuda::print(&KernelSpec::planes(Mode::Ctr, &LUT3).into(), "a test").unwrap();
         let mut hash = ghash::print(kernel, Dialect::Cuda, "a test").unwrap();
@@ -328,14 +328,14 @@ mod tests {
             }
         }
         let faults = [
-            // Counters, the mask, and what is data.
+            // Counters, the mask, and the extent of the data.
             (0, "run.word + lane() / 4 + 8 * i", "run.word + lane() / 4 + 4 * i"),
             (0, "(counter == 0 ? 16 : 0) |", "0 |"),
             (0, "<= n) run.message++;", "< n) run.message++;"),
             (0, "+ 16 - 16 * (u64)counter;", "- 16 * (u64)counter;"),
             (0, "&& byte + 4 <= run.bytes >> 16;", "&& byte < run.bytes >> 16;"),
             (0, "masks[4 * run.message + column()] = s[4 * k];", "masks[4 * run.message + column()] = w[4 * k];"),
-            // What is hashed, and with what.
+            // The hash input, and its factors.
             (0, "(tiles - n) * SEGMENT_BYTES", "(tiles - n) * SEGMENT_BYTES + 16"),
             (1, "is_aad ? at : at - aad_bytes(s),", "is_aad ? at : at,"),
             (2, "if (b < block.bytes) word", "if (b < 16) word"),
@@ -347,7 +347,7 @@ mod tests {
             (1, "tiles = tiles_of(own[s]) > tiles ? tiles_of(own[s]) : tiles;", "tiles = tiles_of(own[s]);"),
             (0, "g.ragged |= s.length % 16 != 0;", ""),
             (0, "g.tiles = tiles > g.tiles ? tiles : g.tiles;", "g.tiles = tiles;"),
-            // What is cleared, and when.
+            // Which data is cleared, and when.
             (2, "(1u << 8 * (bytes - 4 * i)) - 1", "0xffffffff"),
             (2, "if (wrong == 0) continue;", ""),
             (2, "verdicts[n] = wrong != 0;", "verdicts[n] = 0;"),

@@ -1,12 +1,12 @@
-//! How much tests do: all there is to do where they are asked for it, else a part that has every mode.
+//! How much the tests cover: everything on request, otherwise a part that includes every mode.
 
 #[doc(hidden)]
-/// Whether tests are asked to do all there is to do: `AES_BITSLICE_EXHAUSTIVE` is set, to anything but nothing and `0`.
+/// Whether exhaustive tests are requested: `AES_BITSLICE_EXHAUSTIVE` is set to anything except an empty string or `0`.
 pub fn exhaustive() -> bool {
     std::env::var("AES_BITSLICE_EXHAUSTIVE").is_ok_and(|value| !["", "0"].contains(&value.as_str()))
 }
 
-/// Of a list all in an [`exhaustive`] run, else every third, from this one on.
+/// All items of a list in an [`exhaustive`] run, otherwise every third item, starting at `first`.
 #[cfg(test)]
 pub(super) fn all_or_some<T>(first: usize, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     let (first, step) = if exhaustive() { (0, 1) } else { (first % 3, 3) };

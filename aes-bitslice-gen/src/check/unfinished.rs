@@ -1,5 +1,4 @@
-//! Compilers at work on a kernel, which may be a key, and the folders they work in: what must not outlive a process that a signal
-//! ends.
+//! Compilers at work on a kernel, which may be a key, and their folders: both must not outlive a process that a signal ends.
 
 use std::fs;
 use std::io;
@@ -8,25 +7,25 @@ use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, TempDir};
 
-/// Where Linux has a file system in memory.
+/// The path of Linux's in-memory file system.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Every folder there is, and the compiler that works in it: a process group of its own, as it starts others.
+/// Every existing folder, and the compiler that works in it: its own process group, because it starts other processes.
 static FOLDERS: Mutex<Vec<(PathBuf, Option<u32>)>> = Mutex::new(Vec::new());
 
 fn folders() -> MutexGuard<'static, Vec<(PathBuf, Option<u32>)>> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all compilers that check a kernel, and deletes what they wrote. From then on no check comes to an end: the process is to
-/// be ended. Without it, a process that is ended by a signal leaves them behind.
+/// Ends all compilers that check a kernel, and deletes their files. After that, no check finishes: end the process. Without this call, a
+/// process that is ended by a signal leaves them behind.
 pub fn abandon() {
     let mut folders = folders();
     let unfinished = std::mem::take(&mut *folders);
     std::mem::forget(folders);
     unfinished.iter().filter_map(|(_, compiler)| *compiler).for_each(end);
     for (folder, _) in unfinished {
-        // Where processes cannot be ended, they may still write: until there is no folder to write to.
+        // Where processes cannot be ended, they may still write, until the folder is gone.
         for _ in 0..100 {
             match folder.exists() {
                 true => _ = fs::remove_dir_all(&folder),
@@ -36,7 +35,7 @@ pub fn abandon() {
     }
 }
 
-/// Ends a process group, and waits for it, at most a second: nobody may be there to clear its dead processes away.
+/// Ends a process group and waits for it, at most a second: there may be no process that reaps its dead processes.
 #[cfg(unix)]
 fn end(group: u32) {
     use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
@@ -51,30 +50,29 @@ fn end(group: u32) {
     }
 }
 
-/// Elsewhere a compiler goes on, and finds its folder gone.
+/// On other systems a compiler continues and finds its folder gone.
 #[cfg(not(unix))]
 fn end(_group: u32) {}
 
-/// A temporary folder that only its owner can enter, in memory where that can be had. It is deleted when dropped and by
-/// [`abandon`].
+/// A temporary folder that only its owner can enter, in memory where possible. It is deleted on drop and by [`abandon`].
 pub struct Unfinished {
-    /// None once it is deleted.
+    /// `None` once it is deleted.
     folder: Option<TempDir>,
     path: PathBuf,
 }
 
 impl Unfinished {
-    /// Makes one.
+    /// Creates a folder.
     pub fn new() -> io::Result<Self> {
         let mut builder = Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         builder.prefix("aes-bitslice-check-");
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        // Held from before the folder exists, so that a signal finds either no folder or its name.
+        // Locked before the folder exists, so that a signal finds either no folder or its name.
         let mut folders = folders();
         let folder = match runs_programs_from_memory(&mounts) {
-            // Even so it may be full, or not for us to write to.
+            // Even so, it may be full or not writable for us.
             true => builder.tempdir_in(SHARED_MEMORY).or_else(|_| builder.tempdir())?,
             false => builder.tempdir()?,
         };
@@ -83,23 +81,23 @@ impl Unfinished {
         Ok(Self { folder: Some(folder), path })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Starts the compiler that works in it.
+    /// Starts the compiler that works in the folder.
     pub fn start(&self, command: &mut Command) -> io::Result<Child> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
-        // Held until it is known.
+        // Locked until the process is registered.
         let mut folders = folders();
         let process = command.spawn()?;
         self.set(&mut folders, Some(process.id()));
         Ok(process)
     }
 
-    /// The compiler has ended.
+    /// Records that the compiler has ended.
     pub fn ended(&self) {
         self.set(&mut folders(), None);
     }
@@ -111,16 +109,16 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Held while it is deleted.
+        // Locked while the folder is deleted.
         let mut folders = folders();
-        // Where a running program cannot be deleted, the operating system clears its temporary files in time.
+        // Where a running program cannot be deleted, the operating system eventually clears its temporary files.
         drop(self.folder.take());
         folders.retain(|(path, _)| *path != self.path);
     }
 }
 
-/// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, by a table as in `proc_mounts(5)`:
-/// device, folder, type and options. Of several, the last lies on top.
+/// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, by a table as in `proc_mounts(5)`: device, folder,
+/// type and options. Of several entries, the last one is on top.
 fn runs_programs_from_memory(mounts: &str) -> bool {
     let mut mounts = mounts.lines().rev().map(|line| line.split(' ').collect::<Vec<_>>());
     let top = mounts.find(|fields| fields.get(1) == Some(&SHARED_MEMORY));
