@@ -54,7 +54,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     let Some(mut compiled) = Compiled::with(kernel, &printed.source, &entries, value)? else { return Ok(false) };
     let direction = manifest.mode()?.direction();
     let flows = Flow::all(direction);
-    // Jobs that encrypt take the round keys of the schedule unchanged.
+    // Jobs that encrypt take round keys in the form of the schedule.
     let basis = match direction {
         Direction::Encrypt => manifest.basis()?.into(),
         Direction::Decrypt => manifest.key_basis()?,

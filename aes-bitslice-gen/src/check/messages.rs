@@ -335,7 +335,7 @@ mod tests {
             (0, "+ 16 - 16 * (u64)counter;", "- 16 * (u64)counter;"),
             (0, "&& byte + 4 <= run.bytes >> 16;", "&& byte < run.bytes >> 16;"),
             (0, "masks[4 * run.message + column()] = s[4 * k];", "masks[4 * run.message + column()] = w[4 * k];"),
-            // The hash input, and its factors.
+            // The data that is hashed, and the values used with it.
             (0, "(tiles - n) * SEGMENT_BYTES", "(tiles - n) * SEGMENT_BYTES + 16"),
             (1, "is_aad ? at : at - aad_bytes(s),", "is_aad ? at : at,"),
             (2, "if (b < block.bytes) word", "if (b < 16) word"),

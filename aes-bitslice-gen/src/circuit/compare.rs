@@ -6,7 +6,7 @@ use std::fmt;
 /// An affine map over GF(2): output `i` is the parity of `rows[i] & x`, complemented where bit `i` of `constant` is set.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Affine {
-    /// One row an output, bit `k` for input `k`; at most 128 inputs.
+    /// One row per output, bit `k` for input `k`; at most 128 inputs.
     pub rows: Vec<u128>,
     /// The outputs for an all-zero input.
     pub constant: Vec<bool>,
@@ -21,16 +21,16 @@ impl fmt::Debug for Affine {
     }
 }
 
-/// Why two circuits cannot be called equal.
+/// The reason why two circuits are not known to be equal.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
     /// They have different numbers of inputs or outputs.
     #[error("{left:?} inputs and outputs against {right:?}")]
     Shape {
-        /// Inputs and outputs of the one.
+        /// Inputs and outputs of the first circuit.
         left: (usize, usize),
-        /// Inputs and outputs of the other.
+        /// Inputs and outputs of the second circuit.
         right: (usize, usize),
     },
     /// They differ in an output.
@@ -38,10 +38,10 @@ pub enum Difference {
     Output {
         /// The output's index.
         output: usize,
-        /// An input at which it differs, input `k` in bit `k`.
+        /// An input for which it differs, input `k` in bit `k`.
         input: u128,
     },
-    /// Too many inputs to try all, and not both linear.
+    /// There are too many inputs to try all, and not both circuits are linear.
     #[error("more than 16 inputs, and not both linear")]
     TooLarge,
 }
@@ -74,7 +74,7 @@ impl Circuit {
         Some(Affine { rows, constant })
     }
 
-    /// Whether two circuits compute the same function of their inputs in order; names do not matter.
+    /// Checks that two circuits compute the same function of their inputs in order; names do not matter.
     pub fn same_function(&self, other: &Circuit) -> Result<(), Difference> {
         let shape = |c: &Circuit| (c.inputs().len(), c.outputs().len());
         if shape(self) != shape(other) {
@@ -103,7 +103,7 @@ impl Circuit {
 
     fn same_exhaustively(&self, other: &Circuit) -> Result<(), Difference> {
         let n = self.inputs().len();
-        // 64 inputs a word: the low six input bits count within the word, the others from word to word.
+        // 64 inputs per word: the low six input bits count within the word, the others from word to word.
         const LOW: [u64; 6] = [
             0xaaaa_aaaa_aaaa_aaaa,
             0xcccc_cccc_cccc_cccc,
@@ -117,7 +117,7 @@ impl Circuit {
                 (0..n).map(|i| if i < 6 { LOW[i] } else { 0u64.wrapping_sub((high >> (i - 6) & 1) as u64) }).collect();
             let (left, right) = (self.evaluate(&words), other.evaluate(&words));
             for (output, (l, r)) in left.iter().zip(&right).enumerate() {
-                // Fewer than six inputs repeat within the word, which changes nothing.
+                // With fewer than six inputs, values repeat within the word, which changes nothing.
                 if l != r {
                     let lane = (l ^ r).trailing_zeros() as u128;
                     let input = ((high as u128) << 6 | lane) & ((1u128 << n) - 1);

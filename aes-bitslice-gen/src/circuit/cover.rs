@@ -1,11 +1,11 @@
-//! Netlists to LUT3 netlists: technology mapping by cut enumeration.
+//! Maps netlists to LUT3 netlists: technology mapping by cut enumeration.
 //!
 //! A cut of a gate is a set of at most three wires that determine its output; the gate can be one LUT3 over them. A
-//! cover chooses a cut for every gate that is needed, and costs a LUT3 for each. All cuts are enumerated; what another
-//! choice would cost is its exact local area, followed through the gates that only this choice needs (Mishchenko,
-//! Chatterjee, Brayton, "Improvements to Technology Mapping for LUT-Based FPGAs", IEEE TCAD 2007). Taking only
-//! changes for the better gets stuck some LUT3s early, so the choice is annealed. Deterministic: the same circuit
-//! gives the same cover on every machine.
+//! cover chooses a cut for every gate that is needed, and costs one LUT3 for each. All cuts are enumerated. The cost of
+//! another choice is its exact local area, followed through the gates that only this choice needs (Mishchenko,
+//! Chatterjee, Brayton, "Improvements to Technology Mapping for LUT-Based FPGAs", IEEE TCAD 2007). Accepting only
+//! improvements gets stuck some LUT3s early, so the choice is annealed. Deterministic: the same circuit gives the same
+//! cover on every machine.
 
 use super::{Circuit, Lut3, Wire};
 use crate::random::Random;
@@ -23,7 +23,7 @@ impl Cut {
         Self { leaves: vec![wire], table: Lut3::BUFFER }
     }
 
-    /// The cut that a gate has when its inputs are computed by these cuts, if it has at most three leaves.
+    /// The cut of a gate whose inputs are computed by these cuts, if it has at most three leaves.
     fn merge(table: Lut3, fanin: &[(usize, &Cut)]) -> Option<Self> {
         let mut leaves: Vec<Wire> = fanin.iter().flat_map(|(_, cut)| cut.leaves.iter().copied()).collect();
         leaves.sort_unstable();
@@ -42,7 +42,7 @@ impl Cut {
             }
             table.at(operands[0], operands[1], operands[2])
         });
-        // A wire that turned out not to matter is no leaf.
+        // A wire that turns out not to matter is not a leaf.
         let support: Vec<usize> = (0..leaves.len()).filter(|&i| table.depends_on(i)).collect();
         let table = Lut3::from_fn(|a, b, c| {
             let mut at = [false; 3];
@@ -57,7 +57,7 @@ impl Cut {
     }
 }
 
-/// The cuts of every gate, none within another of the same gate.
+/// The cuts of every gate, none contained in another cut of the same gate.
 fn cuts(circuit: &Circuit) -> Vec<Vec<Cut>> {
     let first = circuit.inputs().len();
     let mut all: Vec<Vec<Cut>> = Vec::with_capacity(circuit.gates().len());
@@ -90,7 +90,7 @@ fn cuts(circuit: &Circuit) -> Vec<Vec<Cut>> {
     all
 }
 
-/// A chosen cut for each gate, and how often each gate is read under that choice.
+/// A chosen cut for each gate, and the number of reads of each gate under that choice.
 struct Cover<'a> {
     first: usize,
     cuts: &'a [Vec<Cut>],
@@ -169,7 +169,7 @@ impl<'a> Cover<'a> {
     }
 }
 
-/// An equal circuit of few LUT3s, with the same inputs and outputs.
+/// An equivalent circuit of few LUT3s, with the same inputs and outputs.
 pub fn cover(circuit: &Circuit) -> Circuit {
     let first = circuit.inputs().len();
     let cuts = cuts(circuit);
@@ -178,7 +178,7 @@ pub fn cover(circuit: &Circuit) -> Circuit {
         cover.anneal();
     }
     let mut out = Circuit::new(circuit.name(), circuit.inputs());
-    // The tables that nothing reads are pruned at the end.
+    // Tables that nothing reads are pruned at the end.
     let mut wires: Vec<Wire> = (0..first).map(|i| out.input(i)).collect();
     for (cuts, &choice) in cuts.iter().zip(&cover.choice) {
         let Cut { leaves, table } = &cuts[choice];
@@ -211,7 +211,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any netlist of LUT3s, constants and complements included; outputs may be inputs or one and the same wire.
+        /// Any netlist of LUT3s, constants and complements included; outputs may be inputs or share a wire.
         #[test]
         fn a_cover_computes_the_same_and_is_no_larger(
             gates in prop::collection::vec((any::<u8>(), any::<[u16; 3]>()), 0..40),

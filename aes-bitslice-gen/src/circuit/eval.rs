@@ -3,14 +3,14 @@
 use super::{Circuit, Lut3};
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// Anything with bitwise operators: each bit position is a lane, evaluated on its own.
+/// A type with bitwise operators: each bit position is a lane, evaluated independently.
 pub trait Word:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
     /// The bitwise application of a table to three words, in the order of its inputs.
     fn lut3(table: Lut3, [a, b, c]: [Self; 3]) -> Self {
         let zero = a & !a;
-        // Shannon expansion on the first input; each cofactor is a 2-input table, a bit of which selects a minterm.
+        // Shannon expansion on the first input; each cofactor is a 2-input table whose bits select minterms.
         let cofactor = |table: u8| {
             let minterm = |i: u8, word: Self| if table >> i & 1 == 1 { word } else { zero };
             minterm(0, !b & !c) | minterm(1, !b & c) | minterm(2, b & !c) | minterm(3, b & c)
@@ -49,7 +49,7 @@ impl Circuit {
     /// The outputs as a byte, output `i` in bit `i`, for an input byte with bit `i` on input `i`.
     ///
     /// # Panics
-    /// If the circuit has not eight inputs and at most eight outputs.
+    /// If the circuit does not have eight inputs and at most eight outputs.
     pub fn evaluate_byte(&self, byte: u8) -> u8 {
         assert!(self.inputs().len() == 8 && self.outputs().len() <= 8, "circuit {} maps bytes to bytes", self.name());
         let inputs: Vec<bool> = (0..8).map(|i| byte >> i & 1 == 1).collect();

@@ -1,7 +1,7 @@
 //! Truth tables of three inputs (LUT3).
 //!
-//! Bit `4a + 2b + c` of a table is the output for inputs `a, b, c`: the order of PTX `lop3.b32`'s immediate
-//! and of AVX-512 `VPTERNLOG`'s, so a table is the instruction's immediate as it stands.
+//! Bit `4a + 2b + c` of a table is the output for inputs `a, b, c`: the order of PTX `lop3.b32`'s immediate and of
+//! AVX-512 `VPTERNLOG`'s, so a table is the instruction's immediate unchanged.
 
 /// A Boolean function of three inputs as a truth table; see the module for its bit order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

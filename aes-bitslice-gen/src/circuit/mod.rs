@@ -1,7 +1,7 @@
-//! Boolean circuits of 3-input lookup tables: the one representation that everything is checked on and printed from.
+//! Boolean circuits of 3-input lookup tables: the only representation that everything is checked on and printed from.
 //!
 //! LUT3 is the native gate of the targets: NVIDIA's `LOP3` and AVX-512's `VPTERNLOG` compute any function of three
-//! inputs in one instruction. Two-input netlists are circuits whose tables happen to use two inputs.
+//! inputs in one instruction. Two-input netlists are circuits whose tables use only two inputs.
 //!
 //! | file | idea |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | `stats` | gate counts, depth, live values |
 //! | `compare` | equality of two circuits, exhaustive or as GF(2) matrices |
 //! | `rewrite` | composition, constants, complements, dead gates |
-//! | `schedule` | order of gates |
+//! | `schedule` | the order of gates |
 //! | `cover` | two-input netlists to LUT3 netlists |
-//! | `text` | one-line-a-gate text |
+//! | `text` | text with one gate per line |
 //! | `straight_line` | programs in Rust expression syntax |
 
 pub mod compare;
@@ -50,12 +50,12 @@ impl Wire {
 pub struct Gate {
     /// The function of the three inputs.
     pub table: Lut3,
-    /// The wires read, each older than the gate itself.
+    /// The wires that the gate reads, each older than the gate itself.
     pub inputs: [Wire; 3],
 }
 
 impl Gate {
-    /// How many of the inputs the output depends on.
+    /// The number of inputs that the output depends on.
     pub fn arity(&self) -> usize {
         (0..3).filter(|&i| self.table.depends_on(i)).count()
     }
@@ -152,10 +152,10 @@ impl Circuit {
         Wire((self.inputs.len() + i) as u32)
     }
 
-    /// Adds a lookup table over three wires, or finds the equal one that is there already.
+    /// Adds a lookup table over three wires, or finds an existing equal one.
     ///
-    /// Constants and complements among the operands are folded into the table, so that a key bit known at
-    /// generation time costs nothing. A table that only passes a wire on returns that wire.
+    /// Constants and complements among the operands are folded into the table, so that a key bit known at generation
+    /// time costs nothing. For a table that only passes a wire through, returns that wire.
     pub fn gate(&mut self, table: Lut3, wires: [Wire; 3]) -> Wire {
         let (mut table, mut wires) = (table, wires);
         for i in 0..3 {
@@ -183,7 +183,7 @@ impl Circuit {
         self.append(gate)
     }
 
-    /// Adds a gate exactly as given, shared with an equal one; used where a netlist must keep its own form.
+    /// Adds a gate exactly as given, or shares an equal one; used where a netlist must keep its own form.
     fn append(&mut self, gate: Gate) -> Wire {
         let next = self.gate_wire(self.gates.len());
         assert!(gate.inputs.iter().all(|w| *w < next), "a gate reads only what comes before it");

@@ -1,11 +1,11 @@
-//! Circuits from circuits: composition, constants, complements, dead gates.
+//! Builds circuits from circuits: composition, constants, complements, dead gates.
 
 use super::{Circuit, Gate, Lut3, Wire};
 
 impl Circuit {
     /// Copies another circuit's gates into this one, its inputs bound to `args`; returns the wires of its outputs.
     ///
-    /// Bound to constants or complements, the copy shrinks accordingly.
+    /// If inputs are bound to constants or complements, the copy shrinks accordingly.
     ///
     /// # Panics
     /// If the number of arguments is not the other circuit's number of inputs.
@@ -47,10 +47,11 @@ impl Circuit {
         out
     }
 
-    /// The same circuit for inputs that arrive complemented and outputs wanted complemented, at no extra gate
-    /// wherever that is possible: complements move into the tables of the gates that drive or read a wire.
+    /// The same circuit for inputs that arrive complemented and outputs wanted complemented, without extra gates
+    /// wherever possible: complements move into the tables of the gates that drive or read a wire.
     ///
-    /// An extra gate is needed only where an output is an input, or one gate drives two outputs that want it both ways.
+    /// An extra gate is needed only where an output is an input, or where one gate drives both a plain and a
+    /// complemented output.
     pub fn complemented(&self, inputs: impl Fn(usize) -> bool, outputs: impl Fn(usize) -> bool) -> Circuit {
         let first = self.inputs.len();
         let mut out = Circuit::new(self.name.clone(), self.inputs.clone());
@@ -101,7 +102,7 @@ impl Circuit {
         out.pruned()
     }
 
-    /// The circuit with gate `i` computing the complement of what it should: a fault, to see that checks catch it.
+    /// The circuit with the output of gate `i` complemented: a fault that checks must catch.
     pub fn with_fault(&self, i: usize) -> Circuit {
         let mut out = self.clone();
         out.gates[i].table = out.gates[i].table.complement();

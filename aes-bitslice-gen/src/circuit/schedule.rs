@@ -1,19 +1,21 @@
-//! The order of gates: few values alive at once, so that the state of 128 planes and what is between fit the registers.
+//! The order of gates: few values live at once, so that the state of 128 planes and the values in between fit in
+//! registers.
 
 use super::{Circuit, Wire};
 
 impl Circuit {
-    /// The same gates in an order that keeps few values alive: of the gates that could come next, always the one
-    /// that ends the most lives, the oldest of equals.
+    /// The same gates in an order that keeps few values live: the next gate is always the candidate that ends the most
+    /// lifetimes, the oldest in case of a tie.
     ///
-    /// Only the first `resident` inputs start alive; the others, such as key bits, are fetched where they are read.
+    /// Only the first `resident` inputs are live at the start; the others, such as key bits, are fetched where they are
+    /// read.
     pub fn scheduled(&self, resident: usize) -> Circuit {
         let inputs = self.inputs().len();
         let mut readers = vec![0usize; inputs + self.gates().len()];
         for gate in self.gates() {
             gate.fanin().for_each(|w| readers[w.index()] += 1);
         }
-        // An output stays alive to the end: count the end as a reader that never comes.
+        // An output stays live to the end: count the end as a reader that never comes.
         for (_, w) in self.outputs() {
             readers[w.index()] += 1;
         }

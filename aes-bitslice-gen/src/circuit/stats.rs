@@ -1,4 +1,4 @@
-//! What a circuit costs: gates by number of inputs, depth, and how many values are alive at once.
+//! The cost of a circuit: gates by number of inputs, depth, and the number of values live at once.
 
 use super::Circuit;
 
@@ -9,20 +9,20 @@ pub struct Stats {
     pub by_arity: [usize; 4],
     /// Gates on the longest path from an input to an output.
     pub depth: usize,
-    /// The most values alive at one time when the gates run in order: an input from the start to its last reader,
-    /// a gate from its place to its last reader, an output to the end.
+    /// The maximum number of values live at a time when the gates run in order: an input from the start to its last
+    /// reader, a gate from its position to its last reader, an output to the end.
     pub peak_live: usize,
 }
 
 impl Stats {
-    /// All gates: the instructions of a target whose gate is the LUT3.
+    /// The number of all gates: the instructions of a target whose gate is the LUT3.
     pub fn gates(&self) -> usize {
         self.by_arity.iter().sum()
     }
 }
 
 impl Circuit {
-    /// Counts the circuit as it stands, dead gates included.
+    /// Counts the circuit as it is, dead gates included.
     pub fn stats(&self) -> Stats {
         let first = self.inputs().len();
         let mut by_arity = [0; 4];
@@ -46,7 +46,7 @@ impl Circuit {
             ends[*last] += 1;
         }
         for i in first..end {
-            // A gate may take the register of an operand that it is the last to read.
+            // A gate may reuse the register of an operand that it is the last to read.
             live -= ends[i];
             live += usize::from(last_use[i].is_some());
             peak = peak.max(live);

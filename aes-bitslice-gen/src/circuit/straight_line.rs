@@ -1,4 +1,4 @@
-//! Straight-line programs in Rust syntax, as netlists of two-input gates are published:
+//! Straight-line programs in Rust syntax, the form in which netlists of two-input gates are published:
 //!
 //! ```text
 //! fn half_adder<W: Word>(a: W, b: W) -> [W; 2] {
@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Parameters are the inputs, in order; the array at the end names the outputs, in order. In between, each `let`
-//! defines one name, once, by `^`, `&`, `|`, `!`, parentheses and earlier names. Types are only read for the number
-//! of outputs, so such a program is also a Rust function. Each operator is one gate; `!` is folded into the gate
-//! that drives or reads it.
+//! defines one name, once, with `^`, `&`, `|`, `!`, parentheses and earlier names. Types are read only for the number
+//! of outputs, so such a program is also a Rust function. Each operator is one gate; `!` is folded into the gate that
+//! drives or reads it.
 
 use super::text::ParseError;
 use super::{Circuit, Lut3, Wire};

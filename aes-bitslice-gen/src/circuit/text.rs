@@ -1,4 +1,4 @@
-//! Circuits as text, one gate a line:
+//! Circuits as text, one gate per line:
 //!
 //! ```text
 //! # sbox: 61 LUT3
@@ -14,14 +14,14 @@ use super::{Circuit, Lut3, Wire};
 use std::collections::HashMap;
 use std::fmt;
 
-/// Why a text is no circuit; lines count from 1.
+/// The reason why a text is not a circuit; lines count from 1.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line}: {what}")]
 #[non_exhaustive]
 pub struct ParseError {
     /// The line, from 1.
     pub line: usize,
-    /// What was wrong with it.
+    /// The fault in this line.
     pub what: String,
 }
 

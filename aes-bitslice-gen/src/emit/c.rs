@@ -1,10 +1,10 @@
-//! Circuits as C: a statement a gate, and a circuit alone as a function.
+//! Circuits as C: one statement per gate, and a single circuit as a function.
 
 use crate::circuit::{Circuit, Lut3, Wire};
 use std::fmt::Write;
 
-/// A circuit as a C function `NAME(const u32 *x, u32 *y)`, every bit position of the words a lane: input `i` is `x[i]`,
-/// output `i` becomes `y[i]`, and the two do not overlap. It belongs behind [`super::cuda::prelude`].
+/// A circuit as a C function `NAME(const u32 *x, u32 *y)`, where every bit position of the words is a lane: input `i`
+/// is `x[i]`, output `i` is `y[i]`, and the two arrays do not overlap. It must follow [`super::cuda::prelude`].
 pub fn function(circuit: &Circuit, name: &str) -> String {
     let stats = circuit.stats();
     let mut text = format!("// Circuit: {}; {} LUT3, depth {}.\n", circuit.name(), stats.gates(), stats.depth);
@@ -17,14 +17,14 @@ pub fn function(circuit: &Circuit, name: &str) -> String {
 /// How gates are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gates {
-    /// As one instruction each, which the compiler leaves as it is, unless C has an operator for it.
+    /// One instruction each, which the compiler leaves unchanged, unless C has an operator for it.
     Tables,
-    /// Of two inputs, as operators, which the compiler may merge.
+    /// Two-input gates as operators, which the compiler may merge.
     Operators,
 }
 
-/// The gates of a circuit and the assignments to its outputs, `input` being the expression for an input and `target`
-/// the array for the outputs.
+/// The gates of a circuit and the assignments to its outputs; `input` is the expression for an input and `target` the
+/// array for the outputs.
 pub(super) fn statements(
     circuit: &Circuit,
     input: impl Fn(usize) -> String,

@@ -1,4 +1,4 @@
-//! The table kernel without bank conflicts: the `.h` files of the folder `table/conflict_free`, put together for a mode.
+//! The table kernel without bank conflicts: the `.h` files of the folder `table/conflict_free`, assembled for a mode.
 
 use super::look_ups::{numbers, shifted_macro};
 use super::{dialect, header};
@@ -10,7 +10,7 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::mode::State;
 use std::fmt::Write;
 
-/// All rounds written out, as many as the longest key needs.
+/// All rounds unrolled, up to the number that the longest key needs.
 const UNROLLED: &str = "\
 UNROLL for (int i = round; i < 10; i++) next_round(s, keys->word[i]);
     if (keys->rounds > 10) {
@@ -18,7 +18,7 @@ UNROLL for (int i = round; i < 10; i++) next_round(s, keys->word[i]);
         if (keys->rounds > 12) UNROLL for (int i = 12; i < 14; i++) next_round(s, keys->word[i]);
     }";
 
-/// Two rounds a turn: before the last one they are odd in number, whatever the key's length.
+/// Two rounds per turn: the number of rounds before the last one is odd for every key length.
 const ROLLED: &str = "\
 u32 i = (u32)round;
     ROLLED for (; i < keys->rounds - 1; i += 2) {
@@ -27,7 +27,7 @@ u32 i = (u32)round;
     }
     next_round(s, keys->word[i]);";
 
-/// The kernel's source, heading included. `command` is the command line that remakes it.
+/// The kernel's source, heading included. `command` is the command line that regenerates it.
 pub fn source(spec: &ConflictFree, command: &str) -> String {
     let (threads, number) = (spec.threads(), spec.tables().number());
     let co_resident = match spec.is_co_resident() {
@@ -103,8 +103,8 @@ fn fill(spec: &ConflictFree, template: &str, text: &mut String) {
                               #define LAST_ENTRY(x) (0x01010101u * s_box_in_global_memory[x])\n";
                 }
             },
-            // Written out they are faster; where two rounds of two blocks and the first two rounds are in the code, too, the
-            // instruction cache is too small for that.
+            // Unrolled rounds are faster; but where the code also has two rounds of two blocks and the first two rounds, the instruction
+            // cache is too small for that.
             "LOOP" => *text += if spec.mode().state() == State::Counters { ROLLED } else { UNROLLED },
             other => unreachable!("`{other}` in a template"),
         }

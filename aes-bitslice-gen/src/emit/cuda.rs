@@ -1,11 +1,11 @@
-//! CUDA C, which is plain C11 too: the same text runs on a GPU and, to be checked, on a CPU.
+//! CUDA C that is also plain C11: the same text runs on a GPU and, for checks, on a CPU.
 //!
 //! | entry | alignment | unit |
 //! |---|---|---|
 //! | `NAME(...)` | 16 bytes | whole blocks |
-//! | `NAME_bytes(...)` | any | where the state is data: whole blocks; counters: bytes, starting anywhere in a block of key stream |
+//! | `NAME_bytes(...)` | any | if the state is data: whole blocks; if counters: bytes, starting anywhere in a block of key stream |
 //!
-//! What each takes is in its manifest.
+//! The manifest lists the parameters of each.
 
 use super::no_such_kernel::NoSuchKernel;
 use super::{bitsliced, conflict_free, dialect, manifest};
@@ -15,7 +15,7 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Printed;
 use zeroize::Zeroizing;
 
-/// Prints a kernel. `command` is the command line that remakes it.
+/// Prints a kernel. `command` is the command line that regenerates it.
 ///
 /// # Errors
 /// [`NoSuchKernel`] for a bitsliced kernel that its mode does not have.
@@ -30,7 +30,7 @@ pub fn print(design: &Design, command: &str) -> Result<Printed, NoSuchKernel> {
     }
 }
 
-/// What printed text is written in, for circuits that are printed alone ([`super::c::function`]).
+/// The definitions that printed text relies on, for circuits that are printed alone ([`super::c::function`]).
 pub fn prelude() -> String {
     dialect::page(Dialect::Cuda, "")
 }

@@ -1,5 +1,5 @@
-//! The dialects of kernels. What differs between them is a page in front of the text: address spaces, indices of threads,
-//! barriers, how data is found, how words go from thread to thread, how a LUT3 is spelt.
+//! The dialects of kernels. Their differences are in a page in front of the text: address spaces, thread indices, barriers, access to data,
+//! exchange of words between threads, and the spelling of a LUT3.
 
 use super::lut3;
 use aes_bitslice_core::dialect::Dialect;
@@ -16,7 +16,7 @@ pub fn page(dialect: Dialect, text: &str) -> String {
                 page += "#define DYNAMIC_SHARED(name) __local uint4 name[SHARED_BYTES / 16]\n";
             }
             for table in 0..=255 {
-                // Whatever else ends like that costs a definition that nobody uses.
+                // Other text that ends like this costs only an unused definition.
                 if text.contains(&format!(", {table:#04x})")) {
                     let _ = writeln!(page, "DEFINE_LUT3({table:#04x}, {})", lut3::expression(table));
                 }

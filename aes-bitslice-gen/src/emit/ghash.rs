@@ -1,4 +1,4 @@
-//! GHASH kernels: the `.h` files of the folder `ghash`, put together, and the manifest.
+//! GHASH kernels: the assembled `.h` files of the folder `ghash`, and the manifest.
 
 use super::{dialect, header};
 use crate::ghash::Ghash;
@@ -9,8 +9,8 @@ use aes_bitslice_core::hash_manifest::{HashManifest, HashOfMessages, PrintedHash
 use aes_bitslice_core::signature::EntryPoint;
 use std::fmt::Write;
 
-/// Prints a kernel; `command` is the command line that remakes it. `None` for one in OpenCL C that is made of instructions of NVIDIA's
-/// GPUs.
+/// Prints a kernel; `command` is the command line that regenerates it. Returns `None` for a kernel in OpenCL C that needs instructions of
+/// NVIDIA's GPUs.
 pub fn print(kernel: Ghash, dialect: Dialect, command: &str) -> Option<PrintedHash> {
     if dialect == Dialect::OpenCl && kernel.0 != Arrangement::Element {
         return None;
@@ -69,7 +69,7 @@ fn source(kernel: Ghash, dialect: Dialect, command: &str) -> String {
     }
     let entry = kernel.name().replace('-', "_");
     let page = dialect::page(dialect, "");
-    // Many messages at a time, in CUDA only.
+    // Many messages at a time, only in CUDA.
     let messages = kernel.message_templates().into_iter().filter(|_| dialect == Dialect::Cuda);
     for part in [page.as_str()].into_iter().chain(kernel.templates().iter().copied()).chain(messages) {
         body += "\n";

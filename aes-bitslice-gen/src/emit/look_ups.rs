@@ -1,9 +1,9 @@
-//! What the texts of kernels that look tables up have in common.
+//! The text that kernels with table look-ups share.
 
 use aes_bitslice_core::aes::Direction;
 use std::fmt::{LowerHex, Write};
 
-/// ShiftRows, as the macro `SHIFTED(row, column)`: the column in which a row of a column is found.
+/// ShiftRows, as the macro `SHIFTED(row, column)`: the column in which ShiftRows finds a row of a column.
 pub fn shifted_macro(direction: Direction) -> String {
     let sign = match direction {
         Direction::Encrypt => "+ (row)",
@@ -14,7 +14,7 @@ pub fn shifted_macro(direction: Direction) -> String {
     )
 }
 
-/// Appends the entries of a table, in hexadecimal, as many a line as fit.
+/// Appends the entries of a table, in hexadecimal, as many per line as fit.
 pub fn numbers<T: LowerHex>(table: &[T], text: &mut String) {
     let width = 2 + 2 * size_of::<T>();
     for line in table.chunks(112 / (width + 2)) {

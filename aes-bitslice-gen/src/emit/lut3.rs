@@ -1,25 +1,25 @@
-//! Lookup tables of three inputs as expressions: of all that the operators `&`, `|`, `^` and `~` and OpenCL's
-//! `bitselect` make of a truth table, the one with the fewest of them.
+//! Lookup tables of three inputs as expressions: for each truth table, the expression with the fewest operators among `&`, `|`, `^`, `~`
+//! and OpenCL's `bitselect`.
 
 use std::sync::LazyLock;
 
-/// A function of three inputs as an expression of others, which are given by their tables. Bit `4a + 2b + c` of a table is
-/// the output for `a, b, c`.
+/// A function of three inputs as an expression of other functions, which are given by their tables. Bit `4a + 2b + c` of a table is the
+/// output for `a, b, c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expression {
     Leaf(&'static str),
     Not(u8),
     Infix(u8, char, u8),
-    /// Bit by bit the second where the third is set, else the first.
+    /// Bitwise: the second where the third is set, otherwise the first.
     Bitselect(u8, u8, u8),
 }
 
-/// An expression and how many operators it has, those of its parts among them.
+/// An expression and its number of operators, including the operators of its parts.
 type Found = (Expression, usize);
 
 const LEAVES: [(u8, &str); 5] = [(0xf0, "a"), (0xcc, "b"), (0xaa, "c"), (0x00, "0u"), (0xff, "~0u")];
 
-/// For each table the first expression of the fewest operators.
+/// For each table, the first expression with the fewest operators.
 static SHORTEST: LazyLock<[Found; 256]> = LazyLock::new(search);
 
 /// The shortest expression of a table over `a`, `b` and `c`.
@@ -27,7 +27,7 @@ pub fn expression(table: u8) -> String {
     text(table, false)
 }
 
-/// How many operators the shortest expression of a table has.
+/// The number of operators in the shortest expression of a table.
 #[cfg(test)]
 fn operators(table: u8) -> usize {
     SHORTEST[usize::from(table)].1
@@ -45,11 +45,11 @@ fn text(table: u8, inner: bool) -> String {
     }
 }
 
-/// Expressions of ever more operators, until there is one of every table: those of n operators are made of parts that have
-/// n - 1 together.
+/// Builds expressions of more and more operators until every table has one: an expression of n operators is built from parts that together
+/// have n - 1.
 fn search() -> [Found; 256] {
     let mut found: [Option<Found>; 256] = [None; 256];
-    // Tables by the operators that they take.
+    // Tables by the number of operators that they need.
     let mut by_operators: Vec<Vec<u8>> = vec![Vec::new()];
     for (table, name) in LEAVES {
         found[usize::from(table)] = Some((Expression::Leaf(name), 0));
@@ -93,7 +93,7 @@ fn search() -> [Found; 256] {
 mod tests {
     use super::*;
 
-    /// A reader of expressions, which knows nothing of how they were found.
+    /// A parser of expressions that is independent of how they were found.
     struct Reader<'a> {
         text: &'a str,
         operators: usize,
@@ -109,7 +109,7 @@ mod tests {
             assert!(self.eat(token), "`{token}` before `{}`", self.text);
         }
 
-        /// One operator at most: where there are two, parentheses say which comes first.
+        /// At most one operator: where there are two, parentheses give the order.
         fn sum(&mut self) -> u8 {
             let first = self.term();
             let mut operator = |token| self.eat(token).then(|| self.operators += 1).is_some();
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// No operator makes a table of fewer than it is said to take: so they are the fewest, for whatever makes it.
+    /// No operator builds a table from fewer operators than the table's number: so that number is the minimum.
     #[test]
     fn none_is_longer_than_it_must_be() {
         let parts = |all: &[u8]| all.iter().map(|&f| operators(f)).sum::<usize>() + 1;

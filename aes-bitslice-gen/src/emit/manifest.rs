@@ -17,12 +17,11 @@ use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::{digest, self_test};
 use std::collections::BTreeMap;
 
-/// The manifest of a kernel without bit-planes, whose round keys are a launch argument in the standard basis: `threads` a thread
-/// block, which works on tiles of `tile_blocks` blocks of 16 bytes. Its entry points are read from `source`.
+/// The manifest of a kernel without bit-planes, whose round keys are a launch argument in the standard basis: `threads` per thread block,
+/// which works on tiles of `tile_blocks` blocks of 16 bytes. Its entry points are read from `source`.
 ///
 /// # Panics
-/// If `source` has no entry points of that name, or they take parameters of forms that [`aes_bitslice_core::signature`] does
-/// not know.
+/// If `source` has no entry points of that name, or they have parameters of forms unknown to [`aes_bitslice_core::signature`].
 pub fn plain(
     name: &str,
     mode: Mode,
@@ -82,7 +81,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
         let sizes = plan.functions.iter().filter(|f| is_one(&f.name)).map(|f| f.circuit.gates().len());
         sizes.max().unwrap_or(0)
     };
-    // Where AddRoundKey is a step of its own, a column of MixColumns with its key is two circuits.
+    // Where AddRoundKey is a separate step, a column of MixColumns with its key is two circuits.
     let apart = plan.round.iter().filter_map(|step| match step {
         Step::AddRoundKey(call) => call.functions.iter().map(|&f| plan.functions[f].circuit.gates().len()).max(),
         _ => None,
@@ -90,7 +89,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     let mix_column = largest(|name| name.starts_with("mix_column")) + apart.sum::<usize>();
     let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
     let grid = match (parts.grid, dialect) {
-        // In OpenCL C the source says how many threads a work-group has.
+        // In OpenCL C, the source sets the number of threads per work-group.
         (Grid::Warps { each, .. }, Dialect::OpenCl) => Grid::Warps { each, least: geometry.threads / 32 },
         (grid, _) => grid,
     };
@@ -119,7 +118,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
         key_basis: other_key_basis(spec),
         tweak_basis: tweaks.as_ref().map(|spec| spec.basis.rows()),
         tweak_key_basis: tweaks.as_ref().and_then(other_key_basis),
-        // In OpenCL C the source declares all of it.
+        // In OpenCL C, the source declares all of it.
         shared_bytes: if dialect == Dialect::Cuda { parts.shared_bytes() } else { 0 },
         blocks_per_sm: match dialect {
             Dialect::Cuda => 0,
@@ -142,7 +141,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     }
 }
 
-/// The rows of the basis that columns of round keys given at launch are in, if it is not that of their bytes.
+/// The rows of the basis of columns of round keys given at launch, if it differs from the basis of their bytes.
 fn other_key_basis(spec: &KernelSpec) -> Option<[u32; 32]> {
     let basis = spec.key_basis();
     (spec.round_keys.baked().is_none() && basis != spec.basis.into()).then(|| basis.rows())
@@ -218,7 +217,7 @@ mod tests {
         let mut renamed = of_cmac.entry_cmac.clone().expect("this kernel has one");
         renamed.name.push('_');
         let (right, one_key) = (manifest(Mode::XtsDecrypt), manifest(Mode::Ctr));
-        // Tweaks are encrypted, whatever the data is.
+        // Tweaks are always encrypted, even if the data is decrypted.
         assert!(right.key_basis.is_some() && right.key_basis != right.tweak_key_basis);
         assert_eq!(right.tweak_key_basis, one_key.key_basis);
         let dependent = right.key_basis.map(|mut rows| {
@@ -255,7 +254,7 @@ mod tests {
                     assert!(matches!(error, ManifestError::Field { .. }), "{}: {error}", manifest.kernel);
                 }
             }
-            // An entry point that reads only.
+            // An entry point that only reads.
             let reads = source.replacen("_bytes(DATA(u8), ", "_bytes(INPUT(u8), ", 1);
             let reads = reads.replacen("_bytes(OUTPUT(u8), ", "_bytes(INPUT(u8), ", 1);
             assert!(reads != *source, "{}", manifest.kernel);

@@ -1,17 +1,16 @@
-//! Printers: a plan or a circuit in, text out, and a manifest of what was printed. Deterministic to the byte; what is
-//! printed decides nothing.
+//! Printers: a plan or a circuit in, text and its manifest out. Deterministic to the byte; printing makes no decisions.
 //!
 //! | file | idea |
 //! |---|---|
 //! | [`c`] | circuits as statements |
-//! | [`bitsliced`] | kernels as text that is the same in every dialect |
-//! | [`ghash`] | kernels of another function, from templates of their own |
-//! | `conflict_free` | kernels as text for the memory of NVIDIA's GPUs |
-//! | [`look_ups`] | what kernels that look tables up have in common |
-//! | [`dialect`] | what is not the same: a page in front of the text |
+//! | [`bitsliced`] | bitsliced kernels as text, the same in every dialect |
+//! | [`ghash`] | kernels of another function, from their own templates |
+//! | `conflict_free` | table kernels as text for the memory of NVIDIA's GPUs |
+//! | [`look_ups`] | the text that kernels with table look-ups share |
+//! | [`dialect`] | the differences between dialects: a page in front of the text |
 //! | [`lut3`] | lookup tables as expressions |
 //! | [`cuda`], [`opencl`] | a design and a dialect: source and manifest |
-//! | [`manifest`], [`header`] | what is said of a source, in a file next to it and in its first lines |
+//! | [`manifest`], [`header`] | the description of a source, in a file next to it and in its first lines |
 //! | [`rust`] | the engine of the CPU |
 
 pub mod bitsliced;

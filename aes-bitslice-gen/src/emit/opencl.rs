@@ -1,6 +1,6 @@
-//! OpenCL C 1.2, for the GPUs of every vendor, and for CPUs. The entry points are those of [`super::cuda`], but data lies in
-//! buffers at an offset, counted in what an entry point works on (blocks of 16 bytes, or bytes): a pointer is two arguments,
-//! `in, in_at` ([`aes_bitslice_core::signature`]).
+//! OpenCL C 1.2, for the GPUs of every vendor, and for CPUs. The entry points are the same as in [`super::cuda`], but data is in buffers at
+//! an offset, counted in the unit of the entry point (blocks of 16 bytes, or bytes): a pointer is two arguments, `in, in_at`
+//! ([`aes_bitslice_core::signature`]).
 
 use super::bitsliced;
 use super::no_such_kernel::NoSuchKernel;
@@ -9,7 +9,7 @@ use crate::kernel::plan::Plan;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Printed;
 
-/// Prints a kernel. `command` is the command line that remakes it.
+/// Prints a kernel. `command` is the command line that regenerates it.
 ///
 /// # Errors
 /// [`NoSuchKernel`] for kernels with T-boxes, and for a bitsliced kernel that its mode does not have.

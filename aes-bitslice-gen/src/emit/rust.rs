@@ -1,7 +1,8 @@
 //! Circuits as a Rust module: the whole cipher over any word with bitwise operators.
 //!
-//! The layers are functions of straight-line code; rounds, bytes and columns are loops, for a compiler takes minutes
-//! over an unrolled cipher. ShiftRows is a table of which byte a column reads (see [`aes_bitslice_core::layout`]).
+//! The layers are functions of straight-line code; rounds, bytes and columns are loops, because a compiler takes
+//! minutes for an unrolled cipher. ShiftRows is a table of the bytes that a column reads (see
+//! [`aes_bitslice_core::layout`]).
 
 use crate::circuit::{Circuit, Gate, Lut3, Wire, lut};
 use crate::linear;
@@ -11,7 +12,7 @@ use aes_bitslice_core::basis::Basis;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The cipher for words with operators of two inputs: AVX2, 64-bit words.
+/// The cipher for words with two-input operators: AVX2, 64-bit words.
 pub fn two_input() -> String {
     with_sbox("The cipher for words with operators of two inputs.", |direction| BOYAR_PERALTA.circuit(direction))
 }
@@ -21,8 +22,8 @@ pub fn lut3() -> String {
     with_sbox("The cipher for words with an instruction for every function of three inputs.", |d| LUT3.lut3(d))
 }
 
-/// With operators of two inputs the linear layers cost two for each sum of three, which is no more than the best
-/// networks of two-input sums at hand.
+/// With two-input operators, the linear layers cost two operators for each sum of three, which is no more than the best
+/// available networks of two-input sums.
 fn with_sbox(about: &str, sbox: impl Fn(Direction) -> Circuit) -> String {
     let [forward, inverse] = [Direction::Encrypt, Direction::Decrypt];
     module(
@@ -40,7 +41,7 @@ fn with_sbox(about: &str, sbox: impl Fn(Direction) -> Circuit) -> String {
 /// then the 32 bits of its round key to the column after MixColumns, or its inverse, and the addition of the key.
 ///
 /// # Panics
-/// If a circuit has another shape.
+/// If a circuit has a different shape.
 pub fn module(
     about: &str,
     sbox_forward: &Circuit,
@@ -72,7 +73,7 @@ pub fn module(
     spaced
 }
 
-/// The cipher in one direction, and the layers it is made of.
+/// The cipher in one direction, and its layers.
 fn one_direction(direction: Direction, sbox: &Circuit, mix: &Circuit) -> TokenStream {
     let ([name, sub_byte, mix_column, table], doc) = match direction {
         Direction::Encrypt => (
@@ -164,14 +165,14 @@ fn one_direction(direction: Direction, sbox: &Circuit, mix: &Circuit) -> TokenSt
     }
 }
 
-/// A circuit's name and what it costs.
+/// A circuit's name and cost.
 fn described(circuit: &Circuit) -> String {
     let stats = circuit.stats();
     format!("Circuit `{}`, {} gates, {} of them with three inputs", circuit.name(), stats.gates(), stats.by_arity[3])
 }
 
-/// The gates of a circuit as one `let` each. An input is read where it is first used and an output written where it is
-/// made, so that few values live at a time.
+/// The gates of a circuit as one `let` each. An input is read where it is first used and an output is written where it
+/// is computed, so that few values are live at a time.
 fn body(circuit: &Circuit, outputs: usize, input: impl Fn(usize) -> (Ident, TokenStream)) -> TokenStream {
     assert_eq!(circuit.outputs().len(), outputs, "outputs of circuit {}", circuit.name());
     let inputs = circuit.inputs().len();
@@ -204,7 +205,7 @@ fn body(circuit: &Circuit, outputs: usize, input: impl Fn(usize) -> (Ident, Toke
         lines.push(quote!(let #name = #value;));
         write(wire, &mut lines);
     }
-    // An input may be an output without any gate.
+    // An input may be an output without a gate.
     circuit.outputs().iter().for_each(|(_, w)| read(*w, &mut lines));
     quote!(#(#lines)*)
 }
@@ -213,7 +214,7 @@ fn body(circuit: &Circuit, outputs: usize, input: impl Fn(usize) -> (Ident, Toke
 fn expression(gate: &Gate, name: &impl Fn(Wire) -> Ident) -> TokenStream {
     let support: Vec<usize> = (0..3).filter(|&i| gate.table.depends_on(i)).collect();
     let operands: Vec<Ident> = support.iter().map(|&i| name(gate.inputs[i])).collect();
-    // The table over the inputs that matter, with the others at zero, as if these came first.
+    // The table over the inputs that matter, as if they came first, with the others at zero.
     let table = Lut3::from_fn(|a, b, _| {
         let mut bits = [false; 3];
         support.iter().zip([a, b]).for_each(|(&i, bit)| bits[i] = bit);

@@ -1,4 +1,4 @@
-//! The steps of a plan as C: the circuits as functions, and the cipher as calls of them.
+//! The steps of a plan as C: circuits become functions, and the cipher becomes calls of them.
 
 use super::parts::KeyAccess;
 use crate::circuit::Circuit;
@@ -10,7 +10,7 @@ use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::mode::State;
 use std::fmt::Write;
 
-/// A circuit as a C function: of a byte in place if it has eight outputs, else of four bytes, and maybe a key, to four.
+/// A circuit as a C function: on a byte in place if it has eight outputs, otherwise from four bytes, with or without a key, to four.
 pub(super) fn function(function: &Function, layers: Layers, key: &str, text: &mut String) {
     let circuit = &function.circuit;
     let stats = circuit.stats();
@@ -46,7 +46,7 @@ pub(super) fn function(function: &Function, layers: Layers, key: &str, text: &mu
     *text += "}\n";
 }
 
-/// The text of a cipher with a prefix before the names of all that it defines: its functions, and the macro `SHIFTED`.
+/// The text of a cipher with a prefix before every name that it defines: its functions, and the macro `SHIFTED`.
 pub(super) fn renamed(text: &str, prefix: &str) -> String {
     let is_name = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
     let defined = |line: &str| {
@@ -68,8 +68,8 @@ pub(super) fn renamed(text: &str, prefix: &str) -> String {
     renamed + rest
 }
 
-/// Whether the printed code calls a function: not if all it does is done to bytes. By column, the first round key is
-/// added to bytes, or to counters by the template that makes their planes.
+/// Whether the printed code calls a function: false if all its work is done on bytes. By column, the first round key is added to bytes, or
+/// to counters by the template that makes their planes.
 pub(super) fn is_called(plan: &Plan, function: usize) -> bool {
     plan.first.iter().chain(&plan.round).chain(&plan.last).any(|step| match step {
         Step::AddRoundKey(_) if plan.spec.layout == Layout::Column => false,
@@ -85,10 +85,10 @@ fn is_byte(circuit: &Circuit) -> bool {
     circuit.outputs().len() == 8
 }
 
-/// The cipher in parts, a round beginning behind SubBytes: `begin` to SubBytes of round 1, `mix_columns` and `sub_bytes`
-/// for a round, `rounds` from a round to the last MixColumns, `end` from there to the end; and `cipher`, all of it. Where rounds are
-/// written out, `begin` has them all, and there are no `rounds`. Of counters by column, `begin_byte` is SubBytes of round 1 on a byte:
-/// the rest of `begin`, and what comes of it, is the template's. The loop of rounds has `unrolled` of them at a time.
+/// The cipher in parts, where a round begins after SubBytes: `begin` up to SubBytes of round 1, `mix_columns` and `sub_bytes` for a round,
+/// `rounds` from a round to the last MixColumns, `end` from there to the end; and `cipher`, all of it. Where rounds are unrolled, `begin`
+/// has them all, and there is no `rounds`. For counters by column, `begin_byte` is SubBytes of round 1 on a byte: the template has the rest
+/// of `begin` and the use of its result. The loop of rounds has `unrolled` rounds per turn.
 pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut String) {
     let sign = match plan.direction() {
         Direction::Encrypt => "+ (row)",
@@ -136,7 +136,7 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
         false => format!("{}(s);", layer(step)),
     };
     let mut last = plan.last.as_slice();
-    // The last round's layers up to SubBytes are the functions that are there already.
+    // The last round's layers up to SubBytes reuse the existing functions.
     let before_sub_bytes = plan.round.iter().take_while(|step| !matches!(step, Step::SubBytes(_)));
     let (again, others) = last.split_at(before_sub_bytes.count());
     last = others;
@@ -193,7 +193,7 @@ fn layer(step: &Step) -> &'static str {
     }
 }
 
-/// Whether a layer meets a key.
+/// Whether a layer adds a key.
 fn has_key(step: &Step) -> bool {
     matches!(step, Step::MixColumns(call) | Step::AddRoundKey(call) if call.key != KeyOperand::None)
 }
@@ -270,7 +270,7 @@ impl Steps<'_> {
                         "UNROLL for (u32 i = 0; i < {n}; i++) selector[i] = 0u - (u32)({round} == i + 1);"
                     ));
                 }
-                // Where the steps of several rounds are one function, each has its block.
+                // Where the steps of several rounds are in one function, each step has its own block.
                 self.line("{");
                 self.line("u32 t[128];");
                 let key = match call.key {

@@ -1,4 +1,4 @@
-//! How the code reaches the round keys, for each place that they can come from.
+//! How the code reaches the round keys, for each possible source.
 
 use super::parts::KeyAccess;
 use crate::kernel::spec::{KernelSpec, RoundKeys};
@@ -52,7 +52,7 @@ pub(super) fn key_access(spec: &KernelSpec) -> KeyAccess {
     }
 }
 
-/// The round keys in the code: a function that picks a word of them.
+/// Round keys in the code: a function that selects one of their words.
 fn multiplexer(keys: &KeySchedule, basis: ColumnBasis) -> Zeroizing<String> {
     let words = 4 * (keys.rounds() + 1);
     let mut text = Zeroizing::new(String::with_capacity(256 + 64 * words));

@@ -1,15 +1,15 @@
 //! Bitsliced kernels as text, the same in every dialect.
 //!
-//! What does not depend on the plan is templates, the `.h` files next to this one; the printer adds the circuits as functions,
-//! the cipher as calls of them, and the entry points of the mode. The text is in CUDA's words (thread, thread block, warp,
-//! shared memory), of which [`crate::emit::dialect`] has the meaning.
+//! The text that does not depend on the plan is in templates, the `.h` files next to this one; the printer adds the circuits as functions,
+//! the cipher as calls of them, and the entry points of the mode. The text uses CUDA's terms (thread, thread block, warp, shared memory),
+//! which [`crate::emit::dialect`] defines.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `parts` | what a kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys |
+//! | `parts` | the parts of a kernel besides its plan: templates, sizes, and how the code reaches the round keys |
 //! | `modes` | the parts of the generator's kernels: a row for each mode and layout |
-//! | `keys` | how the code reaches the round keys, for each place that they can come from |
-//! | `own_keys` | what kernels for many keys call in the basis of the plan |
+//! | `keys` | how the code reaches the round keys, for each possible source |
+//! | `own_keys` | the functions that kernels for many keys call in the basis of the plan |
 //! | `cipher` | the steps of a plan as C |
 //! | `print` | all of it as one text |
 

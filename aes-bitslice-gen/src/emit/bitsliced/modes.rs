@@ -1,5 +1,5 @@
-//! The parts of the generator's bitsliced kernels: a row for each mode, layout and way to the data. A new mode is its templates
-//! and a row for each that it has; what has no row is not there.
+//! The parts of the generator's bitsliced kernels: a row for each mode, layout and data path. A new mode needs its templates and a row for
+//! each kernel; there is no kernel without a row.
 
 use super::keys::key_access;
 use super::parts::{Batch, BatchOf, Geometry, Parts};
@@ -10,9 +10,8 @@ use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 
-/// The kernels of a mode in a layout, which reach their data in one way. All sizes are the ones measured to be the fastest
-/// (docs/performance.md), and those in which nothing spills: 255 registers for the state and what is between two of its layers, or 128 for
-/// a column of it.
+/// The kernels of a mode in a layout, with one data path. All sizes are the fastest ones measured (docs/performance.md), and sizes in which
+/// nothing spills: 255 registers for the state and the values between two of its layers, or 128 for a column of it.
 struct Row {
     mode: Mode,
     layout: Layout,
@@ -21,10 +20,10 @@ struct Row {
     templates: &'static [&'static str],
     /// With the key given at launch.
     at_launch: Geometry,
-    /// With the key baked in; none where there is no such kernel.
+    /// With the key baked in; `None` if there is no such kernel.
     baked: Option<Geometry>,
     grid: Grid,
-    /// With the strategy `bits`, co-resident with a table kernel; none where there is no such kernel.
+    /// With the strategy `bits`, co-resident with a table kernel; `None` if there is no such kernel.
     co_resident: Option<(Geometry, Grid)>,
 }
 
@@ -44,19 +43,19 @@ const COLUMN_ECB: &[&str] = &[TILES, TURNS, COLUMN_WORDS, include_str!("column/e
 /// By state.
 const STATE: Geometry = geometry(128, 2, 1);
 
-/// By column: one thread block on each multiprocessor, which has all of its registers, by one round or two at a time.
+/// By column: one thread block on each multiprocessor, which has all of its registers, with one round or two at a time.
 const ONE: Geometry = geometry(512, 1, 1);
 const TWO: Geometry = geometry(512, 1, 2);
 const RESIDENT: Grid = Grid::Warps { each: 1, least: 1 };
-/// Counters have parts that four warps make together.
+/// Counters have parts that four warps compute together.
 const COUNTERS: Grid = Grid::Warps { each: 1, least: 4 };
 
-/// Co-resident with a table kernel: as many thread blocks as are on the device at a time (3 a multiprocessor on compute capability 9.0)
-/// or a multiple of that, so that the last of them end together.
+/// Co-resident with a table kernel: the number of thread blocks that are on the device at a time (3 per multiprocessor on compute
+/// capability 9.0) or a multiple of it, so that the last of them end together.
 const CTR_CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3, least: 4 });
 const CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3 * 14, least: 4 });
 
-/// As Hajihassani et al. 2019 have it (sections 6.3 and 6.4): the data of 64 threads is what fits in shared memory.
+/// As in Hajihassani et al. 2019 (sections 6.3 and 6.4): the data of 64 threads fits in shared memory.
 const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
     Row {
         mode,
@@ -74,7 +73,7 @@ const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
 const TWEAK_BYTES: u32 = 16 * (256 + 32 * 9);
 const COLUMN_XTS: &[&str] = &[COUNTER, TILES, TURNS, COLUMN_WORDS, include_str!("column/xts.h")];
 
-/// XTS in a direction. By state, tweaks would have to be made by threads that hold no data.
+/// XTS in a direction. By state, threads that hold no data would have to compute tweaks.
 const fn xts(mode: Mode) -> Row {
     Row {
         mode,
@@ -196,7 +195,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: &[CBC, include_str!("state/cbc.h")],
-        // The ciphertext of 64 states is what fits in shared memory.
+        // The ciphertext of 64 states fits in shared memory.
         at_launch: geometry(64, 4, 1),
         baked: Some(geometry(64, 4, 1)),
         grid: Grid::Covers,
@@ -210,7 +209,7 @@ const ROWS: [Row; 17] = [
     staged(Mode::CbcDecrypt, &[CBC, include_str!("staged/cbc.h")]),
 ];
 
-/// Under many keys, in a direction, by the template of its round keys in the order of use. Counters are data.
+/// Many keys, in a direction, with the template for its round keys in order of use. Counters are data.
 const fn of_keys(mode: Mode, templates: &'static [&'static str]) -> Batch {
     Batch { of: BatchOf::Keys, mode, templates }
 }
@@ -219,7 +218,7 @@ const OWN_SCHEDULE: &str = include_str!("column/own_schedule.h");
 const OWN_KEYS: &str = include_str!("column/own_keys.h");
 const JOBS: &str = include_str!("column/jobs.h");
 
-/// Entry points for many at a time, of kernels by column that are given their key at launch.
+/// Batch entry points, of kernels by column whose key is given at launch.
 static BATCHES: [Batch; 4] = [
     Batch { of: BatchOf::Messages, mode: Mode::Ctr, templates: &[PUBLIC, include_str!("column/messages.h")] },
     of_keys(
@@ -230,17 +229,17 @@ static BATCHES: [Batch; 4] = [
         Mode::EcbDecrypt,
         &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_decrypt.h"), OWN_KEYS, JOBS],
     ),
-    // Behind those for keys, whose templates have the words for what is public.
+    // After the batches for keys, whose templates define the macros for public data.
     Batch { of: BatchOf::Cmac, mode: Mode::EcbEncrypt, templates: &[include_str!("column/cmac.h")] },
 ];
 
-/// The parts of a kernel; none if there is no such kernel.
+/// The parts of a kernel; `None` if there is no such kernel.
 pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let strategy = spec.round_keys.strategy();
     let is_it = |row: &&Row| (row.mode, row.layout, row.data) == (spec.mode, spec.layout, spec.data);
     let row = ROWS.iter().find(is_it)?;
     let (geometry, grid) = match strategy {
-        // The second key is an argument of the launch, too.
+        // The second key is also an argument of the launch.
         KeyStrategy::PlanesInMemory if spec.mode.has_tweaks() => return None,
         KeyStrategy::Planes | KeyStrategy::PlanesInMemory => (row.at_launch, row.grid),
         KeyStrategy::Bits => row.co_resident?,
@@ -267,11 +266,11 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
 /// The transposition of 32 words of 32 bits, which every kernel has.
 pub(super) const TRANSPOSE: &str = include_str!("transpose.h");
 
-/// By state: which thread has which blocks.
+/// By state: the assignment of blocks to threads.
 const STATE_PLANES: &str = include_str!("state/planes.h");
 
-/// What changes the representation of 32 blocks, in the order in which it is printed: their transposition, which thread has which of
-/// them, and their words.
+/// The templates that change the representation of 32 blocks, in the order in which they are printed: their transposition, their assignment
+/// to threads, and their words.
 pub const REPRESENTATION: [&str; 3] = [TRANSPOSE, STATE_PLANES, STATE_WORDS];
 
 /// By state: the words of 32 blocks, and their transposition.

@@ -1,5 +1,5 @@
-//! What the templates of kernels with keys of their own call, in the basis of the plan: changes of basis as circuits, MixColumns with a
-//! round key as the key schedule has it, and the round constants of that (FIPS 197, section 5.2).
+//! The functions that templates of kernels for many keys call, in the basis of the plan: changes of basis as circuits, MixColumns with a
+//! round key in the form of the key schedule, and the round constants of the schedule (FIPS 197, section 5.2).
 
 use super::cipher::function;
 use crate::circuit::{Circuit, Wire};
@@ -10,7 +10,7 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::basis::Basis;
 use std::fmt::Write;
 
-/// Appends `into_basis`, `out_of_basis`, `mix_columns_with_key` and `round_constant`; and for decryption, whose circuits are those of the
+/// Appends `into_basis`, `out_of_basis`, `mix_columns_with_key` and `round_constant`; and for decryption, whose circuits are for the
 /// inverse cipher, `sub_byte` for the schedule, and `into_key_basis`.
 pub(super) fn functions(plan: &Plan, text: &mut String) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
@@ -25,7 +25,7 @@ pub(super) fn functions(plan: &Plan, text: &mut String) {
         }
         another(&circuit, name, about, text);
     }
-    // For one use of a round key another basis of it does not pay.
+    // Another basis does not pay for a single use of a round key.
     let (about, mix) = match direction {
         Direction::Encrypt => (
             "MixColumns on one column, and AddRoundKey with a round key in the kernel's basis of bytes.",

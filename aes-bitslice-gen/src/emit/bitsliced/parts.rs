@@ -1,4 +1,4 @@
-//! What a bitsliced kernel is made of besides its plan: templates, sizes, and how the code reaches the round keys.
+//! The parts of a bitsliced kernel besides its plan: templates, sizes, and how the code reaches the round keys.
 
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::manifest::Grid;
@@ -6,21 +6,21 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 use zeroize::Zeroizing;
 
-/// Warps of a thread block at most, where keys are expanded: what they keep of their schedules is 32 KiB of shared memory.
+/// The maximum number of warps per thread block where keys are expanded: their parts of the key schedules take 32 KiB of shared memory.
 pub const OWN_KEY_WARPS: u32 = 4;
 
 /// The size of a thread block, and of its loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Threads a thread block, or the most of one where the grid says how many: whole warps, 32 to 1024.
+    /// Threads per thread block, or the maximum where the grid determines the number: whole warps, 32 to 1024.
     pub threads: u32,
-    /// Thread blocks that the compiler must leave registers for on one multiprocessor.
+    /// The number of thread blocks that the compiler must leave registers for on one multiprocessor.
     pub blocks_per_sm: u32,
-    /// Rounds that the loop of rounds has at a time: 1 or 2, for their number is even.
+    /// Rounds per turn of the loop of rounds: 1 or 2, because their number is even.
     pub unrolled: u32,
 }
 
-/// What a bitsliced kernel is made of besides its plan.
+/// The parts of a bitsliced kernel besides its plan.
 pub struct Parts {
     /// The kernel's name: file stem and, with underscores, entry point.
     pub name: String,
@@ -30,37 +30,37 @@ pub struct Parts {
     pub geometry: Geometry,
     /// How many thread blocks to launch.
     pub grid: Grid,
-    /// Templates that say which thread holds what, in order.
+    /// Templates that define which thread holds which planes, in order.
     pub planes: Vec<&'static str>,
     /// The template that prepares round keys, used where [`KeyAccess::shared`] is set.
     pub keys: &'static str,
     /// Templates of the mode, in order; the entry points are in the last.
     pub mode: Vec<&'static str>,
-    /// Entry points for many at a time, behind those.
+    /// Batch entry points, after the entry points of the mode.
     pub batches: Vec<&'static Batch>,
     /// How the code reaches the round keys.
     pub access: KeyAccess,
-    /// Which way the cipher of the data runs.
+    /// The direction of the cipher on the data.
     pub direction: Direction,
     /// Bytes of shared memory that a warp keeps tweaks in; 0 for a mode without tweaks.
     pub tweak_bytes: u32,
 }
 
-/// Of what an entry point does many at a time.
+/// The items that a batch entry point processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BatchOf {
     /// Messages in counter mode, under one key.
     Messages,
-    /// Keys, each with blocks of its own.
+    /// Keys, each with its own blocks.
     Keys,
     /// Messages of CMAC, under one key.
     Cmac,
 }
 
-/// Entry points of a kernel for many at a time.
+/// Batch entry points of a kernel.
 #[derive(Debug)]
 pub struct Batch {
-    /// Of what.
+    /// The items of the batch.
     pub of: BatchOf,
     /// The mode whose kernel has them.
     pub mode: Mode,
@@ -68,21 +68,21 @@ pub struct Batch {
     pub templates: &'static [&'static str],
 }
 
-/// What names of the cipher of tweaks begin with, where that of the data runs the other way.
+/// The prefix for names of the tweak cipher, where the data cipher runs in the other direction.
 pub(super) const TWEAK: &str = "tweak_";
 
 impl Parts {
-    /// Whether it has entry points for many of these at a time.
+    /// Whether it has batch entry points for these items.
     pub fn has_batch_of(&self, of: BatchOf) -> bool {
         self.batches.iter().any(|batch| batch.of == of)
     }
 
-    /// Bytes of shared memory of a thread block, besides what the code declares of known size.
+    /// Bytes of shared memory per thread block, in addition to the fixed-size memory that the code declares.
     pub fn shared_bytes(&self) -> u32 {
         self.geometry.threads / 32 * self.tweak_bytes
     }
 
-    /// The same with thread blocks of this many threads at most, and as many more of them, where the grid counts warps.
+    /// The same with thread blocks of at most `most` threads, and correspondingly more of them, where the grid counts warps.
     pub fn in_work_groups_of(mut self, most: u32) -> Self {
         if let Grid::Warps { each, least } = self.grid
             && self.geometry.threads > most
@@ -96,39 +96,39 @@ impl Parts {
     }
 }
 
-/// How the code reaches the round keys: what stands for the words between `@` in the templates.
+/// How the code reaches the round keys: the replacements for the words between `@` in the templates.
 #[derive(Clone, Default)]
 pub struct KeyAccess {
-    /// Whether they lie in shared memory, and a value `cipher_key key` is handed from function to function.
+    /// Whether they are in shared memory, and a value `cipher_key key` is passed from function to function.
     pub shared: bool,
-    /// Whether the cipher has barriers, which every thread must come to: `@LEAVE@`, by state, is nothing then. Else it ends
-    /// threads without data.
+    /// Whether the cipher has barriers, which every thread must reach: `@LEAVE@`, by state, is then empty. Otherwise it ends threads
+    /// without data.
     pub has_barriers: bool,
-    /// `@KEY_FORM@`. By column: the form they have in shared memory.
+    /// `@KEY_FORM@`. By column: the form of the round keys in shared memory.
     pub form: &'static str,
-    /// `@KEY_SOURCE@`. Where a thread block gets them from, before it spreads them: a type or a function.
+    /// `@KEY_SOURCE@`. Where a thread block gets the round keys from, before it distributes them: a type or a function.
     pub source: Zeroizing<String>,
-    /// `@KEY_SOURCE_PARAMETER@`. What `share_keys` takes behind its first parameter.
+    /// `@KEY_SOURCE_PARAMETER@`. The parameters of `share_keys` after the first one.
     pub source_parameter: &'static str,
     /// `@KEY_WORD@`. The word that `i` stands for.
     pub word: &'static str,
     /// `@ROUNDS@`. The number of rounds, as an expression.
     pub rounds: String,
-    /// `@KEY_PARAMETER@`. What an entry point takes behind its other parameters.
+    /// `@KEY_PARAMETER@`. The parameters of an entry point after its other parameters.
     pub kernel_parameter: &'static str,
-    /// What `share_keys` is given for [`Self::source_parameter`].
+    /// The argument of `share_keys` for [`Self::source_parameter`].
     pub source_argument: &'static str,
 }
 
 impl KeyAccess {
-    /// What hands the key on from function to function, if it is handed on.
+    /// The text that passes the key from function to function, if it is passed.
     pub(super) fn pass(&self, text: &'static str) -> &'static str {
         if self.shared { text } else { "" }
     }
 }
 
 impl Parts {
-    /// The entry point's name in C: the kernel's with underscores. The one for any alignment has `_bytes` behind it.
+    /// The entry point's name in C: the kernel's with underscores. The entry point for any alignment has the suffix `_bytes`.
     pub fn entry_point(&self) -> String {
         self.name.replace('-', "_")
     }

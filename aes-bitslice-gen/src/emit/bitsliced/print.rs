@@ -14,13 +14,13 @@ use aes_bitslice_core::manifest::Printed;
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
-/// Threads of a work-group at most: many OpenCL devices have no more, and where one does, its compiler may take more registers than
-/// leave room for them.
+/// The maximum number of threads per work-group: many OpenCL devices support no more, and where one does, its compiler may use too many
+/// registers for more threads to fit.
 const WORK_GROUP: u32 = 256;
-/// The same of a kernel with tweaks, whose warps fill local memory of 48 KiB.
+/// The same for a kernel with tweaks, whose warps fill a local memory of 48 KiB.
 const WORK_GROUP_WITH_TWEAKS: u32 = 64;
 
-/// Prints a kernel of the fastest geometry. `command` is the command line that remakes it.
+/// Prints a kernel with the fastest geometry. `command` is the command line that regenerates it.
 ///
 /// # Errors
 /// [`NoSuchKernel`] if the mode has no kernel with this strategy in this layout.
@@ -34,23 +34,22 @@ pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, No
     Ok(print_parts(plan, &parts, dialect, command))
 }
 
-/// Prints a kernel of a plan and parts. `command` is the command line that remakes it.
+/// Prints a kernel from a plan and parts. `command` is the command line that regenerates it.
 ///
 /// # Panics
-/// As [`source`], and if the templates' entry points take parameters of forms that [`aes_bitslice_core::signature`] does not
-/// know.
+/// As [`source`], and if the templates' entry points have parameters of forms unknown to [`aes_bitslice_core::signature`].
 pub fn print_parts(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> Printed {
     let source = Zeroizing::new(source(plan, parts, dialect, command));
     let manifest = manifest::bitsliced(plan, parts, dialect, &source);
     Printed { source, manifest }
 }
 
-/// The source of a bitsliced kernel, heading included. `command` is the command line that remakes it.
+/// The source of a bitsliced kernel, heading included. `command` is the command line that regenerates it.
 ///
-/// With a key baked in, the text is the key: it is built without leaving copies behind, and the caller is to wipe it.
+/// With a key baked in, the text is the key: it is built without leaving copies behind, and the caller must wipe it.
 ///
 /// # Panics
-/// If the threads a block are not whole warps, 32 to 1024.
+/// If the threads per block are not whole warps, 32 to 1024.
 pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> String {
     let Geometry { threads, blocks_per_sm, .. } = parts.geometry;
     assert!(threads % 32 == 0 && (32..=1024).contains(&threads), "{threads} threads a block");
@@ -91,7 +90,7 @@ pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> St
 }
 
 fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
-    // Room for all of it at once: growing would leave copies behind. A gate is a line of at most 80 bytes.
+    // Allocated in full up front: growing would leave copies behind. A gate is a line of at most 80 bytes.
     let gates: usize = plan.functions.iter().map(|f| f.circuit.gates().len() + 64).sum();
     let ciphers = if parts.tweak_bytes > 0 { 2 } else { 1 };
     let mut text = Zeroizing::new(String::with_capacity((128 << 10) + 80 * ciphers * gates));
@@ -107,7 +106,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     }
     *text += &banner("The layers of the cipher as circuits. Bit-planes come by byte: x[b] is bit b.");
     let key = match (plan.spec.layout, parts.access.shared) {
-        // Planes are fetched where they are read; other operands are in registers.
+        // Planes are fetched when read; other operands are in registers.
         (Layout::State, true) => "IN_SHARED const volatile u32 *key, ",
         _ => "const u32 *key, ",
     };
@@ -144,7 +143,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     Zeroizing::new([&geometry, text.as_str()].concat())
 }
 
-/// The cipher of tweaks, which encrypts, for a kernel that decrypts.
+/// The tweak cipher, which encrypts, for a kernel that decrypts.
 fn tweak_cipher(plan: &Plan, parts: &Parts, key: &str, text: &mut String) {
     let mut of_tweaks = String::new();
     for f in (0..plan.functions.len()).filter(|&i| is_called(plan, i)).map(|i| &plan.functions[i]) {
