@@ -1,4 +1,4 @@
-//! Stored netlists: a circuit as text under a header that says in which bases its bytes are and how it was found.
+//! Stored netlists: a circuit as text under a header that gives the bases of its bytes and how it was found.
 //!
 //! ```text
 //! # S-box: 56 LUT3
@@ -12,27 +12,27 @@ use crate::circuit::{Circuit, text};
 use aes_bitslice_core::basis::{Basis, NoBasis};
 use std::fmt;
 
-/// A circuit on bytes, the bases of these bytes, and where it comes from.
+/// A circuit on bytes, the bases of these bytes, and its origin.
 #[derive(Clone, Debug)]
 pub struct Netlist {
     /// The circuit; its name says what it computes.
     pub circuit: Circuit,
     /// The basis of the bytes it reads.
     pub from: Basis,
-    /// The basis of the bytes it makes, and of a round key that is added to them.
+    /// The basis of the bytes it produces, and of a round key that is added to them.
     pub to: Basis,
-    /// How it was found, in a line.
+    /// How it was found, in one line.
     pub found_by: String,
 }
 
-/// Why a text is no netlist.
+/// The reason why a text is not a netlist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetlistError {
     /// The gates cannot be read.
     #[error(transparent)]
     Circuit(#[from] text::ParseError),
-    /// The header has a basis that is none.
+    /// The header has an invalid basis.
     #[error("header: {0}")]
     Basis(#[from] NoBasis),
 }
@@ -50,7 +50,7 @@ impl Netlist {
         })
     }
 
-    /// The number of its LUT3s.
+    /// The number of LUT3s.
     pub fn gates(&self) -> usize {
         self.circuit.gates().len()
     }

@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine: what is made with them is deterministic.
+//! Random numbers that are the same on every machine, so that results are deterministic.
 
 /// Marsaglia's xorshift64, from a seed that is not zero.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! The kernels that are stored and shipped: those that take their key at launch, and some with a key that everybody knows.
+//! The kernels that are stored and shipped: kernels that take their key at launch, and some with a publicly known key.
 
 use crate::emit::bitsliced::modes;
 use crate::ghash::Ghash;
@@ -11,12 +11,12 @@ use aes_bitslice_core::ghash::Arrangement;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::mode::Mode;
 
-/// The modes whose data two kernels can divide between them, in any order: not CBC, whose blocks are chained.
+/// The modes whose data two kernels can divide between them, in any order; not CBC, whose blocks are chained.
 const DIVISIBLE: [Mode; 3] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr];
 
-/// The kernels that are printed in CUDA C, of each mode those that it has: the bitsliced one, of the fastest layout and the
-/// S-box of the fewest LUT3s in its basis; those that look tables up, with four tables and, for devices with less shared
-/// memory, one; and a table kernel and a bitsliced one that are co-resident.
+/// The kernels printed in CUDA C. Each mode has some of these: the bitsliced kernel, with the fastest layout and the S-box with the fewest
+/// LUT3s in its basis; table kernels, with four tables and, for devices with less shared memory, one; and a table kernel and a bitsliced
+/// kernel that are co-resident.
 pub fn cuda() -> Vec<Design> {
     Mode::ALL.into_iter().flat_map(of_mode).collect()
 }
@@ -35,18 +35,18 @@ fn of_mode(mode: Mode) -> Vec<Design> {
     designs
 }
 
-/// The GHASH kernels that are printed in CUDA C.
+/// The GHASH kernels printed in CUDA C.
 pub fn cuda_hashes() -> Vec<Ghash> {
     Ghash::ALL.into()
 }
 
-/// Those that are printed in OpenCL C.
+/// The GHASH kernels printed in OpenCL C.
 pub fn opencl_hashes() -> Vec<Ghash> {
     vec![Ghash(Arrangement::Element)]
 }
 
-/// The kernels that are printed in OpenCL C, of each mode those that it has: one by column, for devices whose threads can
-/// shuffle words, and one by state, whose threads need no others.
+/// The kernels printed in OpenCL C. Each mode has some of these: one by column, for devices whose threads can shuffle words, and one by
+/// state, whose threads are independent of each other.
 pub fn opencl() -> Vec<KernelSpec> {
     let in_layout = |mode, layout| KernelSpec::planes(mode, &LUT3).with_layout(layout).ok();
     let all =
@@ -54,10 +54,10 @@ pub fn opencl() -> Vec<KernelSpec> {
     all.flatten().filter(|spec| modes::parts(spec).is_some()).collect()
 }
 
-/// The key of FIPS 197, appendix B, which everybody knows.
+/// The key of FIPS 197, appendix B, which is publicly known.
 pub const PUBLISHED_KEY: [u8; 16] = *b"\x2b\x7e\x15\x16\x28\xae\xd2\xa6\xab\xf7\x15\x88\x09\xcf\x4f\x3c";
 
-/// The kernels of [`Preset::Hajihassani2019`], in CUDA C, with [`PUBLISHED_KEY`] in them: to be read.
+/// The kernels of [`Preset::Hajihassani2019`], in CUDA C, with [`PUBLISHED_KEY`] baked in, as reading material.
 pub fn published() -> Vec<Design> {
     let preset = Preset::Hajihassani2019;
     let kernel = |mode: &Mode| preset.baked(*mode, &PUBLISHED_KEY).expect("a key of 16 bytes").into();

@@ -1,10 +1,9 @@
-//! Templates that kernels of several kinds are made of: text in CUDA's words, of which [`crate::emit::dialect`] has the
-//! meaning.
+//! Templates shared by kernels of several kinds: text in CUDA's terms, which [`crate::emit::dialect`] defines.
 
 /// The big-endian counter of 128 bits: the type `counter128`, and `counter_plus`.
 pub const COUNTER: &str = include_str!("templates/counter.h");
 
-/// What CBC decryption is chained to: the type `block128`, and `word_before_share`.
+/// The values that CBC decryption is chained to: the type `block128`, and `word_before_share`.
 pub const CBC: &str = include_str!("templates/cbc.h");
 
 /// The share of a thread block, in tiles of `TILE_BLOCKS` blocks.
@@ -16,5 +15,5 @@ pub const ROUND_KEYS: &str = include_str!("templates/round_keys.h");
 /// One, two or four words of the data, aligned or not.
 pub const ACCESS: &str = include_str!("templates/access.h");
 
-/// How a kernel reads what describes its work: `PUBLIC_WORD` and `PUBLIC_PIECE`.
+/// How a kernel reads the description of its work: `PUBLIC_WORD` and `PUBLIC_PIECE`.
 pub const PUBLIC: &str = include_str!("templates/public.h");

@@ -1,5 +1,5 @@
-//! Table kernels without bank conflicts as they are printed, run on the CPU, in every mode, with keys of every length; and
-//! that no two lanes of a warp meet in a bank.
+//! Printed table kernels without bank conflicts, run on the CPU, in every mode, with keys of every length; and a check that no two lanes of
+//! a warp meet in a bank.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::manifest::Printed;
@@ -22,7 +22,7 @@ fn key(bits: KeyBits) -> Vec<u8> {
 
 #[test]
 fn every_mode_and_key_length() {
-    // By default the kernel of each mode with four tables, each with one key length.
+    // By default, only the kernel with four tables of each mode, each with one key length.
     for (i, spec) in kernels().filter(|spec| exhaustive() || spec.name().ends_with("-tbox")).enumerate() {
         let Printed { source, manifest } = cuda::print(&spec.into(), "a test").unwrap();
         for bits in if exhaustive() && i % 3 == 0 { KeyBits::ALL.to_vec() } else { vec![KeyBits::ALL[i % 3]] } {
@@ -34,7 +34,7 @@ fn every_mode_and_key_length() {
     }
 }
 
-/// What would be another text if it were not needed is found missing.
+/// Each piece of code is needed: without it, a check fails.
 #[test]
 fn faults_show() {
     let print = |mode| cuda::print(&ConflictFree::new(mode, TableCount::Four).unwrap().into(), "a test").unwrap();
@@ -44,7 +44,7 @@ fn faults_show() {
         (Mode::EcbEncrypt, "    load_tables();\n    BARRIER();\n", "    load_tables();\n"),
         (Mode::EcbDecrypt, "entry_of(TABLES, column, row)", "entry_of(0, column, row)"),
         (Mode::CbcDecrypt, "        BARRIER(); // all have the ciphertext", "        // all have the ciphertext"),
-        // What the next tile is chained to, loaded when this one may have overwritten it.
+        // The block that the next tile is chained to, loaded when this tile may have overwritten it.
         (Mode::CbcDecrypt, &format!("{load}{barrier}"), &format!("{barrier}{load}")),
         (Mode::CbcDecrypt, "block != first && ", ""),
         (Mode::Ctr, "if (tile == mine.from || of_tile.word[0] == 0)", "if (tile == mine.from)"),
@@ -62,8 +62,8 @@ fn faults_show() {
     }
 }
 
-/// Around a printed kernel: looks every entry up, as every lane, in shared memory of which each word holds its own number,
-/// and so learns which words are read. Ends with 1 if one is another than that of the lane's copy, or of another bank.
+/// A program around a printed kernel: looks up every entry, as every lane, in shared memory where each word holds its own number, which
+/// shows the words that are read. Exits with 1 if a word is not in the lane's copy, or is in another bank.
 const EVERY_LOOK_UP: &str = "
 static void meet(u32 neighbours) { (void)neighbours; }
 static u32 from_lane(u32 value, u32 thread) { return (void)thread, value; }
@@ -82,7 +82,7 @@ int main(void) {
 }
 ";
 
-/// Compiles C and runs it; `None` without a C compiler.
+/// Compiles C and runs it; returns `None` if there is no C compiler.
 fn run_c(text: &str) -> Option<ExitStatus> {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("program.c"), folder.path().join("program"));
@@ -95,8 +95,8 @@ fn run_c(text: &str) -> Option<ExitStatus> {
     Some(Command::new(&program).status().unwrap())
 }
 
-/// The bank of a word is its number modulo 32, and it is the lane's number, whatever the table, row and entry. Shared
-/// memory of the launch begins in bank 0: there is no other.
+/// The bank of a word is its number modulo 32, and equals the lane's number, whatever the table, row and entry. The launch's shared memory
+/// begins in bank 0: there is no other.
 #[test]
 fn a_lane_has_its_bank() {
     for spec in kernels().filter(|spec| exhaustive() || spec.mode() == Mode::CbcDecrypt) {
@@ -120,6 +120,6 @@ fn names_and_sizes() {
     assert_eq!(one(Mode::CbcDecrypt).name(), "aes-cbc-decrypt-tbox-one-table");
     let modes = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt];
     assert_eq!(modes.map(|mode| four(mode).shared_bytes() >> 10), [128, 160, 144, 160]);
-    // What every GPU from compute capability 7.5 on has for a thread block.
+    // The shared memory per thread block that every GPU from compute capability 7.5 on has.
     assert!(modes.iter().all(|&mode| one(mode).shared_bytes() <= 64 << 10));
 }

@@ -1,8 +1,8 @@
-//! A GHASH kernel is linear under a hash key: the sum over GF(2) of what it makes of the bits of a message. If it is wrong for one bit of a
-//! tile, it is wrong for half of all messages, those whose bits that are wrong do not cancel out; so it passes n random messages by a
-//! chance of 2^-n at most. That finds a fragment of a matrix that lies elsewhere than a product of matrices wants it. Messages of one bit
-//! show what the kernel does where nothing cancels out, and hash keys of one bit, what it does with every bit of the tables' first power.
-//! Tables for GHASH and for POLYVAL take turns.
+//! A GHASH kernel is linear under a hash key: its output is the sum over GF(2) of its outputs for the bits of a message. If it is wrong for
+//! one bit of a tile, it is wrong for half of all messages, those in which the errors do not cancel out; so it passes n random messages
+//! with a probability of at most 2^-n. That detects a matrix fragment in a position where the matrix product does not expect it. Messages
+//! of one bit test the kernel where nothing cancels out, and hash keys of one bit test every bit of the tables' first power. Tables for
+//! GHASH and for POLYVAL alternate.
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::ghash::{Blocks, Element};
@@ -11,7 +11,7 @@ use aes_bitslice_gen::check::{CompiledHash, HashLaunch, exhaustive};
 use aes_bitslice_gen::emit::ghash::print;
 use aes_bitslice_gen::ghash::Ghash;
 
-/// Words of a kind by Steele, Lea and Flood's SplitMix64, the same in every run.
+/// Words of a kind from Steele, Lea and Flood's SplitMix64, the same in every run.
 fn random(kind: u64, number: u64, bytes: usize) -> Vec<u8> {
     let word = |i: usize| {
         let word = (kind << 48 | number << 32 | (i as u64 + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -41,12 +41,12 @@ fn every_bit_of_message_and_hash_key_is_the_fields() {
         };
         let tile = 16 * manifest.shape.tile_blocks() as usize;
         for number in 0..if exhaustive() { 256 } else { 64 } {
-            // A second key behind the first 128.
+            // A second key after the first 128.
             let key = Element::from_block(*random(0, number / 128, 16).first_chunk().unwrap());
             check(key, &random(1, number, tile), &format!("random message {number}"));
         }
         let key = Element::from_block(*b"any hash key....");
-        // Both are primes, so that every bit of a block is among them.
+        // Both steps are primes, so that every bit of a block is covered.
         for bit in (0..8 * tile).step_by(if exhaustive() { 127 } else { 4099 }) {
             let mut data = vec![0; tile];
             data[bit / 8] = 0x80 >> (bit % 8);

@@ -1,5 +1,4 @@
-//! Every plan, evaluated on bit-planes, against the cipher of the standard: every S-box, mode, strategy and key size,
-//! for keys picked at random.
+//! Every plan, evaluated on bit-planes, against the cipher of the standard: every S-box, mode, strategy and key size, for random keys.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
@@ -10,19 +9,18 @@ use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use proptest::prelude::*;
 
-/// Keys for each S-box, mode, strategy and key size: more where the tests are asked to do all there is to do.
+/// Keys for each S-box, mode, strategy and key size: more in exhaustive runs.
 fn keys() -> u32 {
     if exhaustive() { 32 } else { 4 }
 }
 
-/// A key of this length in bytes; now and then one of a single bit value, of which nothing is left once it is folded into
-/// the circuits.
+/// A key of this length in bytes; occasionally one whose bits are all equal, of which nothing is left once it is folded into the circuits.
 fn key(bytes: usize) -> impl Strategy<Value = Vec<u8>> {
     let uniform = prop::sample::select(vec![0x00, 0xff]).prop_map(move |byte| vec![byte; bytes]);
     prop_oneof![1 => uniform, 7 => prop::collection::vec(any::<u8>(), bytes)]
 }
 
-/// Makes a plan for a key with each of `specs` and evaluates it.
+/// Builds a plan for a key with each of `specs` and evaluates it.
 fn check(specs: impl Fn(Mode, &'static sbox::Sbox, &[u8]) -> KernelSpec) {
     for sbox in sbox::ALL {
         for mode in Mode::ALL {
@@ -42,7 +40,7 @@ fn keys_at_launch() {
     check(|mode, sbox, _| KernelSpec::planes(mode, sbox));
 }
 
-/// Any basis will do, also one that no netlist is stored for.
+/// Any basis works, even one that no netlist is stored for.
 #[test]
 fn other_bases() {
     let basis = Basis::new([3, 2, 4, 8, 16, 32, 64, 129]).unwrap();

@@ -1,5 +1,5 @@
-//! Kernels as Hajihassani et al. 2019 describe them, with round keys in memory and in the code: their plans evaluated, their text
-//! run on the CPU, in every mode; and that faults show.
+//! Kernels as described by Hajihassani et al. 2019, with round keys in memory and in the code: their plans are evaluated and their text is
+//! run on the CPU, in every mode; and faults are detected.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::key_source::KeySource;
@@ -13,10 +13,10 @@ use aes_bitslice_gen::sbox;
 
 const KEY: [u8; 16] = *b"sixteen bytes...";
 
-/// The modes of staged kernels, of which the last is not in the paper.
+/// The modes of staged kernels; the last one is not in the paper.
 const MODES: [Mode; 4] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt];
 
-/// In each mode with the keys in memory, and with [`KEY`] in the code.
+/// The kernels of each mode with the keys in memory, and with [`KEY`] in the code.
 fn kernels() -> impl Iterator<Item = KernelSpec> {
     MODES.into_iter().flat_map(|mode| [KernelSpec::hajihassani_2019(mode), baked(mode)])
 }
@@ -64,7 +64,7 @@ fn faults_of_circuits_show() {
 
 #[test]
 fn printed_kernels_pass_and_faults_show() {
-    // By default one of each mode, with the keys in memory and in the code by turns.
+    // By default, one kernel of each mode, with the keys alternately in memory and in the code.
     let is_taken = |i: usize| exhaustive() || i % 2 == i / 2 % 2;
     for (_, spec) in kernels().enumerate().filter(|(i, _)| is_taken(*i)) {
         let Printed { source, manifest } = print(&spec);
@@ -76,17 +76,17 @@ fn printed_kernels_pass_and_faults_show() {
             assert!(source.contains(from), "{}: {from}", spec.name());
             check::printed(&source.replace(from, to), &manifest, &KEY)
         };
-        // A transposition that moves bits wrongly, a guard that counts one block too many, and a text that is no C.
+        // A transposition that moves bits wrongly, a guard that counts one block too many, and a text that is not C.
         assert!(matches!(check("0x33333333", "0x33333331"), Err(CheckError::Printed { .. })), "{}", spec.name());
         let wide = check("left < BLOCKS ? (u32)left :", "left < BLOCKS ? (u32)left + 1 :");
         assert!(matches!(wide, Err(CheckError::OutOfBounds { .. })), "{}", spec.name());
         match spec.round_keys.baked() {
-            // A thread that does not come to a barrier.
+            // A thread that does not reach a barrier.
             None => {
                 let stuck = check("BARRIER(); // All are done", "if (threadIdx.x != 5) BARRIER(); // All are done");
                 assert!(matches!(stuck, Err(CheckError::Stuck { .. })), "{}", spec.name());
             }
-            // A selector of another round.
+            // A selector for another round.
             Some(_) => {
                 let other = check("(round == i + 1)", "(round == i)");
                 assert!(matches!(other, Err(CheckError::Printed { .. })), "{}", spec.name());
@@ -98,8 +98,8 @@ fn printed_kernels_pass_and_faults_show() {
     }
 }
 
-/// Also without staging, where threads without data must come to the barriers of the keys in memory; and staged with round
-/// keys as bytes, which no list of kernels has. By default each in every other mode.
+/// Also without staging, where threads without data must reach the barriers of the keys in memory; and staged with round keys as bytes,
+/// which no list of kernels has. By default, each in every other mode.
 #[test]
 fn other_combinations_pass() {
     for (turn, mode) in MODES.into_iter().enumerate() {
@@ -117,7 +117,8 @@ fn other_combinations_pass() {
 
 #[test]
 fn a_missing_barrier_shows() {
-    // Of keys in memory, two for each round key; then those of the mode, the first of which others follow where keys are fetched.
+    // For keys in memory, two barriers for each round key; then the barriers of the mode, where others follow the first one if keys are
+    // fetched.
     for (spec, which) in [
         (KernelSpec::hajihassani_2019(Mode::EcbEncrypt), vec![0, 1, 2, 3]),
         (KernelSpec::hajihassani_2019(Mode::Ctr), vec![0, 1, 3]),

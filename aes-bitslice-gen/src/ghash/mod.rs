@@ -1,46 +1,46 @@
 //! GHASH kernels (SP 800-38D, section 6.4), constant-time.
 //!
-//! Multiplying by a fixed element of GF(2^128) is a linear map of 128 bits, a matrix over GF(2); tensor cores multiply matrices of
-//! bits: AND, count of ones, sum. With C = H^8, a run of 8 T neighbouring blocks x comes down to eight,
+//! Multiplying by a fixed element of GF(2^128) is a linear map of 128 bits, a matrix over GF(2); tensor cores multiply matrices of bits:
+//! AND, population count, sum. With C = H^8, a run of 8 T adjacent blocks x reduces to eight,
 //!
 //! ```text
 //! y(n) = sum over t of x(8 t + n) · C^(T - 1 - t)      n = 0..7
 //! ```
 //!
-//! by one chain of products into the same counts: nothing is reduced, shifted or carried in between, and the lowest bit of a count is
-//! the sum over GF(2). What a thread block has of one tile goes into the chain of its next one, times one more matrix: so only
-//! the rows of its last tile are left, which are multiplied by their powers of H one by one.
+//! with one chain of products into the same counts: nothing is reduced, shifted or carried in between, and the lowest bit of a count is the
+//! sum over GF(2). A thread block's result for one tile goes into the chain of its next tile, times one more matrix: so only the rows of
+//! its last tile remain, which are multiplied by their powers of H one by one.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `field.h` | the product of two elements, by multiplication of integers with holes |
-//! | `message.h` | the message as tiles, with zeros in front and at the end |
+//! | `field.h` | the product of two elements, using multiplication of integers with holes |
+//! | `message.h` | the message as tiles, padded with zeros in front and at the end |
 //! | `sum.h` | from rows to the hash |
 //! | `parities.h` | from counts to bits |
-//! | `clear.h` | the end of a decryption: what was not authentic is cleared |
-//! | `wgmma.h`, `mma.h` | rows by tensor cores: compute capability 9.0; 8.0 to 9.0 |
-//! | `element.h` | rows by products of elements: everywhere |
-//! | `messages.h` | many messages at a time: what a group of them is, and their tags |
+//! | `clear.h` | the end of a decryption: clears data that is not authentic |
+//! | `wgmma.h`, `mma.h` | rows with tensor cores: compute capability 9.0; 8.0 to 9.0 |
+//! | `element.h` | rows with products of elements: everywhere |
+//! | `messages.h` | many messages at a time: groups of messages, and their tags |
 //! | `wgmma_messages.h`, `mma_messages.h`, `element_messages.h` | their rows |
 //! | `clear_messages.h` | the end of their decryption |
 //!
-//! How a message is divided and what a kernel has tables of is in [`aes_bitslice_core::ghash`], how it is launched in
-//! [`aes_bitslice_core::hash_manifest`].
+//! [`aes_bitslice_core::ghash`] describes how a message is divided and the contents of a kernel's tables,
+//! [`aes_bitslice_core::hash_manifest`] how a kernel is launched.
 
 use crate::templates::PUBLIC;
 use aes_bitslice_core::ghash::{Arrangement, Shape};
 use aes_bitslice_core::hash_manifest::Capabilities;
 use aes_bitslice_core::messages::GROUP;
 
-/// A GHASH kernel, by what it has tables of.
+/// A GHASH kernel, identified by the contents of its tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ghash(pub Arrangement);
 
-/// Stages of the copy engine's pipeline: two thread blocks fit a multiprocessor.
+/// Stages of the copy engine's pipeline: two thread blocks fit on a multiprocessor.
 const STAGES: u32 = 3;
 
 impl Ghash {
-    /// All of them, the fastest first.
+    /// All kernels, the fastest first.
     pub const ALL: [Self; 3] = [Self(Arrangement::Wgmma), Self(Arrangement::Mma), Self(Arrangement::Element)];
 
     /// The kernel's name: file stem and, with underscores, entry point.
@@ -57,7 +57,7 @@ impl Ghash {
         Shape { arrangement: self.0, powers, rows }
     }
 
-    /// Threads of a thread block.
+    /// Threads per thread block.
     pub fn threads(self) -> u32 {
         match self.0 {
             Arrangement::Wgmma | Arrangement::Mma => 128,
@@ -65,16 +65,16 @@ impl Ghash {
         }
     }
 
-    /// Thread blocks that there have to be registers for on one multiprocessor.
+    /// The number of thread blocks that one multiprocessor must have registers for.
     pub fn blocks_per_sm(self) -> u32 {
         match self.0 {
-            // As many as of a bitsliced kernel, so that one can take the place of one of these.
+            // The same number as for a bitsliced kernel, so that a thread block of that kernel can replace one of this kernel.
             Arrangement::Wgmma => 4,
             Arrangement::Mma | Arrangement::Element => 3,
         }
     }
 
-    /// Thread blocks of a multiprocessor that are fastest.
+    /// The fastest number of thread blocks per multiprocessor.
     pub fn units_per_sm(self) -> u32 {
         match self.0 {
             Arrangement::Wgmma => 2,
@@ -95,7 +95,7 @@ impl Ghash {
         }
     }
 
-    /// The compute capabilities that have its instructions. (From 10.0 on, products of bits are made of others, and slow.)
+    /// The compute capabilities that have its instructions. (From 10.0 on, products of bits are built from other instructions, and slow.)
     pub fn compute_capability(self) -> Capabilities {
         let (from, below) = match self.0 {
             Arrangement::Wgmma => (90, Some(91)),
@@ -105,7 +105,7 @@ impl Ghash {
         Capabilities { from, below }
     }
 
-    /// Numbers that the templates are written with.
+    /// The numbers that the templates use.
     pub(crate) fn definitions(self) -> Vec<(&'static str, u32)> {
         let Shape { powers, rows, .. } = self.shape();
         let mut definitions = vec![
@@ -122,12 +122,12 @@ impl Ghash {
         definitions
     }
 
-    /// How its entry point for many messages divides one of them: into segments of tiles, as if these were tiles of one unit.
+    /// How its entry point for many messages divides a message: into segments of tiles, as if these were tiles of one unit.
     pub fn message_shape(self) -> Shape {
         Shape { rows: self.shape().rows / GROUP, ..self.shape() }
     }
 
-    /// What its entry points for many messages are made of, in order; behind the others.
+    /// The templates of its entry points for many messages, in order; after the others.
     pub(crate) fn message_templates(self) -> [&'static str; 4] {
         let rows = match self.0 {
             Arrangement::Wgmma => include_str!("wgmma_messages.h"),
@@ -137,7 +137,7 @@ impl Ghash {
         [PUBLIC, include_str!("messages.h"), rows, include_str!("clear_messages.h")]
     }
 
-    /// What it is made of, in order.
+    /// Its templates, in order.
     pub(crate) fn templates(self) -> &'static [&'static str] {
         const FIELD: &str = include_str!("field.h");
         const MESSAGE: &str = include_str!("message.h");

@@ -1,4 +1,4 @@
-//! Everything that can be printed and launched in the same way.
+//! All kernels that are printed and launched in the same way.
 
 use super::spec::KernelSpec;
 use crate::table::conflict_free::spec::ConflictFree;
@@ -10,7 +10,7 @@ use aes_bitslice_core::mode::Mode;
 pub enum Design {
     /// The cipher as circuits on bit-planes: constant-time.
     Bitsliced(KernelSpec),
-    /// The cipher as look-ups in tables, with a copy of the tables for each lane of a warp: not constant-time.
+    /// The cipher as table look-ups, with a copy of the tables for each lane of a warp: not constant-time.
     ConflictFree(ConflictFree),
 }
 

@@ -1,4 +1,4 @@
-//! From a specification to a plan: the places round keys can come from, each as the steps of the cipher with its circuits.
+//! From a specification to a plan: the sources of round keys, each as the steps of the cipher with its circuits.
 
 use super::plan::{Call, KeyOperand, Plan, Step};
 use super::spec::{KernelSpec, Layers, RoundKeys};
@@ -26,7 +26,7 @@ impl Plan {
     }
 }
 
-/// Round keys as bit-planes that are read from memory, wherever they come from; the rounds are a loop.
+/// Round keys as bit-planes read from memory, whatever their source; the rounds are a loop.
 fn planes(plan: &mut Plan) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let add = plan.function("add_round_key", ADD_ROUND_KEY, linear::add_key_column);
@@ -40,7 +40,7 @@ fn planes(plan: &mut Plan) {
         }
         Layers::Published => vec![published_mix(plan), Step::AddRoundKey(add(KeyOperand::Planes))],
     };
-    // A thread that holds a column has the round key of its column as one word, the same for all its blocks.
+    // A thread that holds a column has the column's round key as one word, the same for all its blocks.
     let (first_key, last_key) = match (plan.spec.layout, plan.spec.mode.state()) {
         (Layout::State, _) => (KeyOperand::Planes, KeyOperand::Planes),
         (Layout::Column, State::Data) => (KeyOperand::Bytes, KeyOperand::Bytes),
@@ -51,14 +51,14 @@ fn planes(plan: &mut Plan) {
     plan.last = [&mix[..], &[last, Step::AddLastRoundKey(add(last_key))]].concat();
 }
 
-/// Round keys baked in and picked by one-hot selectors; the rounds are a loop
-/// (Hajihassani et al. 2019, section 4.6: a logical multiplexer instead of branches).
+/// Round keys baked in and selected by one-hot selectors; the rounds are a loop (Hajihassani et al. 2019, section 4.6: a logical
+/// multiplexer instead of branches).
 fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let round_keys = layout::round_keys(keys, plan.spec.key_basis());
     let last = keys.rounds();
     let [first_sub, middle_sub, last_sub] = [Place::First, Place::Middle, Place::Last].map(|p| sub_bytes(plan, p));
-    // The circuit of a layer that meets a key, its key bits of a column picked by the selectors.
+    // The circuit of a layer with a key; the selectors pick the key bits of a column.
     let keyed = |layer: &Circuit, c: usize, layers| {
         let mut circuit = Circuit::new(
             format!("{} with a one-hot multiplexer", layer.name()),
@@ -104,9 +104,9 @@ fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     plan.last = [&mix[..], &[last_sub, final_]].concat();
 }
 
-/// The key bit of the selected round, `selector` of round `r` being input `31 + r`: an OR of the selectors of the
-/// rounds in which the bit is set. Selectors go in groups of three, so that key bits with the same pattern in a
-/// group share a gate; as published, one after the other, the ANDs with key bits that are known being folded.
+/// The key bit of the selected round, where the selector of round `r` is input `31 + r`: an OR of the selectors of the rounds in which the
+/// bit is set. Selectors are taken in groups of three, so that key bits with the same pattern in a group share a gate. In the published
+/// form they are taken one after the other, and the ANDs with known key bits are folded.
 fn multiplexer(circuit: &mut Circuit, layers: Layers, bit: impl Fn(usize) -> bool, last: usize) -> Wire {
     let rounds: Vec<usize> = (1..last).collect();
     if layers == Layers::Published {
@@ -123,7 +123,7 @@ fn multiplexer(circuit: &mut Circuit, layers: Layers, bit: impl Fn(usize) -> boo
     circuit.or_all(&groups)
 }
 
-/// MixColumns without a key, as it was published.
+/// MixColumns without a key, as published.
 fn published_mix(plan: &mut Plan) -> Step {
     let direction = plan.direction();
     let about = match direction {
@@ -134,7 +134,7 @@ fn published_mix(plan: &mut Plan) -> Step {
     Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::None })
 }
 
-/// Round keys folded into truth tables; the rounds are written out.
+/// Round keys folded into truth tables; the rounds are unrolled.
 fn immediate(plan: &mut Plan, keys: &KeySchedule) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let round_keys = layout::round_keys(keys, basis);
@@ -157,7 +157,7 @@ fn immediate(plan: &mut Plan, keys: &KeySchedule) {
             plan.first.push(middle);
         }
     }
-    // ... the last one outputs of the last S-boxes: at the byte that ShiftRows brings to its place.
+    // ... and the last one complements outputs of the last S-boxes, at the byte that ShiftRows moves to its place.
     let functions = std::array::from_fn(|j| {
         let to = (0..16).find(|&to| cipher::shift_rows_source(to, direction) == j);
         folded_sub_byte(plan, Place::Last, 0, round_keys[last][to.expect("ShiftRows is a permutation")])
@@ -173,8 +173,8 @@ fn immediate(plan: &mut Plan, keys: &KeySchedule) {
     ];
 }
 
-/// Which SubBytes of the cipher: the first takes bytes in the standard basis and the last gives them in it; otherwise
-/// they are in the plan's.
+/// The position of SubBytes in the cipher: the first takes bytes in the standard basis and the last returns them in it; otherwise bytes are
+/// in the plan's basis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     First,
@@ -233,7 +233,7 @@ fn names(prefix: &str, n: usize) -> impl Iterator<Item = String> {
     (0..n).map(move |i| format!("{prefix}{i}"))
 }
 
-/// `circuit` finished by another one over `args`, with that one's outputs.
+/// `circuit` completed with another circuit over `args`, whose outputs become its outputs.
 fn include_all(mut circuit: Circuit, other: &Circuit, args: &[Wire]) -> Circuit {
     let wires = circuit.include(other, args);
     for ((name, _), wire) in other.outputs().iter().zip(wires) {

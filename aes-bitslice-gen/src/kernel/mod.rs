@@ -2,11 +2,11 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `spec` | what is asked for |
+//! | `spec` | the specification of a kernel |
 //! | `plan` | the cipher as steps over named circuits, and their evaluation |
 //! | `preset` | kernels by the name of the paper that describes them |
-//! | `keys` | the places round keys can come from, each as circuits for the layers that meet a key |
-//! | `design` | any kernel: what can be printed and launched |
+//! | `keys` | the sources of round keys, each as circuits for the layers that add a key |
+//! | `design` | any kernel that can be printed and launched |
 
 pub(crate) mod design;
 mod keys;

@@ -1,7 +1,7 @@
 //! The cipher as a sequence of steps over named circuits.
 //!
-//! Both directions run through the same steps, the inverse cipher being taken in its equivalent form
-//! (FIPS 197, section 5.3.5); only circuits and round keys differ:
+//! Both directions run through the same steps, because the inverse cipher is in its equivalent form (FIPS 197, section 5.3.5); only
+//! circuits and round keys differ:
 //!
 //! ```text
 //! first  AddRoundKey(0), SubBytes
@@ -9,11 +9,11 @@
 //! last   MixColumns(ShiftRows), AddRoundKey(rounds - 1), SubBytes, ShiftRows, AddRoundKey(rounds)
 //! ```
 //!
-//! Cut like that, a round begins behind SubBytes. The first SubBytes may then take bytes in the standard basis and give
-//! them in another, in which they stay until the last one.
+//! With this division, a round begins after SubBytes. The first SubBytes may then take bytes in the standard basis and return them in
+//! another, in which they stay until the last SubBytes.
 //!
-//! The module `keys` makes the steps ([`Plan::new`]). A printer walks them; [`Plan::evaluate`] walks them too, so that what is printed can
-//! be checked before.
+//! The module `keys` creates the steps ([`Plan::new`]). A printer walks them; [`Plan::evaluate`] walks them too, so that a plan can be
+//! checked before it is printed.
 
 use super::spec::KernelSpec;
 use crate::circuit::{Circuit, Word};
@@ -21,39 +21,39 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::layout::{self, PLANES};
 use std::fmt;
 
-/// A circuit with the name it is printed under and a line on what it is.
+/// A circuit with its name in the printed code and a line of description.
 ///
-/// Its inputs are the planes it reads, then one for every word of its [`KeyOperand`]; its outputs are planes.
+/// Its inputs are the planes it reads, then one input for every word of its [`KeyOperand`]; its outputs are planes.
 #[derive(Clone)]
 pub struct Function {
     /// Its name in the printed code.
     pub name: String,
     /// One line for a reader of the printed code.
     pub about: String,
-    /// What it computes.
+    /// The circuit.
     pub circuit: Circuit,
 }
 
 /// Where a function's key inputs come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyOperand {
-    /// It has none: the key is folded in, or it is a layer without a key.
+    /// No key inputs: the key is folded in, or the layer has no key.
     None,
     /// The 32 planes of its column of this step's round key.
     Planes,
-    /// The same function in another place: the round key is added to the bytes from which planes are made, or to those
-    /// made of planes, where it takes fewer instructions.
+    /// The same function in another place: the round key is added to the bytes before they become planes, or to the bytes obtained from
+    /// planes, where this takes fewer instructions.
     Bytes,
     /// The one-hot selectors of the rounds with MixColumns: word `i` is all ones in round `i + 1`.
     Selectors,
 }
 
-/// A layer of functions: one for every part of the state, the same or not, and where they take their key from.
+/// A layer of functions: one for every part of the state, the same or not, and the source of their key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call<const PARTS: usize> {
     /// Indices into [`Plan::functions`].
     pub functions: [usize; PARTS],
-    /// The key operand of all of them.
+    /// The key operand of all functions.
     pub key: KeyOperand,
 }
 
@@ -64,16 +64,16 @@ impl<const PARTS: usize> Call<PARTS> {
     }
 }
 
-/// One step of the cipher on the state of 128 planes. The round is that of the part it stands in: 0 in the first, the
-/// last but one in the last.
+/// One step of the cipher on the state of 128 planes. The round is the round of its part of the plan: 0 in the first part, the last but one
+/// in the last part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
     /// AddRoundKey with the round's key, column by column: 32 planes to 32.
     AddRoundKey(Call<4>),
     /// SubBytes, byte by byte: 8 planes to 8.
     SubBytes(Call<16>),
-    /// ShiftRows, MixColumns and, unless it is a step of its own, AddRoundKey, column by column: 32 planes, by row and from where
-    /// ShiftRows finds them, to 32.
+    /// ShiftRows, MixColumns and, unless it is a separate step, AddRoundKey, column by column: 32 planes, by row and from where ShiftRows
+    /// finds them, to 32.
     MixColumns(Call<4>),
     /// ShiftRows and AddRoundKey with the last round key, column by column: 32 planes to 32.
     AddLastRoundKey(Call<4>),
@@ -81,19 +81,19 @@ pub enum Step {
     Section(String),
 }
 
-/// The cipher of a kernel. With a key baked in, its circuits and their names are the key: they are not printed by
-/// `Debug`, and not wiped either.
+/// The cipher of a kernel. With a key baked in, its circuits and their names are the key: `Debug` does not print them, and they are not
+/// wiped either.
 #[derive(Clone)]
 pub struct Plan {
-    /// What it was made for.
+    /// The specification of the plan.
     pub spec: KernelSpec,
     /// The circuits, each once.
     pub functions: Vec<Function>,
-    /// What comes before the rounds that are a loop.
+    /// The steps before the rounds that are a loop.
     pub first: Vec<Step>,
-    /// A round, for rounds 1 to the last but two; empty where the rounds are written out in `first`.
+    /// A round, for rounds 1 to the last but two; empty where the rounds are unrolled in `first`.
     pub round: Vec<Step>,
-    /// What comes after.
+    /// The steps after the rounds.
     pub last: Vec<Step>,
 }
 
@@ -115,7 +115,7 @@ impl Plan {
         self.spec.mode.direction()
     }
 
-    /// The plan for the cipher of tweaks, of a kernel of a mode that has them.
+    /// The plan for the tweak cipher of a kernel whose mode has tweaks.
     pub fn of_tweaks(&self) -> Self {
         Self::new(&self.spec.of_tweaks())
     }
@@ -125,7 +125,7 @@ impl Plan {
         self.spec.key_bits().map(|k| k.rounds())
     }
 
-    /// The index of a function, added unless one of that name is there.
+    /// The index of a function; adds it unless one with that name exists.
     pub(super) fn function(&mut self, name: &str, about: &str, circuit: impl FnOnce() -> Circuit) -> usize {
         if let Some(i) = self.functions.iter().position(|f| f.name == name) {
             return i;
@@ -134,9 +134,9 @@ impl Plan {
         self.functions.len() - 1
     }
 
-    /// The lookup tables that 32 blocks run through in a cipher of this number of rounds: what the cipher itself, without
-    /// transposition and round keys that are added to bytes, costs (for CTR by column, where the first two rounds are
-    /// done once for many blocks, more than it costs) on a target whose gate is the LUT3.
+    /// The number of lookup tables that 32 blocks run through in a cipher with this number of rounds: the cost of the cipher itself,
+    /// without transposition and without round keys that are added to bytes, on a target whose gate is the LUT3. (For CTR by column, where
+    /// the first two rounds are computed once for many blocks, it is more than the actual cost.)
     pub fn gates_executed(&self, rounds: usize) -> usize {
         let gates = |functions: &[usize]| functions.iter().map(|&f| self.functions[f].circuit.gates().len()).sum();
         let step = |step: &Step| -> usize {
@@ -151,7 +151,7 @@ impl Plan {
         part(&self.first) + (rounds - 2) * part(&self.round) + part(&self.last)
     }
 
-    /// The key words that functions with [`KeyOperand::Planes`] read: `round_keys`, or those that are baked in.
+    /// The key words that functions with [`KeyOperand::Planes`] read: `round_keys`, or the baked-in keys.
     fn key_planes<W: Word>(&self, round_keys: &[[W; PLANES]]) -> Vec<[W; PLANES]> {
         let Some(baked) = self.spec.round_keys.baked() else { return round_keys.to_vec() };
         let zero = round_keys[0][0] & !round_keys[0][0];
@@ -160,9 +160,9 @@ impl Plan {
         keys.iter().map(|key| std::array::from_fn(|p| word(layout::key_bit(key, p)))).collect()
     }
 
-    /// Runs the plan on a state of bit-planes. `round_keys` are the planes of the round keys in the order of use and in the plan's
-    /// basis of them ([`KernelSpec::key_basis`], [`layout::schedule_planes`]), as the kernel would be handed them; only their number
-    /// matters where keys are baked in.
+    /// Runs the plan on a state of bit-planes. `round_keys` are the planes of the round keys in order of use and in the plan's basis of
+    /// round keys ([`KernelSpec::key_basis`], [`layout::schedule_planes`]), as the kernel would receive them; only their number matters
+    /// where keys are baked in.
     ///
     /// # Panics
     /// If there are fewer than three round keys.
@@ -180,12 +180,12 @@ impl Plan {
     }
 }
 
-/// The evaluation of a plan, part-way.
+/// A plan's evaluation in progress.
 struct Run<'a, W> {
     plan: &'a Plan,
     state: [W; PLANES],
     round_keys: &'a [[W; PLANES]],
-    /// The round of the part.
+    /// The round of the current part.
     round: usize,
 }
 

@@ -16,7 +16,7 @@ pub enum Preset {
 aes_bitslice_core::named!(Preset, "preset");
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 1] = [Self::Hajihassani2019];
 
     /// The name on command lines.
@@ -26,7 +26,7 @@ impl Preset {
         }
     }
 
-    /// The modes that the paper has.
+    /// The modes in the paper.
     pub fn modes(self) -> &'static [Mode] {
         match self {
             Self::Hajihassani2019 => &[Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr],
@@ -45,17 +45,15 @@ impl Preset {
 }
 
 impl KernelSpec {
-    /// The kernel of Hajihassani et al. 2019 with the first of its two ways to store the keys: round keys as planes in device
-    /// memory, fetched into shared memory one at a time (section 4.6). With the other, it is
-    /// [`Preset::Hajihassani2019`](Preset::baked).
+    /// The kernel of Hajihassani et al. 2019 with the first of its two ways to store the keys: round keys as planes in device memory,
+    /// fetched into shared memory one at a time (section 4.6). The kernel with the other way is [`Preset::Hajihassani2019`](Preset::baked).
     ///
-    /// Both have 32 blocks a thread in 128 registers (section 4.2), Canright's S-box (4.3), MixColumns by equation 5 and
-    /// algorithm 1 (4.4), ShiftRows by other names (4.5), AddRoundKey apart (4.6), 64 threads a thread block and their data in
-    /// 32 KiB of shared memory (6.3, 6.4), and counters made as planes (6.4). Gates are C operators, which the compiler may merge, as
-    /// the paper's could. Where the paper's text is silent, and its appendices with code are not at hand, the choice is this
-    /// project's: how blocks become planes, in which order a thread block's data lies in shared memory, and the form of
-    /// InvMixColumns. Decryption is the equivalent inverse cipher (FIPS 197, section 5.3.5). The mode `cbc-decrypt` is not in the
-    /// paper.
+    /// Both have 32 blocks per thread in 128 registers (section 4.2), Canright's S-box (4.3), MixColumns by equation 5 and algorithm 1
+    /// (4.4), ShiftRows by renaming (4.5), a separate AddRoundKey (4.6), 64 threads per thread block with their data in 32 KiB of shared
+    /// memory (6.3, 6.4), and counters generated as planes (6.4). Gates are C operators, which the compiler may merge, as it could in the
+    /// paper. Where the paper's text is silent and its appendices with code are not available, the choice is this project's: how blocks
+    /// become planes, the order of a thread block's data in shared memory, and the form of InvMixColumns. Decryption is the equivalent
+    /// inverse cipher (FIPS 197, section 5.3.5). The mode `cbc-decrypt` is not in the paper.
     pub fn hajihassani_2019(mode: Mode) -> Self {
         Self::planes_in_memory(mode, &CANRIGHT).published().staged()
     }
@@ -67,7 +65,7 @@ mod tests {
     use crate::emit::cuda;
     use crate::kernel::plan::Plan;
 
-    /// Only operators of two inputs, in the numbers that the paper's equations come to.
+    /// Only two-input operators, in the numbers that follow from the paper's equations.
     #[test]
     fn the_paper_s_gates() {
         for mode in Preset::Hajihassani2019.modes() {

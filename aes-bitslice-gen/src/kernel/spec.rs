@@ -1,4 +1,4 @@
-//! What a kernel is to compute, and where its round keys are.
+//! The function that a kernel computes, and where its round keys are.
 
 use crate::linear;
 use crate::sbox::Sbox;
@@ -10,7 +10,7 @@ use aes_bitslice_core::manifest::kernel_name;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::{BakedStrategy, KeyStrategy};
 
-/// Where a kernel has its round keys, with the keys where they are baked in.
+/// Where a kernel keeps its round keys, including the keys where they are baked in.
 #[derive(Clone, Debug)]
 pub enum RoundKeys {
     /// See [`KeyStrategy::Planes`].
@@ -37,7 +37,7 @@ impl RoundKeys {
         }
     }
 
-    /// The keys that are baked in, if any.
+    /// The baked-in keys, if any.
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
             Self::Planes | Self::PlanesInMemory | Self::Bits => None,
@@ -46,13 +46,13 @@ impl RoundKeys {
     }
 }
 
-/// Which circuits the layers of a round are.
+/// The circuits of a round's layers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Layers {
-    /// The fewest LUT3s that are known, MixColumns and AddRoundKey being one circuit.
+    /// The fewest known LUT3s, with MixColumns and AddRoundKey as one circuit.
     Fewest,
-    /// As Hajihassani et al. 2019 describe them (sections 4.3 to 4.6): gates of two inputs, which the compiler may merge, the
-    /// S-box as it was published, MixColumns by equation 5 and algorithm 1, and AddRoundKey apart.
+    /// As Hajihassani et al. 2019 describe them (sections 4.3 to 4.6): two-input gates, which the compiler may merge, the S-box as
+    /// published, MixColumns by equation 5 and algorithm 1, and a separate AddRoundKey.
     Published,
 }
 
@@ -74,7 +74,7 @@ pub struct KernelSpec {
     pub sbox: &'static Sbox,
     /// Where the round keys are.
     pub round_keys: RoundKeys,
-    /// What of the state a thread holds.
+    /// The part of the state that a thread holds.
     pub layout: Layout,
     /// The basis of every byte between rounds.
     pub basis: Basis,
@@ -84,7 +84,7 @@ pub struct KernelSpec {
     pub data: DataPath,
 }
 
-/// A kernel that cannot be; see [`KeyStrategy::has`].
+/// There is no such kernel; see [`KeyStrategy::has`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("with the strategy `{strategy}` there is no kernel by {layout}: use the layout `{}`", .strategy.layout())]
 pub struct NoSuchLayout {
@@ -108,7 +108,7 @@ impl KernelSpec {
         Self::new(mode, sbox, RoundKeys::Bits)
     }
 
-    /// The layout of the strategy, and the basis of the S-box.
+    /// With the layout of the strategy and the basis of the S-box.
     fn new(mode: Mode, sbox: &'static Sbox, round_keys: RoundKeys) -> Self {
         let layout = round_keys.strategy().layout();
         let basis = sbox.basis(mode.direction());
@@ -128,8 +128,8 @@ impl KernelSpec {
         Self { basis, ..self }
     }
 
-    /// The same with layers as they were published, by state and in the standard basis. Nothing changes where every key bit is
-    /// folded into a circuit: there is no layer that could be apart.
+    /// The same with layers as published, by state and in the standard basis. Nothing changes where every key bit is folded into a circuit:
+    /// there is no layer that could be separate.
     pub fn published(self) -> Self {
         match self.round_keys {
             RoundKeys::Immediate(_) => self,
@@ -152,7 +152,7 @@ impl KernelSpec {
         Some(Self::new(mode, sbox, round_keys))
     }
 
-    /// The basis of round keys between the first and the last: that of bytes, or another where AddRoundKey is part of MixColumns.
+    /// The basis of round keys between the first and the last: the basis of bytes, or another where AddRoundKey is part of MixColumns.
     pub fn key_basis(&self) -> ColumnBasis {
         match (&self.round_keys, self.layers) {
             (RoundKeys::Immediate(_), _) | (_, Layers::Published) => self.basis.into(),
@@ -160,13 +160,13 @@ impl KernelSpec {
         }
     }
 
-    /// The cipher of tweaks, of a kernel of a mode that has them: it encrypts, in the basis that is best for that.
+    /// The tweak cipher of a kernel whose mode has tweaks: it encrypts, in the best basis for encryption.
     pub fn of_tweaks(&self) -> Self {
         let mode = Mode::XtsEncrypt;
         Self { mode, basis: self.sbox.basis(mode.direction()), ..self.clone() }
     }
 
-    /// The key length, if the kernel is for one only.
+    /// The key length, if the kernel is for one length only.
     pub fn key_bits(&self) -> Option<KeyBits> {
         self.round_keys.baked().map(KeySchedule::key_bits)
     }

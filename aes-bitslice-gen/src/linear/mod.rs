@@ -1,8 +1,8 @@
 //! The linear layers of a round, one column at a time, as circuits over GF(2).
 //!
-//! A column is four bytes, 32 bits: byte `r`, in row `r`, is bits `8r` to `8r + 7`, least significant first. Inputs
-//! are `x0` to `x31` and, where a round key is added, `k0` to `k31`; outputs are `y0` to `y31`. All bytes are in one
-//! basis, the standard's or another. ShiftRows moves whole bytes and has no circuit.
+//! A column is four bytes, 32 bits: byte `r`, in row `r`, is bits `8r` to `8r + 7`, least significant first. Inputs are `x0` to `x31` and,
+//! where a round key is added, `k0` to `k31`; outputs are `y0` to `y31`. All bytes are in one basis, the standard one or another. ShiftRows
+//! moves whole bytes and has no circuit.
 
 pub mod xor_network;
 
@@ -12,9 +12,9 @@ use aes_bitslice_core::aes::{Direction, cipher};
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::column_basis::ColumnBasis;
 
-/// MixColumns or InvMixColumns on bytes in a basis, in the fewest LUT3s at hand.
+/// MixColumns or InvMixColumns on bytes in a basis, in the fewest known LUT3s.
 ///
-/// Where no netlist is stored for the basis, changes of basis are put around the definition: right, not small.
+/// Where no netlist is stored for the basis, changes of basis are put around the definition: correct, but not small.
 pub fn mix_column(direction: Direction, basis: Basis) -> Circuit {
     let name = name_of(direction, basis);
     match stored(&KEYLESS, direction, basis) {
@@ -23,8 +23,8 @@ pub fn mix_column(direction: Direction, basis: Basis) -> Circuit {
     }
 }
 
-/// The same, followed by AddRoundKey with a key of the (equivalent inverse) cipher in the same basis: where a sum of
-/// two leaves the third input of a LUT3 free, a key bit costs nothing.
+/// The same, followed by AddRoundKey with a key of the (equivalent inverse) cipher in the same basis: where a sum of two operands leaves
+/// the third input of a LUT3 free, a key bit costs nothing.
 pub fn mix_column_with_key(direction: Direction, basis: Basis) -> Circuit {
     let name = format!("{}, AddRoundKey", name_of(direction, basis));
     match stored(&KEYED, direction, basis) {
@@ -33,8 +33,8 @@ pub fn mix_column_with_key(direction: Direction, basis: Basis) -> Circuit {
     }
 }
 
-/// MixColumns and AddRoundKey with a round key in a basis of its own ([`key_basis`]), in the fewest LUT3s at hand: a key bit is added
-/// to whichever inner sum leaves the third input of a LUT3 free, and the sets of outputs that the 32 bits reach span all outputs.
+/// MixColumns and AddRoundKey with a round key in its own basis ([`key_basis`]), in the fewest known LUT3s: key bits are added to inner
+/// sums that leave the third input of a LUT3 free, and the sets of outputs that the 32 bits reach span all outputs.
 pub fn mix_column_with_placed_key(direction: Direction, basis: Basis) -> Circuit {
     let name = format!("{}, AddRoundKey on the way", name_of(direction, basis));
     match stored(&PLACED, direction, basis) {
@@ -43,15 +43,15 @@ pub fn mix_column_with_placed_key(direction: Direction, basis: Basis) -> Circuit
     }
 }
 
-/// The basis of the round key of [`mix_column_with_placed_key`]: which words it takes for a column, as the circuit has it.
+/// The basis of the round key of [`mix_column_with_placed_key`]: it defines the words that the circuit takes for a column.
 pub fn key_basis(direction: Direction, basis: Basis) -> ColumnBasis {
     let map = mix_column_with_placed_key(direction, basis).as_affine().expect("a linear layer");
     let images = std::array::from_fn(|i| (map.rows[i] >> 32) as u32);
     ColumnBasis::with_product(images, basis).expect("a netlist of this crate takes every round key")
 }
 
-/// AddRoundKey with a round key of the key schedule, and then MixColumns: a round of the inverse cipher as FIPS 197 has it (section 5.3),
-/// whose round keys are those of the cipher.
+/// AddRoundKey with a round key of the key schedule, and then MixColumns: a round of the inverse cipher as in FIPS 197 (section 5.3), with
+/// the round keys of the cipher.
 pub fn mix_column_after_key(direction: Direction, basis: Basis) -> Circuit {
     let name = format!("AddRoundKey, {}", name_of(direction, basis));
     let mut circuit = Circuit::new(name, names("x").chain(names("k")));
@@ -62,8 +62,8 @@ pub fn mix_column_after_key(direction: Direction, basis: Basis) -> Circuit {
     circuit
 }
 
-/// A column of a round key of the key schedule, its bytes in `basis`, as [`mix_column_with_placed_key`] takes it: in the basis of that, and
-/// for decryption through InvMixColumns before, as the equivalent inverse cipher has it (section 5.3.5).
+/// Converts a column of a round key of the key schedule, with bytes in `basis`, to the form that [`mix_column_with_placed_key`] takes: in
+/// its key basis, and for decryption after InvMixColumns, as in the equivalent inverse cipher (section 5.3.5).
 pub fn placed_key(direction: Direction, basis: Basis) -> Circuit {
     let placed = key_basis(direction, basis);
     let image = |bit: usize| {
@@ -102,7 +102,7 @@ const KEYED: Stored = [
     (Direction::Decrypt, include_str!("circuits/inv_mix_columns_q_key.lut")),
 ];
 
-/// Those with a round key in a basis of its own.
+/// Netlists with a round key in its own basis.
 const PLACED: [(Direction, &str); 2] = [
     (Direction::Encrypt, include_str!("circuits/mix_columns_q_placed_key.lut")),
     (Direction::Decrypt, include_str!("circuits/inv_mix_columns_q_placed_key.lut")),
@@ -136,7 +136,7 @@ pub(crate) fn mix_column_by_conjugation(direction: Direction, basis: Basis) -> C
     rebased(&mix_column_from_definition(direction), [basis, Basis::STANDARD], [Basis::STANDARD, basis])
 }
 
-/// A circuit on bytes between changes of basis: of its inputs before it, of its outputs after it.
+/// A circuit on bytes with a change of basis of its inputs before it, and of its outputs after it.
 pub(crate) fn rebased(inner: &Circuit, before: [Basis; 2], after: [Basis; 2]) -> Circuit {
     let mut circuit = Circuit::new(inner.name(), inner.inputs());
     let inputs: Vec<Wire> = (0..inner.inputs().len()).map(|i| circuit.input(i)).collect();
@@ -160,7 +160,7 @@ pub(crate) fn followed_by_key(column: &Circuit) -> Circuit {
     circuit
 }
 
-/// Takes the bits of bytes, least significant first, from one basis into another, by XORs; any number of bytes.
+/// Converts the bits of bytes, least significant first, from one basis to another, with XORs; for any number of bytes.
 pub fn change_basis(circuit: &mut Circuit, bits: &[Wire], from: Basis, to: Basis) -> Vec<Wire> {
     if from == to {
         return bits.to_vec();
@@ -169,12 +169,11 @@ pub fn change_basis(circuit: &mut Circuit, bits: &[Wire], from: Basis, to: Basis
     bits.as_chunks::<8>().0.iter().flat_map(|byte| xor_network::xor_network(circuit, byte, &rows)).collect()
 }
 
-/// MixColumns or InvMixColumns in two-input XORs, as Hajihassani et al. 2019 have it (section 4.4, equation 5 and algorithm 1).
+/// MixColumns or InvMixColumns in two-input XORs, as in Hajihassani et al. 2019 (section 4.4, equation 5 and algorithm 1).
 ///
-/// A new byte is a sum of products of the column's four bytes by small numbers (FIPS 197, sections 5.1.3 and 5.3.3). By
-/// Horner's rule it is doubled as often as the largest of these has bits behind its first: 2 (x0 + x1) + x1 + x2 + x3, which is
-/// equation 5, and 2 (2 (2 (x0 + x1 + x2 + x3) + x0 + x2) + x0 + x1) + x1 + x2 + x3 for the inverse, whose form the paper's
-/// text does not give.
+/// A new byte is a sum of products of the column's four bytes by small numbers (FIPS 197, sections 5.1.3 and 5.3.3). By Horner's rule, the
+/// number of doublings is the number of bits after the first in the largest of these: 2 (x0 + x1) + x1 + x2 + x3, which is equation 5, and
+/// 2 (2 (2 (x0 + x1 + x2 + x3) + x0 + x2) + x0 + x1) + x1 + x2 + x3 for the inverse, whose form the paper's text does not give.
 pub fn mix_column_from_definition(direction: Direction) -> Circuit {
     let name = match direction {
         Direction::Encrypt => "MixColumns by definition",
@@ -210,7 +209,7 @@ pub fn add_key_column() -> Circuit {
     circuit
 }
 
-/// Twice a byte: bits move up by other names, and the bit that falls out is added to three of them (algorithm 1).
+/// Twice a byte: bits move up by renaming, and the bit that falls out is added to three of them (algorithm 1).
 fn double(circuit: &mut Circuit, byte: [Wire; 8]) -> [Wire; 8] {
     let top = byte[7];
     std::array::from_fn(|b| match b {
@@ -231,7 +230,7 @@ mod tests {
 
     const DIRECTIONS: [Direction; 2] = [Direction::Encrypt, Direction::Decrypt];
 
-    /// Those that netlists are stored for, and one more.
+    /// The bases that netlists are stored for, and one more.
     fn bases(direction: Direction) -> [Basis; 3] {
         [Basis::STANDARD, LUT3.basis(direction), Basis::new([3, 2, 4, 8, 16, 32, 65, 128]).unwrap()]
     }
@@ -240,7 +239,7 @@ mod tests {
     fn the_definition_is_the_cipher_s() {
         for direction in DIRECTIONS {
             let circuit = mix_column_from_definition(direction);
-            // A linear map is known by what it does to the unit vectors, and these are columns of one block.
+            // A linear map is determined by the images of the unit vectors, and these are columns of one block.
             assert!(circuit.as_affine().is_some_and(|map| !map.constant.contains(&true)));
             for unit in 0..32 {
                 let inputs: [bool; 32] = std::array::from_fn(|i| i == unit);
@@ -294,7 +293,7 @@ mod tests {
         }
     }
 
-    /// A circuit on one column, followed by what `placed` makes of its key alone: nothing else is taken from it.
+    /// A circuit on one column, followed by the effect of `placed` on its key alone: nothing else is taken from `placed`.
     fn followed_by_key_of(column: &Circuit, placed: &Circuit) -> Circuit {
         let mut circuit = Circuit::new("definition", names("x").chain(names("k")));
         let inputs: Vec<Wire> = (0..64).map(|i| circuit.input(i)).collect();
@@ -309,7 +308,7 @@ mod tests {
         circuit
     }
 
-    /// The words that a key basis gives come out of the circuit as the round key.
+    /// The circuit turns the words of a key basis into the round key.
     #[test]
     fn a_placed_key_is_the_round_key() {
         for direction in DIRECTIONS {

@@ -1,8 +1,8 @@
-//! GF(2) matrices as few two-input XORs.
+//! GF(2) matrices as small networks of two-input XORs.
 //!
 //! Greedy common-subexpression elimination: while some pair of columns occurs together in a row, the pair that occurs
-//! in most rows becomes a gate and a column of its own (Paar, "Optimized Arithmetic for Reed-Solomon Encoders",
-//! ISIT 1997). Which of several equally frequent pairs comes first matters, so a few orders are tried.
+//! in the most rows becomes a gate and a new column (Paar, "Optimized Arithmetic for Reed-Solomon Encoders", ISIT
+//! 1997). The choice among equally frequent pairs matters, so a few orders are tried.
 
 use crate::circuit::{Circuit, Wire};
 use crate::random::Random;
@@ -10,10 +10,10 @@ use crate::random::Random;
 /// Orders tried; the best of ten is rarely beaten by the best of a hundred.
 const TRIES: u64 = 10;
 
-/// Adds the sums of wires that `rows` select, bit `k` of a row for `wires[k]`, and returns one wire a row.
+/// Adds the sums of wires that `rows` select, bit `k` of a row for `wires[k]`, and returns one wire per row.
 ///
 /// # Panics
-/// If a row selects a wire that is not there.
+/// If a row selects a wire that does not exist.
 pub fn xor_network(circuit: &mut Circuit, wires: &[Wire], rows: &[u128]) -> Vec<Wire> {
     let rows: Vec<Vec<usize>> = rows
         .iter()
@@ -33,7 +33,7 @@ pub fn xor_network(circuit: &mut Circuit, wires: &[Wire], rows: &[u128]) -> Vec<
     sums
 }
 
-/// One greedy run, over rows given as the columns that they are the sum of.
+/// One greedy run, over rows given as the columns whose sum they are.
 fn eliminate(
     circuit: &mut Circuit,
     mut columns: Vec<Wire>,

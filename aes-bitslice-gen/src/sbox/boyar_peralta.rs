@@ -1,4 +1,4 @@
-//! The S-box in few two-input gates, as Boyar, Peralta and Calik minimised it.
+//! The S-box in few two-input gates, as minimised by Boyar, Peralta and Calik.
 
 use super::Sbox;
 use crate::circuit::{Circuit, straight_line};
@@ -20,7 +20,7 @@ fn read(program: &str) -> Circuit {
 
 #[cfg(test)]
 mod tests {
-    /// The same text, compiled as the Rust function it is: it means what `straight_line` reads.
+    /// The same text, compiled as the Rust function that it is: its meaning is what `straight_line` reads.
     mod compiled {
         #![allow(clippy::too_many_arguments)]
         use crate::circuit::Word;

@@ -11,8 +11,7 @@
 //! them; and where the norm contains ab + a + b, that is one gate, a OR b. Here each layer of sums is one network of
 //! XORs, and all choices of ORs are tried.
 //!
-//! With the paper's bases that makes 120 two-input gates, as many as the paper's own circuit has, and 125 for the
-//! inverse.
+//! With the paper's bases, the result has 120 two-input gates, the same number as the paper's own circuit, and 125 for the inverse.
 
 use super::Sbox;
 use crate::circuit::{Circuit, Wire};
@@ -31,20 +30,20 @@ pub static CANRIGHT: Sbox = Sbox {
 
 /// Normal bases of the tower: of GF(2^2) over GF(2), of GF(2^4) over GF(2^2), of GF(2^8) over GF(2^4).
 ///
-/// Each is a root of some t^2 + t + n, and its conjugate. (The paper considers only roots of trace one too.)
+/// Each is a root of some t^2 + t + n, and its conjugate. (The paper also considers only roots of trace one.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bases {
     roots: [u8; 3],
 }
 
-/// The bases that the paper finds best.
+/// The bases that the paper found to be best.
 impl Default for Bases {
     fn default() -> Self {
         Self { roots: [0xbd, 0x5c, 0xff] }
     }
 }
 
-/// A sum of bits: bit `k` of the mask for the `k`th of them.
+/// A sum of bits: bit `k` of the mask stands for the `k`th bit.
 type Sum = u128;
 
 impl Bases {
@@ -55,13 +54,13 @@ impl Bases {
         (1..=3).all(|level| bases.roots[level - 1] ^ bases.conjugate(level) == 1).then_some(bases)
     }
 
-    /// All 128 of them.
+    /// All 128 bases.
     pub fn all() -> impl Iterator<Item = Self> {
         let roots = |q| (0..=255u8).filter(move |&r| field::pow(r, q) ^ r == 1);
         roots(2).flat_map(move |w| roots(4).flat_map(move |z| roots(16).filter_map(move |y| Self::new([w, z, y]))))
     }
 
-    /// The conjugate of the root by which level `level`, of 2^level bits, extends the one below.
+    /// The conjugate of the root by which level `level`, of 2^level bits, extends the level below.
     fn conjugate(&self, level: usize) -> u8 {
         field::pow(self.roots[level - 1], 1 << (1 << (level - 1)))
     }
@@ -94,8 +93,7 @@ impl Bases {
         (0..bits.len()).map(|i| select(bits, |j| columns[j] >> i & 1 == 1)).collect()
     }
 
-    /// The product of two elements: appends the pairs of sums that are to be multiplied, and returns its bits as sums
-    /// of those products.
+    /// The product of two elements: appends the pairs of sums to multiply, and returns its bits as sums of those products.
     fn multiply(&self, level: usize, a: &[Sum], b: &[Sum], pairs: &mut Vec<(Sum, Sum)>) -> Vec<Sum> {
         if level == 0 {
             pairs.push((a[0], b[0]));
@@ -109,7 +107,7 @@ impl Bases {
         [add(&low, &f), add(&high, &f)].concat()
     }
 
-    /// The inverse of an element whose bits are sums of `wires`: other wires, and its bits as sums of those.
+    /// The inverse of an element whose bits are sums of `wires`: returns other wires, and its bits as sums of those.
     fn invert(&self, circuit: &mut Circuit, level: usize, wires: &[Wire], bits: &[Sum]) -> (Vec<Wire>, Vec<Sum>) {
         let (a0, a1) = bits.split_at(bits.len() / 2);
         if level == 1 {
@@ -168,16 +166,16 @@ fn add(a: &[Sum], b: &[Sum]) -> Vec<Sum> {
     a.iter().zip(b).map(|(a, b)| a ^ b).collect()
 }
 
-/// The sum of the selected ones.
+/// The sum of the selected elements.
 fn select(sums: &[Sum], selected: impl Fn(usize) -> bool) -> Sum {
     (0..sums.len()).filter(|&i| selected(i)).fold(0, |s, i| s ^ sums[i])
 }
 
-/// Adds the bits of a norm: bit `i` is the sum of the products `products[i]` of `pairs`, and of the wires `sums[i]`.
-/// Returns them, and the operands of the products by what they are the sum of.
+/// Adds the bits of a norm: bit `i` is the sum of the products `products[i]` of `pairs`, and of the wires `sums[i]`. Returns them, and the
+/// operands of the products, keyed by the sums that they represent.
 ///
-/// Where the sum of wires is the sum of all operands of some of the bit's products, those products become ORs
-/// instead. Of all ways to do so, or not, the one with the fewest gates is taken.
+/// Where the sum of wires is the sum of all operands of some of the bit's products, those products become ORs instead. Of all combinations,
+/// the one with the fewest gates is chosen.
 fn add_norm(
     circuit: &mut Circuit,
     wires: &[Wire],
@@ -247,7 +245,7 @@ mod tests {
             for direction in [Direction::Encrypt, Direction::Decrypt] {
                 let circuit = bases.circuit(direction);
                 let table = sbox::table(direction);
-                // All 256 inputs, 128 at a time: bit `i` of the inputs `first` to `first + 127`, and of what the table has for them.
+                // All 256 inputs, 128 at a time: bit `i` of the inputs `first` to `first + 127`, and of the table's entries for them.
                 for first in [0, 128] {
                     let bit = |i: usize, of: &dyn Fn(usize) -> u8| {
                         (0..128).fold(0u128, |word, x| word | u128::from(of(first + x) >> i & 1) << x)

@@ -1,5 +1,5 @@
-//! The S-box in the fewest LUT3s at hand: netlists found by search over tower-field bases, bases of the state and
-//! resubstitution. Between rounds the state is in another basis than the standard's, which has netlists of its own.
+//! The S-box in the fewest known LUT3s: netlists found by search over tower-field bases, bases of the state and
+//! resubstitution. Between rounds, the state is in a basis other than the standard one, which has its own netlists.
 
 use super::Sbox;
 use crate::netlist::Netlist;

@@ -19,14 +19,14 @@ pub use lut3::LUT3;
 /// A way to compute the S-box and its inverse.
 #[derive(Debug)]
 pub struct Sbox {
-    /// The name it is chosen by.
+    /// The name used to select it.
     pub name: &'static str,
-    /// Where it comes from, in a line.
+    /// Its origin, in one line.
     pub source: &'static str,
-    /// Eight inputs and eight outputs, least significant bit first, under any names.
+    /// Eight inputs and eight outputs, least significant bit first, with any names.
     forward: fn() -> Circuit,
     inverse: fn() -> Circuit,
-    /// Its netlists from and to other bases than the standard's.
+    /// Its netlists from and to bases other than the standard one.
     in_other_bases: fn(Direction) -> Vec<Netlist>,
 }
 
@@ -37,7 +37,7 @@ pub static ALL: &[&Sbox] = &[&CANRIGHT, &BOYAR_PERALTA, &LUT3];
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unknown S-box `{name}`: the known ones are {}", ALL.iter().map(|s| s.name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownSbox {
-    /// The name asked for.
+    /// The requested name.
     pub name: String,
 }
 
@@ -47,8 +47,8 @@ impl Sbox {
         ALL.iter().copied().find(|s| s.name == name).ok_or_else(|| UnknownSbox { name: name.into() })
     }
 
-    /// The circuit as it was published or built, most often of two-input gates: inputs `x0` to `x7`, outputs `y0` to
-    /// `y7`, least significant bit first. Decryption takes the inverse S-box.
+    /// The circuit as published or built, mostly of two-input gates: inputs `x0` to `x7`, outputs `y0` to `y7`, least
+    /// significant bit first. Decryption takes the inverse S-box.
     pub fn circuit(&self, direction: Direction) -> Circuit {
         let native = match direction {
             Direction::Encrypt => (self.forward)(),
@@ -59,7 +59,7 @@ impl Sbox {
 
     /// The same function for a target whose gate is the LUT3: the circuit covered by LUT3s, if that takes fewer.
     pub fn lut3(&self, direction: Direction) -> Circuit {
-        // Covering takes far longer than all else that is done with a circuit.
+        // Covering takes far longer than all other operations on a circuit.
         static KNOWN: Mutex<BTreeMap<(&str, bool), Circuit>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let covered = known.entry((self.name, direction == Direction::Encrypt)).or_insert_with(|| {
@@ -70,10 +70,11 @@ impl Sbox {
         covered.clone()
     }
 
-    /// The S-box on bytes that come in one basis and go in another; the standard basis on both sides is
+    /// The S-box on bytes that arrive in one basis and leave in another; for the standard basis on both sides, it is
     /// [`Self::lut3`].
     ///
-    /// Where no netlist is stored for these bases, changes of basis are put around the standard one: right, not small.
+    /// Where no netlist is stored for these bases, changes of basis are put around the standard one: correct, but not
+    /// small.
     pub fn lut3_between(&self, direction: Direction, from: Basis, to: Basis) -> Circuit {
         if (from, to) == (Basis::STANDARD, Basis::STANDARD) {
             return self.lut3(direction);
@@ -85,13 +86,13 @@ impl Sbox {
         }
     }
 
-    /// The basis that the state is best kept in between rounds with this S-box.
+    /// The best basis for the state between rounds with this S-box.
     pub fn basis(&self, direction: Direction) -> Basis {
         let between_rounds = (self.in_other_bases)(direction).into_iter().find(|n| n.from == n.to);
         between_rounds.map_or(Basis::STANDARD, |netlist| netlist.to)
     }
 
-    /// A circuit for this S-box under its name and those of its inputs and outputs; bytes change basis before it and
+    /// A circuit for this S-box with its name and its names of inputs and outputs; bytes change basis before it and
     /// after it.
     fn between(&self, direction: Direction, inner: &Circuit, before: [Basis; 2], after: [Basis; 2]) -> Circuit {
         let mut name = self.name.to_string();

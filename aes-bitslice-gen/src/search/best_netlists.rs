@@ -1,4 +1,4 @@
-//! The best netlists so far: one a target, of every basis that is among the best; as text to go on from.
+//! The best netlists so far: one per target, for every basis that is among the best; as text from which to continue.
 
 use super::target::{Layer, Target};
 use crate::circuit::Circuit;
@@ -9,26 +9,26 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::basis::Basis;
 use std::collections::BTreeMap;
 
-/// Bases kept in each direction.
+/// The number of bases kept in each direction.
 const KEPT: usize = 32;
 
-/// What a search goes on from, and what it found.
+/// The netlists that a search starts from, and its results.
 #[derive(Clone, Debug)]
 pub struct BestNetlists {
     netlists: BTreeMap<Target, Netlist>,
 }
 
-/// Why a text cannot be gone on from.
+/// The reason why a search cannot continue from a text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BestNetlistsError {
     /// It is not JSON, or not a list of netlists.
     #[error("not a file of this search: {0}")]
     Json(#[from] serde_json::Error),
-    /// One of its netlists is none.
+    /// One of its netlists is invalid.
     #[error("netlist {0}: {1}")]
     Netlist(usize, crate::netlist::NetlistError),
-    /// One of its netlists computes no layer between its bases.
+    /// One of its netlists does not compute a layer between its bases.
     #[error("netlist {0} is no layer of AES between the bases it names")]
     Wrong(usize),
 }
@@ -44,8 +44,8 @@ impl BestNetlists {
         best
     }
 
-    /// Adds what is better in a text that [`Self::to_text`] made. Every netlist is proved first; if one fails, none
-    /// is added.
+    /// Adds the better netlists from a text written by [`Self::to_text`]. Every netlist is proved first; if one fails,
+    /// none is added.
     pub fn merge_text(&mut self, text: &str) -> Result<(), BestNetlistsError> {
         let texts: Vec<String> = serde_json::from_str(text)?;
         let mut read = Vec::new();
@@ -61,7 +61,7 @@ impl BestNetlists {
         Ok(())
     }
 
-    /// All of it, as text.
+    /// All netlists, as text.
     pub fn to_text(&self) -> String {
         let texts: Vec<String> = self.netlists.values().map(Netlist::to_string).collect();
         serde_json::to_string_pretty(&texts).expect("strings are JSON")
@@ -72,14 +72,14 @@ impl BestNetlists {
         self.netlists.get(target)
     }
 
-    /// Keeps a circuit that is no larger than what is known for its target; whether it is smaller.
+    /// Keeps a circuit that is no larger than the known one for its target. Returns whether it is smaller.
     pub fn keep(&mut self, target: Target, circuit: Circuit, found_by: &str) -> bool {
         let known = self.netlists.get(&target).map(Netlist::gates);
         if known.is_some_and(|known| known < circuit.gates().len()) {
             return false;
         }
         let smaller = known.is_none_or(|known| known > circuit.gates().len());
-        // An equal one is another place to go on from; the credit stays with the first one of that size.
+        // A circuit of equal size is another place to continue from; the credit stays with the first one of that size.
         let found_by = match self.netlists.get(&target) {
             Some(equal) if !smaller => equal.found_by.clone(),
             _ => found_by.to_string(),
@@ -88,7 +88,7 @@ impl BestNetlists {
         smaller
     }
 
-    /// The bases of a direction that all layers are known for, the cheapest first, with their cost.
+    /// The bases of a direction for which all layers are known, the cheapest first, with their cost.
     pub fn bases(&self, direction: Direction) -> Vec<(usize, Basis)> {
         let of_direction = self.netlists.keys().filter(|t| t.direction == direction && t.from == t.to);
         let bases = of_direction.filter(|t| t.layer == Layer::SubBytes && t.to != Basis::STANDARD).map(|t| t.to);
@@ -97,16 +97,16 @@ impl BestNetlists {
         costs
     }
 
-    /// The LUT3s of AES-128 with keys at launch, its state in a basis between rounds: the first S-boxes, those
-    /// between, the last, and MixColumns with AddRoundKey. MixColumns with a key baked in counts for a tenth, to choose
-    /// between bases that are the same otherwise.
+    /// The LUT3s of AES-128 with keys at launch, with its state in a basis between rounds: the first S-boxes, the
+    /// middle ones, the last, and MixColumns with AddRoundKey. MixColumns with a key baked in counts for a tenth, to
+    /// choose between bases that are otherwise equal.
     pub fn cost(&self, direction: Direction, basis: Basis) -> Option<usize> {
         let [between, first, last, mix, mix_key] = Target::family(direction, basis).map(|t| self.get(&t));
         let gates = |netlist: Option<&Netlist>| netlist.map(Netlist::gates);
         Some(16 * gates(first)? + 128 * gates(between)? + 16 * gates(last)? + 36 * gates(mix_key)? + 4 * gates(mix)?)
     }
 
-    /// Forgets all bases but the best.
+    /// Forgets all bases except the best.
     pub fn forget(&mut self) {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
             for (_, basis) in self.bases(direction).into_iter().skip(KEPT) {
@@ -117,8 +117,9 @@ impl BestNetlists {
         }
     }
 
-    /// The netlists that are better than what the generator stores: of the standard basis, and with a placed key, each
-    /// that is smaller, and in another basis all layers of a direction, if together they cost less. Proved once more.
+    /// The netlists that are better than the generator's stored ones: in the standard basis, and with a placed key,
+    /// each smaller netlist; in another basis, all layers of a direction if together they cost less. All are proved
+    /// once more.
     pub fn better_than_stored(&self) -> Vec<(Target, &Netlist)> {
         let stored = Self::stored();
         let gates = |best: &Self, target: &Target| best.get(target).map_or(usize::MAX, Netlist::gates);
@@ -165,7 +166,7 @@ mod tests {
         assert!(worse.gates().len() == gates + 1 && !best.keep(target, worse.clone(), "worse"));
         assert_eq!(best.get(&target).unwrap().gates(), gates);
 
-        // A file with a worse netlist loses nothing, one with a better netlist is taken up.
+        // A file with a worse netlist loses nothing; a better netlist is adopted.
         let mut poor = best.clone();
         poor.netlists.get_mut(&target).unwrap().circuit = worse;
         let mut merged = best.clone();

@@ -1,26 +1,26 @@
-//! Linear layers with a key added on the way: a walk over programs of XORs by gates and key bits without a place.
+//! Linear layers with a key added on the way: a walk over programs of XORs that minimises gates and key bits without a place.
 //!
-//! A sum of two operands has a place for a third, a key bit, which then reaches a set of outputs. The places of a program take as many key
-//! bits as there are independent sets among theirs; each of the others costs a gate behind an output. The steps are those of
-//! [`super::sums`]. One that costs no more is taken, another now and then (Metropolis et al., "Equation of State Calculations by Fast
-//! Computing Machines", 1953).
+//! A sum of two operands has a place for a third, a key bit, which then reaches a set of outputs. The number of key bits that the places of
+//! a program take is the number of independent sets among their outputs; each other key bit costs a gate after an output. The steps are the
+//! same as in [`super::sums`]. A step that costs no more is accepted, other steps occasionally (Metropolis et al., "Equation of State
+//! Calculations by Fast Computing Machines", 1953).
 
 use super::sums::Sums;
 use crate::circuit::{Circuit, Lut3, Wire};
 use crate::random::Random;
 
-/// Outputs, and key bits.
+/// The number of outputs, and of key bits.
 const OUTPUTS: usize = 32;
-/// Steps without a better program after which a walk goes back to the best.
+/// The number of steps without a better program after which a walk returns to the best one.
 const PATIENCE: u64 = 1_000_000;
 
-/// A program of XORs without the key, and what follows from it.
+/// A program of XORs without the key, and data derived from it.
 #[derive(Clone)]
 struct Program {
     sums: Sums,
-    /// Nodes that a key bit is added to, no two of them for the same bit.
+    /// Nodes that a key bit is added to, each for a different bit.
     places: Vec<u8>,
-    /// Outputs that a key bit is added behind.
+    /// Outputs that a key bit is added to.
     behind: Vec<usize>,
 }
 
@@ -61,12 +61,12 @@ impl Program {
     }
 }
 
-/// Independent sets of outputs, each with a highest one of its own.
+/// Independent sets of outputs, each with a different highest output.
 #[derive(Default)]
 struct Independent([u32; OUTPUTS]);
 
 impl Independent {
-    /// Adds a set, unless it is a sum of those that are there.
+    /// Adds a set, unless it is a sum of the existing ones.
     fn add(&mut self, mut set: u32) -> bool {
         while set != 0 {
             let highest = set.ilog2() as usize;
@@ -81,13 +81,14 @@ impl Independent {
 }
 
 /// Walks for a number of steps from a linear layer of 32 outputs whose last 32 inputs are key bits, and returns the smallest on the way,
-/// the latest of equals; `None` if it is too large. What the key bits reach may be another set of outputs then, but spans all of them.
+/// the latest of equals; `None` if the layer is too large. The key bits may then reach other sets of outputs, but these still span all
+/// outputs.
 pub(super) fn walk(start: &Circuit, steps: u64, random: &mut Random) -> Option<Circuit> {
     let inputs = start.inputs().len() - OUTPUTS;
     let keyless = start.with_constants(|i| (i >= inputs).then_some(false));
     let mut current = Program::new(Sums::new(&keyless)?);
     let mut best = current.clone();
-    // What costs d more is taken once in 2^(d coldness) times.
+    // A step that costs d more is accepted once in 2^(d coldness) times.
     let coldness = 8 + random.below(6) as u32;
     let mut since = 0;
     for _ in 0..steps {

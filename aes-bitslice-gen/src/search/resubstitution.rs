@@ -1,33 +1,32 @@
-//! Small nonlinear functions in few LUT3s: a walk by resubstitution over networks held as full truth tables.
+//! Small nonlinear functions in few LUT3s: a walk by resubstitution over networks represented as full truth tables.
 //!
-//! A gate matters only for the inputs at which its flipping changes an output: its care set. Any three signals that
-//! determine it there, and do not depend on it, can be its operands instead (Mishchenko, Brayton, Jiang, Jang,
-//! "Scalable Don't-Care-Based Logic Optimization and Resynthesis", FPGA 2009). All such triples are found, not some:
-//! an input where the gate is on and one where it is off must be told apart by one of the three, which leaves few
-//! candidates for each. A triple that leaves gates without a reader makes the network smaller; any other is a step
-//! on a plateau, taken as it comes. Two other steps keep the size: a gate changes by the sum with a signal, which its
-//! readers take off again; a gate and an operand that only it reads are split in two otherwise. Without the first the
-//! linear parts, without the second the borders of linear and nonlinear parts stay as they were drawn.
+//! A gate matters only for the inputs where flipping it changes an output: its care set. Any three signals that determine it there, and do
+//! not depend on it, can replace its operands (Mishchenko, Brayton, Jiang, Jang, "Scalable Don't-Care-Based Logic Optimization and
+//! Resynthesis", FPGA 2009). The search finds all such triples, not just some: one of the three must distinguish an input where the gate is
+//! on from one where it is off, which leaves few candidates for each. A triple that leaves gates without a reader makes the network
+//! smaller; any other is a step on a plateau, accepted as found. Two other steps keep the size: a signal is added to a gate, and its
+//! readers subtract it again; a gate and an operand that only it reads are split differently into two gates. Without the first step the
+//! linear parts would never change, without the second the borders of linear and nonlinear parts.
 //!
-//! From time to time a gate is doubled, its readers shared out: each copy has a smaller care set, which opens ways
-//! that are closed to networks of the best size.
+//! From time to time a gate is duplicated and its readers are divided between the copies: each copy has a smaller care set, which opens
+//! paths that are closed to networks of the best size.
 
 use super::table::{self, Table};
 use crate::circuit::{Circuit, Lut3, Wire};
 use crate::random::Random;
 
-/// The most nodes, inputs included: a set of nodes is a `u128`.
+/// The maximum number of nodes, inputs included: a set of nodes is a `u128`.
 const NODES: usize = 128;
 
-/// Gates that a walk may have more than the best network on it.
+/// The number of gates by which a walk may exceed its best network.
 const SLACK: usize = 4;
 
-/// Pairs of inputs by which candidates are sifted: enough that few wrong triples pass.
+/// Pairs of inputs used to filter candidates: enough that few wrong triples pass.
 const SAMPLE: usize = 64;
-/// Of these, those by which second and third operands are sifted.
+/// The number of these used to filter second and third operands.
 const INNER: usize = 32;
 
-/// A gate's table and what it reads: inputs that do not matter repeat the last one that does.
+/// A gate's table and its inputs: inputs that do not matter repeat the last one that does.
 #[derive(Clone, Copy)]
 struct Node {
     table: Lut3,
@@ -143,7 +142,7 @@ impl Network {
         best
     }
 
-    /// Remakes what follows from the nodes: readers, and the order of the gates that an output needs; frees the others.
+    /// Recomputes the data derived from the nodes: readers, and the order of the gates that an output needs; frees the others.
     fn rewire(&mut self) {
         let mut needed = self.is_output;
         let gates = u128::MAX << self.inputs;
@@ -171,7 +170,7 @@ impl Network {
                 self.values[n] = table::FALSE;
             }
         }
-        // The old order is nearly right: gates that come too early in it wait for another round.
+        // The old order is nearly correct: gates that come too early in it wait for another round.
         let mut waiting = std::mem::take(&mut self.order);
         waiting.retain(|n| needed_gates >> n & 1 == 1);
         let old = waiting.iter().fold(0u128, |set, n| set | 1 << n);
@@ -197,7 +196,7 @@ impl Network {
         }
     }
 
-    /// The gates that depend on a gate, itself included, and the inputs at which its flipping changes an output.
+    /// The gates that depend on a gate, itself included, and the inputs where flipping it changes an output.
     fn care_set(&self, gate: u8) -> (u128, Table) {
         let mut above = 1u128 << gate;
         let mut flipped = [table::FALSE; NODES];
@@ -224,14 +223,13 @@ impl Network {
         (above, care)
     }
 
-    /// Gives a gate other operands, chosen at random among those that free the most other gates, or none if not
-    /// `greedy`.
+    /// Gives a gate other operands, chosen at random among those that free the most other gates, or free none if not `greedy`.
     fn resubstitute(&mut self, gate: u8, greedy: bool, random: &mut Random) {
         let (above, care) = self.care_set(gate);
         let on = table::and(&care, &self.values[gate as usize]);
         let off = table::and_not(&care, &self.values[gate as usize]);
         let live = self.order.iter().fold((1u128 << self.inputs) - 1, |set, &n| set | 1 << n);
-        // Operands that would go with this gate unless it goes on reading them.
+        // Operands that would be removed with this gate unless it continues to read them.
         let mut freed = 0u128;
         for i in self.nodes[gate as usize].inputs {
             if (i as usize) >= self.inputs && self.readers[i as usize] == 1 << gate && self.is_output >> i & 1 == 0 {
@@ -267,8 +265,8 @@ impl Network {
         self.replace(gate, operands, &on, &off, random);
     }
 
-    /// BestNetlists all sets of one, two or three candidates that tell `on` from `off`, neither of them empty; no set twice
-    /// and none with a needless member. A set of fewer than three repeats its last member.
+    /// Finds all sets of one, two or three candidates that distinguish `on` from `off`, neither of which is empty; no set twice and none
+    /// with a needless member. A set of fewer than three repeats its last member.
     fn triples(
         &self,
         on: &Table,
@@ -291,7 +289,7 @@ impl Network {
             let a = firsts.trailing_zeros() as usize;
             firsts &= firsts - 1;
             pool &= !(1u128 << a);
-            // The pairs that the first does not tell apart, in halves of 64 nodes, without branches.
+            // The pairs that the first does not distinguish, in halves of 64 nodes, without branches.
             let mut rest = [[u64::MAX; SAMPLE + 1]; 2];
             let mut count = 0;
             for set in sample {
@@ -335,8 +333,8 @@ impl Network {
         }
     }
 
-    /// For random pairs of an input in `on` and one in `off`, the nodes that differ between the two, one of which must
-    /// be an operand: those with the fewest candidates first.
+    /// For random pairs of an input in `on` and one in `off`, the nodes that differ between the two, one of which must be an operand: pairs
+    /// with the fewest candidates first.
     fn sample(&self, on: &Table, off: &Table, candidates: u128, random: &mut Random) -> [u128; SAMPLE] {
         let list = |of: &Table| {
             let mut list = [0u8; 256];
@@ -358,7 +356,7 @@ impl Network {
         sets
     }
 
-    /// Gives a gate these operands, under which it is on at `on`, off at `off`, and anything elsewhere.
+    /// Gives a gate these operands, with which it is on at `on`, off at `off`, and arbitrary elsewhere.
     fn replace(&mut self, gate: u8, operands: [u8; 3], on: &Table, off: &Table, random: &mut Random) {
         let [a, b, c] = operands.map(|n| self.values[n as usize]);
         let fill = random.next() as u8;
@@ -372,14 +370,14 @@ impl Network {
         self.set(gate, Lut3(bits), operands);
     }
 
-    /// Gives a gate a table and operands, and everything that follows from that its values.
+    /// Gives a gate a table and operands, and updates all values that depend on it.
     fn set(&mut self, gate: u8, table: Lut3, operands: [u8; 3]) {
         self.nodes[gate as usize] = canonical(table, operands);
         self.update(1 << gate);
         self.bypass(gate);
     }
 
-    /// Remakes what follows from gates that have changed.
+    /// Recomputes the data derived from gates that have changed.
     fn update(&mut self, changed: u128) {
         self.rewire();
         let mut stale = changed;
@@ -400,8 +398,8 @@ impl Network {
         }
     }
 
-    /// Splits a gate and an operand that only it reads into two gates in another way: of the signals that the two
-    /// read, other ones go to the inner gate.
+    /// Splits a gate and an operand that only it reads into two gates in another way: the inner gate gets a different selection of the
+    /// signals that the two read.
     fn split_otherwise(&mut self, random: &mut Random) {
         let outer = self.order[random.below(self.order.len())];
         let node = self.nodes[outer as usize];
@@ -424,7 +422,7 @@ impl Network {
         for i in (1..count).rev() {
             signals.swap(i, random.below(i + 1));
         }
-        // The first three go in; of four, one stays outside as well.
+        // The first three go to the inner gate; with four signals, one of these also stays outside.
         let apart = [signals[3], signals[if count == 5 { 4 } else { random.below(3) }]];
         let (_, care) = self.care_set(outer);
         let value = &self.values[outer as usize];
@@ -432,7 +430,7 @@ impl Network {
         let [a, b, c] = [signals[0], signals[1], signals[2]].map(|n| &self.values[n as usize]);
         let [d, e] = apart.map(|n| &self.values[n as usize]);
         let quarters: [Table; 4] = std::array::from_fn(|i| table::minterm(i as u8 | 4, &table::TRUE, d, e));
-        // By the inner gate's value: where the outer gate must be on and off, a bit for each of the four.
+        // For each value of the inner gate: where the outer gate must be on and off, one bit for each of the four cases.
         let mut classes = [(0u8, 0u8); 2];
         let mut table = 0u8;
         let first = random.below(2);
@@ -474,7 +472,7 @@ impl Network {
         }
     }
 
-    /// Lets the readers of a gate that only passes on or complements a signal, or is constant, do without it.
+    /// Removes a gate that only passes on or complements a signal, or is constant, from its readers.
     fn bypass(&mut self, gate: u8) {
         let Node { table, inputs } = self.nodes[gate as usize];
         let single = match table {
@@ -526,8 +524,8 @@ impl Network {
         }
     }
 
-    /// Changes an inner gate by the sum with another signal, which its readers take off again: for nothing where they
-    /// read it anyway or have an operand free. One of the gates concerned may need other operands for that.
+    /// Adds another signal to an inner gate, and its readers subtract it again: at no cost where they read it anyway or have a free
+    /// operand. One of the gates concerned may need other operands for that.
     fn shift(&mut self, random: &mut Random) {
         let gate = self.order[random.below(self.order.len())];
         let node = self.nodes[gate as usize];
@@ -626,7 +624,7 @@ impl Network {
         above
     }
 
-    /// Doubles a gate, and shares out its readers.
+    /// Duplicates a gate, and divides its readers between the copies.
     fn double(&mut self, random: &mut Random) {
         let gate = self.order[random.below(self.order.len())] as usize;
         let readers = self.readers[gate];
@@ -662,11 +660,11 @@ fn nth(mut set: u128, n: usize) -> usize {
     set.trailing_zeros() as usize
 }
 
-/// The one spelling of a table over three nodes: those that matter first, the last of them repeated.
+/// The canonical form of a table over three nodes: nodes that matter first, the last of them repeated.
 fn canonical(table: Lut3, operands: [u8; 3]) -> Node {
     let mut distinct = [u8::MAX; 3];
     let mut count = 0;
-    // Only those that matter once equal operands are one.
+    // Only nodes that still matter when equal operands are merged.
     let value = |n: u8, of: [bool; 3], set: &[u8]| set.iter().position(|&s| s == n).is_some_and(|i| of[i]);
     let mut all = operands;
     all.sort_unstable();
@@ -709,7 +707,7 @@ mod tests {
             let start = BOYAR_PERALTA.lut3(direction);
             let network = Network::new(&start).unwrap();
             assert_eq!(network.circuit(&start).same_function(&start), Ok(()));
-            // Every kind of step by itself, and what is remade after it.
+            // Every kind of step by itself, and the data recomputed after it.
             let mut stepped = network.clone();
             let mut random = Random(7);
             for i in 0..3000 {

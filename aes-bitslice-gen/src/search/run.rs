@@ -16,31 +16,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Steps of a walk: a second or two.
+/// Steps per walk: a second or two.
 const SBOX_STEPS: u64 = 300_000;
 const LINEAR_STEPS: u64 = 4_000_000;
 const PLACED_STEPS: u64 = 1_000_000;
-/// Gates of a window for exact synthesis, at most.
+/// The maximum number of gates in a window for exact synthesis.
 const WINDOW: usize = 5;
-/// How many gates of AES-128 a new basis may cost more than the best and be gone on with.
+/// The number of AES-128 gates by which a new basis may exceed the best and still be pursued.
 const PROMISING: usize = 600;
 
-/// How long to search, for what, and from which seed.
+/// The duration, goals and seed of a search.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The seed; the same seed on one thread, from the same netlists, makes the same walks.
     pub seed: u64,
-    /// Threads, at least one.
+    /// The number of threads, at least one.
     pub threads: usize,
-    /// When no new walk is begun.
+    /// The time after which no new walk begins.
     pub time: Duration,
-    /// The most walks of each thread.
+    /// The maximum number of walks per thread.
     pub walks: u64,
-    /// What to search for.
+    /// The goals of the search.
     pub goals: Vec<Goal>,
 }
 
-/// Something to search for.
+/// A goal of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
     /// The S-box of a direction in the standard basis.
@@ -49,12 +49,12 @@ pub enum Goal {
     Mix(Direction),
     /// All layers of a direction in the best basis.
     Basis(Direction),
-    /// MixColumns of a direction with a key added on the way, in the basis that the generator has.
+    /// MixColumns of a direction with a key added on the way, in the generator's basis.
     PlacedKey(Direction),
 }
 
 impl Goal {
-    /// All of them.
+    /// All goals.
     pub const ALL: [Self; 8] = [
         Self::Basis(Direction::Encrypt),
         Self::Basis(Direction::Decrypt),
@@ -66,7 +66,7 @@ impl Goal {
         Self::PlacedKey(Direction::Decrypt),
     ];
 
-    /// The name it is chosen by.
+    /// The name used to select it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Sbox(Direction::Encrypt) => "sbox",
@@ -81,7 +81,7 @@ impl Goal {
     }
 }
 
-/// A search under way.
+/// A search in progress.
 pub struct Search {
     options: Options,
     best: Mutex<BestNetlists>,
@@ -90,10 +90,10 @@ pub struct Search {
     walks: AtomicU64,
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Since it began.
+    /// The time since it began.
     pub time: Duration,
     /// Steps of all walks.
     pub steps: u64,
@@ -102,18 +102,18 @@ pub struct Progress {
 }
 
 impl Search {
-    /// A search that goes on from these netlists.
+    /// A search that continues from these netlists.
     pub fn new(options: Options, best: BestNetlists) -> Self {
         let zero = AtomicU64::new;
         Self { options, best: Mutex::new(best), begun: Instant::now(), steps: zero(0), walks: zero(0) }
     }
 
-    /// A copy of what is found so far.
+    /// A copy of the netlists found so far.
     pub fn best_netlists(&self) -> BestNetlists {
         self.lock().clone()
     }
 
-    /// How far it is.
+    /// The progress so far.
     pub fn progress(&self) -> Progress {
         Progress {
             time: self.begun.elapsed(),
@@ -122,7 +122,7 @@ impl Search {
         }
     }
 
-    /// Searches until the time is over, on all threads; calls `report` about every second from the calling one.
+    /// Searches until the time is over, on all threads; calls `report` about every second from the calling thread.
     pub fn run(&self, mut report: impl FnMut(&Self)) {
         std::thread::scope(|scope| {
             let threads: Vec<_> =
@@ -146,7 +146,7 @@ impl Search {
         self.begun.elapsed() >= self.options.time
     }
 
-    /// One thread.
+    /// Runs one thread.
     fn work(&self, thread: u64) {
         let mut random = Random::for_task(self.options.seed, thread);
         for _ in 0..self.options.walks {
@@ -165,7 +165,7 @@ impl Search {
         }
     }
 
-    /// Walks from what is known for a target.
+    /// Walks from the known circuit for a target.
     fn polish(&self, target: Target, random: &mut Random) {
         let start = self.lock().get(&target).map(|n| n.circuit.clone());
         let mut walked = self.walk(&start.unwrap_or_else(|| target.stored()), random);
@@ -175,7 +175,7 @@ impl Search {
         self.keep(target, walked);
     }
 
-    /// Walks from what is known for a layer with a key added on the way, or from the same layer without.
+    /// Walks from the known circuit for a layer with a key added on the way, or from the same layer without a key.
     fn place_key(&self, target: Target, random: &mut Random) {
         let known = match random.below(4) {
             0 => target.key_behind(),
@@ -187,7 +187,7 @@ impl Search {
         self.keep(target, walked);
     }
 
-    /// Walks from a tower field, from another basis, or from what is known, for as long as that leads down.
+    /// Walks from a tower field, from another basis, or from the known circuit, as long as that reduces the size.
     fn restart(&self, target: Target, random: &mut Random) {
         let mut circuit = match random.below(4) {
             0 => {
@@ -225,14 +225,14 @@ impl Search {
         }
     }
 
-    /// One of the best bases, the better the more often.
+    /// One of the best bases; better bases are chosen more often.
     fn good_basis(&self, direction: Direction, random: &mut Random) -> Option<(usize, Basis)> {
         let bases = self.lock().bases(direction);
         let rank = (random.next().trailing_zeros() as usize / 2) + random.below(4) * random.below(3);
         bases.get(rank.min(bases.len().checked_sub(1)?)).copied()
     }
 
-    /// Takes the layers in a good basis to one near it, and keeps them if they promise something.
+    /// Converts the layers in a good basis to a nearby basis, and keeps them if they are promising.
     fn other_basis(&self, direction: Direction, random: &mut Random) {
         let Some((_, from)) = self.good_basis(direction, random) else { return };
         let family = Target::family(direction, from);
@@ -254,14 +254,14 @@ impl Search {
             best.bases(direction).first().map_or(usize::MAX, |(cost, _)| *cost)
         };
         let rebased = |i: usize| {
-            // Bases that differ by a factor have the same MixColumns, and S-boxes that differ in one layer.
+            // Bases that differ by a factor have the same MixColumns, and S-boxes that differ in one affine layer.
             match with_affine_layer(&targets[i], &known[i]) {
                 _ if targets[i].is_computed_by(&known[i]) => known[i].clone(),
                 Some(circuit) => circuit,
                 None => targets[i].rebased(&known[i], family[i].from, family[i].to),
             }
         };
-        // The two that cost most come first, and decide.
+        // The two most expensive ones come first and decide.
         let mut walked: Vec<Option<Circuit>> = vec![None; 5];
         let mut bound = 0;
         for (i, weight) in [(4, 36), (0, 128), (3, 4), (1, 16), (2, 16)] {
@@ -289,13 +289,13 @@ impl Search {
         self.lock().forget();
     }
 
-    /// One walk, by the engine for the function.
+    /// Runs one walk, with the engine for the function.
     fn walk(&self, start: &Circuit, random: &mut Random) -> Circuit {
         let mut walk = |start: &Circuit| match start.inputs().len() {
             ..=8 => Some((Network::new(start)?.walk(SBOX_STEPS, random).circuit(start), SBOX_STEPS)),
             _ => Some((Sums::new(start)?.walk(LINEAR_STEPS, random).circuit(start), LINEAR_STEPS)),
         };
-        // Too large for the engine as it is, perhaps not once covered.
+        // Too large for the engine as it is; perhaps not after covering.
         let (walked, steps) = walk(start).or_else(|| walk(&cover::cover(start))).unwrap_or_else(|| (start.clone(), 0));
         self.steps.fetch_add(steps, Ordering::Relaxed);
         self.walks.fetch_add(1, Ordering::Relaxed);
@@ -309,7 +309,8 @@ impl Search {
     }
 }
 
-/// A basis near another: some rows take up other rows, or become linear forms that the S-box computes anyway.
+/// A basis near another: some rows have other rows added to them, or become linear forms that the S-box computes
+/// anyway.
 fn near(basis: Basis, sbox: &Circuit, random: &mut Random) -> Option<Basis> {
     let mut rows = basis.rows();
     for _ in 0..1 + random.below(3) * random.below(2) {
@@ -325,14 +326,14 @@ fn near(basis: Basis, sbox: &Circuit, random: &mut Random) -> Option<Basis> {
     Basis::new(rows).ok().filter(|b| *b != basis)
 }
 
-/// The basis of the bytes c x: MixColumns, being linear over GF(2^8), is the same in it.
+/// The basis of the bytes c x: MixColumns is the same in it, because it is linear over GF(2^8).
 fn scaled(basis: Basis, c: u8) -> Basis {
     let columns: [u8; 8] = std::array::from_fn(|j| basis.apply(field::mul(c, 1 << j)));
     let row = |i: usize| (0..8).fold(0, |row, j| row | (columns[j] >> i & 1) << j);
     Basis::new(std::array::from_fn(row)).expect("a multiplication by c can be undone")
 }
 
-/// A circuit for an S-box target from one that differs from it by an affine map of the outputs, or of the inputs.
+/// A circuit for an S-box target, built from one that differs by an affine map of the outputs, or of the inputs.
 fn with_affine_layer(target: &Target, known: &Circuit) -> Option<Circuit> {
     if known.inputs().len() != 8 {
         return None;
@@ -340,7 +341,8 @@ fn with_affine_layer(target: &Target, known: &Circuit) -> Option<Circuit> {
     let table = sbox::table(target.direction);
     let mut inverse = [0u8; 256];
     (0..=255u8).for_each(|z| inverse[known.evaluate_byte(z) as usize] = z);
-    // What the known circuit makes to what is wanted, and what comes in to what the known circuit makes that of.
+    // Maps from outputs of the known circuit to the wanted outputs, and from inputs to the inputs for which the known
+    // circuit gives the wanted outputs.
     let (mut after, mut before) = ([0u8; 256], [0u8; 256]);
     for x in 0..=255u8 {
         let (z, y) = (target.from.apply(x), target.to.apply(table[x as usize]));
@@ -376,7 +378,7 @@ fn affine_rows(map: &[u8; 256]) -> Option<([u128; 8], u8)> {
     (0..256).all(|y| map[y] == value(y)).then(|| (std::array::from_fn(row), constant))
 }
 
-/// The wires, complemented where a constant has a bit; most of the gates for that fold into those around them.
+/// The wires, complemented where a constant has a bit; most of the gates for this fold into their neighbours.
 fn complement(circuit: &mut Circuit, wires: Vec<Wire>, constant: u8) -> Vec<Wire> {
     let one = |(i, wire): (usize, Wire)| if constant >> i & 1 == 1 { circuit.not(wire) } else { wire };
     wires.into_iter().enumerate().map(one).collect()
@@ -397,7 +399,7 @@ fn linear_forms(circuit: &Circuit) -> Vec<u128> {
         .collect()
 }
 
-/// Whether a basis has the same rows as one of these, in any order: then all its circuits are the same.
+/// Whether a basis has the same rows as one of these, in any order: all its circuits are then the same.
 fn same_rows(bases: &[(usize, Basis)], basis: Basis) -> bool {
     let sorted = |b: Basis| {
         let mut rows = b.rows();

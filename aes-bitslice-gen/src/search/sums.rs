@@ -1,16 +1,16 @@
 //! Linear layers in few XORs of two or three operands: a walk over straight-line programs on GF(2) vectors.
 //!
-//! A value is the set of inputs that it is the sum of. Two kinds of step change a program and leave its outputs:
-//! a gate takes other operands with the same sum; or an inner gate's value changes by a value d, and d is added to
-//! every gate that reads it. Steps that make the program no larger are taken as they come. From time to time an
-//! operand pair gets a gate of its own, which opens ways that are closed to programs of the best size.
+//! A value is the set of inputs whose sum it is. Two kinds of step change a program and preserve its outputs: a gate takes other operands
+//! with the same sum; or an inner gate's value changes by a value d, and d is added to every gate that reads it. Steps that do not make the
+//! program larger are accepted as found. From time to time a pair of operands gets its own gate, which opens paths that are closed to
+//! programs of the best size.
 
 use crate::circuit::{Circuit, Lut3, Wire};
 use crate::random::Random;
 
 /// No operand.
 const NONE: u8 = u8::MAX;
-/// The most nodes, inputs included.
+/// The maximum number of nodes, inputs included.
 const NODES: usize = 254;
 /// Slots of the table from values to nodes: a power of two, and sparse.
 const SLOTS: usize = 2048;
@@ -19,7 +19,7 @@ const SLOTS: usize = 2048;
 #[derive(Clone)]
 pub struct Sums {
     inputs: usize,
-    /// What each node is the sum of; zero at a free place.
+    /// The inputs whose sum each node is; zero at a free place.
     values: Vec<u64>,
     /// Ascending, padded with `NONE`; all `NONE` for inputs and free places.
     operands: Vec<[u8; 3]>,
@@ -47,7 +47,7 @@ fn toggled(operands: [u8; 3], with: u8) -> Option<[u8; 3]> {
 }
 
 impl Sums {
-    /// The program of a circuit, if it is linear, without constants, of at most 64 inputs, and not too large.
+    /// The program of a circuit, if it is linear, has no constants and at most 64 inputs, and is not too large.
     pub fn new(circuit: &Circuit) -> Option<Self> {
         let inputs = circuit.inputs().len();
         let affine = circuit.as_affine()?;
@@ -105,8 +105,8 @@ impl Sums {
         circuit.pruned()
     }
 
-    /// Adds the gates to a circuit, whose first inputs are the program's, and returns the outputs. The gate for a sum of two is what
-    /// `of_two` makes of its node and operands, if that is one.
+    /// Adds the gates to a circuit, whose first inputs are the program's, and returns the outputs. The gate for a sum of two is the result
+    /// of `of_two` for its node and operands, if there is one.
     pub(super) fn add_to(
         &self,
         circuit: &mut Circuit,
@@ -130,7 +130,7 @@ impl Sums {
         self.operands[node as usize][2] == NONE
     }
 
-    /// By node, the outputs, at most 32, that change with it. `order` is that of the gates.
+    /// For each node, the outputs, at most 32, that change with it. `order` is the order of the gates.
     pub(super) fn reached_outputs(&self, order: &[u8]) -> Vec<u32> {
         let mut reached = vec![0; self.values.len()];
         for (i, &node) in self.outputs.iter().enumerate() {
@@ -150,7 +150,7 @@ impl Sums {
         self.operands == other.operands
     }
 
-    /// A step of any kind, also one that makes the program larger.
+    /// Takes a step of any kind, even one that makes the program larger.
     pub(super) fn step(&mut self, random: &mut Random) {
         match random.below(64) {
             0 => self.split(random),
@@ -204,7 +204,7 @@ impl Sums {
         self.slots[at] = node;
     }
 
-    /// Makes the table of values anew.
+    /// Rebuilds the table of values.
     fn index(&mut self) {
         self.slots.fill(NONE);
         for node in 0..self.values.len() {
@@ -218,7 +218,7 @@ impl Sums {
         self.operands[node][0] != NONE
     }
 
-    /// Whether some operand of `node`, however far down, is `below`.
+    /// Whether `node` has `below` as a direct or indirect operand.
     fn reads(&self, node: u8, below: u8) -> bool {
         let mut seen = [0u64; 4];
         let mut stack = [0u8; 256];
@@ -300,7 +300,7 @@ impl Sums {
         }
     }
 
-    /// Two or three nodes with the sum `value`, one of them `a`, none reading `not_above`.
+    /// Two or three nodes with the sum `value`, one of which is `a` and none of which reads `not_above`.
     fn sum_with(&self, value: u64, a: u8, not_above: u8, random: &mut Random) -> Option<[u8; 3]> {
         let n = self.values.len();
         let rest = value ^ self.values[a as usize];
@@ -355,7 +355,7 @@ impl Sums {
             }
         }
         let readers = &readers[..count];
-        // What a reader reads is most likely to fit.
+        // An operand of a reader is most likely to fit.
         let by = match random.below(4) {
             0 => self.random_node(random),
             1 => self.operands[gate as usize][random.below(3)],
@@ -383,7 +383,7 @@ impl Sums {
             }
         }
         if let Some(twin) = twin {
-            // One of the two nodes of equal value goes.
+            // One of the two nodes with equal values is removed.
             let (keep, drop) =
                 if (twin as usize) < self.inputs || too_long == Some(gate) { (twin, gate) } else { (gate, twin) };
             if too_long == Some(gate) {
@@ -408,7 +408,7 @@ impl Sums {
         }
         next.index();
         if let Some(node) = too_long {
-            // For want of a fourth operand: any others with its sum.
+            // A gate cannot have a fourth operand, so try any others with its sum.
             let found = (0..4).find_map(|_| {
                 let a = next.random_node(random);
                 next.sum_with(next.values[node as usize], a, node, random)
@@ -425,7 +425,7 @@ impl Sums {
         *self = next;
     }
 
-    /// Gives two of a gate's three operands a gate of their own.
+    /// Gives two of a gate's three operands their own gate.
     fn split(&mut self, random: &mut Random) {
         let gate = self.random_gate(random) as usize;
         let operands = self.operands[gate];

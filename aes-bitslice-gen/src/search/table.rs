@@ -27,7 +27,7 @@ pub(super) fn lut(table: Lut3, a: Table, b: Table, c: Table) -> Table {
     })
 }
 
-/// Where three signals have the values of the bits of `i`, `4a + 2b + c`.
+/// The inputs where three signals have the values of the bits of `i`, `4a + 2b + c`.
 #[inline(always)]
 pub(super) fn minterm(i: u8, a: &Table, b: &Table, c: &Table) -> Table {
     let flip = |bit: u8| u64::from(i >> bit & 1).wrapping_sub(1);
@@ -44,7 +44,7 @@ pub(super) fn and(a: &Table, b: &Table) -> Table {
     std::array::from_fn(|w| a[w] & b[w])
 }
 
-/// a and not b.
+/// `a` and not `b`.
 #[inline(always)]
 pub(super) fn and_not(a: &Table, b: &Table) -> Table {
     std::array::from_fn(|w| a[w] & !b[w])
@@ -70,7 +70,7 @@ pub(super) fn are_disjoint(a: &Table, b: &Table) -> bool {
     is_false(&and(a, b))
 }
 
-/// The inputs at which a signal is on.
+/// The inputs for which a signal is on.
 pub(super) fn ones(a: &Table) -> impl Iterator<Item = usize> {
     let words = *a;
     (0..4).flat_map(move |w| {

@@ -1,4 +1,4 @@
-//! What is searched for: a layer of a direction between two bases, with its definition, its proof and its file.
+//! The target of a search: a layer of a direction between two bases, with its definition, its proof and its file.
 
 use crate::circuit::Circuit;
 use crate::linear;
@@ -30,12 +30,12 @@ pub struct Target {
     pub layer: Layer,
     /// The basis of the bytes it reads.
     pub from: Basis,
-    /// The basis of the bytes it makes.
+    /// The basis of the bytes it produces.
     pub to: Basis,
 }
 
 impl Target {
-    /// The target that a stored netlist is for, if it is for one: by its inputs, its bases, and what it computes.
+    /// The target of a stored netlist, if it has one: by its inputs, its bases, and the function it computes.
     pub fn of(netlist: &Netlist) -> Option<Self> {
         let layer = match netlist.circuit.inputs().len() {
             8 => Layer::SubBytes,
@@ -61,8 +61,8 @@ impl Target {
         })
     }
 
-    /// The layers of one direction for a state that is in `basis` between rounds: the S-box between rounds, that of
-    /// the first round and that of the last, MixColumns, MixColumns with AddRoundKey.
+    /// The layers of one direction for a state that is in `basis` between rounds: the S-box between rounds, the S-boxes
+    /// of the first and the last round, MixColumns, MixColumns with AddRoundKey.
     pub fn family(direction: Direction, basis: Basis) -> [Self; 5] {
         let target = |layer, from, to| Self { direction, layer, from, to };
         [
@@ -74,7 +74,7 @@ impl Target {
         ]
     }
 
-    /// MixColumns with a key added on the way, in the basis that the generator keeps bytes in between rounds.
+    /// MixColumns with a key added on the way, in the generator's basis of bytes between rounds.
     pub fn placed_key(direction: Direction) -> Self {
         let basis = LUT3.basis(direction);
         Self { direction, layer: Layer::MixColumnsPlacedKey, from: basis, to: basis }
@@ -85,7 +85,7 @@ impl Target {
         linear::followed_by_key(&linear::mix_column(self.direction, self.to)).renamed(self.title())
     }
 
-    /// A circuit that computes it: what is stored for it, or what follows from the standard one.
+    /// A circuit that computes it: the stored one, or one derived from the standard one.
     pub fn stored(&self) -> Circuit {
         match self.layer {
             Layer::SubBytes => LUT3.lut3_between(self.direction, self.from, self.to),
@@ -126,7 +126,7 @@ impl Target {
         }
     }
 
-    /// What a netlist for it is called.
+    /// The title of a netlist for it.
     pub fn title(&self) -> &'static str {
         match (self.layer, self.direction) {
             (Layer::SubBytes, Direction::Encrypt) => "S-box",

@@ -1,10 +1,10 @@
-//! Exact synthesis: a few neighbouring gates, together, by as few as can be, found by a SAT solver.
+//! Exact synthesis: replaces a few neighbouring gates with as few as possible, found by a SAT solver.
 //!
-//! What the gates of a window make of the signals that they read is a table with a row for every combination of those
-//! that occurs. Whether fewer LUT3s make the same is a question of operands, tables and values: for each gate and
-//! operand one variable a signal it may be, for each gate eight bits of a table, and for each row what the gate is
-//! (Kojevnikov, Kulikov, Yaroslavtsev, "Finding Efficient Circuits Using SAT-Solvers", SAT 2009). Rows are added as
-//! answers turn out to be wrong in them.
+//! The function of a window's gates is a table with a row for every combination of input signals that occurs. Whether
+//! fewer LUT3s compute the same function is a question of operands, tables and values: for each gate and operand, one
+//! variable per signal that it may be; for each gate, eight bits of a table; and for each row, the value of the gate
+//! (Kojevnikov, Kulikov, Yaroslavtsev, "Finding Efficient Circuits Using SAT-Solvers", SAT 2009). Rows are added when
+//! answers turn out to be wrong for them.
 
 use crate::circuit::{Circuit, Lut3, Wire};
 use crate::random::Random;
@@ -15,13 +15,13 @@ use rustsat_batsat::BasicSolver;
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-/// Signals that a window may read.
+/// The maximum number of signals that a window may read.
 const LEAVES: usize = 10;
 
-/// What a window's gates read and make.
+/// The inputs and outputs of a window's gates.
 struct Window {
     leaves: Vec<Wire>,
-    /// Wires that something outside reads.
+    /// Wires that are read outside the window.
     roots: Vec<Wire>,
     /// Leaf values, leaf `i` in bit `i`, with the values of the roots.
     rows: Vec<(u32, u32)>,
@@ -34,8 +34,8 @@ struct Found {
     roots: Vec<usize>,
 }
 
-/// Tries windows of up to `size` gates at random places; a smaller circuit if one of them can do with a gate less.
-/// For circuits of at most eight inputs.
+/// Tries windows of up to `size` gates at random places; returns a smaller circuit if one of them can do with one gate
+/// less. For circuits of at most eight inputs.
 pub(super) fn shrink(circuit: &Circuit, size: usize, tries: usize, random: &mut Random) -> Option<Circuit> {
     (0..tries).find_map(|_| {
         let gates = random_window(circuit, 2 + random.below(size - 1), random)?;
@@ -60,7 +60,7 @@ fn random_window(circuit: &Circuit, size: usize, random: &mut Random) -> Option<
 }
 
 impl Window {
-    /// The window of these gates; `None` if it reads too much, or something that depends on it.
+    /// The window of these gates; `None` if it reads too many signals, or a signal that depends on it.
     fn new(circuit: &Circuit, gates: &BTreeSet<usize>) -> Option<Self> {
         let inside = |w: Wire| w.index().checked_sub(circuit.inputs().len()).is_some_and(|g| gates.contains(&g));
         let leaves: BTreeSet<Wire> =
@@ -92,12 +92,12 @@ impl Window {
         Some(Self { leaves, roots, rows: rows.into_iter().collect() })
     }
 
-    /// This number of gates that make the roots, if there are any and they are found in time.
+    /// This number of gates that compute the roots, if they exist and are found in time.
     fn synthesize(&self, count: usize, time: Duration) -> Option<Found> {
         let mut question = Question::new(self.leaves.len(), count, self.roots.len());
         let deadline = Instant::now() + time;
         question.solver.batsat_mut().cb_mut().set_stop(move || Instant::now() >= deadline);
-        // A few rows to begin with; each answer that is wrong somewhere adds the row.
+        // Starts with a few rows; each answer that is wrong for a row adds that row.
         let mut next = self.rows.iter().step_by(1 + self.rows.len() / 8).copied().collect::<Vec<_>>();
         loop {
             next.iter().for_each(|row| question.add_row(*row));
@@ -155,7 +155,7 @@ impl Found {
     }
 }
 
-/// The question put to the solver.
+/// The problem given to the solver.
 struct Question {
     solver: BasicSolver,
     variables: BasicVarManager,
@@ -205,7 +205,7 @@ impl Question {
         self.solver.add_clause(clause).expect("the solver takes clauses");
     }
 
-    /// Variables of which exactly one holds.
+    /// Variables of which exactly one is true.
     fn one_of(&mut self, count: usize) -> Vec<Lit> {
         let choice: Vec<Lit> = (0..count).map(|_| self.variable()).collect();
         self.clause(choice.iter().copied());
@@ -215,7 +215,7 @@ impl Question {
         choice
     }
 
-    /// Asks for the right values of the roots for one combination of leaves.
+    /// Requires the correct values of the roots for one combination of leaves.
     fn add_row(&mut self, (leaves, roots): (u32, u32)) {
         let of = |literal: Lit, value: bool| if value { literal } else { !literal };
         let mut values: Vec<Lit> = Vec::new();

@@ -1,16 +1,16 @@
 //! The tables of the cipher, from its definition (Daemen and Rijmen, "The Design of Rijndael", section 4.2).
 //!
-//! A T-box does SubBytes and MixColumns for one row: `T[k][x]` is what a byte `x` in row `k` adds to its column of the
-//! next state. So a column is four look-ups, one a row, of the bytes that ShiftRows brings there, and the round key.
-//! The last round has no MixColumns: its table is the S-box.
+//! A T-box does SubBytes and MixColumns for one row: `T[k][x]` is the contribution of a byte `x` in row `k` to its
+//! column of the next state. So a column is the sum of four look-ups, one per row, of the bytes that ShiftRows moves
+//! there, and the round key. The last round has no MixColumns: its table is the S-box.
 //!
-//! Columns are words, little-endian: the byte in row `r` is bits `8 r` to `8 r + 7`. Each table is the first one
-//! with its words rotated, `T[k][x] = T[0][x].rotate_left(8 k)`, so that one may do for all four.
+//! Columns are words, little-endian: the byte in row `r` is bits `8 r` to `8 r + 7`. Each table is the first one with
+//! its words rotated, `T[k][x] = T[0][x].rotate_left(8 k)`, so that one table can serve for all four.
 
 use aes_bitslice_core::aes::{Direction, cipher, field, sbox};
 
-/// The four T-boxes of a direction, by row; for decryption those of the equivalent inverse cipher (FIPS 197, section
-/// 5.3.5).
+/// The four T-boxes of a direction, by row; for decryption, the T-boxes of the equivalent inverse cipher (FIPS 197,
+/// section 5.3.5).
 pub fn t_boxes(direction: Direction) -> [[u32; 256]; 4] {
     let coefficients = cipher::mix_coefficients(direction);
     let entry = |k: usize, x: usize| {
@@ -49,7 +49,7 @@ mod tests {
         }
     }
 
-    /// Look-ups and round keys, as kernels have them, are the cipher.
+    /// Look-ups and round keys, as used by kernels, compute the cipher.
     #[test]
     fn rounds_of_look_ups_are_the_cipher() {
         for direction in DIRECTIONS {

@@ -1,4 +1,4 @@
-//! The cipher by look-ups in tables: fast, and not constant-time.
+//! The cipher with table look-ups: fast, and not constant-time.
 //!
 //! | file | idea |
 //! |---|---|
@@ -7,27 +7,27 @@
 //!
 //! # What the time of a look-up depends on
 //!
-//! Which entries a kernel looks up depends on key and data, and how long a warp waits for them depends on the entries in
-//! every layout but the last:
+//! The entries that a kernel looks up depend on key and data, and the time that a warp waits for them depends on the entries in every
+//! layout except the last:
 //!
-//! - **Constant memory.** The constant cache serves a warp one address at a time. A look-up takes as many turns as the
-//!   32 lanes ask for different words: 1 to 32.
-//! - **Shared memory, one copy.** Shared memory has 32 banks of four bytes, and serves a word of each in one turn. Entry
-//!   `x` of a T-box is in bank `x % 32`. Lanes that ask for the same word are served together; those that ask for different
-//!   words of one bank are served in turns: 1 to 8 of them, since eight of the 256 entries share a bank. The S-box of the
-//!   last round, four entries a word, is 64 words, two a bank: 1 or 2 turns. That holds for one table and for four, for
-//!   every granularity, and for reading single bytes: it is the words that count.
-//! - **Shared memory, 32 copies** ([`ConflictFree`]). Lane `l` reads words of bank `l` only. No two lanes of a warp meet in
-//!   a bank, whatever they look up: each look-up takes one turn, and there is no cache before the banks. So time does not
-//!   tell the entries, as far as the banks are documented. But addresses depend on key and data, which constant-time code
-//!   excludes: that a bank takes as long for every address is nobody's promise, and time is not the only channel.
+//! - **Constant memory.** The constant cache serves a warp one address at a time. The number of turns of a look-up is the number of
+//!   different words that the 32 lanes request: 1 to 32.
+//! - **Shared memory, one copy.** Shared memory has 32 banks of four bytes, and serves one word of each bank in one turn. Entry `x` of a
+//!   T-box is in bank `x % 32`. Lanes that request the same word are served together; lanes that request different words of one bank are
+//!   served in turns: 1 to 8 turns, because eight of the 256 entries share a bank. The S-box of the last round, four entries per word, is
+//!   64 words, two per bank: 1 or 2 turns. That holds for one table and for four, for every granularity, and for reading single bytes: only
+//!   the words count.
+//! - **Shared memory, 32 copies** ([`ConflictFree`]). Lane `l` reads only words of bank `l`. No two lanes of a warp meet in a bank,
+//!   whatever they look up: each look-up takes one turn, and there is no cache in front of the banks. So time does not reveal the entries,
+//!   as far as the banks are documented. But addresses depend on key and data, which constant-time code excludes: there is no guarantee
+//!   that a bank takes the same time for every address, and time is not the only channel.
 //!
-//! All else has addresses that depend on thread, round, length and counter only, never on key or data: the data itself,
-//! round keys (a warp reads one word, or one of each column, at a time), ciphertext kept for CBC, and the state that
-//! threads share. Of that, some layouts take more turns than others, but always as many: a structure of arrays with four
-//! bytes a thread four, where an array of structures takes one (Iwai et al. 2010, section VI.B).
+//! All other addresses depend only on thread, round, length and counter, never on key or data: addresses of the data itself, of round keys
+//! (a warp reads one word, or one of each column, at a time), of ciphertext kept for CBC, and of the state that threads share. For the
+//! latter, some layouts take more turns than others, but always the same number: a structure of arrays with four bytes per thread takes
+//! four, where an array of structures takes one (Iwai et al. 2010, section VI.B).
 //!
-//! The bitsliced kernels look nothing up.
+//! The bitsliced kernels use no look-ups.
 
 pub mod boxes;
 pub(crate) mod conflict_free;

@@ -1,9 +1,9 @@
-//! Tables in as many copies as there are lanes, so that no look-up waits for another, whatever is looked up.
+//! One copy of the tables for each lane, so that no look-up waits for another, whatever the entries.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `spec` | what such a kernel is |
-//! | `modes` | what there is for each mode: templates and sizes |
+//! | `spec` | the specification of such a kernel |
+//! | `modes` | templates and sizes for each mode |
 //! | `*.h` | the templates |
 
 pub(crate) mod modes;

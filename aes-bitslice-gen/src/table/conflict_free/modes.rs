@@ -1,5 +1,4 @@
-//! What there is for each mode: its templates, and sizes that were measured (docs/performance.md). A mode without a row has no
-//! table kernel.
+//! The templates of each mode, and measured sizes (docs/performance.md). A mode without a row has no table kernel.
 
 use crate::templates::{CBC, COUNTER, SHARE};
 use aes_bitslice_core::mode::Mode;
@@ -8,9 +7,9 @@ use aes_bitslice_core::mode::Mode;
 #[derive(Debug)]
 pub(crate) struct Row {
     mode: Mode,
-    /// For a kernel that has a multiprocessor for itself.
+    /// For a kernel that has a multiprocessor to itself.
     pub(crate) alone: Size,
-    /// For one that shares it with a bitsliced kernel; none where there is no such kernel.
+    /// For a kernel that shares it with a bitsliced kernel; `None` if there is no such kernel.
     pub(crate) co_resident: Option<Size>,
     /// Templates of the mode, in order; the entry points are in the last.
     pub(crate) templates: &'static [&'static str],
@@ -20,7 +19,7 @@ pub(crate) struct Row {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub(crate) threads: u32,
-    /// Blocks that a thread has in registers at a time.
+    /// Blocks that a thread holds in registers at a time.
     pub(crate) blocks_per_thread: u32,
 }
 

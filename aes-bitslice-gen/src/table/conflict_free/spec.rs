@@ -1,15 +1,15 @@
-//! What a table kernel without bank conflicts is: mode, number of tables, and whether it has a multiprocessor for itself.
+//! The specification of a table kernel without bank conflicts: mode, number of tables, and whether it has a multiprocessor to itself.
 
 use super::modes::{self, Row, Size};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::{Mode, State};
 
-/// How many T-boxes there are.
+/// The number of T-boxes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TableCount {
-    /// One of 1 KiB: what is looked up for the other rows is rotated.
+    /// One of 1 KiB: entries for the other rows are rotated.
     One,
-    /// One a row of the state, 4 KiB.
+    /// One per row of the state, 4 KiB.
     Four,
 }
 
@@ -23,12 +23,11 @@ impl TableCount {
     }
 }
 
-/// A table kernel without bank conflicts: every lane of a warp has its own copy of the tables, in its own bank of shared
-/// memory. One thread block a multiprocessor makes the copies once and then works through its share of the data.
+/// A table kernel without bank conflicts: every lane of a warp has its own copy of the tables, in its own bank of shared memory. One thread
+/// block per multiprocessor makes the copies once and then works through its share of the data.
 ///
-/// How long it takes does not depend on what it looks up where every access to shared memory takes as long as any other
-/// without conflicts, which is what is documented of the banks. But addresses depend on key and data: it is not
-/// constant-time as the bitsliced kernels are.
+/// Its time does not depend on the entries it looks up, provided that every conflict-free access to shared memory takes the same time, as
+/// the documentation of the banks says. But addresses depend on key and data: it is not constant-time as the bitsliced kernels are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ConflictFree {
     mode: Mode,
@@ -37,8 +36,8 @@ pub struct ConflictFree {
 }
 
 impl ConflictFree {
-    /// The kernel that has a multiprocessor for itself, with one table (32 KiB of shared memory) or four (128 KiB); `None` for
-    /// a mode without table kernels.
+    /// The kernel that has a multiprocessor to itself, with one table (32 KiB of shared memory) or four (128 KiB); `None` for a mode
+    /// without table kernels.
     pub fn new(mode: Mode, tables: TableCount) -> Option<Self> {
         modes::row(mode).map(|_| Self { mode, tables, co_resident: false })
     }
@@ -74,22 +73,22 @@ impl ConflictFree {
         format!("aes-{}-tbox{tables}{co_resident}", self.mode)
     }
 
-    /// Threads a thread block.
+    /// Threads per thread block.
     pub fn threads(&self) -> u32 {
         self.size().threads
     }
 
-    /// Blocks that a thread has in registers at a time.
+    /// Blocks that a thread holds in registers at a time.
     pub fn blocks_per_thread(&self) -> u32 {
         self.size().blocks_per_thread
     }
 
-    /// Neighbouring counters of a tile that a thread has, 32 apart, where the state is counters.
+    /// Counters of a tile that a thread has, 32 apart, where the state is counters.
     pub fn counters_per_thread(&self) -> u32 {
         8
     }
 
-    /// Blocks of 16 bytes of a tile: what a thread block works on at a time.
+    /// Blocks of 16 bytes per tile: the unit that a thread block works on at a time.
     pub fn tile_blocks(&self) -> u32 {
         match self.mode.state() {
             State::Counters => self.threads() * self.counters_per_thread(),
@@ -97,14 +96,14 @@ impl ConflictFree {
         }
     }
 
-    /// Thread blocks a multiprocessor that the compiler leaves registers for. Co-resident with a bitsliced kernel more than will
-    /// run, so that there are registers for that one, too.
+    /// The number of thread blocks per multiprocessor that the compiler leaves registers for. If co-resident with a bitsliced kernel, more
+    /// than will run, so that there are registers for the bitsliced kernel, too.
     pub(crate) fn blocks_per_sm(&self) -> u32 {
         if self.co_resident { 4 } else { 1 }
     }
 
-    /// Bytes of shared memory: the copies of the tables, the inverse S-box's among them, and for counters what those of a tile
-    /// have in common after two rounds.
+    /// Bytes of shared memory: the copies of the tables, including the inverse S-box, and for counters the values that the counters of a
+    /// tile share after two rounds.
     pub fn shared_bytes(&self) -> u32 {
         let last = u32::from(self.mode.direction() == Direction::Decrypt);
         let parts = if self.mode.state() == State::Counters { 4 * 256 * 16 } else { 0 };
