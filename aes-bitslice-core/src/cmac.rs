@@ -12,7 +12,7 @@
 //!
 //! | table | words | what |
 //! |---|---|---|
-//! | `messages` | 4 a message | 0, 1: offset of its last block in the data; 2: its blocks; 3: bytes in its last block, 0 to 16 |
+//! | `messages` | 4 per message | 0, 1: offset of its last block in the data; 2: its blocks; 3: bytes in its last block, 0 to 16 |
 //!
 //! Messages with the most blocks come first. A tile is [`TILE`] messages. Copies of the last message fill up the last tile.
 

@@ -51,7 +51,7 @@
 //! | 0 to 3 | J0 (SP 800-38D, section 7.1): three words of its bytes, then its counter as a number; for counter mode |
 //! | 4, 5 and 6, 7 | the offset of its first byte in the data, and its length in bytes |
 //! | 8 and 9 | the offset of its additional data in `aad`, and the length of that in bytes |
-//! | 10 | its first run of 32 counters; for counter mode. An entry after the last message has the number of all runs here |
+//! | 10 | its first run of 32 counters; for counter mode. One more entry after the last has only this: the number of all runs |
 //! | 11 | the number of bytes of its tag that count; for decryption |
 //!
 //! | parameter | kind | what |
@@ -106,7 +106,7 @@ pub struct HashManifest {
     /// (programmatic dependent launch, in code for compute capability 9.0 or later).
     #[serde(default, skip_serializing_if = "is_default")]
     pub overlaps: bool,
-    /// Threads of a thread block.
+    /// Threads per thread block.
     pub threads: u32,
     /// Bytes of shared memory that a thread block is launched with, in addition to what the code declares.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -138,7 +138,7 @@ pub struct HashOfMessages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
-    /// The first.
+    /// The first capability.
     pub from: u32,
     /// The end of the range, exclusive, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,8 +232,8 @@ impl HashManifest {
     /// Rejects a source that is not this kernel's, or whose entry points take other parameters than the manifest says.
     ///
     /// # Errors
-    /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
-    /// something else.
+    /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if its parameters
+    /// differ.
     pub fn check_source(&self, source: &str) -> Result<(), ManifestError> {
         for (field, entry) in self.entries() {
             let written = EntryPoint::read(source, &entry.name)?;

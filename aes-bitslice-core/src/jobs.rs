@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `in`, `out` | start of the data | any alignment; fast at multiples of four bytes. `in` may equal `out` |
 //! | `cipher_keys`, `key_words` | buffer of u32; u32 | the keys; 4, 6 or 8 |
-//! | `counts`, `adds` | u32 | 0 or 1: the cipher takes counters, not `in`; its output is added to `in`, not `out` itself |
+//! | `counts`, `adds` | u32 | 0 or 1: the cipher takes counters instead of `in`; its output is added to `in` instead of being `out` |
 //! | `each`, `blocks` of `entry_each` | u32 | blocks of 16 bytes per key; blocks in total |
 //! | `counter` of `entry_each` | 4 words | the first counter, the same for each key, least significant word first |
 //! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | keys; their round keys in order of use, `4 (rounds + 1)` words each |
@@ -22,8 +22,8 @@
 //!
 //! | table | words | what |
 //! |---|---|---|
-//! | `jobs` | 12 a job | 0 to 3: the first counter, least significant word first; 4, 5: its offset; 6, 7: its bytes; 8: its first run |
-//! | `runs` | 1 a run | the index of its job |
+//! | `jobs` | 12 per job | 0 to 3: the first counter, least significant word first; 4, 5: its offset; 6, 7: its bytes; 8: its first run |
+//! | `runs` | 1 per run | the index of its job |
 //!
 //! The description of the work is public. Keys, round keys and data are secret: the code that launches these kernels clears the round keys.
 

@@ -1,4 +1,4 @@
-//! Column-major bit-planes: which plane holds which bit, and what ShiftRows costs.
+//! Column-major bit-planes: which plane holds which bit, and the cost of ShiftRows.
 //!
 //! Thirty-two blocks (or as many blocks as a word has bits) become 128 words. Plane `8 j + b` holds bit `b` (0 = least significant) of byte
 //! `j` of every block, one block per lane; byte `j` is row `j % 4` of column `j / 4`:

@@ -9,10 +9,10 @@
 //! | [`layout`] | which bit-plane holds which bit, and how many threads share the planes |
 //! | [`cmac`](mod@cmac) | batches of CMAC messages, as described to kernels in memory |
 //! | [`messages`] | the same for GCM |
-//! | [`mode`] | what a kernel computes |
+//! | [`mode`] | the function that a kernel computes |
 //! | [`reference`](mod@reference) | the modes by their definitions, for checks |
 //! | [`self_test`] | the known-answer test that a kernel passes before it is used |
-//! | [`strategy`] | where a bitsliced kernel has its round keys |
+//! | [`strategy`] | where a bitsliced kernel keeps its round keys |
 //! | [`key_source`] | how a key reaches a kernel, and the words that the kernel is launched with |
 //! | [`dialect`] | the languages that kernels are printed in |
 //! | [`signature`] | the parameters of an entry point, read from its source |

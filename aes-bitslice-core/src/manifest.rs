@@ -382,8 +382,8 @@ impl Manifest {
     /// Rejects a source whose entry points take other parameters than the manifest says.
     ///
     /// # Errors
-    /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if it takes
-    /// something else.
+    /// [`ManifestError::Signature`] if an entry point is not in the source or cannot be read, [`ManifestError::Field`] if its parameters
+    /// differ.
     pub fn check_source(&self, source: &str) -> Result<(), ManifestError> {
         for (field, entry) in self.entries() {
             let written = EntryPoint::read(source, &entry.name)?;
@@ -543,7 +543,7 @@ mod tests {
         // 1 MiB in tiles of 4 KiB: two warps on nearly every multiprocessor.
         let mebibyte = Grid::Warps { each: 1, least: 1 }.size(256, 132, 512);
         assert_eq!(mebibyte, GridSize { thread_blocks: 132, threads: 64 });
-        // 10 MiB are 19.4 tiles a multiprocessor: twelve warps with two turns, not sixteen and then four.
+        // 10 MiB are 19.4 tiles per multiprocessor: twelve warps with two turns, not sixteen and then four.
         let ten = Grid::Warps { each: 1, least: 1 }.size(2560, 132, 512);
         assert_eq!(ten, GridSize { thread_blocks: 132, threads: 384 });
     }

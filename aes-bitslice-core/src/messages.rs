@@ -4,9 +4,9 @@
 //!
 //! | table | words | what |
 //! |---|---|---|
-//! | messages | 12 a message, and 12 more | see [`hash_manifest`](crate::hash_manifest); of the last 12, one counts: the number of all runs |
-//! | first messages | 1 a tile of [`TILE`] runs | the message that the tile's first run belongs to |
-//! | order | 1 a message | the indices of the messages, the longest first, so that neighbours are about equally long |
+//! | messages | 12 each, and 12 more | see [`hash_manifest`](crate::hash_manifest); of the last 12, one counts: the number of all runs |
+//! | first messages | 1 per tile of [`TILE`] runs | the message that the tile's first run belongs to |
+//! | order | 1 per message | the indices of the messages, the longest first, so that neighbours are about equally long |
 
 /// Words per message.
 pub const MESSAGE_WORDS: usize = 12;
@@ -30,7 +30,7 @@ pub struct Message {
     pub bytes: u64,
     /// The offset of its additional data in the additional data of all messages.
     pub aad_at: u32,
-    /// Its length of additional data in bytes.
+    /// The length of its additional data in bytes.
     pub aad_bytes: u32,
     /// The number of tag bytes that count.
     pub tag_bytes: u32,

@@ -1,4 +1,4 @@
-//! CUDA C to PTX and cubins through NVRTC, the CUDA run-time compiler, found on the library path at the first call.
+//! CUDA C to PTX and cubins through NVRTC, the CUDA run-time compiler, found on the library path when called.
 //!
 //! Nothing is written to disk and nothing is cached: a source may hold a key, and so may its compiled form.
 

@@ -27,9 +27,9 @@ pub mod colour {
     pub const BLUE: &str = "#0072b2";
     /// A dark orange.
     pub const VERMILION: &str = "#d55e00";
-    /// A bluish one.
+    /// A bluish green.
     pub const GREEN: &str = "#009e73";
-    /// A reddish one.
+    /// A reddish purple.
     pub const PURPLE: &str = "#cc79a7";
     /// Orange.
     pub const ORANGE: &str = "#e69f00";
@@ -41,11 +41,11 @@ pub mod colour {
 
 /// Dash styles of a line, as an SVG attribute.
 pub mod dashes {
-    /// Not at all.
+    /// No dashes.
     pub const SOLID: &str = "";
-    /// Into long pieces.
+    /// Long dashes.
     pub const LONG: &str = " stroke-dasharray=\"9 4\"";
-    /// Into dots.
+    /// Dots.
     pub const DOTS: &str = " stroke-dasharray=\"2 4\"";
 }
 

@@ -57,7 +57,7 @@ impl Element {
         for j in (0..128_usize).rev() {
             // The bits of a byte are reversed in memory, in both input and output.
             rows[j ^ 7] = reversed_bytes(row);
-            let beyond = row ^ row >> 1 ^ row >> 2 ^ row >> 7; // its lowest bit: the coefficient of x^128 that reduces to x^j
+            let beyond = row ^ row >> 1 ^ row >> 2 ^ row >> 7; // its lowest bit: the coefficient of x^j in x^128 times this
             row = row >> 1 | beyond << 127;
             if matches!(j, 0 | 1 | 2 | 7) {
                 row ^= last;

@@ -1,5 +1,5 @@
-//! GHASH (SP 800-38D, section 6.4) as the generator and the runtime need it: the field, and a kernel's tables of a hash key. Constant-time:
-//! no branch or address depends on a hash key.
+//! GHASH (SP 800-38D, section 6.4) as the generator and the runtime need it: the field, and a kernel's tables for a hash key.
+//! Constant-time: no branch or address depends on a hash key.
 //!
 //! | file | idea |
 //! |---|---|

@@ -53,7 +53,7 @@ pub struct Shape {
     pub rows: u32,
 }
 
-/// The shape has no tables.
+/// The error for a shape that has no tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ShapeError(pub(super) &'static str);

@@ -1,4 +1,4 @@
-//! A kernel's tables of a hash key H.
+//! A kernel's tables for a hash key H.
 //!
 //! | words | what |
 //! |---|---|
@@ -19,7 +19,7 @@ use zeroize::{Zeroize, Zeroizing};
 /// 32-bit words of a matrix.
 const MATRIX: usize = 512;
 
-/// The tables of the hash key `key` for a kernel of this shape that runs with at most `units` thread blocks and reads its blocks in this
+/// The tables for the hash key `key` and a kernel of this shape that runs with at most `units` thread blocks and reads its blocks in this
 /// byte order.
 pub fn tables(blocks: Blocks, key: Element, shape: &Shape, units: u32) -> Zeroizing<Vec<u32>> {
     let Shape { arrangement, powers, rows } = *shape;

@@ -117,8 +117,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, by a table as in `proc_mounts(5)`: device, folder,
-/// type and options. Of several entries, the last one is on top.
+/// Whether [`SHARED_MEMORY`] is a file system in memory whose files may be executed, according to a table in the format of
+/// `proc_mounts(5)`: device, folder, type and options. Of several entries, the last one is on top.
 fn runs_programs_from_memory(mounts: &str) -> bool {
     let mut mounts = mounts.lines().rev().map(|line| line.split(' ').collect::<Vec<_>>());
     let top = mounts.find(|fields| fields.get(1) == Some(&SHARED_MEMORY));

@@ -11,7 +11,7 @@
 //! | `keys` | how the code reaches the round keys, for each possible source |
 //! | `own_keys` | the functions that kernels for many keys call in the basis of the plan |
 //! | `cipher` | the steps of a plan as C |
-//! | `print` | all of it as one text |
+//! | `print` | the whole kernel as one text |
 
 mod cipher;
 mod keys;

@@ -10,8 +10,8 @@ use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 
-/// The kernels of a mode in a layout, with one data path. All sizes are the fastest ones measured (docs/performance.md), and sizes in which
-/// nothing spills: 255 registers for the state and the values between two of its layers, or 128 for a column of it.
+/// The kernels of a mode in a layout, with one data path. All sizes are the fastest ones measured (docs/performance.md), and nothing spills
+/// with them: 255 registers for the state and the values between two of its layers, or 128 for a column of it.
 struct Row {
     mode: Mode,
     layout: Layout,
@@ -55,7 +55,7 @@ const COUNTERS: Grid = Grid::Warps { each: 1, least: 4 };
 const CTR_CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3, least: 4 });
 const CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3 * 14, least: 4 });
 
-/// As in Hajihassani et al. 2019 (sections 6.3 and 6.4): the data of 64 threads fits in shared memory.
+/// As in Hajihassani et al. 2019 (sections 6.3 and 6.4): the data of 64 threads is what fits in shared memory.
 const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
     Row {
         mode,
@@ -195,7 +195,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: &[CBC, include_str!("state/cbc.h")],
-        // The ciphertext of 64 states fits in shared memory.
+        // The ciphertext of 64 states is what fits in shared memory.
         at_launch: geometry(64, 4, 1),
         baked: Some(geometry(64, 4, 1)),
         grid: Grid::Covers,
