@@ -271,9 +271,10 @@ impl Output {
             ));
         }
         scratch.publish(&path, force).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Error::new(Exit::InputOutput, format!("cannot write {name}: another process created it in the meantime"))
-            }
+            io::ErrorKind::AlreadyExists => Error::new(
+                Exit::InputOutput,
+                format!("cannot write {name}: another process created it in the meantime"),
+            ),
             io::ErrorKind::NotFound => Error::new(
                 Exit::InputOutput,
                 format!("cannot write {name}: its folder, or the temporary file in it, has been moved or removed"),

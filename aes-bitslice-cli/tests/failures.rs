@@ -208,7 +208,10 @@ fn an_input_that_becomes_shorter() {
     let folder = folder(LONG);
     let output = changed_midway(folder.path(), |input| input.set_len(64).unwrap());
     let message = failure(folder.path(), &output, 4);
-    assert_eq!(message, "cannot read `in`: it became shorter while it was read; try again when no program is writing to it");
+    assert_eq!(
+        message,
+        "cannot read `in`: it became shorter while it was read; try again when no program is writing to it"
+    );
 }
 
 #[test]

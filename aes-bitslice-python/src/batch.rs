@@ -18,9 +18,9 @@ pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
         let range = range?;
         let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
         let (start, stop) = pair.map_err(|error| match range.py() {
-            py if error.is_instance_of::<PyOverflowError>(py) => {
-                PyValueError::new_err(format!("range {n} has a number that is not a position in the data: it must be 0 to 2^64 - 1"))
-            }
+            py if error.is_instance_of::<PyOverflowError>(py) => PyValueError::new_err(format!(
+                "range {n} has a number that is not a position in the data: it must be 0 to 2^64 - 1"
+            )),
             py if error.is_instance_of::<PyException>(py) => {
                 PyTypeError::new_err(format!("range {n} is not a pair (start, stop) of positions in the data"))
             }

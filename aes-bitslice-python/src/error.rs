@@ -15,13 +15,13 @@ create_exception!(
     pyo3::exceptions::PyException,
     "An error of this package other than a wrong argument."
 );
-create_exception!(aes_bitslice, AuthenticationError, Error, "The data was changed, or the key, nonce or tag is not the one it belongs to.");
 create_exception!(
     aes_bitslice,
-    UnavailableError,
+    AuthenticationError,
     Error,
-    "This engine or this machine does not support the request."
+    "The data was changed, or the key, nonce or tag is not the one it belongs to."
 );
+create_exception!(aes_bitslice, UnavailableError, Error, "This engine or this machine does not support the request.");
 create_exception!(aes_bitslice, DeviceError, Error, "A device or its driver failed.");
 
 /// An error of the runtime as an exception: `ValueError` for a wrong argument, else one of this package.

@@ -322,9 +322,9 @@ fn named(error: io::Error, path: &Path) -> io::Error {
 }
 
 fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
-    argument
-        .extract()
-        .map_err(|_| PyTypeError::new_err(format!("{name} must be a path, or a file object that reads or writes bytes")))
+    argument.extract().map_err(|_| {
+        PyTypeError::new_err(format!("{name} must be a path, or a file object that reads or writes bytes"))
+    })
 }
 
 fn exists(path: &Path) -> PyErr {

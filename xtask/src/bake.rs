@@ -35,16 +35,16 @@ pub struct Args {
     /// memory, 64 threads a thread block, Canright's S-box, MixColumns as in equation 5, and one-hot multiplexers
     #[arg(long, requires = "key", value_name = "NAME", conflicts_with_all = ["strategy", "sbox", "layout"])]
     pub preset: Option<Preset>,
-    /// Where the kernel has its key: one-hot-mux (rounds in a loop, which fits the instruction cache) or immediate (rounds
+    /// How the key is baked in: one-hot-mux (rounds in a loop, which fits the instruction cache) or immediate (rounds
     /// unrolled, fewer instructions)
     #[arg(long, requires = "key", default_value_t = BakedStrategy::OneHotMux)]
     pub strategy: BakedStrategy,
     /// The S-box; `cargo xtask circuits` lists them
     #[arg(long, requires = "key", value_name = "NAME", default_value = "lut3")]
     pub sbox: String,
-    /// What a thread holds: column, or state (all of it, as the paper has it; one-hot-mux then picks the round keys in the
-    /// loop, and immediate knows no other). In OpenCL, state is what the engine takes on devices that are not NVIDIA's
-    /// [default: column, but for immediate]
+    /// A thread's part of the state: column, or state (all of it, as in the paper; one-hot-mux then picks the round keys
+    /// in the loop; the only layout of immediate). In OpenCL, the engine uses state on devices other than NVIDIA's
+    /// [default: column, except with immediate]
     #[arg(long, requires = "key")]
     pub layout: Option<Layout>,
     /// The language of the source: cuda, or opencl for OpenCL C 1.2
@@ -53,7 +53,7 @@ pub struct Args {
     /// The folder to write to
     #[arg(long, requires = "key", value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace a kernel of the same name that is another
+    /// Replace an existing kernel of the same name that differs
     #[arg(long, requires = "key")]
     pub force: bool,
 }

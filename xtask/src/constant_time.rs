@@ -26,10 +26,10 @@ use std::thread;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only the stored PTX, which takes neither NVRTC nor a disassembler
+    /// Only the stored PTX, which needs neither NVRTC nor a disassembler
     #[arg(long)]
     ptx: bool,
-    /// Compile for these architectures, too, as sm_75,sm_100
+    /// Also compile for these architectures, such as sm_75,sm_100
     #[arg(long, value_delimiter = ',', value_parser = crate::secrets::architecture, conflicts_with = "ptx")]
     arch: Vec<u32>,
 }

@@ -29,7 +29,7 @@ const KEY_BYTES: usize = 16;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file to encrypt; it is only read [default: 256 MiB made for the occasion]
+    /// The file to encrypt; it is only read [default: 256 MiB of generated data]
     file: Option<PathBuf>,
 }
 

@@ -20,20 +20,20 @@ const REPORTED: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Change nothing; fail if a stored image is not what NVRTC makes now, or a kernel is above a ceiling
+    /// Change nothing; fail if a stored image is not what NVRTC produces now, or a kernel is above a ceiling
     #[arg(long)]
     check: bool,
     /// Change nothing; print registers, spills and instructions, and fail if a kernel is above a ceiling
     #[arg(long, conflicts_with = "check")]
     report: bool,
-    /// Let the ceilings rise to what the kernels take now
+    /// Raise the ceilings to the current cost of the kernels
     #[arg(long, conflicts_with_all = ["check", "report"])]
     raise: bool,
     /// Change nothing; compile this kernel with other thread blocks and loops for the first architecture with stored machine code, and
-    /// print what each takes
+    /// print the cost of each
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["check", "report", "raise"])]
     sweep: Option<String>,
-    /// The architectures to report, as sm_90,sm_100
+    /// The architectures to report, such as sm_90,sm_100
     #[arg(long, value_delimiter = ',', value_parser = secrets::architecture, requires = "report", default_values_t = REPORTED)]
     arch: Vec<u32>,
 }

@@ -77,19 +77,19 @@ enum Command {
     Circuits,
     /// Search for circuits of fewer gates
     Search(search::Args),
-    /// Compile the stored kernels with NVRTC and keep PTX, machine code and what they take of a GPU
+    /// Compile the stored kernels with NVRTC and keep PTX, machine code and their cost
     Ptx(images::Args),
-    /// Follow keys and data through the stored kernels, and fail where a branch, an address, a lane or a time depends on them
+    /// Trace keys and data through the stored kernels, and fail where a branch, an address, a lane or a time depends on them
     ConstantTime(constant_time::Args),
-    /// Print what the published crates are made of: CycloneDX in JSON
+    /// Print the bill of materials of the published crates: CycloneDX in JSON
     Sbom,
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
     GpuBundle,
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
     Papers(papers::Args),
-    /// Compare with other people's public AES for GPUs, in one run: from checkouts of their code, by nvcc and ncu
+    /// Compare with public AES code of others for GPUs, in one run, from checkouts of their code, with nvcc and ncu
     Rivals(rivals::Args),
-    /// Print what a petabyte takes on many GPUs, on paper, from measured figures and named assumptions
+    /// Estimate the time and cost of a petabyte on many GPUs, from measured figures and stated assumptions
     Scale(scale::Args),
     /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and decrypt it again
     Demo(demo::Args),

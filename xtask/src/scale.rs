@@ -55,7 +55,7 @@ pub struct Args {
     /// Write the report into docs/scale.md
     #[arg(long, conflicts_with = "check")]
     write: bool,
-    /// Change nothing; fail if docs/scale.md has another report
+    /// Change nothing; fail if the report in docs/scale.md differs
     #[arg(long)]
     check: bool,
 }

@@ -16,23 +16,23 @@ const PERIOD: Duration = Duration::from_secs(15);
 /// Options of `search`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to search for (may be given more than once; all of it if not given): basis and inverse-basis are all
+    /// What to search for (may be given more than once; everything if not given): basis and inverse-basis are all
     /// layers in the best basis
     #[arg(long, value_name = "NAME", value_parser = goal)]
     target: Vec<Goal>,
     /// How long to search, in seconds
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// Where random numbers begin
+    /// The seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Threads; one a core if not given
+    /// Threads; one per core if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// A file to go on from and to keep the best netlists in
+    /// The file to resume from, which keeps the best netlists
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Write what is better than the generator's circuits into its files
+    /// Write improvements into the generator's circuit files
     #[arg(long)]
     write: bool,
 }

@@ -14,7 +14,7 @@ const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Everything: the tests that are left out by default, and all that the others can do
+    /// Everything: also the tests that are left out by default, and all cases of the others
     #[arg(long)]
     all: bool,
 }

@@ -265,7 +265,7 @@ impl Question {
 mod tests {
     use super::*;
 
-    /// The sum of five bits and their majority of the first three, written wastefully.
+    /// The sum of five bits, written wastefully.
     fn wasteful() -> Circuit {
         let mut c = Circuit::new("wasteful", (0..5).map(|i| format!("x{i}")));
         let x: Vec<Wire> = (0..5).map(|i| c.input(i)).collect();

@@ -302,10 +302,7 @@ mod tests {
         }
         for rest in [1, 15] {
             let refused = check_cuts(&xts, (5 << 20) + rest, CUT).unwrap_err().to_string();
-            assert!(
-                refused.starts_with("XTS: 52428") && refused.contains(&format!(" {rest} bytes past")),
-                "{refused}"
-            );
+            assert!(refused.starts_with("XTS: 52428") && refused.contains(&format!(" {rest} bytes past")), "{refused}");
         }
         // Units that are not whole blocks have no kernels there; for CTR, any bytes are whole blocks.
         assert!(matches!(check_cuts(&Xts::encrypt(520, 0).unwrap(), 520, CUT), Err(Error::Unsupported { .. })));
