@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: cbc-decrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 512 threads a block, one block a multiprocessor, 163840 bytes of shared memory.
-// SHA-256 of all that follows this line: a5261d50f9ebe4fd780765449c8993367f9516d259ef379f7aac4d9a8d5fd15e
+// SHA-256 of all that follows this line: 1d300779174c66795c02e3529e96c4aa3d7947047e2e540f8e186182f25cc487
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -14,14 +14,14 @@
 #define TILE_BLOCKS 512
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -42,20 +42,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -73,7 +73,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -88,8 +88,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -145,12 +145,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 DEVICE u32 spread_bit(u32 word, u32 bit) { return (u32)((int)(word << (31 - bit)) >> 31); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The tables lie in shared memory in 32 copies: that of lane l is in bank l, so whatever the lanes of a warp look up, no
-// two of them meet in a bank, and none waits for another.
+// The tables are in shared memory in 32 copies: lane l's copy is in bank l, so whatever the lanes of a warp look up, no two of them access
+// the same bank, and none waits for another.
 //
 //   byte address   32768 k + 128 x + 4 l    entry x of table k, copy of lane l
 //
-// Tables 0 to TABLES - 1 are T-boxes; behind them, for decryption, comes the inverse S-box.
+// Tables 0 to TABLES - 1 are T-boxes; for decryption, the inverse S-box follows.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TABLE_BYTES 32768
@@ -228,7 +228,7 @@ DEVICE u32 entry_of(u32 table, u32 column, int row) {
     return *(const u32 *)((const u8 *)tables_in_shared_memory + TABLE_BYTES * table + address);
 }
 
-// What the byte of a column in this row adds to its column of the next state.
+// The word that the byte in this row of a column adds to its column of the next state.
 DEVICE u32 look_up(u32 column, int row) {
     return TABLES == 4 ? entry_of(row, column, row) : rotated(entry_of(0, column, row), row);
 }
@@ -246,7 +246,7 @@ DEVICE u32 look_up_last(u32 column, int row) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys, in the order of use, as a kernel is launched with them: the bytes as little-endian words, one a column.
+// Round keys in the order of use, as passed at launch: the bytes as little-endian words, one per column.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define MAX_ROUNDS 14
@@ -257,7 +257,7 @@ typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 #define SHIFTED(row, column) (((column) + 4 - (row)) % 4)
 
 // ---------------------------------------------------------------------------------------------------------------
-// Access to the data: one, two or four words. They are aligned to their size, or else read and written by bytes.
+// Access to the data: one, two or four words, aligned to their size, or else read and written byte by byte.
 // ---------------------------------------------------------------------------------------------------------------
 
 DEVICE void load_words(u32 *w, int words, const u8 *from, int aligned) {
@@ -322,7 +322,7 @@ DEVICE void next_round(state *s, const u32 *key) {
     }
 }
 
-// The rounds from `round` on, an odd number, to the last one, without the last round key.
+// The rounds from `round`, an odd number, to the last one, without the last round key.
 DEVICE void finish(state *s, const round_keys *keys, int round) {
     UNROLL for (int i = round; i < 10; i++) next_round(s, keys->word[i]);
     if (keys->rounds > 10) {
@@ -346,8 +346,8 @@ DEVICE void cipher(state *s, const round_keys *keys) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
-// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many consecutive tiles of TILE_BLOCKS blocks as it takes for the grid to cover all,
+// so that what is prepared once serves them all. Any grid works.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
@@ -362,13 +362,13 @@ DEVICE share share_of(u64 blocks) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Neighbouring threads have neighbouring blocks, so that the accesses of a warp lie side by side.
+// Neighbouring threads have neighbouring blocks, so that the accesses of a warp are adjacent.
 // ---------------------------------------------------------------------------------------------------------------
 
 // Where the thread's block n is in a tile.
 DEVICE u32 place_in_tile(int n) { return THREADS * n + threadIdx.x; }
 
-// The thread's blocks of a tile, of a share; zeros where there is no data. A share ends where `to` says.
+// The thread's blocks of a tile of a share that ends at `to`; zeros where there is no data.
 DEVICE state load_tile(const u8 *in, u64 tile, u64 to, u64 blocks, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
@@ -387,10 +387,10 @@ DEVICE void store_tile(u8 *out, u64 tile, u64 blocks, const state *s, int aligne
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], the IV standing for
-// in[-1]. `in` may equal `out`: ciphertext is kept until its successor has met it (in shared memory: Li et al. 2012,
-// section V.D; or in registers). The block before a share, of a thread block or a warp, is at
-// `previous + number * stride`, where nothing is written; before the first one comes the IV.
+// Cipher block chaining, decryption (SP 800-38A, section 6.2): out[n] = cipher(in[n]) ^ in[n - 1], with the IV as
+// in[-1]. `in` may equal `out`: ciphertext is kept until it has been XORed into the next block (in shared memory, Li et
+// al. 2012, section V.D, or in registers). The block before the share of a thread block or warp is at
+// `previous + number * stride`, where nothing is written; the IV precedes the first share.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
@@ -402,7 +402,7 @@ DEVICE u32 word_before_share(const block128 *iv, IN_GLOBAL const u8 *previous, u
     return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
 }
 
-// The blocks before the thread's of a tile. `first` is that of the share.
+// The blocks before the thread's blocks of a tile. `first` is the first block of the share.
 DEVICE state load_before(const u8 *in, u64 tile, u64 first, u64 to, u64 blocks, const u32 *before, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {

@@ -5,20 +5,20 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: bb70a51b0a8e297479326fe3f61d693890aafe7f09783276c69f4fba84ec2e20
+// SHA-256 of all that follows this line: 02db10fc05a94e9532fcbd1349217e5491bd9893da2ca47637750d4c6a328b06
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -39,20 +39,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -70,7 +70,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -85,8 +85,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -157,7 +157,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -184,8 +184,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -193,7 +193,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -202,7 +202,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -212,8 +212,8 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
-// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of blocks l / 4, l / 4 + 8,
+// ..., l / 4 + 248 of these, so that the 32 words of a warp's access are adjacent: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define WARPS (blockDim.x / 32) // THREADS / 32 at most
@@ -240,7 +240,7 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
     s[3] = piece.w;
 }
 
-// 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
+// 32 planes in shared memory, as eight pieces `stride` pieces apart.
 DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
@@ -252,12 +252,11 @@ DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes, and a thread block keeps them in shared memory, made ready for the
-// thread of each column.
+// Round keys in the order of use. They come as bytes; a thread block keeps them in shared memory, prepared for the thread of each column.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A round key as bit-planes, all ones or zero: a thread reads the 32 planes of its column in eight pieces of 16 bytes,
-// and the pieces of the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
+// and the pieces of the four columns are adjacent, so that a warp reads 64 neighbouring bytes at once.
 typedef struct { uint4 piece[8][4]; } shared_round_key;
 
 DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
@@ -268,7 +267,7 @@ DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 by
 
 DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
 
-// What a thread block keeps of them.
+// The round keys, as a thread block keeps them.
 typedef struct {
     shared_round_key round_key[MAX_ROUNDS + 1];
     uint4 first[2][4];
@@ -280,11 +279,11 @@ typedef struct {
 
 typedef struct {
     IN_SHARED const shared_round_key *round_key;
-    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
-    u32 last;                // the bytes of the thread's column, little-endian, of the last round key
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half and column
+    u32 last;                // the thread's column of the last round key, bytes in little-endian order
     u32 rounds;
 #if !SHUFFLES
-    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+    IN_SHARED u32 (*exchange)[THREADS]; // brings columns from other threads
 #endif
 } cipher_key;
 
@@ -656,7 +655,7 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads of the state.
+// ShiftRows: all rows except the first come from other threads of the state.
 DEVICE void shift_rows(u32 *s, cipher_key key) {
 #if SHUFFLES
     (void)key;
@@ -704,8 +703,8 @@ DEVICE void end(u32 *s, cipher_key key) {
 DEVICE void begin_byte(u32 *x) { first_sub_byte(x); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
-// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, where the counter is a
+// 128-bit big-endian number that wraps. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } counter128; // least significant word first
@@ -724,22 +723,22 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
 // Where a counter is in its block: big-endian, so that its low word is the last column, the highest byte first.
 #define COUNTING_COLUMN 3
 #define BIT_OF_ROW(row) (8 * (3 - (row))) // where in its word the byte of a row begins
-#define COLUMN_OF_PART(n) (n)             // to which ShiftRows takes byte n of the low word, from the lowest
+#define COLUMN_OF_PART(n) (n)             // the column to which ShiftRows moves byte n of the low word, lowest first
 DEVICE u32 word_of_column(counter128 counter) {
     return column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
-// multiple of a tile's blocks. Any grid will do, and any number of warps.
+// Tiles, numbered from the one in which the data begins, at its block `skipped`: 0 except where counters must begin at a multiple of a
+// tile's blocks. Any grid works, with any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Those from `from` on, up to but not including `to`.
+// Tiles from `from` up to but not including `to`.
 typedef struct { u32 from, to; } tiles;
 
 DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
 
-// The tiles of which all blocks are there.
+// The tiles whose blocks all exist.
 DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
     tiles whole;
     whole.from = skipped != 0;
@@ -752,7 +751,7 @@ DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < s
 // The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
 DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
 
-// The thread's words of a tile, 0 for those of blocks that are not there.
+// The thread's words of a tile, 0 for blocks that do not exist.
 DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
     IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
     if (is_whole) {
@@ -771,8 +770,8 @@ DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 bloc
     }
 }
 
-// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
-// thread blocks have, or one more.
+// The share of a thread block whose warps take one tile after the other, each when it is ready: as many tiles as other thread blocks have,
+// or one more.
 DEVICE tiles share_of_block(u64 blocks) {
     const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
     tiles share;
@@ -785,7 +784,7 @@ DEVICE tiles share_of_block(u64 blocks) {
 // The tile that a warp takes first, of those from `from` on.
 DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
 
-// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+// The tile that a warp takes after `tile`; `next` is the first that no warp has taken.
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     (void)tile;
     u32 taken = 0;
@@ -793,15 +792,15 @@ DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     return FROM_FIRST_LANE(taken);
 }
 
-// Whether a warp whose next tile this is goes on, where they end at `to`.
+// Whether a warp whose next tile is `tile` goes on; tiles end at `to`.
 DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
 DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
     (void)to, (void)skipped;
     return blocks;
 }
 #else
-// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
-// without one go along, on blocks that are not there.
+// Threads exchange words through memory, with barriers for all warps. Warps take their tiles in step, and those left without a tile go
+// along, on blocks that do not exist.
 DEVICE u32 first_tile(u32 from) { return from + warp(); }
 
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
@@ -816,24 +815,23 @@ DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
 }
 #endif
 
-// The first two rounds of neighbouring counters, done once for all of them.
+// The first two rounds of neighbouring counters, computed once for all of them.
 //
-// Counters that differ in the four bytes of one column only: each of these is in another row, so ShiftRows takes
-// each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
-// columns apart; and behind it the state is a sum of four parts, each a function of one byte of the low word of the counter:
+// The counters differ only in the four bytes of one column. Each of these is in a different row, so ShiftRows moves each to a different
+// column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps columns apart; after it, the state is a
+// sum of four parts, each a function of one byte of the counter's low word:
 //
 //   state after MixColumns of round 2 = part 0 (its lowest byte) ^ part 1 ^ part 2 ^ part 3 (its highest byte)
 //
-// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is
-// planes; of the other parts a tile needs one value each, a mask for each plane. Layout of a part: that of the state,
-// block e of the tile being the value e of the byte.
+// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of round 2; Park and Lee,
+// "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is planes; of the other parts, a tile needs one
+// value each, a mask for each plane. A part has the layout of the state, where block e of the tile is value e of the byte.
 
-// What a thread block keeps of them: the parts, and for each warp masks.
+// A thread block keeps the parts, and masks for each warp.
 typedef uint4 counter_part[8][32];
 typedef uint4 counter_mask[8][4];
 
-// The thread's column behind ShiftRows, from the rows of all columns.
+// The thread's column after ShiftRows, from the rows of all columns.
 DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
     UNROLL for (int row = 0; row < 4; row++) {
         const u32 there = (lane() & ~3u) | SHIFTED(row, column());
@@ -841,7 +839,7 @@ DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
     }
 }
 
-// A row of a column's planes, taken from all of them, and put beside those of other columns.
+// Takes a row from a column's planes, and puts it beside those of other columns.
 DEVICE void pick_row(u32 *x, const u32 *s, u32 row) {
     UNROLL for (int b = 0; b < 8; b++) x[b] = row == 0 ? s[b] : row == 1 ? s[8 + b] : row == 2 ? s[16 + b] : s[24 + b];
 }
@@ -850,12 +848,11 @@ DEVICE void put_row(IN_SHARED counter_part *rows, u32 row, const u32 *x) {
     UNROLL for (int i = 0; i < 2; i++) (*rows)[2 * row + i][lane()] = piece_of(&x[4 * i]);
 }
 
-// Makes the parts for the counters that differ from `counter` in the low word only: each warp does a row of
-// SubBytes, then a part.
+// Computes the parts for the counters that differ from `counter` in the low word only: each warp takes a row of SubBytes, then a part.
 DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_key key) {
     u32 s[32], k[32], t[32];
     ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
-        // The column that counts takes all values of its bytes at once, for no two of them meet.
+        // The counting column takes all values of its bytes at once, because no two of them meet.
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
@@ -878,7 +875,7 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
     }
     BARRIER();
     get_shifted(s, &part[2]);
-    BARRIER(); // all have read it: it is overwritten
+    BARRIER(); // all have read it; it is overwritten next
     ROLLED for (u32 n = warp(); n < 4; n += WARPS) {
         u32 x[32];
         UNROLL for (int row = 0; row < 4; row++)
@@ -892,13 +889,13 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
     BARRIER();
 }
 
-// Bits of the same plane of three parts, each shifted to the top of its word: their sum as a mask.
+// The sum, as a mask, of bits of the same plane of three parts, each shifted to the top of its word.
 DEVICE u32 mask_of_sum(u32 x, u32 y, u32 z) { return spread_bit(LUT3(x, y, z, 0x96), 31); }
 
 // The state after MixColumns of round 2 for a tile's counters; `low` is the low word of one of them.
 DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low) {
     IN_SHARED uint4 (*const mask)[4] = masks[warp()];
-    // A lane makes the masks of four planes: of piece lane / 4 of column lane % 4.
+    // A lane computes the masks of four planes: piece lane / 4 of column lane % 4.
     uint4 bits[3];
     UNROLL for (int n = 0; n < 3; n++) {
         const u32 value = low >> (8 * n + 8) & 255, up = 31 - value / 8;
@@ -913,7 +910,7 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     sum.y = mask_of_sum(bits[0].y, bits[1].y, bits[2].y);
     sum.z = mask_of_sum(bits[0].z, bits[1].z, bits[2].z);
     sum.w = mask_of_sum(bits[0].w, bits[1].w, bits[2].w);
-    WARP_BARRIER(); // the last masks have been read
+    WARP_BARRIER(); // the previous masks have been read
     mask[lane() / 4][column()] = sum;
     WARP_BARRIER();
     u32 m[32];
@@ -922,26 +919,25 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// A thread block's share of tiles goes by runs: the tiles from `from` on whose counters share all but their low word, up
-// to `to` at most. Makes their parts, and returns where the run ends. `counter` is one of tile 0's, and `next` is what `tile_after`
-// takes.
+// A thread block works through its share of tiles in runs: the tiles from `from` on whose counters share all but their low word, up to `to`
+// at most. Computes their parts and returns where the run ends. `counter` is one of tile 0's; `next` is for `tile_after`.
 DEVICE u32 begin_run(IN_SHARED counter_part *part, IN_SHARED u32 *next, counter128 counter, u32 from, u32 to, cipher_key key) {
     counter = counter_plus(counter, (u64)TILE_BLOCKS * from);
     const u32 run = 0xffffffff / TILE_BLOCKS + 1 - counter.word[0] / TILE_BLOCKS; // tiles until 32 bits wrap
-    BARRIER(); // the last parts have been read
+    BARRIER(); // the previous parts have been read
     if (threadIdx.x == 0) *next = from + WARPS;
     make_parts(part, counter, key);
     return to - from < run ? to : from + run;
 }
 
-// The planes of the key stream of a tile's counters as far as to the last MixColumns.
+// The planes of the key stream of a tile's counters, up to the last MixColumns.
 DEVICE void begin_key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low, cipher_key key) {
     sum_of_parts(s, part, masks, low);
     sub_bytes(s);
     rounds(s, key, 3);
 }
 
-// The rest, to words of blocks, but for the last round key.
+// The rest, up to words of blocks, except for the last round key.
 DEVICE void end_key_stream(u32 *s, cipher_key key) {
     end(s, key);
     transpose_32x32(s);
@@ -974,7 +970,7 @@ KERNEL aes_ctr_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER counter128 count
     }
 }
 
-// The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
+// For any alignment and length, but slower: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
 KERNEL aes_ctr_planes_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     SHARED counter_part part[4];
@@ -1005,7 +1001,7 @@ KERNEL aes_ctr_planes_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER cou
     }
 }
 
-// A word, and four of them, of memory that no kernel writes and that holds nothing secret: a description of the work.
+// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)
@@ -1015,26 +1011,26 @@ KERNEL aes_ctr_planes_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER cou
 #endif
 
 // ---------------------------------------------------------------------------------------------------------------
-// Counter mode of many messages under one key (SP 800-38D, GCTR): each has a first counter block of its own, of which the last four
-// bytes count, and wrap. The cipher of the first counter is the mask of the message's tag; the next ones meet its data.
+// Counter mode of many messages under one key (SP 800-38D, GCTR): each has its own first counter block, whose last four bytes count, and
+// wrap. The encrypted first counter is the mask of the message's tag; the next ones are XORed with its data.
 //
-// A run is 32 neighbouring counters of a message, and a tile eight runs, of one message or of several: run n has the counters
-// 32 (n - first) to 32 (n - first) + 31 of the message whose first run is `first`, which is the last one that has no later run first.
-// Eight neighbouring threads columns of a block aside, block j of a thread is counter lane / 4 + 8 (j % 4) of the tile's run j / 4.
+// A run is 32 neighbouring counters of a message, and a tile is eight runs, of one or several messages. Run n has counters 32 (n - first)
+// to 32 (n - first) + 31 of the last message whose first run, `first`, is not after run n. Columns of a block aside, a thread's block j is
+// counter lane / 4 + 8 (j % 4) of the tile's run j / 4.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A message, as the launch has it in memory: twelve words.
 //   0 to 3    the first counter block: three words as its bytes are in memory, then the counter as a number
 //   4 and 5   its first byte in the data
-//   6 and 7   its bytes
-//   10        its first run; behind the last message there is one more, of which this is the number of all runs
+//   6 and 7   its number of bytes
+//   10        its first run; one more entry follows the last message, in which this is the number of all runs
 #define MESSAGE_PIECES 3
 
 // A run, as four threads have it, each with a word of its counter block.
 typedef struct {
     u32 word;    // of the thread's column
     u32 message; // its number
-    u32 low, high; // where the data begins that meets counter 0 of the run; before the message where that is the mask's counter
+    u32 low, high; // where the data for counter 0 of the run begins; before the message where that is the mask's counter
     u32 bytes;   // of the run, 512 at most: the bytes from `from` on, up to but not including `to`, as from | to << 16
 } run_of_message;
 
@@ -1060,7 +1056,7 @@ DEVICE run_of_message run_at(IN_GLOBAL const uint4 *messages, IN_GLOBAL const u3
     return run;
 }
 
-// The k-th of the tile's runs, of which threads 4 k to 4 k + 3 of the warp have one each.
+// Run k of the tile, which threads 4 k to 4 k + 3 of the warp have.
 DEVICE run_of_message run_of_tile(run_of_message mine, u32 k) {
     run_of_message run;
     run.word = FROM_LANE(mine.word, 4 * k + column());
@@ -1077,7 +1073,7 @@ DEVICE void counters_of_run(u32 *w, run_of_message run) {
         w[i] = column() == 3 ? BYTE_PERMUTE(run.word + lane() / 4 + 8 * i, 0, 0x0123) : run.word;
 }
 
-// The bytes of the thread's first word of a run; the next ones are 128 bytes on.
+// The byte offset of the thread's first word in a run; the next ones follow every 128 bytes.
 DEVICE u32 word_in_run(void) { return 16 * (lane() / 4) + 4 * column(); }
 
 DEVICE u64 place_of_run(run_of_message run) { return ((u64)run.high << 32 | run.low) + word_in_run(); }
@@ -1087,12 +1083,12 @@ DEVICE int is_plain(run_of_message run, u64 address) { return run.bytes == 512 <
 
 DEVICE int has_byte(run_of_message run, u32 byte) { return byte >= (run.bytes & 0xffff) && byte < run.bytes >> 16; }
 
-// Whether a word of the run is all there, where it lies at a multiple of four bytes.
+// Whether a word of the run is complete and at a multiple of four bytes.
 DEVICE int has_word(run_of_message run, u64 address, u32 byte) {
     return (address & 3) == 0 && byte >= (run.bytes & 0xffff) && byte + 4 <= run.bytes >> 16;
 }
 
-// The thread's words of a run, 0 for bytes that are not there.
+// The thread's words of a run, 0 for missing bytes.
 DEVICE void read_run(u32 *w, IN_GLOBAL const u8 *in, run_of_message run) {
     IN_GLOBAL const u8 *const from = in + place_of_run(run);
     if (is_plain(run, (u64)from)) {
@@ -1122,8 +1118,8 @@ DEVICE void write_run(IN_GLOBAL u8 *out, const u32 *w, run_of_message run) {
     }
 }
 
-// `all` runs; first_messages[n] is the message of tile n's first run. out[n] = in[n] ^ key stream, for the bytes of messages and no others;
-// `out` may equal `in`. masks[n] is the mask of message n.
+// Processes `all` runs; first_messages[n] is the message of tile n's first run. out[n] = in[n] ^ key stream, for the bytes of messages and
+// no others; `out` may equal `in`. masks[n] is the mask of message n.
 KERNEL aes_ctr_planes_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *first_messages, u32 all,
                        IN_GLOBAL u32 *masks, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);

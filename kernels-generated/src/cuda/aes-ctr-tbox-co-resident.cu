@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ctr; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 256 threads a block, one block a multiprocessor, 147456 bytes of shared memory; co-resident with a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: 4e49c6f0a297d4b73b3315b1690f81eaaafd83698ee37035ae8737e985463f52
+// SHA-256 of all that follows this line: 3d77e2d5fb5c73571fa1d743d1d3a90ac85ce1a11a7fd9376dcf133426103555
 
 #define THREADS 256
 #define BLOCKS_PER_SM 4
@@ -15,14 +15,14 @@
 #define COUNTERS_PER_THREAD 8
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -43,20 +43,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -74,7 +74,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -89,8 +89,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -146,12 +146,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 DEVICE u32 spread_bit(u32 word, u32 bit) { return (u32)((int)(word << (31 - bit)) >> 31); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The tables lie in shared memory in 32 copies: that of lane l is in bank l, so whatever the lanes of a warp look up, no
-// two of them meet in a bank, and none waits for another.
+// The tables are in shared memory in 32 copies: lane l's copy is in bank l, so whatever the lanes of a warp look up, no two of them access
+// the same bank, and none waits for another.
 //
 //   byte address   32768 k + 128 x + 4 l    entry x of table k, copy of lane l
 //
-// Tables 0 to TABLES - 1 are T-boxes; behind them, for decryption, comes the inverse S-box.
+// Tables 0 to TABLES - 1 are T-boxes; for decryption, the inverse S-box follows.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TABLE_BYTES 32768
@@ -210,7 +210,7 @@ DEVICE u32 entry_of(u32 table, u32 column, int row) {
     return *(const u32 *)((const u8 *)tables_in_shared_memory + TABLE_BYTES * table + address);
 }
 
-// What the byte of a column in this row adds to its column of the next state.
+// The word that the byte in this row of a column adds to its column of the next state.
 DEVICE u32 look_up(u32 column, int row) {
     return TABLES == 4 ? entry_of(row, column, row) : rotated(entry_of(0, column, row), row);
 }
@@ -228,7 +228,7 @@ DEVICE u32 look_up_last(u32 column, int row) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys, in the order of use, as a kernel is launched with them: the bytes as little-endian words, one a column.
+// Round keys in the order of use, as passed at launch: the bytes as little-endian words, one per column.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define MAX_ROUNDS 14
@@ -239,7 +239,7 @@ typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 #define SHIFTED(row, column) (((column) + (row)) % 4)
 
 // ---------------------------------------------------------------------------------------------------------------
-// Access to the data: one, two or four words. They are aligned to their size, or else read and written by bytes.
+// Access to the data: one, two or four words, aligned to their size, or else read and written byte by byte.
 // ---------------------------------------------------------------------------------------------------------------
 
 DEVICE void load_words(u32 *w, int words, const u8 *from, int aligned) {
@@ -304,7 +304,7 @@ DEVICE void next_round(state *s, const u32 *key) {
     }
 }
 
-// The rounds from `round` on, an odd number, to the last one, without the last round key.
+// The rounds from `round`, an odd number, to the last one, without the last round key.
 DEVICE void finish(state *s, const round_keys *keys, int round) {
     u32 i = (u32)round;
     ROLLED for (; i < keys->rounds - 1; i += 2) {
@@ -329,8 +329,8 @@ DEVICE void cipher(state *s, const round_keys *keys) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The share of a thread block: as many tiles of TILE_BLOCKS blocks as it takes for the grid to
-// cover all, one after the other, so that what is made ready once serves them all. Any grid will do.
+// The share of a thread block: as many consecutive tiles of TILE_BLOCKS blocks as it takes for the grid to cover all,
+// so that what is prepared once serves them all. Any grid works.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u64 from, to; } share;
@@ -345,8 +345,8 @@ DEVICE share share_of(u64 blocks) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
-// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, where the counter is a
+// 128-bit big-endian number that wraps. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } counter128; // least significant word first
@@ -362,26 +362,26 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
     return counter;
 }
 
-// The first two rounds of neighbouring counters, done once for all of them.
+// The first two rounds of neighbouring counters, computed once for all of them.
 //
-// Counters that differ in their last four bytes only: each of these is in another row of column 3, so ShiftRows takes
-// each to another column, and column p after round 1 depends on byte 15 - p alone. Round 2 sums what columns add, so
-// behind it the state is a sum of four parts, a function of one counter byte each:
+// The counters differ only in their last four bytes. Each of these is in a different row of column 3, so ShiftRows
+// moves each to a different column, and column p after round 1 depends on byte 15 - p alone. Round 2 sums what columns
+// add, so after it the state is a sum of four parts, each a function of one counter byte:
 //
 //   state after round 2 = part 0 (byte 15) ^ part 1 (byte 14) ^ part 2 (byte 13) ^ part 3 (byte 12)
 //
-// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) A warp has COUNTERS_PER_THREAD * 32 neighbouring counters: of part 0 each
-// lane needs its own entries, of the others all need the same.
+// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of round
+// 2; Park and Lee, "FACE", TCHES 2018.) A warp has COUNTERS_PER_THREAD * 32 neighbouring counters: each lane needs its
+// own entries of part 0, and all lanes need the same entries of the others.
 
 #define BLOCKS_PER_WARP (COUNTERS_PER_THREAD * 32)
 
 DEVICE u32 first_of_warp(void) { return threadIdx.x / 32 * BLOCKS_PER_WARP; }
 
-// Makes the parts, four tables of 256 states, for the counters from `counter` on that differ from it in the last four
-// bytes only.
+// Computes the parts, four tables of 256 states, for the counters from `counter` on that differ from it in the last
+// four bytes only.
 DEVICE void make_parts(uint4 *part, counter128 counter, const round_keys *keys) {
-    BARRIER(); // the last parts have been read
+    BARRIER(); // the previous parts have been read
     ROLLED EACH_THREAD(i, 4 * 256) {
         const u32 p = i / 256, value = i % 256;
         u32 before[4], after = 0, column[4];
@@ -404,8 +404,8 @@ DEVICE void make_parts(uint4 *part, counter128 counter, const round_keys *keys) 
     BARRIER();
 }
 
-// What the parts of a tile of the thread block have for this thread: the sum of those that its warp has in common, and
-// where its entries of part 0 are, 32 apart.
+// A thread's part of the tables for a tile of the thread block: the sum of the entries common to its warp, and where
+// its entries of part 0 are, 32 apart.
 typedef struct { u32 common[4]; const uint4 *own; } parts;
 
 DEVICE parts parts_of(const uint4 *part, u32 low) {
@@ -420,7 +420,7 @@ DEVICE parts parts_of(const uint4 *part, u32 low) {
     return p;
 }
 
-// The key stream of the thread's counters j, j + 1, ..., but for the last round key.
+// The key stream of the thread's counters j, j + 1, ..., except for the last round key.
 DEVICE state key_stream(parts p, int j, const round_keys *keys) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
@@ -432,7 +432,7 @@ DEVICE state key_stream(parts p, int j, const round_keys *keys) {
 }
 
 // A tile begins at a multiple of its length, so that within it only the last bytes of counters differ, and the last
-// four of them wrap between two tiles if at all. The data begins `skip` bytes into the first block.
+// four wrap between two tiles if at all. The data begins `skip` bytes into the first block.
 DEVICE void ctr(const u8 *in, u8 *out, u64 length, u32 skip, counter128 counter, const round_keys *keys, int aligned) {
     load_tables();
     BARRIER();
@@ -480,7 +480,7 @@ KERNEL aes_ctr_tbox_co_resident(DATA(uint4), u64 blocks, KERNEL_PARAMETER counte
     ctr((const u8 *)in, (u8 *)out, 16 * blocks, 0, counter, &keys, 1);
 }
 
-// The same for any alignment and length: byte n of `in` meets byte skip + n of the key stream, skip < 16. Slower.
+// For any alignment and length, but slower: byte n of `in` is XORed with byte skip + n of the key stream, skip < 16.
 KERNEL aes_ctr_tbox_co_resident_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter,
                     KERNEL_PARAMETER round_keys keys) {
     ctr(in, out, length, skip, counter, &keys, 0);

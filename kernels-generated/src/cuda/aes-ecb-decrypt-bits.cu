@@ -5,20 +5,20 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: ac5ed116903c93bb21ac0d2a885fbdf0b2dce22b30fe35d71976a0dfbfe93f0b
+// SHA-256 of all that follows this line: 19b2ec5dc3043ffecaf305a01f88c40c8d57bee8ade46acc775fdf2822ff08e5
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -39,20 +39,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -70,7 +70,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -85,8 +85,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -157,7 +157,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -184,8 +184,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -193,7 +193,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -202,7 +202,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -212,8 +212,8 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
-// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of blocks l / 4, l / 4 + 8,
+// ..., l / 4 + 248 of these, so that the 32 words of a warp's access are adjacent: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define WARPS (blockDim.x / 32) // THREADS / 32 at most
@@ -240,7 +240,7 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
     s[3] = piece.w;
 }
 
-// 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
+// 32 planes in shared memory, as eight pieces `stride` pieces apart.
 DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
@@ -252,12 +252,11 @@ DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes, and a thread block keeps them in shared memory, made ready for the
-// thread of each column.
+// Round keys in the order of use. They come as bytes; a thread block keeps them in shared memory, prepared for the thread of each column.
 // ---------------------------------------------------------------------------------------------------------------
 
-// A round key with a byte, 0 or 1, for each bit: a thread reads the 32 bytes of its column in two pieces of 16, a quarter
-// of what planes would be, and makes a plane of each: minus the byte, by a dot product of bytes.
+// A round key with a byte, 0 or 1, for each bit. A thread reads the 32 bytes of its column in two pieces of 16, a quarter of the size of
+// planes, and turns each byte into a plane: minus the byte, by a dot product of bytes.
 typedef struct { uint4 piece[2][4]; } shared_round_key;
 
 DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
@@ -275,7 +274,7 @@ DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) {
     UNROLL for (int b = 0; b < 32; b++) k[b] = SIGNED_DOT_PRODUCT(s[b / 4], 0xffu << 8 * (b % 4), 0);
 }
 
-// What a thread block keeps of them.
+// The round keys, as a thread block keeps them.
 typedef struct {
     shared_round_key round_key[MAX_ROUNDS + 1];
     uint4 first[2][4];
@@ -287,11 +286,11 @@ typedef struct {
 
 typedef struct {
     IN_SHARED const shared_round_key *round_key;
-    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
-    u32 last;                // the bytes of the thread's column, little-endian, of the last round key
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half and column
+    u32 last;                // the thread's column of the last round key, bytes in little-endian order
     u32 rounds;
 #if !SHUFFLES
-    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+    IN_SHARED u32 (*exchange)[THREADS]; // brings columns from other threads
 #endif
 } cipher_key;
 
@@ -658,7 +657,7 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + 4 - (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads of the state.
+// ShiftRows: all rows except the first come from other threads of the state.
 DEVICE void shift_rows(u32 *s, cipher_key key) {
 #if SHUFFLES
     (void)key;
@@ -715,16 +714,16 @@ DEVICE void cipher(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
-// multiple of a tile's blocks. Any grid will do, and any number of warps.
+// Tiles, numbered from the one in which the data begins, at its block `skipped`: 0 except where counters must begin at a multiple of a
+// tile's blocks. Any grid works, with any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Those from `from` on, up to but not including `to`.
+// Tiles from `from` up to but not including `to`.
 typedef struct { u32 from, to; } tiles;
 
 DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
 
-// The tiles of which all blocks are there.
+// The tiles whose blocks all exist.
 DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
     tiles whole;
     whole.from = skipped != 0;
@@ -737,7 +736,7 @@ DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < s
 // The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
 DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
 
-// The thread's words of a tile, 0 for those of blocks that are not there.
+// The thread's words of a tile, 0 for blocks that do not exist.
 DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
     IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
     if (is_whole) {
@@ -756,8 +755,8 @@ DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 bloc
     }
 }
 
-// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
-// thread blocks have, or one more.
+// The share of a thread block whose warps take one tile after the other, each when it is ready: as many tiles as other thread blocks have,
+// or one more.
 DEVICE tiles share_of_block(u64 blocks) {
     const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
     tiles share;
@@ -770,7 +769,7 @@ DEVICE tiles share_of_block(u64 blocks) {
 // The tile that a warp takes first, of those from `from` on.
 DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
 
-// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+// The tile that a warp takes after `tile`; `next` is the first that no warp has taken.
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     (void)tile;
     u32 taken = 0;
@@ -778,15 +777,15 @@ DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     return FROM_FIRST_LANE(taken);
 }
 
-// Whether a warp whose next tile this is goes on, where they end at `to`.
+// Whether a warp whose next tile is `tile` goes on; tiles end at `to`.
 DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
 DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
     (void)to, (void)skipped;
     return blocks;
 }
 #else
-// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
-// without one go along, on blocks that are not there.
+// Threads exchange words through memory, with barriers for all warps. Warps take their tiles in step, and those left without a tile go
+// along, on blocks that do not exist.
 DEVICE u32 first_tile(u32 from) { return from + warp(); }
 
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
@@ -817,7 +816,7 @@ DEVICE void write_bytes(IN_GLOBAL u8 *data, const u32 *w, u64 first, u64 blocks)
         if (first + 8 * j < blocks) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(w[j] >> 8 * i);
 }
 
-// From the words of 32 blocks to the planes of their results, but for the last round key.
+// From the words of 32 blocks to the planes of their results, except for the last round key.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
@@ -844,7 +843,7 @@ KERNEL aes_ecb_decrypt_bits(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_keys
     if (goes_on(tile, mine.to)) read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
     ROLLED while (goes_on(tile, mine.to)) {
         cipher_of_words(s, key);
-        // The words of the next tile are on their way while those of this one are made.
+        // The words of the next tile are in flight while those of this one are computed.
         const u32 after = tile_after(tile, &next);
         u32 w[32];
         if (goes_on(after, mine.to)) read_words(w, in, first_block(after, 0), there, is_among(after, whole));

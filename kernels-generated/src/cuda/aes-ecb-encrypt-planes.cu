@@ -5,20 +5,20 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 9874baa96b380a7e245a25c61bc17964938492029863aa1ebaff86d2bb5b22bf
+// SHA-256 of all that follows this line: 3507860bf90e28f900d97a9b9047ba5836b81c790e0c4ec5c86069beb44fc6ff
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -39,20 +39,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -70,7 +70,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -85,8 +85,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -157,7 +157,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -184,8 +184,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -193,7 +193,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -202,7 +202,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -212,8 +212,8 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
-// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of blocks l / 4, l / 4 + 8,
+// ..., l / 4 + 248 of these, so that the 32 words of a warp's access are adjacent: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define WARPS (blockDim.x / 32) // THREADS / 32 at most
@@ -240,7 +240,7 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
     s[3] = piece.w;
 }
 
-// 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
+// 32 planes in shared memory, as eight pieces `stride` pieces apart.
 DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
@@ -252,12 +252,11 @@ DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes, and a thread block keeps them in shared memory, made ready for the
-// thread of each column.
+// Round keys in the order of use. They come as bytes; a thread block keeps them in shared memory, prepared for the thread of each column.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A round key as bit-planes, all ones or zero: a thread reads the 32 planes of its column in eight pieces of 16 bytes,
-// and the pieces of the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
+// and the pieces of the four columns are adjacent, so that a warp reads 64 neighbouring bytes at once.
 typedef struct { uint4 piece[8][4]; } shared_round_key;
 
 DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
@@ -268,7 +267,7 @@ DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 by
 
 DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
 
-// What a thread block keeps of them.
+// The round keys, as a thread block keeps them.
 typedef struct {
     shared_round_key round_key[MAX_ROUNDS + 1];
     uint4 first[2][4];
@@ -280,11 +279,11 @@ typedef struct {
 
 typedef struct {
     IN_SHARED const shared_round_key *round_key;
-    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
-    u32 last;                // the bytes of the thread's column, little-endian, of the last round key
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half and column
+    u32 last;                // the thread's column of the last round key, bytes in little-endian order
     u32 rounds;
 #if !SHUFFLES
-    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+    IN_SHARED u32 (*exchange)[THREADS]; // brings columns from other threads
 #endif
 } cipher_key;
 
@@ -656,7 +655,7 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads of the state.
+// ShiftRows: all rows except the first come from other threads of the state.
 DEVICE void shift_rows(u32 *s, cipher_key key) {
 #if SHUFFLES
     (void)key;
@@ -713,16 +712,16 @@ DEVICE void cipher(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
-// multiple of a tile's blocks. Any grid will do, and any number of warps.
+// Tiles, numbered from the one in which the data begins, at its block `skipped`: 0 except where counters must begin at a multiple of a
+// tile's blocks. Any grid works, with any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Those from `from` on, up to but not including `to`.
+// Tiles from `from` up to but not including `to`.
 typedef struct { u32 from, to; } tiles;
 
 DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
 
-// The tiles of which all blocks are there.
+// The tiles whose blocks all exist.
 DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
     tiles whole;
     whole.from = skipped != 0;
@@ -735,7 +734,7 @@ DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < s
 // The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
 DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
 
-// The thread's words of a tile, 0 for those of blocks that are not there.
+// The thread's words of a tile, 0 for blocks that do not exist.
 DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
     IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
     if (is_whole) {
@@ -754,8 +753,8 @@ DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 bloc
     }
 }
 
-// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
-// thread blocks have, or one more.
+// The share of a thread block whose warps take one tile after the other, each when it is ready: as many tiles as other thread blocks have,
+// or one more.
 DEVICE tiles share_of_block(u64 blocks) {
     const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
     tiles share;
@@ -768,7 +767,7 @@ DEVICE tiles share_of_block(u64 blocks) {
 // The tile that a warp takes first, of those from `from` on.
 DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
 
-// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+// The tile that a warp takes after `tile`; `next` is the first that no warp has taken.
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     (void)tile;
     u32 taken = 0;
@@ -776,15 +775,15 @@ DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     return FROM_FIRST_LANE(taken);
 }
 
-// Whether a warp whose next tile this is goes on, where they end at `to`.
+// Whether a warp whose next tile is `tile` goes on; tiles end at `to`.
 DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
 DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
     (void)to, (void)skipped;
     return blocks;
 }
 #else
-// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
-// without one go along, on blocks that are not there.
+// Threads exchange words through memory, with barriers for all warps. Warps take their tiles in step, and those left without a tile go
+// along, on blocks that do not exist.
 DEVICE u32 first_tile(u32 from) { return from + warp(); }
 
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
@@ -815,7 +814,7 @@ DEVICE void write_bytes(IN_GLOBAL u8 *data, const u32 *w, u64 first, u64 blocks)
         if (first + 8 * j < blocks) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(w[j] >> 8 * i);
 }
 
-// From the words of 32 blocks to the planes of their results, but for the last round key.
+// From the words of 32 blocks to the planes of their results, except for the last round key.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
@@ -842,7 +841,7 @@ KERNEL aes_ecb_encrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_ke
     if (goes_on(tile, mine.to)) read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
     ROLLED while (goes_on(tile, mine.to)) {
         cipher_of_words(s, key);
-        // The words of the next tile are on their way while those of this one are made.
+        // The words of the next tile are in flight while those of this one are computed.
         const u32 after = tile_after(tile, &next);
         u32 w[32];
         if (goes_on(after, mine.to)) read_words(w, in, first_block(after, 0), there, is_among(after, whole));
@@ -1050,7 +1049,7 @@ DEVICE u32 round_constant(u32 n) {
     return (u32)((n < 9 ? 0xa774412886533126ull : 0xbb9ull) >> 8 * ((n - 1) % 8)) & 255;
 }
 
-// A word, and four of them, of memory that no kernel writes and that holds nothing secret: a description of the work.
+// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)
@@ -1060,8 +1059,8 @@ DEVICE u32 round_constant(u32 n) {
 #endif
 
 // ---------------------------------------------------------------------------------------------------------------
-// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
-// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, where the counter is a
+// 128-bit big-endian number that wraps. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } counter128; // least significant word first
@@ -1078,17 +1077,17 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Keys of their own: four neighbouring threads expand 32 keys side by side (FIPS 197, section 5.2), a key a bit lane, in bit-planes.
+// Many keys: four neighbouring threads expand 32 keys side by side (FIPS 197, section 5.2), one key per bit lane, in bit-planes.
 //
-// Words of the schedule lie in shared memory, the last eight of them, by rows, in the basis of the cipher's bytes. Of every word a thread
-// makes the row of its column's number, so that the sums of words stay within a thread and SubWord is an S-box for each; RotWord is to
-// read the row of the next thread. A round key is then read by columns. Rows lie one place further for every word, so that
-// neither way two of eight neighbouring threads meet in a bank.
+// The last eight words of the schedule are in shared memory, by rows, in the basis of the cipher's bytes. A thread computes the row of
+// every word that has its column's number, so that sums of words stay within a thread and SubWord is an S-box in each; RotWord reads the
+// row of the next thread. A round key is then read by columns. Rows move one place further with every word, so that no two of eight
+// neighbouring threads access the same bank either way.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define OWN_KEY_WARPS 4 // of a thread block at most, whose entry points have keys of their own
+#define OWN_KEY_WARPS 4 // of a thread block at most, in entry points for many keys
 
-// A warp's words: of each eight planes of a row, as two pieces, by four threads and row.
+// A warp's words: each as the eight planes of a row, in two pieces, by group of four threads and row.
 typedef struct { uint4 piece[8][2][8][4]; } own_words;
 
 typedef struct {
@@ -1105,7 +1104,7 @@ DEVICE void put_word_row(IN_SHARED own_words *words, u32 n, u32 row, const u32 *
     UNROLL for (int h = 0; h < 2; h++) words->piece[n % 8][h][lane() / 4][(row + n) % 4] = piece_of(&x[4 * h]);
 }
 
-// The planes of word n of 32 keys, in the basis of the schedule, become its rows.
+// Stores the planes of word n of 32 keys as its rows, in the basis of the schedule.
 DEVICE void put_key_word(IN_SHARED own_words *words, u32 n, const u32 *planes) {
     UNROLL for (int row = 0; row < 4; row++) {
         u32 x[8];
@@ -1114,7 +1113,7 @@ DEVICE void put_key_word(IN_SHARED own_words *words, u32 n, const u32 *planes) {
     }
 }
 
-// Where block n of the data is that has the same number of blocks for each key: block `block` of those of key `key`.
+// The place of a block in data with the same number of blocks for each key: block `block` of key `key`.
 typedef struct { u32 key, block; } own_place;
 
 DEVICE own_place place_of_block(u32 n, u32 each) {
@@ -1124,7 +1123,7 @@ DEVICE own_place place_of_block(u32 n, u32 each) {
     return place;
 }
 
-// The place of the thread's next block: eight on.
+// The place of the thread's next block: eight blocks on.
 DEVICE own_place eight_blocks_on(own_place place, u32 each) {
     place.key += 8 / each;
     place.block += 8 % each;
@@ -1135,7 +1134,7 @@ DEVICE own_place eight_blocks_on(own_place place, u32 each) {
     return place;
 }
 
-// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or no such block, it is another: nothing comes of it.
+// Word `word` of the keys of the thread's blocks of a tile. Where there is no such word or block, it is another, which has no effect.
 DEVICE void read_key_words(u32 *w, IN_GLOBAL const u32 *keys, u32 key_words, u32 word, u32 first, u32 blocks, u32 each) {
     const u32 last = (blocks - 1) / each;
     IN_GLOBAL const u32 *const from = keys + (word < key_words ? word : key_words - 1);
@@ -1152,8 +1151,8 @@ DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
     keys.words = words;
     keys.key_words = key_words;
     keys.rounds = key_words + 6;
-    WARP_BARRIER(); // the words of the last keys have been read
-    // Of a long key the last words first.
+    WARP_BARRIER(); // the words of the previous keys have been read
+    // The last words of a long key come first.
     ROLLED for (u32 half = key_words > 4;; half--) {
         read_key_words(k, cipher_keys, key_words, 4 * half + column(), first, blocks, each);
         transpose_32x32(k);
@@ -1164,8 +1163,8 @@ DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
     return keys;
 }
 
-// Makes words 4 round to 4 round + 3 from those before them: round by round, from 1 on. A word of the same number in the key as its first goes
-// through RotWord and SubWord: the first of a round key, or of keys of six words the third.
+// Computes words 4 round to 4 round + 3 from the words before them: round by round, from 1 on. A word whose number is a multiple of
+// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the third.
 DEVICE void make_next_words(own_keys keys, u32 round) {
     u32 x[8], t[8];
     UNROLL for (u32 i = 0; i < 4; i++) {
@@ -1191,7 +1190,7 @@ DEVICE void get_own_round_key(u32 *k, own_keys keys, u32 round) {
     UNROLL for (int row = 0; row < 4; row++) get_word_row(&k[8 * row], keys.words, 4 * round + column(), row);
 }
 
-// The first and the last round key meet bytes in the standard basis.
+// The first and the last round key are added to bytes in the standard basis.
 DEVICE void to_outer_round_key(u32 *k) {
     UNROLL for (int row = 0; row < 4; row++) {
         u32 x[8];
@@ -1200,14 +1199,14 @@ DEVICE void to_outer_round_key(u32 *k) {
     }
 }
 
-// Round keys of encryption, in the order of use: as the schedule makes them.
+// Round keys of encryption, in the order of use: as the schedule produces them.
 
-// `k` becomes the planes of the first one, in the standard basis.
+// `k` becomes the planes of the first round key, in the standard basis.
 DEVICE own_keys begin_own_keys(u32 *k, IN_SHARED own_words *words, IN_GLOBAL const u32 *cipher_keys, u32 key_words, u32 first, u32 blocks, u32 each) {
     return begin_schedule(k, words, cipher_keys, key_words, first, blocks, each);
 }
 
-// Round key `round`, asked for one after the other, from 1 on: the planes of the thread's column, in the basis of the schedule.
+// Round key `round`, requested in order, from 1 on: the planes of the thread's column, in the basis of the schedule.
 DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
     make_next_words(keys, round);
     get_own_round_key(k, keys, round);
@@ -1217,7 +1216,7 @@ DEVICE void next_own_round_key(u32 *k, own_keys keys, u32 round) {
 DEVICE void to_inner_round_key(u32 *k) { (void)k; }
 DEVICE void mix_columns_of_job(u32 *s, const u32 *k, cipher_key key) { mix_columns_with_key(s, k, key); }
 
-// The cipher under keys of their own from the planes of blocks, the first round key added, to the words of their results.
+// The cipher of blocks with their own keys: from planes, with the first round key added, to the words of the results.
 DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
     const cipher_key none = {0};
     u32 k[32];
@@ -1234,7 +1233,7 @@ DEVICE void cipher_of_own_keys(u32 *s, own_keys keys) {
     transpose_32x32(s);
 }
 
-// The word of the thread's column of the counters from one on.
+// The thread's column of a counter and of the counters after it.
 typedef struct { u32 low, word, carried; } own_counter;
 
 DEVICE u32 upper_word(counter128 counter) {
@@ -1254,7 +1253,7 @@ DEVICE u32 counter_word(own_counter own, u32 n) {
     return column() == 3 ? BYTE_PERMUTE(low, 0, 0x0123) : low < n ? own.carried : own.word;
 }
 
-// The thread's words of a tile; where there is no such block, of the last one.
+// The thread's words of a tile; words of the last block where a block does not exist.
 DEVICE void read_own_blocks(u32 *w, IN_GLOBAL const u8 *in, u32 first, u32 blocks, int by_words) {
     if (by_words) {
         UNROLL for (u32 j = 0; j < 32; j++) {
@@ -1270,9 +1269,9 @@ DEVICE void read_own_blocks(u32 *w, IN_GLOBAL const u8 *in, u32 first, u32 block
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The same number of blocks for each of many keys: fewer than 2^32 blocks in all, `each` of them for a key, which are the next ones.
-// `cipher_keys` are the keys, side by side, at a multiple of four bytes. The cipher is given blocks of `in`, or if it `counts` the counters from
-// `counter` on, the same for each key; and what comes of it is `out`, or if it `adds` is added to `in`. `in` may equal `out`.
+// The same number of blocks for each of many keys: fewer than 2^32 blocks in all, the next `each` of them for each key. `cipher_keys` are
+// the keys, one after the other, at a multiple of four bytes. The cipher's input is blocks of `in` or, if `counts`, the counters from
+// `counter` on, the same for each key. Its output, XORed with `in` if `adds`, is `out`. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL aes_ecb_encrypt_planes_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL const u32 *cipher_keys, u32 key_words, KERNEL_PARAMETER counter128 counter, u32 counts, u32 adds) {
@@ -1311,10 +1310,10 @@ KERNEL aes_ecb_encrypt_planes_each(DATA(u8), u32 blocks, u32 each, IN_GLOBAL con
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The round keys of each of `all` keys, one after the other in the order of use, as words in the basis in which jobs take them.
+// The round keys of each of `all` keys, one after the other in the order of use, as words in the basis that jobs take.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Lanes without a key have the last one, and write that once more.
+// Lanes without a key have the last key, and write it once more.
 DEVICE void write_round_key(IN_GLOBAL u32 *round_keys, const u32 *w, u32 round, u32 rounds, u32 first, u32 all) {
     const u32 apart = 4 * (rounds + 1);
     const u64 last = (u64)apart * (all - 1) + 4 * round + column();
@@ -1347,29 +1346,29 @@ KERNEL aes_ecb_encrypt_planes_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, 
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Jobs: each has a key, a range of the data, and where the cipher is given counters a first counter (SP 800-38A, section 6.5), which is a
-// number of 128 bits that wraps.
+// Jobs: each has a key, a range of the data and, where the cipher takes counters, a first counter (SP 800-38A, section 6.5), a 128-bit
+// number that wraps.
 //
-// A run is 32 << wide neighbouring blocks of a job, and a tile 8 >> wide runs: four neighbouring threads, which are group lane / 4 of a
-// tile, have 32 blocks of one run, so that a round key is the same for all of a thread's blocks: one word of its column, of which each
-// bit becomes a plane. Run n has the blocks from (n - first) << (5 + wide) on of job runs[n], whose first run is `first`; block j of a group is
-// j << wide behind the group's first one, and the groups of a run lie one block apart.
+// A run is 32 << wide neighbouring blocks of a job, and a tile is 8 >> wide runs. Four neighbouring threads, group lane / 4 of a tile, have
+// 32 blocks of one run, so that a round key is the same for all of a thread's blocks: one word for its column, each bit of which becomes a
+// plane. Run n has the blocks of job runs[n] from (n - first) << (5 + wide) on, where `first` is the job's first run. Block j of a group is
+// j << wide blocks after the group's first, and the groups of a run are one block apart.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A job, as the launch has it in memory: twelve words.
 //   0 to 3    the first counter, a number, least significant word first
 //   4 and 5   its first byte in the data
-//   6 and 7   its bytes
+//   6 and 7   its number of bytes
 //   8         its first run
 #define JOB_PIECES 3
 
-// What of a job a thread has.
+// A thread's part of a job.
 typedef struct {
     u32 job;        // its number
     u64 block;      // the number in the job of the thread's block 0
     u64 at;         // the thread's first byte of that block, in the data
     u32 bytes;      // of the job from there on, as far as the thread's blocks reach
-    u32 apart;      // from a block of the thread to the next, in bytes
+    u32 apart;      // from one block of the thread to the next, in bytes
 } part_of_job;
 
 DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 tile, u32 all, u32 wide) {
@@ -1396,10 +1395,10 @@ DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *jobs, part_of_job pa
     UNROLL for (u32 j = 0; j < 32; j++) w[j] = counter_word(own, j << wide);
 }
 
-// Whether all of the thread's words are there, at multiples of four bytes.
+// Whether all of the thread's words exist, at multiples of four bytes.
 DEVICE int is_plain(part_of_job part, u64 address) { return (address & 3) == 0 && part.bytes >= 31 * part.apart + 4; }
 
-// The thread's words of a part, 0 for bytes that are not there.
+// The thread's words of a part, 0 for missing bytes.
 DEVICE void read_part(u32 *w, IN_GLOBAL const u8 *in, part_of_job part) {
     IN_GLOBAL const u8 *const from = in + part.at;
     if (is_plain(part, (u64)from)) {
@@ -1429,7 +1428,7 @@ DEVICE void write_part(IN_GLOBAL u8 *out, const u32 *w, part_of_job part) {
     }
 }
 
-// The planes of a column's word of a round key: each minus a bit, by a dot product of bytes.
+// The planes of a column's word of a round key: each is minus a bit, from a dot product of bytes.
 DEVICE void planes_of_key_word(u32 *k, u32 word) {
     UNROLL for (int b = 0; b < 8; b++) {
         const u32 bits = word >> b & 0x01010101;
@@ -1437,7 +1436,7 @@ DEVICE void planes_of_key_word(u32 *k, u32 word) {
     }
 }
 
-// The cipher of words to words; `round_keys` are the words of the thread's column, four words apart.
+// The cipher, from words to words; `round_keys` are the words of the thread's column, four words apart.
 DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
     const cipher_key none = {0};
     u32 first[8], word = round_keys[4];
@@ -1447,7 +1446,7 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
     ROLLED for (u32 round = 1;; round++) {
         u32 k[32];
         planes_of_key_word(k, word);
-        // The next word is on its way while the round runs.
+        // The next word is in flight while the round runs.
         word = round_keys[4 * (round + 1)];
         mix_columns_of_job(s, k, none);
         if (round == rounds - 1) break;
@@ -1457,8 +1456,8 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
     words_of_planes(s, word);
 }
 
-// `all` runs of jobs whose round keys are `round_keys`. The cipher is given what is in `in`, or if it `counts` counters; and what comes of it is
-// `out`, or if it `adds` is added to `in`, for the bytes of jobs and no others; `in` may equal `out`.
+// Processes `all` runs of jobs whose round keys are `round_keys`. The cipher's input is `in` or, if `counts`, counters. Its output, XORed
+// with `in` if `adds`, is `out`, for the bytes of jobs and no others. `in` may equal `out`.
 KERNEL aes_ecb_encrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 all, u32 wide, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
     LOCATE_DATA(u8);
     SHARED u32 next;
@@ -1484,29 +1483,29 @@ KERNEL aes_ecb_encrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLO
 // ---------------------------------------------------------------------------------------------------------------
 // CMAC of many messages under one key (SP 800-38B).
 //
-// The blocks of a message are chained, so messages go side by side: a tile is as many of them as others have blocks, and at each step it
-// takes one block of each. Block j of a thread is of message lane / 4 + 8 j of the tile. Messages have an order, those with the most blocks
-// first, and all of a tile end with the same step: one with fewer blocks begins later, and its state is zero until then.
+// The blocks of a message are chained, so messages go side by side: a tile has as many messages as other tiles have blocks, and each step
+// takes one block of each. A thread's block j belongs to message lane / 4 + 8 j of the tile. Messages are ordered, those with the most
+// blocks first, and all messages of a tile end with the same step: one with fewer blocks begins later, and its state is zero until then.
 //
-// The state stays on planes, without the last round key, which is added to the next block together with the first one.
-// What is branched on are lengths and places of messages; nothing depends on their bytes.
+// The state stays in planes, without the last round key, which is added to the next block together with the first one. Branches depend on
+// lengths and places of messages; nothing depends on their bytes.
 // ---------------------------------------------------------------------------------------------------------------
 
-// A message, as the launch has it in memory: four words. Behind the last one come copies of it, up to a whole tile.
+// A message, as the launch has it in memory: four words. Copies of the last message follow it, up to a whole tile.
 //   0 and 1   where its last block begins, in the data
-//   2         its blocks; an empty message has one
+//   2         its number of blocks; an empty message has one
 //   3         the bytes of its last block, 0 to 16
 
 DEVICE u32 blocks_of(IN_GLOBAL const uint4 *message) { return PUBLIC_WORD((IN_GLOBAL const u32 *)message + 2); }
 
-// Whether all words of the thread's messages, `own` and every eighth from there on, lie at multiples of four bytes.
+// Whether all words of the thread's messages, `own` and every eighth after it, are at multiples of four bytes.
 DEVICE int lie_in_words(IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own) {
     u32 odd = 0;
     UNROLL for (int j = 0; j < 32; j++) odd |= (u32)(u64)in + PUBLIC_WORD((IN_GLOBAL const u32 *)&own[8 * j]);
     return (odd & 3) == 0;
 }
 
-// The thread's words of blocks that are whole, not the last ones, and lie so: those behind which `left` - 1 more come.
+// The thread's words of blocks that are whole, not the last, and so aligned; `left` - 1 more blocks follow each.
 DEVICE void read_whole(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own, u32 left) {
     IN_GLOBAL const u8 *const from = in + 4 * column() - 16 * (u64)(left - 1);
     UNROLL for (int j = 0; j < 32; j++) {
@@ -1515,8 +1514,8 @@ DEVICE void read_whole(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *ow
     }
 }
 
-// The same of any blocks, 0 for messages that have fewer than `left`. A last block comes padded, and with the subkey that it meets: the first
-// if it is whole, else the second (section 6.2).
+// The same for any blocks, 0 for messages that have fewer than `left`. A last block comes padded, and XORed with its subkey: the first if
+// it is whole, else the second (section 6.2).
 DEVICE void read_any(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own, u32 left, IN_GLOBAL const u32 *subkeys) {
     const u32 if_whole = left == 1 ? subkeys[column()] : 0, if_padded = left == 1 ? subkeys[4 + column()] : 0;
     UNROLL for (int j = 0; j < 32; j++) {
@@ -1533,7 +1532,7 @@ DEVICE void read_any(u32 *w, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *own,
     }
 }
 
-// Of the thread's messages, by bit, those with more than `left` blocks.
+// The thread's messages with more than `left` blocks, by bit.
 DEVICE u32 have_begun(IN_GLOBAL const uint4 *own, u32 left) {
     u32 begun = 0;
     UNROLL for (int j = 0; j < 32; j++) begun |= (u32)(blocks_of(&own[8 * j]) > left) << j;
@@ -1548,7 +1547,7 @@ KERNEL aes_ecb_encrypt_planes_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u
     if (threadIdx.x == 0) next = WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    // A thread block has every gridDim.x-th tile, so that all have long messages and short ones.
+    // A thread block has every gridDim.x-th tile, so that all get both long and short messages.
     const u32 tiles = tiles_of(all), mine = blockIdx.x < tiles ? (tiles - blockIdx.x - 1) / gridDim.x + 1 : 0;
     ROLLED for (u32 n = first_tile(0); goes_on(n, mine); n = tile_after(n, &next)) {
         const u32 tile = blockIdx.x + gridDim.x * n, number = TILE_BLOCKS * tile + lane() / 4;
@@ -1556,9 +1555,9 @@ KERNEL aes_ecb_encrypt_planes_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u
         const u32 steps = blocks_of(first), fewest = blocks_of(first + (TILE_BLOCKS - 1));
         const int in_words = lie_in_words(in, own);
         u32 s[32], w[32];
-        get_round_key(s, key, key.rounds); // zero, and the last round key
+        get_round_key(s, key, key.rounds); // zero, plus the last round key
         ROLLED for (u32 left = steps;; left--) {
-            // Words come while the last SubBytes of the blocks before runs.
+            // Words arrive while the last SubBytes of the previous blocks runs.
             if (left > 1 && left <= fewest && in_words) read_whole(w, in, own, left);
             else if (left > 0) read_any(w, in, own, left, subkeys);
             if (left < steps) end(s, key);

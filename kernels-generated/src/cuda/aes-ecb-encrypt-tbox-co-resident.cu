@@ -3,7 +3,7 @@
 // NOT CONSTANT-TIME as bitsliced kernels are: what it looks up depends on key and data. No two look-ups of a warp meet in a bank of shared memory.
 // Mode: ecb-encrypt; tables: 4 T-boxes, 32 copies each; round keys: launch argument.
 // Geometry: 384 threads a block, one block a multiprocessor, 131072 bytes of shared memory; co-resident with a bitsliced kernel on the same multiprocessor.
-// SHA-256 of all that follows this line: 2c8f763d2936a9e5f4b30d66cfd8b2a79a19d5ff3fbf3ad4b15389d760c5d2f7
+// SHA-256 of all that follows this line: 2a9b1d5979fcaa2796eae86038ea8848a771c530cba93301ef4eda22fbd1ea03
 
 #define THREADS 384
 #define BLOCKS_PER_SM 4
@@ -14,14 +14,14 @@
 #define TILE_BLOCKS 384
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -42,20 +42,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -73,7 +73,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -88,8 +88,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -145,12 +145,12 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 DEVICE u32 spread_bit(u32 word, u32 bit) { return (u32)((int)(word << (31 - bit)) >> 31); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The tables lie in shared memory in 32 copies: that of lane l is in bank l, so whatever the lanes of a warp look up, no
-// two of them meet in a bank, and none waits for another.
+// The tables are in shared memory in 32 copies: lane l's copy is in bank l, so whatever the lanes of a warp look up, no two of them access
+// the same bank, and none waits for another.
 //
 //   byte address   32768 k + 128 x + 4 l    entry x of table k, copy of lane l
 //
-// Tables 0 to TABLES - 1 are T-boxes; behind them, for decryption, comes the inverse S-box.
+// Tables 0 to TABLES - 1 are T-boxes; for decryption, the inverse S-box follows.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TABLE_BYTES 32768
@@ -209,7 +209,7 @@ DEVICE u32 entry_of(u32 table, u32 column, int row) {
     return *(const u32 *)((const u8 *)tables_in_shared_memory + TABLE_BYTES * table + address);
 }
 
-// What the byte of a column in this row adds to its column of the next state.
+// The word that the byte in this row of a column adds to its column of the next state.
 DEVICE u32 look_up(u32 column, int row) {
     return TABLES == 4 ? entry_of(row, column, row) : rotated(entry_of(0, column, row), row);
 }
@@ -227,7 +227,7 @@ DEVICE u32 look_up_last(u32 column, int row) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys, in the order of use, as a kernel is launched with them: the bytes as little-endian words, one a column.
+// Round keys in the order of use, as passed at launch: the bytes as little-endian words, one per column.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define MAX_ROUNDS 14
@@ -238,7 +238,7 @@ typedef struct { u32 word[MAX_ROUNDS + 1][4]; u32 rounds; } round_keys;
 #define SHIFTED(row, column) (((column) + (row)) % 4)
 
 // ---------------------------------------------------------------------------------------------------------------
-// Access to the data: one, two or four words. They are aligned to their size, or else read and written by bytes.
+// Access to the data: one, two or four words, aligned to their size, or else read and written byte by byte.
 // ---------------------------------------------------------------------------------------------------------------
 
 DEVICE void load_words(u32 *w, int words, const u8 *from, int aligned) {
@@ -303,7 +303,7 @@ DEVICE void next_round(state *s, const u32 *key) {
     }
 }
 
-// The rounds from `round` on, an odd number, to the last one, without the last round key.
+// The rounds from `round`, an odd number, to the last one, without the last round key.
 DEVICE void finish(state *s, const round_keys *keys, int round) {
     UNROLL for (int i = round; i < 10; i++) next_round(s, keys->word[i]);
     if (keys->rounds > 10) {
@@ -330,8 +330,8 @@ DEVICE void cipher(state *s, const round_keys *keys) {
 // Electronic codebook (SP 800-38A, section 6.1): out[n] = cipher(in[n]) for n < blocks. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
-// The blocks of a turn, all threads of the grid side by side: measured, that is faster than a share of neighbouring blocks
-// for each thread block.
+// The blocks of a turn, adjacent across all threads of the grid: measured, this is faster than a share of neighbouring blocks for each
+// thread block.
 DEVICE state load_turn(const u8 *in, u64 first, u64 threads, u64 blocks, int aligned) {
     state s;
     UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {
@@ -349,7 +349,7 @@ DEVICE void ecb(const u8 *in, u8 *out, u64 blocks, const round_keys *keys, int a
     state next = load_turn(in, first, threads, blocks, aligned);
     ROLLED for (; first < blocks; first += BLOCKS_PER_THREAD * threads) {
         state s = next;
-        // On its way while the rounds of this turn are done.
+        // In flight while the rounds of this turn run.
         next = load_turn(in, first + BLOCKS_PER_THREAD * threads, threads, blocks, aligned);
         cipher(&s, keys);
         UNROLL for (int n = 0; n < BLOCKS_PER_THREAD; n++) {

@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 3cd69b064f0558ab553d9dbc8f22cf7566fb91483970e6685c0d9f87a8d5bcd4
+// SHA-256 of all that follows this line: b7511e13ef9b1913c2fbf4ab3ff48b60d79fcbe735aa8bb0370053b1e27bfe2c
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -12,14 +12,14 @@
 #define PRODUCTS_ARE_MANY 1
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -40,20 +40,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -71,7 +71,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -86,8 +86,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -143,14 +143,13 @@ static inline u32 signed_dot_product(u32 a, u32 b, u32 c) {
 DEVICE u32 spread_bit(u32 word, u32 bit) { return (u32)((int)(word << (31 - bit)) >> 31); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// GF(2^128) modulo x^128 + x^7 + x^2 + x + 1: words of coefficients, that of x^0 lowest. No branch, address or table index
-// depends on an element.
+// GF(2^128) modulo x^128 + x^7 + x^2 + x + 1: words of coefficients, x^0 lowest. No branch, address or table index depends on an element.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } element;
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
-// The bits of each byte the other way round: from words of a block to coefficients (SP 800-38D, section 6.3), and back.
+// Reverses the bits of each byte: from words of a block to coefficients (SP 800-38D, section 6.3), and back.
 DEVICE u32 reversed_bytes(u32 x) {
 #ifdef __CUDACC__
     return BYTE_PERMUTE(__brev(x), 0, 0x0123);
@@ -167,7 +166,7 @@ DEVICE element element_of(const u32 *words) {
     return x;
 }
 
-// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+// The same for a block with its bytes reversed if `reversed` is all ones; for the block itself if it is 0.
 DEVICE element element_of_block(const u32 *words, u32 reversed) {
     element x;
     UNROLL for (int i = 0; i < 4; i++)
@@ -181,8 +180,8 @@ DEVICE element element_at(IN_GLOBAL const u32 *elements, u32 n) {
     return x;
 }
 
-// The product of two words as polynomials, by multiplication of integers with holes: of every four bits one is left, at most eight
-// products meet in a bit, and three bits hold what they carry. (Thomas Pornin, BearSSL, src/hash/ghash_ctmul.c.)
+// The product of two words as polynomials, by multiplication of integers with holes: one of every four bits is kept, at most eight products
+// meet in a bit, and three bits hold the carries. (Thomas Pornin, BearSSL, src/hash/ghash_ctmul.c.)
 DEVICE u64 product_of_words(u32 x, u32 y) {
     u32 a[4], b[4];
     u64 z = 0;
@@ -198,7 +197,7 @@ DEVICE u64 product_of_words(u32 x, u32 y) {
     return z;
 }
 
-// Where products are few, they are calls: code that is run once costs the time to fetch it.
+// Where products are few, they are calls, because code that runs once costs the time to fetch it.
 #if defined __CUDACC__ && !PRODUCTS_ARE_MANY
 #define CALLED static __device__ __noinline__
 #else
@@ -207,7 +206,7 @@ DEVICE u64 product_of_words(u32 x, u32 y) {
 
 typedef struct { u64 low, high; } two_pairs;
 
-// Of two words each, by three products (Karatsuba).
+// The product of two pairs of words, by three products (Karatsuba).
 CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     const u64 low = product_of_words(x0, y0), high = product_of_words(x1, y1);
     const u64 middle = product_of_words(x0 ^ x1, y0 ^ y1) ^ low ^ high;
@@ -225,7 +224,7 @@ DEVICE element product(element x, element y) {
     const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
     low.high ^= from_low;
     high.low ^= from_high;
-    // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top comes in at the bottom of the upper half, first.
+    // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
     low.high ^= high.high ^ (high.high << 1 | high.low >> 63) ^ (high.high << 2 | high.low >> 62) ^
@@ -239,8 +238,8 @@ DEVICE element product(element x, element y) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The message: `length` bytes, filled up with zeros to a block, and with blocks of zeros in front to whole tiles. Tiles are counted
-// from the end; unit blockIdx.x has every `units`-th tile, from the front to the end.
+// The message: `length` bytes, padded with zeros to a whole block, and with blocks of zeros in front to whole tiles. Tiles are counted from
+// the end; unit blockIdx.x has every `units`-th tile, from the front to the end.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TILE_BYTES (16 * TILE_BLOCKS)
@@ -256,7 +255,7 @@ typedef struct {
 
 DEVICE message message_of(IN_GLOBAL const u8 *in, u64 length, u32 units, int aligned) {
     const u64 bytes = (length + 15) / 16 * 16;
-    const u32 tiles = (u32)((bytes + TILE_BYTES - 1) / TILE_BYTES); // in memory there are no more
+    const u32 tiles = (u32)((bytes + TILE_BYTES - 1) / TILE_BYTES); // memory holds no more
     message m;
     m.in = in;
     m.length = length;
@@ -272,7 +271,7 @@ DEVICE u64 tile_at(const message *m, u32 n) { return m->first + n * m->stride; }
 // Whether the tile that begins there has no zeros in front or at the end.
 DEVICE int is_whole(const message *m, u64 at) { return at < m->length && m->length - at >= TILE_BYTES; }
 
-// The word at this byte, zeros where there is no message.
+// The word at byte `at`, zeros where there is no message.
 DEVICE u32 word_at(const message *m, u64 at) {
     if (m->aligned && at < m->length && m->length - at >= 4) return *(IN_GLOBAL const u32 *)(m->in + at);
     u32 word = 0;
@@ -282,7 +281,7 @@ DEVICE u32 word_at(const message *m, u64 at) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The end: each row times its power of the hash key, that of the unit, and the factor; all added up, and added to the output.
+// The end: each row times its power of the hash key, the unit's power, and the factor; the sum is added to the output.
 // ---------------------------------------------------------------------------------------------------------------
 
 #ifdef __CUDACC__
@@ -293,13 +292,13 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// What each row is multiplied by. `elements` are the powers of rows, then those of units.
+// The weights that rows are multiplied by. `elements` are the powers of rows, then the powers of units.
 DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
     EACH_THREAD(r, ROWS)
         weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
 }
 
-// Each thread comes with the rows in memory, and behind a barrier.
+// Each thread comes after a barrier, with the rows in memory.
 DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED const element *weights, const block128 *addend) {
     EACH_THREAD(r, ROWS) rows[r] = product(rows[r], weights[r]);
     for (u32 rest = ROWS / 2; rest > 0; rest /= 2) {
@@ -358,8 +357,8 @@ KERNEL ghash_element_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The end of a decryption: what was written is cleared, unless hash * factor + addend has no bit that `mask` has. Whether it has one
-// is no secret, for the caller is told; each thread finds out alone, behind the launch that made the hash.
+// The end of a decryption: clears what was written, unless hash * factor + addend has no bit that `mask` has. Whether it has one is no
+// secret, because the caller learns it; each thread finds out alone, after the launch that computed the hash.
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,
@@ -375,7 +374,7 @@ KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KE
     for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
 }
 
-// A word, and four of them, of memory that no kernel writes and that holds nothing secret: a description of the work.
+// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)
@@ -385,13 +384,13 @@ KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KE
 #endif
 
 // ---------------------------------------------------------------------------------------------------------------
-// Many messages at a time: a thread block takes a group of GROUP of them, each of which has a segment of every tile. What is hashed of a
-// message are its additional data and its ciphertext, each filled up with zeros to a block, and in front of them blocks of zeros:
-// all messages of a group end with its last tile. The block of lengths, which comes last, is multiplied as one row more.
+// Many messages at a time: a thread block takes a group of GROUP messages, each of which has a segment of every tile. The hashed bytes of a
+// message are its additional data and its ciphertext, each padded with zeros to a whole block, with blocks of zeros in front, so that all
+// messages of a group end with its last tile. The block of lengths, which comes last, is multiplied as one more row.
 //
-// Messages are as the counter mode of messages has them, with two words more:
-//   8   the first byte of the additional data, among those of all messages
-//   9   its bytes
+// Messages are as in counter mode of messages, with two more words:
+//   8   the first byte of its additional data, within that of all messages
+//   9   its number of bytes
 // ---------------------------------------------------------------------------------------------------------------
 
 #define MESSAGE_PIECES 3
@@ -400,14 +399,14 @@ KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KE
 #define SEGMENT_BYTES (TILE_BYTES / GROUP)
 
 typedef struct {
-    u32 number; // of the message; of none, NO_MESSAGE
+    u32 number; // of the message, or NO_MESSAGE
     u64 at, length; // in the data
     u32 aad_at, aad_length;
 } segment;
 
 #define NO_MESSAGE 0xffffffffu
 
-// That of the message which is number n in the order in which they are hashed, of `all` messages.
+// The segment of the message that is number n of `all` in the order of hashing.
 DEVICE segment segment_at(IN_GLOBAL const u32 *order, IN_GLOBAL const uint4 *messages, u32 n, u32 all) {
     segment s = {NO_MESSAGE, 0, 0, 0, 0};
     if (n >= all) return s;
@@ -421,32 +420,32 @@ DEVICE segment segment_at(IN_GLOBAL const u32 *order, IN_GLOBAL const uint4 *mes
     return s;
 }
 
-// Bytes of the additional data with the zeros behind it, and of all that is hashed but the lengths.
+// Bytes of the additional data with its padding, and of all that is hashed except the lengths.
 DEVICE u64 aad_bytes(segment s) { return ((u64)s.aad_length + 15) / 16 * 16; }
 DEVICE u64 bytes_of(segment s) { return aad_bytes(s) + (s.length + 15) / 16 * 16; }
 
-// Tiles that it takes.
+// The number of tiles that it takes.
 DEVICE u32 tiles_of(segment s) { return (u32)((bytes_of(s) + SEGMENT_BYTES - 1) / SEGMENT_BYTES); }
 
-// Where its share of tile n of `tiles` begins; below 0, which wraps, where it is zeros in front.
+// Where its share of tile n of `tiles` begins; below 0, which wraps, where it has zeros in front.
 DEVICE u64 share_at(segment s, u32 n, u32 tiles) { return bytes_of(s) - (u64)(tiles - n) * SEGMENT_BYTES; }
 
-// Whether the share that begins there is ciphertext only, from a multiple of 16 on.
+// Whether the share that begins there is ciphertext only, at a multiple of 16.
 DEVICE int is_plain(segment s, IN_GLOBAL const u8 *in, u64 at) {
     const u64 from = at - aad_bytes(s);
     return from < s.length && s.length - from >= SEGMENT_BYTES && ((u64)(in + s.at + from) & 15) == 0;
 }
 
-// The ciphertext at this byte of what is hashed.
+// The ciphertext at byte `at` of what is hashed.
 DEVICE IN_GLOBAL const u8 *place_of(segment s, IN_GLOBAL const u8 *in, u64 at) { return in + (s.at + at - aad_bytes(s)); }
 
-// What of a message a block of what is hashed has, and where it lies: `bytes` bytes, 16 at most.
+// The part of a message in a hashed block, and where it is: `bytes` bytes, 16 at most.
 typedef struct {
     IN_GLOBAL const u8 *from;
     u32 bytes;
 } source;
 
-// From this byte on, which is not in the middle of a word.
+// The part from byte `at` on, which is not in the middle of a word.
 DEVICE source source_of(segment s, IN_GLOBAL const u8 *in, IN_GLOBAL const u8 *aad, u64 at) {
     const int is_aad = at < aad_bytes(s);
     const u64 skipped = is_aad ? at : at - aad_bytes(s), length = is_aad ? s.aad_length : s.length;
@@ -474,7 +473,7 @@ DEVICE element lengths_of(segment s) {
     return lengths;
 }
 
-// What the rows of a segment are multiplied by, then the block of lengths. `elements` are the powers of rows, the last one H.
+// The weights of a segment's rows, then of the block of lengths. `elements` are the powers of rows, the last of which is H.
 DEVICE void put_weights_of_messages(IN_SHARED element *weights, IN_GLOBAL const u32 *elements) {
     EACH_THREAD(r, SEGMENT_ROWS + 1) {
         const element h = element_at(elements, SEGMENT_ROWS - 1);
@@ -482,7 +481,7 @@ DEVICE void put_weights_of_messages(IN_SHARED element *weights, IN_GLOBAL const 
     }
 }
 
-// The tags of a group. Each thread comes with the rows in memory, and behind a barrier; there is room for one more of each message.
+// The tags of a group. Each thread comes after a barrier, with the rows in memory; there is room for one more row per message.
 DEVICE void put_tags(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED const element *weights, IN_GLOBAL const u32 *order,
                      IN_GLOBAL const uint4 *messages, u32 first, u32 all, IN_GLOBAL const u32 *masks) {
     EACH_THREAD(i, ROWS) rows[i] = product(rows[i], weights[i % SEGMENT_ROWS]);
@@ -530,8 +529,8 @@ KERNEL ghash_element_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLO
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The end of a decryption of many messages: a warp compares the tag of a message with the one that is expected, of which word 11 of the
-// message says how many bytes count, and clears what was written of the message if they differ. verdicts[n] is 0 if message n is authentic, else 1.
+// The end of a decryption of many messages: a warp compares a message's tag with the expected one, in as many bytes as word 11 of the
+// message says, and clears what was written of the message if they differ. verdicts[n] is 0 if message n is authentic, else 1.
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL ghash_element_messages_clear(OUTPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBAL const u32 *tags,

@@ -5,14 +5,15 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 11844 of LUT3 for 10 rounds, 14188 of LUT3 for 12 rounds, 16532 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 73582563af1a55fae66af22821a9a998f2b25966b72c4dd821165cbad7f00d9d
+// SHA-256 of all that follows this line: 707df36edf1fe63ce3f2a8e57182f6934478970244801bec908ff51a73e2a974
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local
-// memory. On NVIDIA's compiler, what the language lacks is inline PTX; elsewhere it is made of what the language has.
+// Dialect: OpenCL C 1.2, in CUDA's terms: a thread is a work-item, a thread block a work-group, shared memory is local
+// memory. On NVIDIA's compiler, inline PTX supplies what the language lacks; elsewhere it is built from what the
+// language has.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef uchar u8;
@@ -29,7 +30,7 @@ typedef ulong u64;
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 
-// Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
+// Data begins at an offset, because a launch takes whole buffers, not pointers into them.
 #define INPUT(type) __global const type *in_buffer, u64 in_at
 #define OUTPUT(type) __global type *out_buffer, u64 out_at
 #define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
@@ -76,7 +77,7 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
         return d;                                                                                       \
     }
 #else
-#define DEVICE static // compilers for GPUs inline by themselves; one for CPUs would take minutes over all of it
+#define DEVICE static // GPU compilers inline by themselves; a CPU compiler would take minutes to inline it all
 #define SHUFFLES 0
 #define WARP_BARRIER() BARRIER()
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
@@ -93,9 +94,9 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
     DEVICE u32 LUT3_##table(u32 a, u32 b, u32 c) { return expression; }
 #endif
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
-#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, and a sum
+#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, plus c
 
-// Output bit = bit 4a + 2b + c of the table, in the fewest operators there are.
+// Output bit = bit 4a + 2b + c of the table, in the fewest operators possible.
 #define LUT3(a, b, c, table) LUT3_##table(a, b, c)
 DEFINE_LUT3(0x02, bitselect(c, 0u, a | b))
 DEFINE_LUT3(0x14, a ^ bitselect(b, a, c))
@@ -170,7 +171,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -197,8 +198,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -206,7 +207,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -215,7 +216,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -225,8 +226,8 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread does what: a warp takes 1,024 neighbouring blocks, and the thread in lane l of it the blocks
-// l, l + 32, ..., l + 992 of those, so that each of its 32 accesses of 16 bytes lies beside its neighbours'.
+// Which thread does what: a warp takes 1,024 neighbouring blocks, and its lane l takes blocks l, l + 32, ..., l + 992
+// of these, so that each of its 32 accesses of 16 bytes is adjacent to its neighbours'.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define BLOCKS_PER_WARP 1024
@@ -237,7 +238,7 @@ DEVICE u64 warp_first_block(void) {
 
 DEVICE u32 lane(void) { return threadIdx.x % 32; }
 
-// How many of the thread's 32 blocks exist: its block j is first + 32 j, of `blocks` in all.
+// How many of the thread's 32 blocks exist: its block j is block first + 32 j of `blocks`.
 DEVICE int blocks_of_thread(u64 first, u64 blocks) {
     if (first >= blocks) return 0;
     const u64 left = (blocks - first + 31) / 32;
@@ -276,9 +277,9 @@ DEVICE void transpose_state(u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes with the launch, so that every launch has its own; a thread block
-// spreads them over bit-planes in shared memory, all ones or zero, where all its threads read the same word at once.
-// Volatile, or the compiler fetches them so early that the planes no longer fit the registers.
+// Round keys in the order of use. They are passed as bytes, so that every launch has its own. A thread block turns them
+// into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
+// the compiler fetches them so early that the planes no longer fit in registers.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 plane[MAX_ROUNDS + 1][128]; } key_memory;

@@ -5,14 +5,15 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 256 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 468eb612035a9adef43f8ce9e205229004d633e383181c8507d99e8c199c74aa
+// SHA-256 of all that follows this line: 44c36d8bfcc29e51829b635e8b34f072528d922be5e9eee559e0b3fb6ae89b22
 
 #define THREADS 256
 #define BLOCKS_PER_SM 2
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local
-// memory. On NVIDIA's compiler, what the language lacks is inline PTX; elsewhere it is made of what the language has.
+// Dialect: OpenCL C 1.2, in CUDA's terms: a thread is a work-item, a thread block a work-group, shared memory is local
+// memory. On NVIDIA's compiler, inline PTX supplies what the language lacks; elsewhere it is built from what the
+// language has.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef uchar u8;
@@ -29,7 +30,7 @@ typedef ulong u64;
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 
-// Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
+// Data begins at an offset, because a launch takes whole buffers, not pointers into them.
 #define INPUT(type) __global const type *in_buffer, u64 in_at
 #define OUTPUT(type) __global type *out_buffer, u64 out_at
 #define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
@@ -76,7 +77,7 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
         return d;                                                                                       \
     }
 #else
-#define DEVICE static // compilers for GPUs inline by themselves; one for CPUs would take minutes over all of it
+#define DEVICE static // GPU compilers inline by themselves; a CPU compiler would take minutes to inline it all
 #define SHUFFLES 0
 #define WARP_BARRIER() BARRIER()
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
@@ -93,9 +94,9 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
     DEVICE u32 LUT3_##table(u32 a, u32 b, u32 c) { return expression; }
 #endif
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
-#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, and a sum
+#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, plus c
 
-// Output bit = bit 4a + 2b + c of the table, in the fewest operators there are.
+// Output bit = bit 4a + 2b + c of the table, in the fewest operators possible.
 #define LUT3(a, b, c, table) LUT3_##table(a, b, c)
 DEFINE_LUT3(0x02, bitselect(c, 0u, a | b))
 DEFINE_LUT3(0x14, a ^ bitselect(b, a, c))
@@ -170,7 +171,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -197,8 +198,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -206,7 +207,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -215,7 +216,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -225,8 +226,8 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
-// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of blocks l / 4, l / 4 + 8,
+// ..., l / 4 + 248 of these, so that the 32 words of a warp's access are adjacent: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define WARPS (blockDim.x / 32) // THREADS / 32 at most
@@ -253,7 +254,7 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
     s[3] = piece.w;
 }
 
-// 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
+// 32 planes in shared memory, as eight pieces `stride` pieces apart.
 DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
@@ -265,12 +266,11 @@ DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes, and a thread block keeps them in shared memory, made ready for the
-// thread of each column.
+// Round keys in the order of use. They come as bytes; a thread block keeps them in shared memory, prepared for the thread of each column.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A round key as bit-planes, all ones or zero: a thread reads the 32 planes of its column in eight pieces of 16 bytes,
-// and the pieces of the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
+// and the pieces of the four columns are adjacent, so that a warp reads 64 neighbouring bytes at once.
 typedef struct { uint4 piece[8][4]; } shared_round_key;
 
 DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
@@ -281,7 +281,7 @@ DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 by
 
 DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
 
-// What a thread block keeps of them.
+// The round keys, as a thread block keeps them.
 typedef struct {
     shared_round_key round_key[MAX_ROUNDS + 1];
     uint4 first[2][4];
@@ -293,11 +293,11 @@ typedef struct {
 
 typedef struct {
     IN_SHARED const shared_round_key *round_key;
-    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
-    u32 last;                // the bytes of the thread's column, little-endian, of the last round key
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half and column
+    u32 last;                // the thread's column of the last round key, bytes in little-endian order
     u32 rounds;
 #if !SHUFFLES
-    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+    IN_SHARED u32 (*exchange)[THREADS]; // brings columns from other threads
 #endif
 } cipher_key;
 
@@ -664,7 +664,7 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + 4 - (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads of the state.
+// ShiftRows: all rows except the first come from other threads of the state.
 DEVICE void shift_rows(u32 *s, cipher_key key) {
 #if SHUFFLES
     (void)key;
@@ -721,16 +721,16 @@ DEVICE void cipher(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
-// multiple of a tile's blocks. Any grid will do, and any number of warps.
+// Tiles, numbered from the one in which the data begins, at its block `skipped`: 0 except where counters must begin at a multiple of a
+// tile's blocks. Any grid works, with any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Those from `from` on, up to but not including `to`.
+// Tiles from `from` up to but not including `to`.
 typedef struct { u32 from, to; } tiles;
 
 DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
 
-// The tiles of which all blocks are there.
+// The tiles whose blocks all exist.
 DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
     tiles whole;
     whole.from = skipped != 0;
@@ -743,7 +743,7 @@ DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < s
 // The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
 DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
 
-// The thread's words of a tile, 0 for those of blocks that are not there.
+// The thread's words of a tile, 0 for blocks that do not exist.
 DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
     IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
     if (is_whole) {
@@ -762,8 +762,8 @@ DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 bloc
     }
 }
 
-// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
-// thread blocks have, or one more.
+// The share of a thread block whose warps take one tile after the other, each when it is ready: as many tiles as other thread blocks have,
+// or one more.
 DEVICE tiles share_of_block(u64 blocks) {
     const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
     tiles share;
@@ -776,7 +776,7 @@ DEVICE tiles share_of_block(u64 blocks) {
 // The tile that a warp takes first, of those from `from` on.
 DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
 
-// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+// The tile that a warp takes after `tile`; `next` is the first that no warp has taken.
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     (void)tile;
     u32 taken = 0;
@@ -784,15 +784,15 @@ DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     return FROM_FIRST_LANE(taken);
 }
 
-// Whether a warp whose next tile this is goes on, where they end at `to`.
+// Whether a warp whose next tile is `tile` goes on; tiles end at `to`.
 DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
 DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
     (void)to, (void)skipped;
     return blocks;
 }
 #else
-// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
-// without one go along, on blocks that are not there.
+// Threads exchange words through memory, with barriers for all warps. Warps take their tiles in step, and those left without a tile go
+// along, on blocks that do not exist.
 DEVICE u32 first_tile(u32 from) { return from + warp(); }
 
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
@@ -823,7 +823,7 @@ DEVICE void write_bytes(IN_GLOBAL u8 *data, const u32 *w, u64 first, u64 blocks)
         if (first + 8 * j < blocks) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(w[j] >> 8 * i);
 }
 
-// From the words of 32 blocks to the planes of their results, but for the last round key.
+// From the words of 32 blocks to the planes of their results, except for the last round key.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
@@ -850,7 +850,7 @@ KERNEL aes_ecb_decrypt_planes(DATA(uint4), u64 blocks, KERNEL_PARAMETER round_ke
     if (goes_on(tile, mine.to)) read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
     ROLLED while (goes_on(tile, mine.to)) {
         cipher_of_words(s, key);
-        // The words of the next tile are on their way while those of this one are made.
+        // The words of the next tile are in flight while those of this one are computed.
         const u32 after = tile_after(tile, &next);
         u32 w[32];
         if (goes_on(after, mine.to)) read_words(w, in, first_block(after, 0), there, is_among(after, whole));

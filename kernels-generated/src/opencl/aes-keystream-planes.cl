@@ -5,14 +5,15 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 256 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 093c6ad6ee15b3bda8d5b289da51a9f4ed1c86680b7f2b9ad048fafda28b594c
+// SHA-256 of all that follows this line: a56b75237689ab05037f633097e810e3790d23f7553390ca9f07efa808d9eb93
 
 #define THREADS 256
 #define BLOCKS_PER_SM 2
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local
-// memory. On NVIDIA's compiler, what the language lacks is inline PTX; elsewhere it is made of what the language has.
+// Dialect: OpenCL C 1.2, in CUDA's terms: a thread is a work-item, a thread block a work-group, shared memory is local
+// memory. On NVIDIA's compiler, inline PTX supplies what the language lacks; elsewhere it is built from what the
+// language has.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef uchar u8;
@@ -29,7 +30,7 @@ typedef ulong u64;
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 
-// Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
+// Data begins at an offset, because a launch takes whole buffers, not pointers into them.
 #define INPUT(type) __global const type *in_buffer, u64 in_at
 #define OUTPUT(type) __global type *out_buffer, u64 out_at
 #define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
@@ -76,7 +77,7 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
         return d;                                                                                       \
     }
 #else
-#define DEVICE static // compilers for GPUs inline by themselves; one for CPUs would take minutes over all of it
+#define DEVICE static // GPU compilers inline by themselves; a CPU compiler would take minutes to inline it all
 #define SHUFFLES 0
 #define WARP_BARRIER() BARRIER()
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
@@ -93,9 +94,9 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
     DEVICE u32 LUT3_##table(u32 a, u32 b, u32 c) { return expression; }
 #endif
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
-#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, and a sum
+#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, plus c
 
-// Output bit = bit 4a + 2b + c of the table, in the fewest operators there are.
+// Output bit = bit 4a + 2b + c of the table, in the fewest operators possible.
 #define LUT3(a, b, c, table) LUT3_##table(a, b, c)
 DEFINE_LUT3(0x04, bitselect(b, 0u, a | c))
 DEFINE_LUT3(0x1e, a ^ (b | c))
@@ -171,7 +172,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -198,8 +199,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -207,7 +208,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -216,7 +217,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -226,8 +227,8 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
-// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of blocks l / 4, l / 4 + 8,
+// ..., l / 4 + 248 of these, so that the 32 words of a warp's access are adjacent: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define WARPS (blockDim.x / 32) // THREADS / 32 at most
@@ -254,7 +255,7 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
     s[3] = piece.w;
 }
 
-// 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
+// 32 planes in shared memory, as eight pieces `stride` pieces apart.
 DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
@@ -266,12 +267,11 @@ DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes, and a thread block keeps them in shared memory, made ready for the
-// thread of each column.
+// Round keys in the order of use. They come as bytes; a thread block keeps them in shared memory, prepared for the thread of each column.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A round key as bit-planes, all ones or zero: a thread reads the 32 planes of its column in eight pieces of 16 bytes,
-// and the pieces of the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
+// and the pieces of the four columns are adjacent, so that a warp reads 64 neighbouring bytes at once.
 typedef struct { uint4 piece[8][4]; } shared_round_key;
 
 DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
@@ -282,7 +282,7 @@ DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 by
 
 DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
 
-// What a thread block keeps of them.
+// The round keys, as a thread block keeps them.
 typedef struct {
     shared_round_key round_key[MAX_ROUNDS + 1];
     uint4 first[2][4];
@@ -294,11 +294,11 @@ typedef struct {
 
 typedef struct {
     IN_SHARED const shared_round_key *round_key;
-    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
-    u32 last;                // the bytes of the thread's column, little-endian, of the last round key
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half and column
+    u32 last;                // the thread's column of the last round key, bytes in little-endian order
     u32 rounds;
 #if !SHUFFLES
-    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+    IN_SHARED u32 (*exchange)[THREADS]; // brings columns from other threads
 #endif
 } cipher_key;
 
@@ -670,7 +670,7 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads of the state.
+// ShiftRows: all rows except the first come from other threads of the state.
 DEVICE void shift_rows(u32 *s, cipher_key key) {
 #if SHUFFLES
     (void)key;
@@ -718,8 +718,8 @@ DEVICE void end(u32 *s, cipher_key key) {
 DEVICE void begin_byte(u32 *x) { first_sub_byte(x); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
-// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, where the counter is a
+// 128-bit big-endian number that wraps. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } counter128; // least significant word first
@@ -738,22 +738,22 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
 // Where a counter is in its block: big-endian, so that its low word is the last column, the highest byte first.
 #define COUNTING_COLUMN 3
 #define BIT_OF_ROW(row) (8 * (3 - (row))) // where in its word the byte of a row begins
-#define COLUMN_OF_PART(n) (n)             // to which ShiftRows takes byte n of the low word, from the lowest
+#define COLUMN_OF_PART(n) (n)             // the column to which ShiftRows moves byte n of the low word, lowest first
 DEVICE u32 word_of_column(counter128 counter) {
     return column() == 0 ? counter.word[3] : column() == 1 ? counter.word[2] : counter.word[1];
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
-// multiple of a tile's blocks. Any grid will do, and any number of warps.
+// Tiles, numbered from the one in which the data begins, at its block `skipped`: 0 except where counters must begin at a multiple of a
+// tile's blocks. Any grid works, with any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Those from `from` on, up to but not including `to`.
+// Tiles from `from` up to but not including `to`.
 typedef struct { u32 from, to; } tiles;
 
 DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
 
-// The tiles of which all blocks are there.
+// The tiles whose blocks all exist.
 DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
     tiles whole;
     whole.from = skipped != 0;
@@ -766,7 +766,7 @@ DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < s
 // The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
 DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
 
-// The thread's words of a tile, 0 for those of blocks that are not there.
+// The thread's words of a tile, 0 for blocks that do not exist.
 DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
     IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
     if (is_whole) {
@@ -785,8 +785,8 @@ DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 bloc
     }
 }
 
-// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
-// thread blocks have, or one more.
+// The share of a thread block whose warps take one tile after the other, each when it is ready: as many tiles as other thread blocks have,
+// or one more.
 DEVICE tiles share_of_block(u64 blocks) {
     const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
     tiles share;
@@ -799,7 +799,7 @@ DEVICE tiles share_of_block(u64 blocks) {
 // The tile that a warp takes first, of those from `from` on.
 DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
 
-// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+// The tile that a warp takes after `tile`; `next` is the first that no warp has taken.
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     (void)tile;
     u32 taken = 0;
@@ -807,15 +807,15 @@ DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     return FROM_FIRST_LANE(taken);
 }
 
-// Whether a warp whose next tile this is goes on, where they end at `to`.
+// Whether a warp whose next tile is `tile` goes on; tiles end at `to`.
 DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
 DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
     (void)to, (void)skipped;
     return blocks;
 }
 #else
-// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
-// without one go along, on blocks that are not there.
+// Threads exchange words through memory, with barriers for all warps. Warps take their tiles in step, and those left without a tile go
+// along, on blocks that do not exist.
 DEVICE u32 first_tile(u32 from) { return from + warp(); }
 
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
@@ -830,24 +830,23 @@ DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
 }
 #endif
 
-// The first two rounds of neighbouring counters, done once for all of them.
+// The first two rounds of neighbouring counters, computed once for all of them.
 //
-// Counters that differ in the four bytes of one column only: each of these is in another row, so ShiftRows takes
-// each to another column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps
-// columns apart; and behind it the state is a sum of four parts, each a function of one byte of the low word of the counter:
+// The counters differ only in the four bytes of one column. Each of these is in a different row, so ShiftRows moves each to a different
+// column, and a column after round 1 depends on one of them. Up to its linear layer, round 2 keeps columns apart; after it, the state is a
+// sum of four parts, each a function of one byte of the counter's low word:
 //
 //   state after MixColumns of round 2 = part 0 (its lowest byte) ^ part 1 ^ part 2 ^ part 3 (its highest byte)
 //
-// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of
-// round 2; Park and Lee, "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is
-// planes; of the other parts a tile needs one value each, a mask for each plane. Layout of a part: that of the state,
-// block e of the tile being the value e of the byte.
+// (Bernstein and Schwabe, "New AES software speed records", INDOCRYPT 2008, section 4.4, for round 1 and some of round 2; Park and Lee,
+// "FACE", TCHES 2018.) The lowest byte takes all its 256 values within a tile, so part 0 is planes; of the other parts, a tile needs one
+// value each, a mask for each plane. A part has the layout of the state, where block e of the tile is value e of the byte.
 
-// What a thread block keeps of them: the parts, and for each warp masks.
+// A thread block keeps the parts, and masks for each warp.
 typedef uint4 counter_part[8][32];
 typedef uint4 counter_mask[8][4];
 
-// The thread's column behind ShiftRows, from the rows of all columns.
+// The thread's column after ShiftRows, from the rows of all columns.
 DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
     UNROLL for (int row = 0; row < 4; row++) {
         const u32 there = (lane() & ~3u) | SHIFTED(row, column());
@@ -855,7 +854,7 @@ DEVICE void get_shifted(u32 *s, IN_SHARED counter_part *rows) {
     }
 }
 
-// A row of a column's planes, taken from all of them, and put beside those of other columns.
+// Takes a row from a column's planes, and puts it beside those of other columns.
 DEVICE void pick_row(u32 *x, const u32 *s, u32 row) {
     UNROLL for (int b = 0; b < 8; b++) x[b] = row == 0 ? s[b] : row == 1 ? s[8 + b] : row == 2 ? s[16 + b] : s[24 + b];
 }
@@ -864,12 +863,11 @@ DEVICE void put_row(IN_SHARED counter_part *rows, u32 row, const u32 *x) {
     UNROLL for (int i = 0; i < 2; i++) (*rows)[2 * row + i][lane()] = piece_of(&x[4 * i]);
 }
 
-// Makes the parts for the counters that differ from `counter` in the low word only: each warp does a row of
-// SubBytes, then a part.
+// Computes the parts for the counters that differ from `counter` in the low word only: each warp takes a row of SubBytes, then a part.
 DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_key key) {
     u32 s[32], k[32], t[32];
     ROLLED for (u32 row = warp(); row < 4; row += WARPS) {
-        // The column that counts takes all values of its bytes at once, for no two of them meet.
+        // The counting column takes all values of its bytes at once, because no two of them meet.
         const u32 e = lane() / 4; // a thread's block j is e + 8 j
         const u32 value[8] = {spread_bit(e, 0), spread_bit(e, 1), spread_bit(e, 2), 0xaaaaaaaa,
                               0xcccccccc,       0xf0f0f0f0,       0xff00ff00,       0xffff0000};
@@ -892,7 +890,7 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
     }
     BARRIER();
     get_shifted(s, &part[2]);
-    BARRIER(); // all have read it: it is overwritten
+    BARRIER(); // all have read it; it is overwritten next
     ROLLED for (u32 n = warp(); n < 4; n += WARPS) {
         u32 x[32];
         UNROLL for (int row = 0; row < 4; row++)
@@ -906,13 +904,13 @@ DEVICE void make_parts(IN_SHARED counter_part *part, counter128 counter, cipher_
     BARRIER();
 }
 
-// Bits of the same plane of three parts, each shifted to the top of its word: their sum as a mask.
+// The sum, as a mask, of bits of the same plane of three parts, each shifted to the top of its word.
 DEVICE u32 mask_of_sum(u32 x, u32 y, u32 z) { return spread_bit(LUT3(x, y, z, 0x96), 31); }
 
 // The state after MixColumns of round 2 for a tile's counters; `low` is the low word of one of them.
 DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low) {
     IN_SHARED uint4 (*const mask)[4] = masks[warp()];
-    // A lane makes the masks of four planes: of piece lane / 4 of column lane % 4.
+    // A lane computes the masks of four planes: piece lane / 4 of column lane % 4.
     uint4 bits[3];
     UNROLL for (int n = 0; n < 3; n++) {
         const u32 value = low >> (8 * n + 8) & 255, up = 31 - value / 8;
@@ -927,7 +925,7 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     sum.y = mask_of_sum(bits[0].y, bits[1].y, bits[2].y);
     sum.z = mask_of_sum(bits[0].z, bits[1].z, bits[2].z);
     sum.w = mask_of_sum(bits[0].w, bits[1].w, bits[2].w);
-    WARP_BARRIER(); // the last masks have been read
+    WARP_BARRIER(); // the previous masks have been read
     mask[lane() / 4][column()] = sum;
     WARP_BARRIER();
     u32 m[32];
@@ -936,26 +934,25 @@ DEVICE void sum_of_parts(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter
     UNROLL for (int i = 0; i < 32; i++) s[i] ^= m[i];
 }
 
-// A thread block's share of tiles goes by runs: the tiles from `from` on whose counters share all but their low word, up
-// to `to` at most. Makes their parts, and returns where the run ends. `counter` is one of tile 0's, and `next` is what `tile_after`
-// takes.
+// A thread block works through its share of tiles in runs: the tiles from `from` on whose counters share all but their low word, up to `to`
+// at most. Computes their parts and returns where the run ends. `counter` is one of tile 0's; `next` is for `tile_after`.
 DEVICE u32 begin_run(IN_SHARED counter_part *part, IN_SHARED u32 *next, counter128 counter, u32 from, u32 to, cipher_key key) {
     counter = counter_plus(counter, (u64)TILE_BLOCKS * from);
     const u32 run = 0xffffffff / TILE_BLOCKS + 1 - counter.word[0] / TILE_BLOCKS; // tiles until 32 bits wrap
-    BARRIER(); // the last parts have been read
+    BARRIER(); // the previous parts have been read
     if (threadIdx.x == 0) *next = from + WARPS;
     make_parts(part, counter, key);
     return to - from < run ? to : from + run;
 }
 
-// The planes of the key stream of a tile's counters as far as to the last MixColumns.
+// The planes of the key stream of a tile's counters, up to the last MixColumns.
 DEVICE void begin_key_stream(u32 *s, IN_SHARED counter_part *part, IN_SHARED counter_mask *masks, u32 low, cipher_key key) {
     sum_of_parts(s, part, masks, low);
     sub_bytes(s);
     rounds(s, key, 3);
 }
 
-// The rest, to words of blocks, but for the last round key.
+// The rest, up to words of blocks, except for the last round key.
 DEVICE void end_key_stream(u32 *s, cipher_key key) {
     end(s, key);
     transpose_32x32(s);
@@ -990,7 +987,7 @@ KERNEL aes_keystream_planes(OUTPUT(uint4), u64 blocks, KERNEL_PARAMETER counter1
     }
 }
 
-// The same for any alignment and length: byte n of `out` is byte skip + n of the key stream, skip < 16. Slower.
+// For any alignment and length, but slower: byte n of `out` is byte skip + n of the key stream, skip < 16.
 KERNEL aes_keystream_planes_bytes(OUTPUT(u8), u64 length, u32 skip, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys) {
     LOCATE_OUTPUT(u8);
     SHARED counter_part part[4];

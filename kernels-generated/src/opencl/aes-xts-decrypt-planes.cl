@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 64 threads a block, 8 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: edfd35b33b481d514e628df93595a59098c194fd8113b42eaf58a3182f1a35f6
+// SHA-256 of all that follows this line: 28c48dd452fc99f2a9fb4fa5140d0864636d7ed1103f52050fe1de84eee5be21
 
 #define THREADS 64
 #define BLOCKS_PER_SM 8
@@ -13,8 +13,9 @@
 #define SHARED_BYTES 17408
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local
-// memory. On NVIDIA's compiler, what the language lacks is inline PTX; elsewhere it is made of what the language has.
+// Dialect: OpenCL C 1.2, in CUDA's terms: a thread is a work-item, a thread block a work-group, shared memory is local
+// memory. On NVIDIA's compiler, inline PTX supplies what the language lacks; elsewhere it is built from what the
+// language has.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef uchar u8;
@@ -31,7 +32,7 @@ typedef ulong u64;
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 
-// Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
+// Data begins at an offset, because a launch takes whole buffers, not pointers into them.
 #define INPUT(type) __global const type *in_buffer, u64 in_at
 #define OUTPUT(type) __global type *out_buffer, u64 out_at
 #define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
@@ -78,7 +79,7 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
         return d;                                                                                       \
     }
 #else
-#define DEVICE static // compilers for GPUs inline by themselves; one for CPUs would take minutes over all of it
+#define DEVICE static // GPU compilers inline by themselves; a CPU compiler would take minutes to inline it all
 #define SHUFFLES 0
 #define WARP_BARRIER() BARRIER()
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
@@ -95,9 +96,9 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
     DEVICE u32 LUT3_##table(u32 a, u32 b, u32 c) { return expression; }
 #endif
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
-#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, and a sum
+#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, plus c
 
-// Output bit = bit 4a + 2b + c of the table, in the fewest operators there are.
+// Output bit = bit 4a + 2b + c of the table, in the fewest operators possible.
 #define LUT3(a, b, c, table) LUT3_##table(a, b, c)
 #define DYNAMIC_SHARED(name) __local uint4 name[SHARED_BYTES / 16]
 DEFINE_LUT3(0x02, bitselect(c, 0u, a | b))
@@ -190,7 +191,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -217,8 +218,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -226,7 +227,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -235,7 +236,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -245,8 +246,8 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of the
-// blocks l / 4, l / 4 + 8, ..., l / 4 + 248 of those, so that the 32 words of a warp's access lie side by side: eight blocks.
+// Which thread holds what: a warp works on a tile of 256 neighbouring blocks at a time. Lane l has column l % 4 of blocks l / 4, l / 4 + 8,
+// ..., l / 4 + 248 of these, so that the 32 words of a warp's access are adjacent: eight blocks.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define WARPS (blockDim.x / 32) // THREADS / 32 at most
@@ -273,7 +274,7 @@ DEVICE void get_piece(u32 *s, uint4 piece) {
     s[3] = piece.w;
 }
 
-// 32 planes that lie in shared memory as eight pieces, `stride` pieces apart.
+// 32 planes in shared memory, as eight pieces `stride` pieces apart.
 DEVICE void get_planes(u32 *s, IN_SHARED const uint4 *pieces, int stride) {
     UNROLL for (int i = 0; i < 8; i++) get_piece(&s[4 * i], pieces[stride * i]);
 }
@@ -285,12 +286,11 @@ DEVICE void put_planes(IN_SHARED uint4 *pieces, int stride, const u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They come as bytes, and a thread block keeps them in shared memory, made ready for the
-// thread of each column.
+// Round keys in the order of use. They come as bytes; a thread block keeps them in shared memory, prepared for the thread of each column.
 // ---------------------------------------------------------------------------------------------------------------
 
 // A round key as bit-planes, all ones or zero: a thread reads the 32 planes of its column in eight pieces of 16 bytes,
-// and the pieces of the four columns lie side by side, so that a warp reads 64 neighbouring bytes at once.
+// and the pieces of the four columns are adjacent, so that a warp reads 64 neighbouring bytes at once.
 typedef struct { uint4 piece[8][4]; } shared_round_key;
 
 DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 bytes) {
@@ -301,7 +301,7 @@ DEVICE void put_round_key(IN_SHARED shared_round_key *key, u32 at_column, u32 by
 
 DEVICE void read_round_key(u32 *k, IN_SHARED const shared_round_key *key) { get_planes(k, &key->piece[0][column()], 4); }
 
-// What a thread block keeps of them.
+// The round keys, as a thread block keeps them.
 typedef struct {
     shared_round_key round_key[MAX_ROUNDS + 1];
     uint4 first[2][4];
@@ -313,11 +313,11 @@ typedef struct {
 
 typedef struct {
     IN_SHARED const shared_round_key *round_key;
-    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half of those and column
-    u32 last;                // the bytes of the thread's column, little-endian, of the last round key
+    IN_SHARED const uint4 (*first)[4]; // the first round key as halves of bytes, by half and column
+    u32 last;                // the thread's column of the last round key, bytes in little-endian order
     u32 rounds;
 #if !SHUFFLES
-    IN_SHARED u32 (*exchange)[THREADS]; // through which columns come from other threads
+    IN_SHARED u32 (*exchange)[THREADS]; // brings columns from other threads
 #endif
 } cipher_key;
 
@@ -684,7 +684,7 @@ DEVICE void mix_column(const u32 *row0, const u32 *row1, const u32 *row2, const 
 // The column in which ShiftRows finds a row of a column.
 #define SHIFTED(row, column) (((column) + 4 - (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads of the state.
+// ShiftRows: all rows except the first come from other threads of the state.
 DEVICE void shift_rows(u32 *s, cipher_key key) {
 #if SHUFFLES
     (void)key;
@@ -1074,7 +1074,7 @@ DEVICE void tweak_mix_column(const u32 *row0, const u32 *row1, const u32 *row2, 
 // The column in which ShiftRows finds a row of a column.
 #define tweak_SHIFTED(row, column) (((column) + (row)) & 3)
 
-// ShiftRows: all but the first row come from other threads of the state.
+// ShiftRows: all rows except the first come from other threads of the state.
 DEVICE void tweak_shift_rows(u32 *s, cipher_key key) {
 #if SHUFFLES
     (void)key;
@@ -1131,8 +1131,8 @@ DEVICE void tweak_cipher(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, the counter a
-// big-endian number of 128 bits that wraps. `in` may equal `out`.
+// Counter mode (SP 800-38A, section 6.5): out[n] = in[n] ^ cipher(counter + n) for n < blocks, where the counter is a
+// 128-bit big-endian number that wraps. `in` may equal `out`.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } counter128; // least significant word first
@@ -1149,16 +1149,16 @@ DEVICE counter128 counter_plus(counter128 counter, u64 n) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Tiles, numbered from that in which the data begins: in its block `skipped`, which is 0 but where counters are to begin at a
-// multiple of a tile's blocks. Any grid will do, and any number of warps.
+// Tiles, numbered from the one in which the data begins, at its block `skipped`: 0 except where counters must begin at a multiple of a
+// tile's blocks. Any grid works, with any number of warps.
 // ---------------------------------------------------------------------------------------------------------------
 
-// Those from `from` on, up to but not including `to`.
+// Tiles from `from` up to but not including `to`.
 typedef struct { u32 from, to; } tiles;
 
 DEVICE u32 tiles_of(u64 blocks) { return (u32)((blocks + TILE_BLOCKS - 1) / TILE_BLOCKS); }
 
-// The tiles of which all blocks are there.
+// The tiles whose blocks all exist.
 DEVICE tiles whole_tiles(u32 skipped, u64 blocks) {
     tiles whole;
     whole.from = skipped != 0;
@@ -1171,7 +1171,7 @@ DEVICE int is_among(u32 tile, tiles some) { return tile >= some.from && tile < s
 // The number of the thread's first block of a tile; its block j is number first + 8 j. Blocks before the data have numbers that wrap.
 DEVICE u64 first_block(u32 tile, u32 skipped) { return (u64)TILE_BLOCKS * tile + lane() / 4 - skipped; }
 
-// The thread's words of a tile, 0 for those of blocks that are not there.
+// The thread's words of a tile, 0 for blocks that do not exist.
 DEVICE void read_words(u32 *w, IN_GLOBAL const uint4 *data, u64 first, u64 blocks, int is_whole) {
     IN_GLOBAL const u32 *const from = (IN_GLOBAL const u32 *)data + (4 * first + column());
     if (is_whole) {
@@ -1190,8 +1190,8 @@ DEVICE void write_words(IN_GLOBAL uint4 *data, const u32 *w, u64 first, u64 bloc
     }
 }
 
-// The share of a thread block, where its warps take one tile after the other, each when it is ready for it: as many as other
-// thread blocks have, or one more.
+// The share of a thread block whose warps take one tile after the other, each when it is ready: as many tiles as other thread blocks have,
+// or one more.
 DEVICE tiles share_of_block(u64 blocks) {
     const u32 all = tiles_of(blocks), each = all / gridDim.x, more = all % gridDim.x;
     tiles share;
@@ -1204,7 +1204,7 @@ DEVICE tiles share_of_block(u64 blocks) {
 // The tile that a warp takes first, of those from `from` on.
 DEVICE u32 first_tile(u32 from) { return from + FROM_FIRST_LANE(lane() == 0 ? warp() : 0); }
 
-// The tile that a warp takes after `tile`, `next` being the first that none has taken.
+// The tile that a warp takes after `tile`; `next` is the first that no warp has taken.
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     (void)tile;
     u32 taken = 0;
@@ -1212,15 +1212,15 @@ DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
     return FROM_FIRST_LANE(taken);
 }
 
-// Whether a warp whose next tile this is goes on, where they end at `to`.
+// Whether a warp whose next tile is `tile` goes on; tiles end at `to`.
 DEVICE int goes_on(u32 tile, u32 to) { return tile < to; }
 DEVICE u64 blocks_up_to(u32 to, u32 skipped, u64 blocks) {
     (void)to, (void)skipped;
     return blocks;
 }
 #else
-// Threads exchange words through memory, with barriers for all warps: they take their tiles in step, and those that are left
-// without one go along, on blocks that are not there.
+// Threads exchange words through memory, with barriers for all warps. Warps take their tiles in step, and those left without a tile go
+// along, on blocks that do not exist.
 DEVICE u32 first_tile(u32 from) { return from + warp(); }
 
 DEVICE u32 tile_after(u32 tile, IN_SHARED u32 *next) {
@@ -1251,7 +1251,7 @@ DEVICE void write_bytes(IN_GLOBAL u8 *data, const u32 *w, u64 first, u64 blocks)
         if (first + 8 * j < blocks) UNROLL for (int i = 0; i < 4; i++) to[128 * j + i] = (u8)(w[j] >> 8 * i);
 }
 
-// From the words of 32 blocks to the planes of their results, but for the last round key.
+// From the words of 32 blocks to the planes of their results, except for the last round key.
 DEVICE void cipher_of_words(u32 *s, cipher_key key) {
     u32 first[8];
     UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
@@ -1260,31 +1260,31 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// XTS (IEEE 1619) of data units of `unit_blocks` blocks, 1 to 2^20 of them: block j of a unit meets the unit's tweak times α^j, before
-// and behind the cipher. The unit's tweak is its number, encrypted with a second key. The data begins `before` blocks into the unit of
+// XTS (IEEE 1619) of data units of `unit_blocks` blocks, 1 to 2^20 of them: block j of a unit is XORed with the unit's tweak times α^j,
+// before and after the cipher. The unit's tweak is its number, encrypted with a second key. The data begins `before` blocks into unit
 // number `first_unit`. `in` may equal `out`.
 //
-// A warp takes a stretch of neighbouring tiles at a time. First it encrypts the numbers of the stretch's units, as many as a tile has
-// blocks, at once; then it works on the tiles. A tile is 32 rows of eight neighbouring blocks: each lane makes the tweaks of a row, and
-// each thread reads the words that its blocks meet.
+// A warp takes a stretch of neighbouring tiles at a time. First it encrypts the numbers of the stretch's units at once, as many as a tile
+// has blocks; then it works on the tiles. A tile is 32 rows of eight neighbouring blocks: each lane computes the tweaks of a row, and each
+// thread reads the words for its blocks.
 //
-// What is branched on are places in the data and the size of units; nothing depends on a tweak.
+// Branches depend on places in the data and the size of units; nothing depends on a tweak.
 // ---------------------------------------------------------------------------------------------------------------
 
-// What a warp keeps: the tweaks of units, and those of the tile's blocks, by row. A row has room for one more, so that lanes which
-// write rows meet in no bank of memory.
+// A warp keeps the tweaks of units, and the tweaks of the tile's blocks, by row. A row has room for one more, so that lanes that write rows
+// have no bank conflicts.
 typedef struct {
     uint4 unit[TILE_BLOCKS];
     uint4 row[32][9];
 } warp_tweaks;
 
-// Where a row begins: the unit, counted from the first one of the stretch, and the block of it.
+// Where a row begins: the unit, counted from the first of the stretch, and the block within it.
 typedef struct { u32 unit, block; } place;
 
-// The word that stands `distance` bits higher, 0 to 31, with bits of the one below it.
+// The word shifted up by `distance` bits, 0 to 31, with bits of the one below it.
 DEVICE u32 shifted(u32 high, u32 low, u32 distance) { return (u32)(((u64)high << 32 | low) << distance >> 32); }
 
-// Adds x^(32 i) (x^7 + x^2 + x + 1) `word` to a polynomial: what x^(128 + 32 i) `word` is equal to.
+// Adds x^(128 + 32 i) `word` to a polynomial, as the equal x^(32 i) (x^7 + x^2 + x + 1) `word`.
 DEVICE void add_reduced(u32 *t, int i, u32 word) {
     t[i] ^= word ^ word << 1 ^ word << 2 ^ word << 7;
     t[i + 1] ^= word >> 31 ^ word >> 30 ^ word >> 25;
@@ -1361,7 +1361,7 @@ DEVICE void make_units(IN_SHARED warp_tweaks *tweaks, counter128 first, u32 firs
     tweak_cipher(s, key);
     transpose_32x32(s);
     IN_SHARED u32 *const to = (IN_SHARED u32 *)tweaks->unit + lane();
-    WARP_BARRIER(); // those of the last stretch have been read
+    WARP_BARRIER(); // the previous stretch's have been read
     UNROLL for (int j = 0; j < 32; j++) to[32 * j] = s[j] ^ key.last;
     WARP_BARRIER();
 }
@@ -1388,7 +1388,7 @@ DEVICE void put_row(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, place at, u3
     }
 }
 
-// The tweaks of a tile that begins in block `block` of the first unit of the stretch; returns where the lane's row begins.
+// Computes the tweaks of a tile that begins with block `block` of the stretch's first unit; returns where the lane's row begins.
 DEVICE place begin_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, u32 block) {
     const u32 first = block + 8 * lane();
     place at;
@@ -1404,7 +1404,7 @@ DEVICE place begin_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, u32 bloc
     return at;
 }
 
-// The tweaks of the tile behind that of which the lane's row begins at `at`.
+// Computes the tweaks of the tile after the one in which the lane's row begins at `at`.
 DEVICE place next_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, place at) {
     const u32 unit = at.unit;
     u32 t[4];
@@ -1419,9 +1419,9 @@ DEVICE place next_rows(IN_SHARED warp_tweaks *tweaks, u32 unit_blocks, place at)
         times_alpha_to_256(t);
     } else {
         get_piece(t, tweaks->unit[at.unit]);
-        times_alpha_below_256(t, at.block); // a unit that begins within a tile of another has fewer blocks before this one
+        times_alpha_below_256(t, at.block); // the unit began less than a tile ago: fewer blocks than that precede this one
     }
-    WARP_BARRIER(); // all have read the last tile's
+    WARP_BARRIER(); // all have read the previous tile's
     put_row(tweaks, unit_blocks, at, t);
     WARP_BARRIER();
     return at;
@@ -1433,14 +1433,14 @@ DEVICE void add_tweaks(u32 *s, IN_SHARED const warp_tweaks *tweaks, u32 word) {
     UNROLL for (int j = 0; j < 32; j++) s[j] = LUT3(s[j], from[36 * j], word, 0x96);
 }
 
-// The most tiles of a stretch: it has no more units than are encrypted at once, wherever in a unit it begins.
+// The most tiles of a stretch, so that it has no more units than are encrypted at once, wherever in a unit it begins.
 DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
-    // Units of a power of two: every tile begins where one does.
+    // Power-of-two units: every tile begins where a unit does.
     if (before == 0 && unit_blocks <= TILE_BLOCKS && (unit_blocks & (unit_blocks - 1)) == 0) return unit_blocks;
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }
 
-// Stretch number `n` of a thread block's share: `longest` tiles, and in the last turn an equal share of what is left for each warp.
+// Stretch number `n` of a thread block's share: `longest` tiles, and in the last turn an equal share of the rest for each warp.
 DEVICE tiles stretch_of(u32 n, tiles share, u32 longest) {
     const u32 turn = longest * WARPS, whole_turns = (share.to - share.from) / turn;
     const u32 turns = n / WARPS < whole_turns ? n / WARPS : whole_turns;
@@ -1457,8 +1457,8 @@ DEVICE tiles stretch_of(u32 n, tiles share, u32 longest) {
     return stretch;
 }
 
-// Whether a warp whose next stretch is number `n` goes on. Where warps take their tiles in step, all of them do, as long as the first has
-// tiles; and each has as many.
+// Whether a warp whose next stretch is number `n` goes on. Where warps take their tiles in step, all go on as long as the first has tiles,
+// and each has the same number.
 DEVICE int goes_on_with(u32 n, tiles share, u32 longest) {
 #if !SHUFFLES
     n -= warp();
@@ -1467,8 +1467,8 @@ DEVICE int goes_on_with(u32 n, tiles share, u32 longest) {
     return stretch.from < stretch.to && stretch.from < share.to;
 }
 
-// Makes the tweaks of the unit that a block is in and of those behind it; returns which block of its unit it is. Both by long division,
-// 12 bits at a time: a rest has 20 bits.
+// Computes the tweaks of the unit that a block is in and of the units after it; returns which block of its unit it is. Both by long
+// division, 12 bits at a time: a remainder has 20 bits.
 DEVICE u32 begin_stretch(IN_SHARED warp_tweaks *tweaks, u64 block, u32 unit_blocks, counter128 first_unit, u32 first_key,
                          cipher_key key) {
     u64 unit = 0;
@@ -1508,7 +1508,7 @@ KERNEL aes_xts_decrypt_planes(DATA(uint4), u64 blocks, u32 unit_blocks, u32 befo
             add_tweaks(s, tweaks, keys.word[0][column()]);
             transpose_32x32(s);
             cipher(s, key);
-            // The words of the next tile are on their way while those of this one are made.
+            // The words of the next tile are in flight while those of this one are computed.
             const u32 after = tile + 1;
             u32 w[32];
             if (after < stretch.to) read_words(w, in, first_block(after, 0), there, is_among(after, whole));
@@ -1523,8 +1523,8 @@ KERNEL aes_xts_decrypt_planes(DATA(uint4), u64 blocks, u32 unit_blocks, u32 befo
     }
 }
 
-// The same for any alignment, slower; and where `ragged` is not 0, 1 to 15, a last block of that many bytes comes behind one more whole
-// block, with which it shares bytes (sections 5.3.2 and 5.4.2). `blocks` does not count these two.
+// The same for any alignment, slower. If `ragged` is not 0, but 1 to 15, one more whole block follows, then a last block of that many
+// bytes, which shares bytes with it (sections 5.3.2 and 5.4.2). `blocks` does not count these two.
 KERNEL aes_xts_decrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 before, KERNEL_PARAMETER counter128 first_unit,
                     KERNEL_PARAMETER round_keys tweak_keys, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
@@ -1539,8 +1539,8 @@ KERNEL aes_xts_decrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_b
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     const u32 longest = longest_stretch(unit_blocks, before);
     IN_SHARED warp_tweaks *const tweaks = (IN_SHARED warp_tweaks *)shared + warp();
-    // The last two blocks are a stretch of their own, of the first thread block, in which the tile is gone through twice. All of its
-    // warps do the same, and one writes.
+    // The last two blocks are a stretch of their own, in the first thread block, which goes through the tile twice. All its warps do the
+    // same, and one writes.
     int is_last = 0;
     u32 stolen = 0;
     ROLLED for (u32 n = first_tile(0);; n = tile_after(n, &next)) {
@@ -1559,7 +1559,7 @@ KERNEL aes_xts_decrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_b
             IN_SHARED u32 *const pair = (IN_SHARED u32 *)tweaks->row;
             // Which of the two tweaks comes first.
             const u32 turn = 4 * (i ^ 1) + column();
-            // Others than those that write would read, in place, what is being written.
+            // In place, threads other than the writers would read what is being written.
             const int is_writer = threadIdx.x < 4;
             if (is_last) {
                 IN_GLOBAL const u8 *const from = in + 16 * blocks + 4 * column();

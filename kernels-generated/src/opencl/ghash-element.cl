@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 862d6967b064d3a428123f4d618c9927f8931a255236ef9c4654fda02990a768
+// SHA-256 of all that follows this line: 092dbc6f99385825f92acf04ef7b40f85262092bf72a2b4c4ed32cf1f22d218d
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -12,8 +12,9 @@
 #define PRODUCTS_ARE_MANY 1
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: OpenCL C 1.2, in CUDA's words: a thread is a work-item, a thread block a work-group, shared memory is local
-// memory. On NVIDIA's compiler, what the language lacks is inline PTX; elsewhere it is made of what the language has.
+// Dialect: OpenCL C 1.2, in CUDA's terms: a thread is a work-item, a thread block a work-group, shared memory is local
+// memory. On NVIDIA's compiler, inline PTX supplies what the language lacks; elsewhere it is built from what the
+// language has.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef uchar u8;
@@ -30,7 +31,7 @@ typedef ulong u64;
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 
-// Data begins at an offset: there are no pointers into a buffer where a kernel is launched.
+// Data begins at an offset, because a launch takes whole buffers, not pointers into them.
 #define INPUT(type) __global const type *in_buffer, u64 in_at
 #define OUTPUT(type) __global type *out_buffer, u64 out_at
 #define POINTER(type, name) __global const type *name##_buffer, u64 name##_at
@@ -77,7 +78,7 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
         return d;                                                                                       \
     }
 #else
-#define DEVICE static // compilers for GPUs inline by themselves; one for CPUs would take minutes over all of it
+#define DEVICE static // GPU compilers inline by themselves; a CPU compiler would take minutes to inline it all
 #define SHUFFLES 0
 #define WARP_BARRIER() BARRIER()
 DEVICE u32 byte_permute(u32 a, u32 b, u32 selector) {
@@ -94,9 +95,9 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
     DEVICE u32 LUT3_##table(u32 a, u32 b, u32 c) { return expression; }
 #endif
 #define BYTE_PERMUTE(a, b, selector) byte_permute(a, b, selector)
-#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, and a sum
+#define SIGNED_DOT_PRODUCT(a, b, c) signed_dot_product(a, b, c) // of four bytes, plus c
 
-// Output bit = bit 4a + 2b + c of the table, in the fewest operators there are.
+// Output bit = bit 4a + 2b + c of the table, in the fewest operators possible.
 #define LUT3(a, b, c, table) LUT3_##table(a, b, c)
 
 // What is read and what is written.
@@ -112,14 +113,13 @@ DEVICE u32 signed_dot_product(u32 a, u32 b, u32 c) {
 DEVICE u32 spread_bit(u32 word, u32 bit) { return (u32)((int)(word << (31 - bit)) >> 31); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// GF(2^128) modulo x^128 + x^7 + x^2 + x + 1: words of coefficients, that of x^0 lowest. No branch, address or table index
-// depends on an element.
+// GF(2^128) modulo x^128 + x^7 + x^2 + x + 1: words of coefficients, x^0 lowest. No branch, address or table index depends on an element.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef struct { u32 word[4]; } element;
 typedef struct { u32 word[4]; } block128; // the bytes in order, as little-endian words
 
-// The bits of each byte the other way round: from words of a block to coefficients (SP 800-38D, section 6.3), and back.
+// Reverses the bits of each byte: from words of a block to coefficients (SP 800-38D, section 6.3), and back.
 DEVICE u32 reversed_bytes(u32 x) {
 #ifdef __CUDACC__
     return BYTE_PERMUTE(__brev(x), 0, 0x0123);
@@ -136,7 +136,7 @@ DEVICE element element_of(const u32 *words) {
     return x;
 }
 
-// The same of a block with its bytes reversed, where `reversed` is all ones; of the block itself where it is 0.
+// The same for a block with its bytes reversed if `reversed` is all ones; for the block itself if it is 0.
 DEVICE element element_of_block(const u32 *words, u32 reversed) {
     element x;
     UNROLL for (int i = 0; i < 4; i++)
@@ -150,8 +150,8 @@ DEVICE element element_at(IN_GLOBAL const u32 *elements, u32 n) {
     return x;
 }
 
-// The product of two words as polynomials, by multiplication of integers with holes: of every four bits one is left, at most eight
-// products meet in a bit, and three bits hold what they carry. (Thomas Pornin, BearSSL, src/hash/ghash_ctmul.c.)
+// The product of two words as polynomials, by multiplication of integers with holes: one of every four bits is kept, at most eight products
+// meet in a bit, and three bits hold the carries. (Thomas Pornin, BearSSL, src/hash/ghash_ctmul.c.)
 DEVICE u64 product_of_words(u32 x, u32 y) {
     u32 a[4], b[4];
     u64 z = 0;
@@ -167,7 +167,7 @@ DEVICE u64 product_of_words(u32 x, u32 y) {
     return z;
 }
 
-// Where products are few, they are calls: code that is run once costs the time to fetch it.
+// Where products are few, they are calls, because code that runs once costs the time to fetch it.
 #if defined __CUDACC__ && !PRODUCTS_ARE_MANY
 #define CALLED static __device__ __noinline__
 #else
@@ -176,7 +176,7 @@ DEVICE u64 product_of_words(u32 x, u32 y) {
 
 typedef struct { u64 low, high; } two_pairs;
 
-// Of two words each, by three products (Karatsuba).
+// The product of two pairs of words, by three products (Karatsuba).
 CALLED two_pairs product_of_pairs(u32 x0, u32 x1, u32 y0, u32 y1) {
     const u64 low = product_of_words(x0, y0), high = product_of_words(x1, y1);
     const u64 middle = product_of_words(x0 ^ x1, y0 ^ y1) ^ low ^ high;
@@ -194,7 +194,7 @@ DEVICE element product(element x, element y) {
     const u64 from_low = middle.low ^ low.low ^ high.low, from_high = middle.high ^ low.high ^ high.high;
     low.high ^= from_low;
     high.low ^= from_high;
-    // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top comes in at the bottom of the upper half, first.
+    // x^128 = x^7 + x^2 + x + 1: what the shifts push out at the top first enters the bottom of the upper half.
     high.low ^= high.high >> 63 ^ high.high >> 62 ^ high.high >> 57;
     low.low ^= high.low ^ high.low << 1 ^ high.low << 2 ^ high.low << 7;
     low.high ^= high.high ^ (high.high << 1 | high.low >> 63) ^ (high.high << 2 | high.low >> 62) ^
@@ -208,8 +208,8 @@ DEVICE element product(element x, element y) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The message: `length` bytes, filled up with zeros to a block, and with blocks of zeros in front to whole tiles. Tiles are counted
-// from the end; unit blockIdx.x has every `units`-th tile, from the front to the end.
+// The message: `length` bytes, padded with zeros to a whole block, and with blocks of zeros in front to whole tiles. Tiles are counted from
+// the end; unit blockIdx.x has every `units`-th tile, from the front to the end.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define TILE_BYTES (16 * TILE_BLOCKS)
@@ -225,7 +225,7 @@ typedef struct {
 
 DEVICE message message_of(IN_GLOBAL const u8 *in, u64 length, u32 units, int aligned) {
     const u64 bytes = (length + 15) / 16 * 16;
-    const u32 tiles = (u32)((bytes + TILE_BYTES - 1) / TILE_BYTES); // in memory there are no more
+    const u32 tiles = (u32)((bytes + TILE_BYTES - 1) / TILE_BYTES); // memory holds no more
     message m;
     m.in = in;
     m.length = length;
@@ -241,7 +241,7 @@ DEVICE u64 tile_at(const message *m, u32 n) { return m->first + n * m->stride; }
 // Whether the tile that begins there has no zeros in front or at the end.
 DEVICE int is_whole(const message *m, u64 at) { return at < m->length && m->length - at >= TILE_BYTES; }
 
-// The word at this byte, zeros where there is no message.
+// The word at byte `at`, zeros where there is no message.
 DEVICE u32 word_at(const message *m, u64 at) {
     if (m->aligned && at < m->length && m->length - at >= 4) return *(IN_GLOBAL const u32 *)(m->in + at);
     u32 word = 0;
@@ -251,7 +251,7 @@ DEVICE u32 word_at(const message *m, u64 at) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The end: each row times its power of the hash key, that of the unit, and the factor; all added up, and added to the output.
+// The end: each row times its power of the hash key, the unit's power, and the factor; the sum is added to the output.
 // ---------------------------------------------------------------------------------------------------------------
 
 #ifdef __CUDACC__
@@ -262,13 +262,13 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// What each row is multiplied by. `elements` are the powers of rows, then those of units.
+// The weights that rows are multiplied by. `elements` are the powers of rows, then the powers of units.
 DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
     EACH_THREAD(r, ROWS)
         weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
 }
 
-// Each thread comes with the rows in memory, and behind a barrier.
+// Each thread comes after a barrier, with the rows in memory.
 DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED const element *weights, const block128 *addend) {
     EACH_THREAD(r, ROWS) rows[r] = product(rows[r], weights[r]);
     for (u32 rest = ROWS / 2; rest > 0; rest /= 2) {
@@ -327,8 +327,8 @@ KERNEL ghash_element_bytes(INPUT(u8), u64 length, IN_GLOBAL const u32 *tables, u
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// The end of a decryption: what was written is cleared, unless hash * factor + addend has no bit that `mask` has. Whether it has one
-// is no secret, for the caller is told; each thread finds out alone, behind the launch that made the hash.
+// The end of a decryption: clears what was written, unless hash * factor + addend has no bit that `mask` has. Whether it has one is no
+// secret, because the caller learns it; each thread finds out alone, after the launch that computed the hash.
 // ---------------------------------------------------------------------------------------------------------------
 
 KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL_PARAMETER block128 factor,

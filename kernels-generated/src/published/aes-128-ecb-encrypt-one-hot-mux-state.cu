@@ -6,20 +6,20 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [1, 2, 4, 8, 16, 32, 64, 128].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Gates, which the compiler may merge: 28460 of two inputs for 10 rounds.
-// SHA-256 of all that follows this line: 3e0c3592de4da32a1f8125aafef6e85c77b8c9a6598483554d404d958b73116d
+// SHA-256 of all that follows this line: 745968267a96914fe2dad7c8f8ff8766ee107d8d84793c19455f55f1f7f558f2
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
 
 // ---------------------------------------------------------------------------------------------------------------
-// Dialect: CUDA C as it is meant, and plain C11 so that a CPU can run the same text to check it.
+// Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
 
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Pointers reach all memory, and data is where they point to.
+// Pointers reach all memory, and data is where they point.
 #define IN_GLOBAL
 #define IN_SHARED
 #define IN_CONSTANT
@@ -40,20 +40,20 @@ typedef unsigned long long u64;
 #define SHARED __shared__
 #define CONSTANT static __constant__ const
 #define GLOBAL static __device__ const
-#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, as the launch has it
+#define DYNAMIC_SHARED(name) extern __shared__ uint4 name[] // SHARED_BYTES, passed at launch
 #define BARRIER() __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define COMPILER_BARRIER() asm volatile("" ::: "memory")
 #define FROM_COLUMN(value, column) __shfl_sync(0xffffffff, value, column, 4) // of four neighbouring lanes
 #define FROM_LANE(value, lane) __shfl_sync(0xffffffff, value, lane) // of the warp
-// Lane 0's value, which is 0 on the others: where the compiler can know, that it is the same on all.
+// Lane 0's value; the other lanes pass 0. Where possible, the compiler can tell that all lanes get the same.
 #if __CUDA_ARCH__ >= 800
 #define FROM_FIRST_LANE(value) __reduce_or_sync(0xffffffff, value)
 #else
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #endif
 #define TAKE_NUMBER(next) atomicAdd(next, 1u) // from a counter in shared memory
-// Kernels of a stream that overlap: the next one may begin; the last one is done, and what it wrote is there.
+// Kernels of a stream that overlap: the next one may begin; the previous one has finished, and its writes are visible.
 #if __CUDA_ARCH__ >= 900
 #define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;")
 #define AWAIT_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -71,7 +71,7 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 }
 #define LUT3(a, b, c, table) lut3<table>(a, b, c)
 #define BYTE_PERMUTE(a, b, selector) __byte_perm(a, b, selector)
-#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, and a sum
+#define DOT_PRODUCT(a, b, c) __dp4a((u32)(a), (u32)(b), (u32)(c)) // of four bytes, plus c
 #define SIGNED_DOT_PRODUCT(a, b, c) (u32)__dp4a((int)(a), (int)(b), (int)(c))
 #else
 #define KERNEL void
@@ -86,8 +86,8 @@ template <int TABLE> DEVICE u32 lut3(u32 a, u32 b, u32 c) {
 #define COMPILER_BARRIER()
 #define FROM_COLUMN(value, column) from_lane(value, (threadIdx.x & ~3u) | (column))
 #define FROM_LANE(value, lane) from_lane(value, (threadIdx.x & ~31u) | (lane))
-static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all of its warp,
-static u32 from_lane(u32 value, u32 thread); // or of its thread block, have come
+static void meet(u32 neighbours);            // on a CPU threads take turns: each waits here until all threads of its warp
+static u32 from_lane(u32 value, u32 thread); // or thread block have arrived
 #define FROM_FIRST_LANE(value) FROM_LANE(value, 0)
 #define TAKE_NUMBER(next) ((*(next))++)
 #define LET_NEXT_BEGIN()
@@ -158,7 +158,7 @@ DEVICE void exchange_bits(u32 *a, u32 *b, int distance, u32 low) {
     *b = LUT3(x >> distance, y, low, 0xe4); // low ? x >> distance : y
 }
 
-// The same, and then each XOR-ed with a word: one instruction more, where two would do that alone.
+// The same, with each then XORed with a word: one more instruction, where separate XORs would take two.
 DEVICE void exchange_bits_and_add(u32 *a, u32 *b, int distance, u32 low, u32 to_a, u32 to_b) {
     const u32 differences = LUT3(*a >> distance, *b, low, 0x28); // (a >> distance ^ b) & low
     *a = LUT3(*a, differences << distance, to_a, 0x96);
@@ -185,8 +185,8 @@ DEVICE void transpose_32x32(u32 *w) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// What to add on the way to planes for words to be XOR-ed with `word` first: behind the exchange of half bytes, a word
-// has the low halves of byte n of eight blocks (2 n) or the high ones (2 n + 1).
+// The words to add on the way to planes in place of XORing words with `word` first: after the exchange of half bytes, a word has the low
+// halves of byte n of eight blocks (2 n) or the high halves (2 n + 1).
 DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     UNROLL for (int n = 0; n < 4; n++) {
         halves[2 * n] = halves[2 * n + 1] = BYTE_PERMUTE(word, 0, 0x1111 * n);
@@ -194,7 +194,7 @@ DEVICE void halves_of_bytes(u32 *halves, u32 word) {
     }
 }
 
-// The planes of words that are XOR-ed with a word first, given as its halves of bytes.
+// Turns words into planes, first XORed with a word that is given as its halves of bytes.
 DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0)
@@ -203,7 +203,7 @@ DEVICE void planes_of_words(u32 *w, const u32 *halves) {
     UNROLL for (int j = 0; j < 32; j++) if ((j & 1) == 0) exchange_bits(&w[j], &w[j + 1], 1, 0x55555555);
 }
 
-// The words of planes, XOR-ed with `add` at last.
+// Turns planes into words, finally XORed with `add`.
 DEVICE void words_of_planes(u32 *w, u32 add) {
     transpose_bytes(w);
     UNROLL for (int j = 0; j < 32; j++) if ((j & 4) == 0) exchange_bits(&w[j], &w[j + 4], 4, 0x0f0f0f0f);
@@ -213,23 +213,24 @@ DEVICE void words_of_planes(u32 *w, u32 add) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Which thread does what: a thread block takes BLOCKS neighbouring blocks, and a thread 32 neighbouring ones of them.
-// Data goes through shared memory (Hajihassani et al. 2019, sections 6.3 and 6.4): the thread block copies it there and
-// back side by side, each thread works on its own there. All threads come to every barrier, with data or without.
+// Which thread does what: a thread block takes BLOCKS neighbouring blocks, and a thread 32 neighbouring ones of these.
+// Data goes through shared memory (Hajihassani et al. 2019, sections 6.3 and 6.4): the thread block copies it in and
+// out with adjacent accesses, and each thread works on its own blocks there. All threads reach every barrier, with or
+// without data.
 // ---------------------------------------------------------------------------------------------------------------
 
 #define BLOCKS (32 * THREADS)
 
 DEVICE u64 first_block(void) { return (u64)blockIdx.x * BLOCKS; }
 
-// Where block n of the thread block lies in shared memory: those that eight neighbouring threads read at a time, every
-// 32nd, lie in different banks.
+// Where block n of the thread block is in shared memory. Blocks that eight neighbouring threads read at a time, every
+// 32nd, are in different banks.
 DEVICE u32 place(u32 n) { return n ^ n / 32 % 8; }
 
 // The place of the thread's block j.
 DEVICE u32 own(int j) { return place(32 * threadIdx.x + j); }
 
-// How many blocks of the thread block exist, of `blocks` in all.
+// How many of the thread block's blocks exist, of `blocks` in all.
 DEVICE u32 blocks_here(u64 blocks) {
     if (first_block() >= blocks) return 0;
     const u64 left = blocks - first_block();
