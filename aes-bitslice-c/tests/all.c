@@ -330,7 +330,7 @@ static void gcm(void)
         REFUSED(AES_BITSLICE_INVALID, "at most 68719476704", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, (uint64_t)1 << 36, plain, output, 51, &state.part));
         REFUSED(AES_BITSLICE_INVALID, "`direction` is 3", aes_bitslice_gcm_part(cipher, 3, nonce, 12, 0, plain, output, 51, &state.part));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, output, output + 1, 51, &state.part));
-        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, output, output, 64, (aes_bitslice_part *)(output + 32)));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, output, output, 64, (aes_bitslice_part *)(output + 32)));
 
         IS_NULL("cipher", aes_bitslice_gcm_encrypt(NULL, nonce, 12, aad, 20, plain, output, 51, state.tag));
         IS_NULL("nonce", aes_bitslice_gcm_encrypt(cipher, NULL, 12, aad, 20, plain, output, 51, state.tag));
@@ -340,8 +340,8 @@ static void gcm(void)
         IS_NULL("tag", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, NULL));
         REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_gcm_encrypt(cipher, NULL, 0, aad, 20, plain, output, 51, state.tag));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, output, output + 50, 51, state.tag));
-        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, output + 50));
-        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, state.before + 17));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, output + 50));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, state.before + 17));
         IS_NULL("cipher", aes_bitslice_gcm_decrypt(NULL, nonce, 12, aad, 20, expected, output, 51, tag, 16));
         IS_NULL("nonce", aes_bitslice_gcm_decrypt(cipher, NULL, 12, aad, 20, expected, output, 51, tag, 16));
         IS_NULL("aad", aes_bitslice_gcm_decrypt(cipher, nonce, 12, NULL, 20, expected, output, 51, tag, 16));
@@ -420,7 +420,7 @@ static void gcm_siv(void)
         IS_NULL("output", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, NULL, 21, state.tag));
         IS_NULL("tag", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, NULL));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, output, output + 20, 21, state.tag));
-        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, output + 20));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, output + 20));
         REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX, plain, output, 21, state.tag));
         REFUSED(AES_BITSLICE_NO_MEMORY, "of `aad`", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX / 4, plain, output, 21, state.tag));
         REFUSED(AES_BITSLICE_NO_MEMORY, "of `nonce`", aes_bitslice_gcm_encrypt(cipher, nonce, SIZE_MAX / 4, aad, 20, plain, output, 21, state.tag));
@@ -530,7 +530,7 @@ static void gcm_batch(void)
         IS_NULL("output", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, NULL, 96, state.tags));
         IS_NULL("tags", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, output, 96, NULL));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, output + 1, output, 95, state.tags));
-        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, output, 96, state.before + 1));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, output, 96, state.before + 1));
         IS_NULL("cipher", aes_bitslice_gcm_decrypt_batch(NULL, messages, 2, plain, output, 96, tags, 16, state.authentic));
         IS_NULL("messages", aes_bitslice_gcm_decrypt_batch(cipher, NULL, 2, plain, output, 96, tags, 16, state.authentic));
         IS_NULL("input", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, NULL, output, 96, tags, 16, state.authentic));
@@ -538,7 +538,7 @@ static void gcm_batch(void)
         IS_NULL("tags", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, NULL, 16, state.authentic));
         IS_NULL("authentic", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, 16, NULL));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, output, output + 1, 95, tags, 16, state.authentic));
-        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, 16, output + 95));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, 16, output + 95));
         aes_bitslice_cipher_free(cipher);
     }
 }
@@ -575,7 +575,7 @@ static void cmac_batch(void)
     IS_NULL("messages", aes_bitslice_cmac_batch(cipher, NULL, 4, message, 64, state.tags));
     IS_NULL("input", aes_bitslice_cmac_batch(cipher, RANGES, 4, NULL, 64, state.tags));
     IS_NULL("tags", aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_cmac_batch(cipher, RANGES, 4, state.output, 64, state.output + 63));
+    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_cmac_batch(cipher, RANGES, 4, state.output, 64, state.output + 63));
     REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 63, state.tags));
     REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_cmac_batch(cipher, RANGES, SIZE_MAX / 16, message, 64, state.tags));
     IS_NULL("cipher", aes_bitslice_cmac_verify_batch(NULL, RANGES, 4, message, 64, tags, 16, state.authentic));
@@ -583,7 +583,7 @@ static void cmac_batch(void)
     IS_NULL("input", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, NULL, 64, tags, 16, state.authentic));
     IS_NULL("tags", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, NULL, 16, state.authentic));
     IS_NULL("authentic", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, tags, 16, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, state.output, 64, tags, 16, state.output));
+    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, state.output, 64, tags, 16, state.output));
     REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 63, tags, 16, state.authentic));
     for (size_t len = 0; len <= 16; len++) {
         if (len != 4 && len != 8 && len < 12) {
@@ -617,7 +617,7 @@ static void tags(void)
     IS_NULL("input", aes_bitslice_gmac(cipher, nonce, 128, NULL, 20, state.tag));
     IS_NULL("tag", aes_bitslice_gmac(cipher, nonce, 128, message, 20, NULL));
     REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_gmac(cipher, nonce, 0, message, 20, state.tag));
-    REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_gmac(cipher, nonce, 12, state.output, 64, state.output + 63));
+    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gmac(cipher, nonce, 12, state.output, 64, state.output + 63));
 
     for (size_t len = 0; len <= 20; len++) {
         int status = aes_bitslice_tag_verify(tag, tag, len);
@@ -651,7 +651,7 @@ static void tags(void)
         IS_NULL("cipher", aes_bitslice_cmac(NULL, message, 64, state.tag));
         IS_NULL("input", aes_bitslice_cmac(cipher, NULL, 64, state.tag));
         IS_NULL("tag", aes_bitslice_cmac(cipher, message, 64, NULL));
-        REFUSED(AES_BITSLICE_INVALID, "within the data", aes_bitslice_cmac(cipher, state.output, 64, state.output));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_cmac(cipher, state.output, 64, state.output));
         aes_bitslice_cipher_free(cipher);
     }
 }
