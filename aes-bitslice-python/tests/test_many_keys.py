@@ -108,7 +108,7 @@ def test_none(cpu):
         (lambda e: e.run_jobs("ctr", bytes(16), [(5, 0)], bytes(5), counters=bytes(16), out=bytearray(5)), "before it begins"),
         (lambda e: e.run_jobs("ctr", bytes(32), [(0, 3), (2, 5)], bytes(5), counters=bytes(32), out=bytearray(5)), "do not overlap"),
         (lambda e: e.run_jobs("ctr", bytes(16), range(10**18), b"", counters=bytes(16), out=bytearray()), "range 0 is not a pair"),
-        (lambda e: e.run_jobs("ctr", bytes(16), [(-1, 5)], bytes(5), counters=bytes(16), out=bytearray(5)), "range 0 has a number that is no place"),
+        (lambda e: e.run_jobs("ctr", bytes(16), [(-1, 5)], bytes(5), counters=bytes(16), out=bytearray(5)), "range 0 has a number that is not a position"),
         (lambda e: aes_bitslice.Engine(range(2**60)), "GPU"),
         (lambda e: aes_bitslice.Engine(b"cpu"), "a backend is a name"),
         (lambda e: e.run_jobs("ecb-encrypt", bytes(16), [(0, 5)], bytes(5), out=bytearray(5)), "whole blocks"),
