@@ -9,13 +9,14 @@ use aes_bitslice_runtime as runtime;
 /// The exit codes other than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Data that is not authentic or badly padded, an engine that failed, or too little memory.
+    /// Data that is not sealed or was changed, bad padding, an engine that failed or disagrees with the reference, too little memory, no
+    /// threads, or failures of several kinds.
     Failure = 1,
     /// An unknown, missing or contradictory option.
     Usage = 2,
     /// The key, passphrase, keyset or baked kernel is missing, unreadable, malformed, or not the one that a file was sealed with.
     Key = 3,
-    /// Input or output cannot be opened, read or written, or must not be.
+    /// Input or output cannot be opened, read or written, already exists, or has a length that the mode does not take.
     InputOutput = 4,
     /// A GPU or an OpenCL device was requested and there is none.
     Gpu = 5,

@@ -273,7 +273,7 @@ impl Output {
         scratch.publish(&path, force).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::new(
                 Exit::InputOutput,
-                format!("cannot write {name}: another process created it in the meantime"),
+                format!("cannot write {name}: a file with this name was created in the meantime"),
             ),
             io::ErrorKind::NotFound => Error::new(
                 Exit::InputOutput,

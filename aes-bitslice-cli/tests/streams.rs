@@ -305,7 +305,8 @@ fn standard_output_is_not_written_over_the_key() {
     }
 }
 
-/// A file that ran as another user does not come to run as us, with contents that others choose.
+/// The set-user-ID and set-group-ID bits of a replaced file are dropped: the new contents, which others may choose, must not run with its
+/// rights.
 #[test]
 fn a_replaced_file_runs_as_nobody_else() {
     let folder = tempfile::tempdir().unwrap();
@@ -438,7 +439,7 @@ fn a_file_made_meanwhile_stays() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(message, "aes-bitslice: error: cannot write `new`: another process created it in the meantime\n");
+    assert_eq!(message, "aes-bitslice: error: cannot write `new`: a file with this name was created in the meantime\n");
     assert_eq!(names(folder.path()), ["new"]);
     assert_eq!(fs::read(folder.path().join("new")).unwrap(), b"somebody else's");
 }

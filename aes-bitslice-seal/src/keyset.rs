@@ -1,7 +1,8 @@
 //! Tink's keysets as JSON, in the clear.
 //!
-//! A keyset is a list of keys, one of them primary. The enabled keys of type `AesGcmHkdfStreamingKey` are used. An enabled
-//! key of another version than 0, or whose HKDF is not with SHA-256, makes the whole keyset an error.
+//! A keyset is a list of keys, one of them primary. The enabled keys of type `AesGcmHkdfStreamingKey` are used. One of
+//! these that is malformed, of a version other than 0, with an HKDF other than SHA-256, or with sizes that are not supported, makes the
+//! whole keyset an error.
 
 use crate::error::Error;
 use crate::stream::StreamKey;

@@ -1,5 +1,5 @@
-//! Every model in every order of its threads' steps, with at most the number of switches given here to another thread that could have
-//! gone on: with all of them, some take hours. To run one model alone: `cargo test --manifest-path loom/Cargo.toml --test orders
+//! Every model in every order of its threads' steps, with at most the number of switches given here away from a thread that could
+//! have gone on: without a limit, some take hours. To run one model alone: `cargo test --manifest-path loom/Cargo.toml --test orders
 //! done`; without `--test`, a name makes cargo compile the files' own tests, too, which are not for loom.
 
 use aes_bitslice_loom::models;

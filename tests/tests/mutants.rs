@@ -24,8 +24,9 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Mutants of each kind of the first kernel, unless all: by default, and in exhaustive runs, in some minutes. It has the S-box and the
-/// layers that others have, too; these get one by default, of one kind, and otherwise the default number given here.
+/// Mutants of each kind of the first kernel, unless all are tried: `SAMPLE` by default, `LARGE_SAMPLE` in exhaustive runs, which take some
+/// minutes. The first kernel has the S-box and the layers of the others, too: these get one mutant by default, of one kind, and `SAMPLE` of
+/// each kind in exhaustive runs.
 const SAMPLE: usize = 4;
 const LARGE_SAMPLE: usize = 12;
 

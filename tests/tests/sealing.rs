@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 
 const TAG: usize = 16;
 
-/// Keysets with segments of 100 bytes, so that few of them begin at multiples of 16, and of 4 KiB.
+/// Two keysets: one with segments of 100 bytes, few of which begin at multiples of 16, and one with segments of 4 KiB.
 fn keysets() -> [Keyset; 2] {
     let small = r#"{"primaryKeyId": 7, "key": [{"keyData": {
         "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",

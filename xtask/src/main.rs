@@ -89,7 +89,7 @@ enum Command {
     Papers(papers::Args),
     /// Compare with public AES code of others for GPUs, in one run, from checkouts of their code, with nvcc and ncu
     Rivals(rivals::Args),
-    /// Estimate the time and cost of a petabyte on many GPUs, from measured figures and stated assumptions
+    /// Estimate the time, energy and cost of a petabyte on many GPUs, from measured figures and stated assumptions
     Scale(scale::Args),
     /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and decrypt it again
     Demo(demo::Args),

@@ -88,7 +88,7 @@ pub extern "C" fn stand_in_held() -> u64 {
     (state.memory.len() + streams + state.events.len() + state.modules.len()) as u64
 }
 
-/// Writes the notes (`left` is 0) or what was left when its context was released (1), in lines, and forgets it.
+/// Writes the notes (`left` is 0) or what was left when its context was released (1), in lines, and forgets what it wrote.
 ///
 /// # Safety
 /// `to` has room for `room` bytes, one or more: a text that ends with a NUL.

@@ -56,7 +56,7 @@ pub struct Bench<'a> {
 /// Bytes around data on the device, which must not change.
 const AROUND: [u8; 9] = [0xa5; 9];
 
-/// Cuts of sharded memory: finer than callers have it, so that little data has several chunks.
+/// Cuts of sharded memory: finer than callers have them, so that little data has several chunks.
 pub const CUTS: Cuts = Cuts::every(CUT);
 /// Bytes of such a chunk.
 pub const CUT: usize = 4096;
