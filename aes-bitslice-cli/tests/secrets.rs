@@ -1,5 +1,5 @@
-//! Neither the key nor a round key is on the stacks of the program while it encrypts. Its heap has key and round keys for as long as it works; a stack has
-//! no owner, and is not wiped when the program ends.
+//! Neither the key nor a round key is on the stacks of the program while it encrypts. Its heap has both for as long as it works; a stack
+//! has no owner, and is not wiped when the program ends.
 //!
 //! The program reads a pipe that stays open. When the output for its input so far has come out, and all its threads wait, their stacks are
 //! searched: for the key as bytes and as digits, and for every round key of both directions as bytes, as words and as planes.

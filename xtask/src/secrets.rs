@@ -1,9 +1,9 @@
 //! The secrets of entry points, followed through PTX and machine code.
 //!
 //! The words of keys, the factor and the addend of a hash, and everything read from device memory except descriptions of messages are
-//! secret. Pointers, numbers (including the numbers of data units), IVs and counters, the number of rounds, and, where a decryption ends, whether the tag
-//! matches are public. The tool proves that it can see on every entry point: with a lookup at the kernel's output planted in the text, the
-//! same entry point must be found guilty.
+//! secret. Pointers, numbers (including the numbers of data units), IVs and counters, the number of rounds, and, where a decryption ends,
+//! whether the tag matches are public. The tool proves that it can see on every entry point: with a lookup at the kernel's output planted
+//! in the text, the same entry point must be found guilty.
 
 use aes_bitslice_core::signature::{EntryPoint, Kind};
 use aes_bitslice_taint::{Report, Secrets, ptx, sass};
