@@ -540,8 +540,8 @@ int aes_bitslice_gcm_siv_decrypt_on_stream(const struct aes_bitslice_cipher *cip
                                            void *stream,
                                            struct aes_bitslice_pending **pending);
 
-// aes_bitslice_gcm_part in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_part returns its contribution to the
-// tag when the stream has reached it. Cannot be captured into a graph.
+// aes_bitslice_gcm_part in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_part returns the part's contribution to
+// the tag when the stream has reached the call. Cannot be captured into a graph.
 //
 // Writes a handle for the part to `pending`; free it with aes_bitslice_pending_free.
 int aes_bitslice_gcm_part_on_stream(const struct aes_bitslice_cipher *cipher,
@@ -612,7 +612,7 @@ int aes_bitslice_cmac_batch_on_stream(const struct aes_bitslice_cipher *cipher,
                                       struct aes_bitslice_pending **pending);
 
 // aes_bitslice_cmac_verify_batch in GPU memory, on a stream; ranges and tags are in host memory. aes_bitslice_pending_authentic tells
-// which messages are authentic when the stream has reached them. Cannot be captured into a graph.
+// which messages are authentic when the stream has reached the call. Cannot be captured into a graph.
 //
 // Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
 int aes_bitslice_cmac_verify_batch_on_stream(const struct aes_bitslice_cipher *cipher,

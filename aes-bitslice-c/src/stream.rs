@@ -302,8 +302,8 @@ pub unsafe extern "C" fn aes_bitslice_gcm_siv_decrypt_on_stream(
     })
 }
 
-/// aes_bitslice_gcm_part in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_part returns its contribution to the
-/// tag when the stream has reached it. Cannot be captured into a graph.
+/// aes_bitslice_gcm_part in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_part returns the part's contribution to
+/// the tag when the stream has reached the call. Cannot be captured into a graph.
 ///
 /// Writes a handle for the part to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]
@@ -438,7 +438,7 @@ pub unsafe extern "C" fn aes_bitslice_cmac_batch_on_stream(
 }
 
 /// aes_bitslice_cmac_verify_batch in GPU memory, on a stream; ranges and tags are in host memory. aes_bitslice_pending_authentic tells
-/// which messages are authentic when the stream has reached them. Cannot be captured into a graph.
+/// which messages are authentic when the stream has reached the call. Cannot be captured into a graph.
 ///
 /// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
 #[unsafe(no_mangle)]

@@ -10,12 +10,12 @@
 //! |---|---|---|
 //! | `in`, `out` | start of the data | any alignment; fast at multiples of four bytes. `in` may equal `out` |
 //! | `cipher_keys`, `key_words` | buffer of u32; u32 | the keys; 4, 6 or 8 |
-//! | `counts`, `adds` | u32 | 0 or 1: the cipher takes counters instead of `in`; its output is added to `in` instead of being `out` |
+//! | `counts`, `adds` | u32 | 0 or 1: whether the cipher takes counters instead of `in`; whether its output is added to `in` instead of being `out` itself |
 //! | `each`, `blocks` of `entry_each` | u32 | blocks of 16 bytes per key; blocks in total |
 //! | `counter` of `entry_each` | 4 words | the first counter, the same for each key, least significant word first |
-//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | keys; their round keys in order of use, `4 (rounds + 1)` words each |
+//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | the number of keys; the output for their round keys in order of use, `4 (rounds + 1)` words each |
 //! | `round_keys` of `entry_jobs` | buffer of u32 | these round keys, one key for each job |
-//! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; runs; run length |
+//! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; the number of runs; the `wide` of [`run_blocks`], which gives their length |
 //!
 //! A *run* is [`run_blocks`] adjacent blocks of a job, where `wide` is at most 3. A tile of 256 blocks holds whole runs, of one job or of
 //! several.

@@ -4,7 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `error` | exceptions; panics stop here |
-//! | `driver` | the CUDA driver: contexts of threads, streams, the owner of memory |
+//! | `driver` | the CUDA driver: contexts of threads, streams, the device of memory |
 //! | `fork` | what a forked process may still use |
 //! | `buffer` | the buffer protocol, from Python 3.10 on |
 //! | `dlpack` | tensors that other libraries export through DLPack |

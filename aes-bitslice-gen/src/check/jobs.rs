@@ -75,7 +75,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             keys.chunks(bits.bytes()).map(schedule).collect()
         };
 
-        // A tile of keys and a few more, expanded; nothing is written past the end.
+        // A tile of keys and a few more, expanded: all of the output is written, and nothing past its end.
         let all = [300, 9, 33][n];
         let keys = stream(1 + n as u128, all * bits.bytes());
         let schedules = expanded(&keys);

@@ -175,7 +175,7 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
     ];
     let equal = &[(2048, 0, 0); 11][..];
     let one = &[(100, 20, 5)][..];
-    // The messages of such a group begin five bytes past multiples of 16, and end within blocks.
+    // With the data five bytes past a multiple of 16, the messages of such a group begin at multiples of 16, and end within blocks.
     let ragged = &[(4101, 0, 11); 8][..];
     for (n, (lengths, offset, in_place)) in [
         (several, 0, true),

@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// No operator builds a table from fewer operators than the table's number: so that number is the minimum.
+    /// No operator, counted with the operators of its operands, gives a table fewer operators than `operators` says: so that number is the minimum.
     #[test]
     fn none_is_longer_than_it_must_be() {
         let parts = |all: &[u8]| all.iter().map(|&f| operators(f)).sum::<usize>() + 1;

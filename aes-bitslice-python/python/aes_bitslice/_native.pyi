@@ -180,8 +180,8 @@ class Engine:
         ranges: a pair for each job: its first byte in the data, and the byte after its last. They ascend and do not
             overlap.
         counters: 16 bytes for each job, contiguous; none for ECB. Jobs with the same key must share no counter.
-        out: where the output goes; may be the data itself, must not overlap keys and counters. Bytes between jobs stay
-            as they are.
+        out: where the output goes; may be the data itself, must not overlap keys and counters. Bytes of `out` between
+            jobs stay as they are.
 
         The CPU cores process data in host memory, the engine's GPU data in its memory; the call waits for it.
         """
@@ -406,7 +406,7 @@ class Cipher:
         ranges: a pair for each message: its first byte in the data, and the byte after its last. They ascend and do not
             overlap.
         aads: a list with the additional data of each message.
-        out: where the output goes; may be the data itself. Bytes between messages stay as they are.
+        out: where the output goes; may be the data itself. Bytes of `out` between messages stay as they are.
 
         The CPU cores process data in host memory, whatever the engine; data on a GPU of the engine goes to that GPU, on
         the stream. Nonces and additional data are in host memory.
@@ -503,8 +503,8 @@ def seal(
     """Encrypts and authenticates a file, in segments of 1 MiB; returns the number of bytes in the message.
 
     source, destination: paths, or file objects that read and write bytes. A new file gets its name when it is complete.
-    If `write` returns None, everything was written; for a raw file object (`io.RawIOBase`), it means that it would
-    block, and `BlockingIOError` is raised: give blocking files.
+    If `write` of a raw file object (`io.RawIOBase`) returns None, it would block, and `BlockingIOError` is raised: give
+    blocking files. From any other file object, None means that everything was written.
     key: of 256 bits; or a passphrase; or keyset, a Tink keyset as JSON in the clear, which gives a Tink stream without a header.
     passphrase: text, which is encoded as UTF-8, or bytes, which are used as they are.
     associated_data: authenticated with a Tink stream.

@@ -25,7 +25,7 @@ def encrypt(client: Any, rows: Iterable[_Row], key_ref: str, *, engine: str = "a
 
 
 def seal(client: Any, rows: Iterable[_Row], key_ref: str, *, engine: str = "cpu", **options: Any) -> list[Any]:
-    """Seals whole objects, rows of `source` and `destination`; returns a future for each, of the message's bytes."""
+    """Seals whole objects, rows of `source` and `destination`; returns a future for each, of the number of bytes in the message."""
     return _submitted(client, ranges.seal_row, rows, key_ref, engine, options)
 
 

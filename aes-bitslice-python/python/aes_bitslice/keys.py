@@ -25,7 +25,7 @@ _registered: dict[str, Callable[[str], Key]] = {}
 
 
 def register(scheme: str, function: Callable[[str], Key]) -> None:
-    """Makes `function` return the keys that `scheme:...` refers to, in this process."""
+    """Registers `function` to return the keys that `scheme:...` refers to, in this process."""
     if not (scheme.isascii() and scheme.isalnum()) or scheme in _OURS:
         raise ValueError(f"a scheme must consist of letters and digits, and must not be one of {', '.join(_OURS)}")
     if not callable(function):

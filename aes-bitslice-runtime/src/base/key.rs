@@ -66,7 +66,7 @@ impl Key {
     /// The time it takes depends only on the number of digits, as long as they are digits.
     ///
     /// # Errors
-    /// [`Error::KeyHex`] for an odd number of digits or any other character, [`Error::KeyLength`] for another length.
+    /// [`Error::KeyHex`] for an odd number of digits or a character that is no hexadecimal digit, [`Error::KeyLength`] for another length.
     /// Neither error repeats any of the text.
     pub fn from_hex(hex: &str) -> Result<Self, Error> {
         let digits = hex.as_bytes();

@@ -54,7 +54,7 @@ impl Tag {
         (self.bytes, std::array::from_fn(|i| if i < self.len { 0xff } else { 0 }))
     }
 
-    /// Refuses a tag that differs from the computed one, in as many bytes as this tag has.
+    /// Refuses a tag that differs from the first bytes of the computed one, as many as this tag has.
     pub(crate) fn verify(&self, computed: &[u8; 16]) -> Result<(), Error> {
         match bool::from(self.as_bytes().ct_eq(&computed[..self.len])) {
             true => Ok(()),

@@ -11,7 +11,7 @@ use aes_bitslice_core::mode::Mode;
 pub(crate) enum Step {
     /// The cipher, with kernels of this mode.
     Cipher(Mode),
-    /// The hash of this data, continuing what was hashed before.
+    /// The hash of this data, added (XORed) to the hash so far.
     Hash(Hashed),
 }
 

@@ -106,7 +106,7 @@ pub struct KeyAccess {
     pub has_barriers: bool,
     /// `@KEY_FORM@`. By column: the form of the round keys in shared memory.
     pub form: &'static str,
-    /// `@KEY_SOURCE@`. Where a thread block gets the round keys from, before it distributes them: a type or a function.
+    /// `@KEY_SOURCE@`. Where a thread block gets the round keys from, before it expands them in shared memory: a type or a function.
     pub source: Zeroizing<String>,
     /// `@KEY_SOURCE_PARAMETER@`. The parameters of `share_keys` after the first one.
     pub source_parameter: &'static str,
@@ -114,7 +114,7 @@ pub struct KeyAccess {
     pub word: &'static str,
     /// `@ROUNDS@`. The number of rounds, as an expression.
     pub rounds: String,
-    /// `@KEY_PARAMETER@`. The parameters of an entry point after its other parameters.
+    /// `@KEY_PARAMETER@`. The key's parameters of an entry point, which follow its others.
     pub kernel_parameter: &'static str,
     /// The argument of `share_keys` for [`Self::source_parameter`].
     pub source_argument: &'static str,

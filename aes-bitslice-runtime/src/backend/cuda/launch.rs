@@ -17,7 +17,7 @@ use cudarc::driver::sys::{CUdeviceptr, CUstream};
 /// The mode that an operation's kernels compute, in memory of this kind.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that returns a hash.
+/// [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that hashes.
 pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<Mode, Error> {
     match kernels(operation, memory)? {
         KernelsNeeded { mode: Some(mode), hashed: None } => Ok(mode),

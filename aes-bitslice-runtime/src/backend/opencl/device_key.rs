@@ -189,7 +189,7 @@ impl DeviceKey {
     /// bytes at `hash`.
     ///
     /// # Safety
-    /// As there, and `hash` is in a buffer of the context at a multiple of 4 bytes; the queue is in order, or has reached the end of
+    /// As there, and `hash` is in a buffer of the context at a multiple of 4 bytes; the queue is in order, or a barrier was enqueued after
     /// earlier work.
     pub(crate) unsafe fn launch_step<O: Operation>(
         &self,

@@ -49,7 +49,7 @@
 //! reused. A key that travels with a launch is overwritten in the kernel's arguments as soon as the launch is in its
 //! queue. The driver's copies of the key and of data remain with the driver, and so does the source of a kernel with
 //! its key baked in, as long as the program lives. Such a kernel is refused unless the driver was configured to keep
-//! nothing that it compiles on disk ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even
+//! on disk nothing of what it compiles ([`Error::CompilerCache`](crate::Error::CompilerCache)). PoCL writes files even
 //! then, and does not delete all of them: it must be given a `POCL_CACHE_DIR`, which should be in memory.
 
 pub(crate) mod buffers;

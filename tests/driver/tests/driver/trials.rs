@@ -210,7 +210,8 @@ fn a_call_of_the_driver_fails_from_the_beginning_to_the_end() {
         // Steps over the driver's calls, and over the faults. Most calls compute known answers, which takes long, and are much the same in
         // all cases: an exhaustive run goes through each of them in one case.
         let (step, turns) = match exhaustive() {
-            true if c == 0 => (1, 1),
+            // Each call fails by one of the four faults.
+            true if c == 0 => (4, 1),
             true => (97, 2),
             false => (97, 4),
         };

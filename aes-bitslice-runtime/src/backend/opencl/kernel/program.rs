@@ -188,7 +188,7 @@ fn options(source: &Source<'_>, is_nvidia: bool) -> String {
 /// The user's assurance that the compiler keeps nothing, where this crate does not know its switch.
 const NO_CACHE: &str = "AES_BITSLICE_OPENCL_NO_CACHE";
 
-/// The switches that make a driver keep nothing that it compiles on disk, by a word in the platform's name or vendor.
+/// The switches that make a driver keep on disk nothing of what it compiles, by a word in the platform's name or vendor.
 const SWITCHES: [(&str, &str, &str); 5] = [
     ("nvidia", "CUDA_CACHE_DISABLE", "1"),
     (POCL, "POCL_KERNEL_CACHE", "0"),
