@@ -49,7 +49,7 @@ fn heading(measured: &Measured, page: &mut Page) {
          and the output of any other kernel with its definition; tests elsewhere cover the orders of words and planes \
          that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the \
          papers' kernels from the descriptions in their texts; the papers' figures are quoted in the precision they \
-         give. Whatever is not measured yet is marked so.",
+         give. Figures that are not measured yet are marked.",
     );
     page.say(
         "Table kernels access tables at addresses that depend on key and data; only the bitsliced kernels are \

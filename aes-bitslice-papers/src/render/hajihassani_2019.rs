@@ -402,8 +402,8 @@ fn counted(page: &mut Page) {
 fn representation(page: &mut Page) {
     page.say("### Section 6.3: the change of representation");
     page.say(&format!(
-        "{}: 32 blocks to 128 planes without encryption, from one buffer to another. On the GPU it is measured once, \
-         with its memory accesses; and {} times, of which all but one are undone, so that the difference is the \
+        "{}: 32 blocks to 128 planes without encryption, from one buffer to another. On the GPU, one kernel changes it once, \
+         with its memory accesses, and another {} times, all but one of which are undone, so that the difference is the \
          change without memory accesses. On the processor both run on all cores, and no ratio is given: the change is \
          plain Rust on words of 32 bits, while this project's bitsliced engine encrypts on the processor's widest \
          vectors. ECB changes the representation twice. The paper's two orders of magnitude come without figures, and \

@@ -120,7 +120,7 @@ impl Engine {
     /// nothing.
     ///
     /// OpenCL has bitsliced kernels only. An engine that was opened as [`Backend::Auto`] and became OpenCL uses these
-    /// whatever is requested, as a CPU uses its own; on one that was opened as OpenCL, [`cipher`](Self::cipher) refuses
+    /// for every value of `kernels`, as a CPU uses its own; on one that was opened as OpenCL, [`cipher`](Self::cipher) refuses
     /// others.
     pub fn with_kernels(self, kernels: Kernels) -> Self {
         Self { settings: Settings { kernels, ..self.settings }, ..self }

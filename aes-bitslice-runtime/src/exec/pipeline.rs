@@ -26,8 +26,8 @@ pub(crate) trait Slot<'a, O: Operation> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
 
-    /// Waits for the chunk and returns its result. Called only if `start` succeeded. Afterwards the chunk's output is written and the chunk
-    /// is no longer in use, whatever is returned.
+    /// Waits for the chunk and returns its result. Called only if `start` succeeded. Afterwards, also after an error, the device no
+    /// longer uses the chunk; without an error, its output is written.
     fn finish(&mut self) -> Result<O::Part, Error>;
 }
 

@@ -65,7 +65,7 @@ impl<'a> DeviceCipher<'a> {
         Self { key, cpu, choice: None }
     }
 
-    /// Makes the same calls with this kernel and this geometry, whatever is fastest: for measuring. A cipher of one kernel keeps to that
+    /// Makes the same calls with this kernel and this geometry instead of the fastest ones: for measuring. A cipher of one kernel keeps to that
     /// kernel.
     ///
     /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode, if

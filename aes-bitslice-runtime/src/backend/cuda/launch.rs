@@ -39,7 +39,7 @@ impl DeviceKey {
     pub(crate) fn prepare(&self, mode: Mode, asked: Option<Choice>) -> Result<(), Error> {
         self.device().enter()?;
         let choices = match (self.allowed(), asked) {
-            // Only one kernel, whatever is requested.
+            // There is only this kernel, so the request is ignored.
             (None, _) => vec![Choice::Bitsliced],
             (Some(_), Some(choice)) => vec![choice.checked()?],
             (Some((kernels, _)), None) => {

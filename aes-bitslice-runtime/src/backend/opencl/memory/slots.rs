@@ -176,7 +176,7 @@ impl<'p> Slot<'p> {
     /// Waits for everything in the queue, and reports whether any of it failed.
     pub(crate) fn wait(&mut self) -> Result<(), Error> {
         let waited = Event::wait(&std::mem::take(&mut self.events));
-        // After an error, too: whatever is reported, the device must be done with it.
+        // Also after an error: the device must have finished with the slot before it is used again.
         let finished = self.resources().queue.finish();
         self.abandoned |= finished.is_err();
         let waited = waited.and(finished);
