@@ -569,7 +569,7 @@ fn has_opencl() -> bool {
 
 /// OpenCL compilers handle signals, too, and would end the process before it has removed its file.
 #[test]
-fn a_signal_removes_the_file_of_a_device_behind_opencl() {
+fn a_signal_removes_the_file_of_an_opencl_device() {
     if !has_opencl() {
         return;
     }
@@ -593,7 +593,7 @@ fn a_signal_removes_the_file_of_a_device_behind_opencl() {
 
 /// The OpenCL device computes what the CPU does, from a file to a file.
 #[test]
-fn a_device_behind_opencl() {
+fn an_opencl_device_encrypts_files() {
     if !has_opencl() {
         return;
     }

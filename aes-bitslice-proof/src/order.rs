@@ -202,8 +202,8 @@ mod tests {
             assert!(written_behind(at(0, 3, 0, 0), at(0, 4, 0, 1)), "{before:?}, and a barrier");
         }
         // If one thread reads, and writes after a barrier, only the read precedes.
-        let behind_a_barrier = |other| in_order(&[(Read, at(0, 3, 0, 0)), (Write, at(0, 3, 1, 0)), (Rewrite, other)]);
-        assert!(behind_a_barrier(at(0, 36, 1, 0)) && !behind_a_barrier(at(0, 36, 0, 0)));
+        let after_a_barrier = |other| in_order(&[(Read, at(0, 3, 0, 0)), (Write, at(0, 3, 1, 0)), (Rewrite, other)]);
+        assert!(after_a_barrier(at(0, 36, 1, 0)) && !after_a_barrier(at(0, 36, 0, 0)));
         // Stores of one value, again and again.
         let again = [(Write, at(0, 3, 0, 0)), (Rewrite, at(0, 4, 0, 0)), (Rewrite, at(0, 3, 1, 0))];
         assert!(in_order(&[&again[..], &[(Rewrite, at(1, 3, 0, 0))]].concat()));

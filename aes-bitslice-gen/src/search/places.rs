@@ -21,7 +21,7 @@ struct Program {
     /// Nodes that a key bit is added to, each for a different bit.
     places: Vec<u8>,
     /// Outputs that a key bit is added to.
-    behind: Vec<usize>,
+    after: Vec<usize>,
 }
 
 impl Program {
@@ -31,12 +31,12 @@ impl Program {
         let mut known = Independent::default();
         let takes = |node: &u8| sums.has_free_operand(*node) && known.add(reached[*node as usize]);
         let places = order.iter().copied().filter(takes).collect();
-        let behind = (0..OUTPUTS).filter(|&output| known.add(1 << output)).collect();
-        Self { sums, places, behind }
+        let after = (0..OUTPUTS).filter(|&output| known.add(1 << output)).collect();
+        Self { sums, places, after }
     }
 
     fn cost(&self) -> usize {
-        self.sums.gates() + self.behind.len()
+        self.sums.gates() + self.after.len()
     }
 
     /// The program as a circuit of the inputs, then the key bits, with the names of `like`.
@@ -50,7 +50,7 @@ impl Program {
             Some(circuit.gate(Lut3::XOR3, [a, b, k]))
         };
         let mut outputs = self.sums.add_to(&mut circuit, with_key);
-        for (n, &output) in self.behind.iter().enumerate() {
+        for (n, &output) in self.after.iter().enumerate() {
             let k = key(&circuit, self.places.len() + n);
             outputs[output] = circuit.xor(outputs[output], k);
         }
@@ -124,7 +124,7 @@ mod tests {
     fn a_walk_keeps_the_layer_and_places_key_bits() {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
             let target = Target::placed_key(direction);
-            let start = target.key_behind();
+            let start = target.key_after();
             assert!(target.is_computed_by(&start));
             let walked = walk(&start, 100_000, &mut Random(3)).unwrap();
             assert!(target.is_computed_by(&walked));

@@ -178,7 +178,7 @@ impl Search {
     /// Walks from the known circuit for a layer with a key added on the way, or from the same layer without a key.
     fn place_key(&self, target: Target, random: &mut Random) {
         let known = match random.below(4) {
-            0 => target.key_behind(),
+            0 => target.key_after(),
             _ => self.lock().get(&target).map_or_else(|| target.stored(), |netlist| netlist.circuit.clone()),
         };
         let walked = places::walk(&known, PLACED_STEPS, random).expect("not larger than what is stored");

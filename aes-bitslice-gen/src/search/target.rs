@@ -81,7 +81,7 @@ impl Target {
     }
 
     /// MixColumns without a key, followed by a gate for each key bit.
-    pub(super) fn key_behind(&self) -> Circuit {
+    pub(super) fn key_after(&self) -> Circuit {
         linear::followed_by_key(&linear::mix_column(self.direction, self.to)).renamed(self.title())
     }
 

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_launched_behind_what_fails() {
+    fn nothing_is_launched_after_what_fails() {
         let mut log = Log::default();
         let needed = KernelsNeeded { mode: Some(Mode::Ctr), hashed: Some(Hashed::Output) };
         let failed = needed.launch_in(&mut log, |_, _| Err(Error::InCapture { operation: "GCM" }));

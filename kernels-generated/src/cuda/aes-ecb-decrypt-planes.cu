@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: e5ceb4eb0cbbfe83d2032f97700d9fbbcc842f036e07f8a5a566396a195d6c76
+// SHA-256 of all that follows this line: 20c2b2b75064cb41381c8ddc6485410199f473ad585aabff67a7ae5cf5ab9839
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1390,7 +1390,7 @@ DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
 }
 
 // Computes words 4 round to 4 round + 3 from the words before them: round by round, from 1 on. A word whose number is a multiple of
-// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the third.
+// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the first, the third or none.
 DEVICE void make_next_words(own_keys keys, u32 round) {
     u32 x[8], t[8];
     UNROLL for (u32 i = 0; i < 4; i++) {

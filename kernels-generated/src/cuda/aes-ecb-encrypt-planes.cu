@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 3507860bf90e28f900d97a9b9047ba5836b81c790e0c4ec5c86069beb44fc6ff
+// SHA-256 of all that follows this line: ba7ff71da1ad27fc4b4603c7137a0cc5210cd341aaae83a0f5cd638e0074e856
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1164,7 +1164,7 @@ DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
 }
 
 // Computes words 4 round to 4 round + 3 from the words before them: round by round, from 1 on. A word whose number is a multiple of
-// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the third.
+// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the first, the third or none.
 DEVICE void make_next_words(own_keys keys, u32 round) {
     u32 x[8], t[8];
     UNROLL for (u32 i = 0; i < 4; i++) {

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 6402459f3566acc377b08f1d2fad07820a06c31f983b07b19e735946dd776fbd
+// SHA-256 of all that follows this line: 64ad3e6c72969cf4c492e916665349e6b259e4a18e36693af77b2499c825739f
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1403,7 +1403,7 @@ DEVICE void add_tweaks(u32 *s, IN_SHARED const warp_tweaks *tweaks, u32 word) {
 
 // The most tiles of a stretch, so that it has no more units than are encrypted at once, wherever in a unit it begins.
 DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
-    // Power-of-two units: every tile begins where a unit does.
+    // Units of at most a tile, a power of two of blocks: every tile begins where a unit does.
     if (before == 0 && unit_blocks <= TILE_BLOCKS && (unit_blocks & (unit_blocks - 1)) == 0) return unit_blocks;
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }

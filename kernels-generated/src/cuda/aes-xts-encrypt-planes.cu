@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: ae0f6f3a306b9f9c6626b72bc8bf518d4a7c047c818b34843eb963fd3b5585d6
+// SHA-256 of all that follows this line: ac57c723cf927b3dc4b2a87403ebad0bbb8754cce8d30718f17ceded6ed845d5
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1018,7 +1018,7 @@ DEVICE void add_tweaks(u32 *s, IN_SHARED const warp_tweaks *tweaks, u32 word) {
 
 // The most tiles of a stretch, so that it has no more units than are encrypted at once, wherever in a unit it begins.
 DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
-    // Power-of-two units: every tile begins where a unit does.
+    // Units of at most a tile, a power of two of blocks: every tile begins where a unit does.
     if (before == 0 && unit_blocks <= TILE_BLOCKS && (unit_blocks & (unit_blocks - 1)) == 0) return unit_blocks;
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 64 threads a block, 4 blocks a multiprocessor.
 // Lookup tables: 11844 of LUT3 for 10 rounds, 14188 of LUT3 for 12 rounds, 16532 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 4ac3053690c526f779cbadc8bf353f402243038d3dd8107470524dab4921b204
+// SHA-256 of all that follows this line: 8424d23c7fc9a01e1d14ab717128e8aff42b6582658d0094fb4f28047a649e55
 
 #define THREADS 64
 #define BLOCKS_PER_SM 4
@@ -277,8 +277,8 @@ DEVICE void transpose_state(u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They are passed as bytes, so that every launch has its own. A thread block turns them
-// into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
+// Round keys in the order of use. They are passed with the launch, as bytes: each launch has its own. A thread block turns
+// them into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
 // the compiler fetches them so early that the planes no longer fit in registers.
 // ---------------------------------------------------------------------------------------------------------------
 

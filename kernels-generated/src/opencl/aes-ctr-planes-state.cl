@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 11832 of LUT3 for 10 rounds, 14152 of LUT3 for 12 rounds, 16472 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: d668e1a2b85a4476c1247df1f2935d3558d2c89b30199fd8106d4fce4208cd3b
+// SHA-256 of all that follows this line: 1373bb1f14f766086df32d70d469fd9a69d5f90c9da1bfbc20498fe3d334004c
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -278,8 +278,8 @@ DEVICE void transpose_state(u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They are passed as bytes, so that every launch has its own. A thread block turns them
-// into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
+// Round keys in the order of use. They are passed with the launch, as bytes: each launch has its own. A thread block turns
+// them into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
 // the compiler fetches them so early that the planes no longer fit in registers.
 // ---------------------------------------------------------------------------------------------------------------
 

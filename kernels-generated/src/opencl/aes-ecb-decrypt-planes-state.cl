@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 11844 of LUT3 for 10 rounds, 14188 of LUT3 for 12 rounds, 16532 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 707df36edf1fe63ce3f2a8e57182f6934478970244801bec908ff51a73e2a974
+// SHA-256 of all that follows this line: fc9049820c5161009d54faf003c4734cc8bd6984edc787ff21d5f31a791a6b4c
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -277,8 +277,8 @@ DEVICE void transpose_state(u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They are passed as bytes, so that every launch has its own. A thread block turns them
-// into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
+// Round keys in the order of use. They are passed with the launch, as bytes: each launch has its own. A thread block turns
+// them into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
 // the compiler fetches them so early that the planes no longer fit in registers.
 // ---------------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 128 threads a block, 2 blocks a multiprocessor.
 // Lookup tables: 11832 of LUT3 for 10 rounds, 14152 of LUT3 for 12 rounds, 16472 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 7df818f019da08a099e415ad3241d16894e560747674ef8f35fe717d50ca4456
+// SHA-256 of all that follows this line: 1c6e31b7ba019cee4af69d7ace6964cdaeaecc4ff1db3553a6b87968a461de73
 
 #define THREADS 128
 #define BLOCKS_PER_SM 2
@@ -278,8 +278,8 @@ DEVICE void transpose_state(u32 *s) {
 #define MAX_ROUNDS 14
 
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They are passed as bytes, so that every launch has its own. A thread block turns them
-// into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
+// Round keys in the order of use. They are passed with the launch, as bytes: each launch has its own. A thread block turns
+// them into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
 // the compiler fetches them so early that the planes no longer fit in registers.
 // ---------------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 64 threads a block, 8 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 28c48dd452fc99f2a9fb4fa5140d0864636d7ed1103f52050fe1de84eee5be21
+// SHA-256 of all that follows this line: 1c52fa090200973e07d5110d200cfd04d5ccf66d07cd62caa7fbe3ba6b8f60a0
 
 #define THREADS 64
 #define BLOCKS_PER_SM 8
@@ -1435,7 +1435,7 @@ DEVICE void add_tweaks(u32 *s, IN_SHARED const warp_tweaks *tweaks, u32 word) {
 
 // The most tiles of a stretch, so that it has no more units than are encrypted at once, wherever in a unit it begins.
 DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
-    // Power-of-two units: every tile begins where a unit does.
+    // Units of at most a tile, a power of two of blocks: every tile begins where a unit does.
     if (before == 0 && unit_blocks <= TILE_BLOCKS && (unit_blocks & (unit_blocks - 1)) == 0) return unit_blocks;
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 64 threads a block, 8 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 4a01196bc4a12c9256c730ae24f9d04b0ef5bef8f006987231f253f578aa85d3
+// SHA-256 of all that follows this line: c8c35007f860b2e67babdf0a2b558347c27c351abf3f332fd66237b6ef6642bd
 
 #define THREADS 64
 #define BLOCKS_PER_SM 8
@@ -1034,7 +1034,7 @@ DEVICE void add_tweaks(u32 *s, IN_SHARED const warp_tweaks *tweaks, u32 word) {
 
 // The most tiles of a stretch, so that it has no more units than are encrypted at once, wherever in a unit it begins.
 DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
-    // Power-of-two units: every tile begins where a unit does.
+    // Units of at most a tile, a power of two of blocks: every tile begins where a unit does.
     if (before == 0 && unit_blocks <= TILE_BLOCKS && (unit_blocks & (unit_blocks - 1)) == 0) return unit_blocks;
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }

@@ -1,6 +1,6 @@
 //! A driver call: counted, refused if it is the one that fails, and executed.
 
-use crate::fault::{About, Fault, is_fatal};
+use crate::fault::{About, Fault, Lasts, is_fatal};
 use crate::state::{State, current, state};
 use cudarc::driver::sys::CUresult;
 use std::ffi::CStr;
@@ -37,18 +37,31 @@ pub(crate) fn call_of(
     work: impl FnOnce(&mut State) -> Result<(), CUresult>,
 ) -> CUresult {
     let Call { name, about } = of.into();
-    let fault = {
-        let faults = &mut state().faults;
+    let (context, fault) = {
+        let state = &mut *state();
+        // A stream is waited for, and asked about, in any context; it is its own that may be lost.
+        let of_stream = |stream| state.streams.get(&stream).map(|stream| stream.context);
+        let context = if let About::Stream(stream) = about { of_stream(stream) } else { None }.unwrap_or(context);
+        let faults = &mut state.faults;
         let now = faults.calls;
         faults.calls += 1;
-        let is_later = |fault: &Fault| fault.is_lasting && fault.call < now && faults.failed == Some(name);
-        faults.fault.filter(|fault| fault.call == now || is_later(fault))
+        let is_later = |fault: &Fault| {
+            let is_like_it = match fault.lasts {
+                Lasts::None => false,
+                Lasts::OfItsName => faults.failed == Some(name),
+                Lasts::InItsContext => faults.failed_in == context,
+            };
+            is_like_it && fault.call < now
+        };
+        (context, faults.fault.filter(|fault| fault.call == now || is_later(fault)))
     };
     let mut fails_late = None;
     if let Some(Fault { code, is_late, takes, .. }) = fault {
         thread::sleep(takes);
         let mut state = state();
-        (state.faults.failed, state.faults.failed_in) = (Some(name), context);
+        if state.faults.failed.is_none() {
+            (state.faults.failed, state.faults.failed_in) = (Some(name), context);
+        }
         if is_late && name == c"cuLaunchKernelEx" {
             fails_late = Some(code);
         } else if code != CUresult::CUDA_SUCCESS {

@@ -1,6 +1,6 @@
 //! Functions for the test, which finds them by name in the loaded library.
 
-use crate::fault::{Fault, Faults, is_fatal};
+use crate::fault::{Fault, Faults, Lasts, is_fatal};
 use crate::state::{Options, context_of, state};
 use cudarc::driver::sys::CUresult;
 use std::ffi::{CStr, c_char};
@@ -49,8 +49,8 @@ pub extern "C" fn stand_in_failed_on() -> i32 {
 
 /// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
 /// a launch that failed, after which all calls in the context fail; or 0, and nothing except that it takes this long. If it is a launch and
-/// `late`, it succeeds, and the work fails when it completes. If `lasting`, all later calls of its name fail, too. A number beyond all
-/// calls only counts them.
+/// `late`, it succeeds, and the work fails when it completes. If `lasting` is 1, later calls of its name fail, too; if it is
+/// 2, all later calls in the same context. A number beyond all calls only counts them.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, lasting: u32, milliseconds: u32) {
     let known = [
@@ -61,7 +61,8 @@ pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, lasting: u32, 
     ];
     let code = known.into_iter().find(|known| *known as u32 == code).expect("one of these");
     let takes = Duration::from_millis(milliseconds.into());
-    let fault = Fault { call, code, is_late: late != 0 && is_fatal(code), is_lasting: lasting != 0, takes };
+    let lasts = [Lasts::None, Lasts::OfItsName, Lasts::InItsContext][lasting as usize];
+    let fault = Fault { call, code, is_late: late != 0 && is_fatal(code), lasts, takes };
     state().faults = Faults { fault: Some(fault), ..Faults::default() };
 }
 

@@ -14,9 +14,19 @@ pub(crate) struct Fault {
     pub(crate) code: CUresult,
     /// Whether a launch succeeds, and fails when it completes.
     pub(crate) is_late: bool,
-    /// Whether all later calls of its name fail, too.
-    pub(crate) is_lasting: bool,
+    /// Which later calls fail, too.
+    pub(crate) lasts: Lasts,
     pub(crate) takes: Duration,
+}
+
+/// Which later calls fail, too.
+#[derive(Clone, Copy)]
+pub(crate) enum Lasts {
+    None,
+    /// Those of the same name.
+    OfItsName,
+    /// Those in the same context.
+    InItsContext,
 }
 
 /// What a call was meant to wait for, clear, free or enter.
@@ -36,7 +46,7 @@ pub(crate) struct Faults {
     pub(crate) fault: Option<Fault>,
     /// Calls since then.
     pub(crate) calls: u64,
-    /// The call that failed, or took long.
+    /// The first call that failed, or took long.
     pub(crate) failed: Option<&'static CStr>,
     /// The context that it was made in.
     pub(crate) failed_in: usize,

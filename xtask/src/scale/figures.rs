@@ -14,7 +14,7 @@ enum Place {
     /// head.
     Cell { row: &'static str, below: usize, column: usize, head: &'static str },
     /// The number after these words.
-    Behind(&'static str),
+    After(&'static str),
 }
 
 /// Measurements of one kind of machine.
@@ -54,7 +54,7 @@ const CORES: Source = Source {
 };
 
 /// Seconds for 4 GiB, read, encrypted, written and synced.
-const DISK: Source = Source { section: "## Files", place: Place::Behind("On ext4, 4 GiB: `cpu` ") };
+const DISK: Source = Source { section: "## Files", place: Place::After("On ext4, 4 GiB: `cpu` ") };
 
 /// Watts, at most, of CTR with the bitsliced kernels.
 const WATTS: Source = cell("## Tables, and tables co-resident with bitslices", "bitsliced", 1, "power, limit 700 W");
@@ -92,7 +92,7 @@ impl Source {
         lines.next().context("there is no such section")?;
         let section: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
         match self.place {
-            Place::Behind(words) => {
+            Place::After(words) => {
                 let section = section.join(" ");
                 first_number(section.split_once(words).with_context(|| format!("nothing is \"{words}\""))?.1)
             }
@@ -151,10 +151,10 @@ and 3.5 there.
         ] {
             assert!(source(row, below, column, head).read(TEXT).is_err(), "{row} {below} {column} {head}");
         }
-        let behind = |section, words| Source { section, place: Place::Behind(words) }.read(TEXT);
-        assert_eq!(behind("## One", "It took ").unwrap(), 12.0);
-        assert_eq!(behind("## One", "s here, and ").unwrap(), 3.5);
-        assert!(behind("## One", "ctr | 9").is_err() && behind("## Three", "ctr").is_err());
-        assert!(behind("## One", "It ").unwrap_err().to_string().contains("BENCHMARKS.md"));
+        let after = |section, words| Source { section, place: Place::After(words) }.read(TEXT);
+        assert_eq!(after("## One", "It took ").unwrap(), 12.0);
+        assert_eq!(after("## One", "s here, and ").unwrap(), 3.5);
+        assert!(after("## One", "ctr | 9").is_err() && after("## Three", "ctr").is_err());
+        assert!(after("## One", "It ").unwrap_err().to_string().contains("BENCHMARKS.md"));
     }
 }

@@ -71,7 +71,7 @@ pub fn gpus(figures: &Figures, assumed: &Assumptions, kernel: f64, from: Origin,
     if from != Origin::GpuMemory {
         stages.push(("link", links));
     }
-    stages.extend(behind(figures, assumed, from, hosts));
+    stages.extend(beyond_memory(figures, assumed, from, hosts));
     let (limit, rate) = slowest(&stages);
     let seconds = bytes / (rate * 1e9);
     let busy = bytes / (kernels * 1e9);
@@ -83,7 +83,7 @@ pub fn gpus(figures: &Figures, assumed: &Assumptions, kernel: f64, from: Origin,
 /// The same on this many machines of sixteen cores, and no GPU.
 pub fn cores(figures: &Figures, assumed: &Assumptions, from: Origin, machines: u32, bytes: f64) -> Outcome {
     let mut stages = vec![("cores", f64::from(machines) * figures.cores)];
-    stages.extend(behind(figures, assumed, from, machines));
+    stages.extend(beyond_memory(figures, assumed, from, machines));
     let (limit, rate) = slowest(&stages);
     let seconds = bytes / (rate * 1e9);
     let all = f64::from(machines);
@@ -92,7 +92,7 @@ pub fn cores(figures: &Figures, assumed: &Assumptions, from: Origin, machines: u
 }
 
 /// The stages beyond host memory.
-fn behind(figures: &Figures, assumed: &Assumptions, from: Origin, hosts: u32) -> Vec<(&'static str, f64)> {
+fn beyond_memory(figures: &Figures, assumed: &Assumptions, from: Origin, hosts: u32) -> Vec<(&'static str, f64)> {
     let hosts = f64::from(hosts);
     match from {
         Origin::GpuMemory | Origin::HostMemory => vec![],

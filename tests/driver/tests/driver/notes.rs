@@ -88,7 +88,7 @@ pub fn memory_is_freed_clear_and_unused() {
     assert_eq!(freed(1, false, failed_wait), "");
 }
 
-pub fn a_context_is_not_used_behind_its_release() {
+pub fn a_context_is_not_used_after_its_release() {
     assert_eq!(noted(|| _ = allocate()), "");
     // This thread still has it.
     assert!(allocate().is_err());

@@ -139,6 +139,44 @@ pub fn what_cannot_be_cleared_is_not_handed_out() {
     }
 }
 
+/// Two devices work on sharded memory, and all calls fail that ask whether one of them is done, or wait for it. It may still write to each
+/// share, so each device refuses later calls.
+pub fn work_that_cannot_be_waited_for_ends_calls_on_all() {
+    const ASKS: &str = "cuStreamQuery";
+    stand_in::configure(TWO);
+    for waited_for in 0..2 {
+        let what = begin(format!("device {waited_for} cannot be waited for"));
+        let engine = open(2).expect("the stand-in");
+        let cipher = engine.cipher(&Key::new(&[5; 16]).expect("a key")).expect("a key");
+        let sharded = cipher.sharded().expect("several devices");
+        let mut data = engine.sharded_in(2 * CUT, CUTS).expect("memory of the devices");
+        let mut call = |number, fault| {
+            // The first call, and one that follows a failure, make more driver calls than others.
+            sharded.run(Ecb::encrypt(), &mut data).expect("a call without a fault");
+            stand_in::fails(number, fault);
+            let outcome = sharded.run(Ecb::encrypt(), &mut data);
+            let (calls, failed) = stand_in::result(number);
+            (outcome, calls, failed.zip(stand_in::failed_on()))
+        };
+        let calls = call(u64::MAX, Fault::InvalidValue).1;
+        let asks = |number: &u64| call(*number, Fault::InvalidValue).2 == Some((ASKS, waited_for));
+        let number = (0..calls).find(asks).expect("a call that asks about the device");
+        let (outcome, _, failed) = call(number, Fault::LastingThere);
+        assert!(outcome.is_err() && failed == Some((ASKS, waited_for)), "{what}: {outcome:?}, {failed:?}");
+        let contexts = engine.cuda_contexts().expect("devices");
+        for (context, device) in contexts.iter().zip(cipher.devices().expect("devices")) {
+            let stream = context.new_stream().expect("a stream");
+            let mut block = stream.alloc_zeros::<u8>(16).expect("memory of the device");
+            let refused = device.run(&stream, Ecb::encrypt(), &mut block);
+            let is_cause = |cause: &str| cause.contains("cannot be waited for");
+            assert!(matches!(&refused, Err(Error::Poisoned { cause }) if is_cause(cause)), "{what}: {refused:?}");
+        }
+        refused(&what, &engine);
+        drop((data, cipher, engine, contexts));
+        ends(&what, true);
+    }
+}
+
 /// Of four devices the last is slow: the others do more of the work in host memory.
 pub fn a_slow_device_of_several_leaves_its_work_to_others() {
     const SLOW: u32 = 3;

@@ -16,6 +16,8 @@ pub enum Fault {
     LaunchFailsLate,
     /// As [`InvalidValue`](Self::InvalidValue), and all later calls of the same name do the same.
     Lasting,
+    /// As [`InvalidValue`](Self::InvalidValue), and all later calls in the same context do the same.
+    LastingThere,
     /// It takes this long, in milliseconds, and does not fail.
     Stall(u32),
 }
@@ -80,6 +82,7 @@ pub fn fails(call: u64, fault: Fault) {
         Fault::LaunchFailed => (719, 0, 0, 0),
         Fault::LaunchFailsLate => (719, 1, 0, 0),
         Fault::Lasting => (1, 0, 1, 0),
+        Fault::LastingThere => (1, 0, 2, 0),
         Fault::Stall(milliseconds) => (0, 0, 0, milliseconds),
     };
     function::<extern "C" fn(u64, u32, u32, u32, u32)>("stand_in_fails")(call, code, late, lasting, milliseconds);

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Outcome, Place, open};
 use crate::cases::{CASES, Case};
 use crate::notes::{
-    a_context_is_not_used_behind_its_release, a_copy_from_pinned_memory_is_done_when_it_returns,
+    a_context_is_not_used_after_its_release, a_copy_from_pinned_memory_is_done_when_it_returns,
     a_stream_waits_for_an_event_of_another_context, memory_is_freed_clear_and_unused, memory_of_a_peer_needs_access,
     what_is_of_a_context_is_used_in_it,
 };
@@ -13,7 +13,7 @@ use crate::several::{
     a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices,
     a_chunk_is_taken_by_a_device_that_reaches_it, a_device_of_several_that_is_lost_ends_calls_on_all,
     a_slow_device_of_several_leaves_its_work_to_others, calls_on_several_devices_are_right_and_leave_nothing,
-    what_cannot_be_cleared_is_not_handed_out,
+    what_cannot_be_cleared_is_not_handed_out, work_that_cannot_be_waited_for_ends_calls_on_all,
 };
 use crate::stand_in::{self, Fault, Machine};
 use aes_bitslice_runtime::{Backend, Engine, Error, Key, Transfers};
@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
     let set = [("LD_LIBRARY_PATH", path.as_str()), ("AES_BITSLICE_STAND_IN_FOLDER", env!("CARGO_TARGET_TMPDIR"))];
     let of_the_stand_in = tests![
         memory_is_freed_clear_and_unused,
-        a_context_is_not_used_behind_its_release,
+        a_context_is_not_used_after_its_release,
         a_copy_from_pinned_memory_is_done_when_it_returns,
         memory_of_a_peer_needs_access,
         a_stream_waits_for_an_event_of_another_context,
@@ -67,6 +67,7 @@ pub fn main() -> ExitCode {
         a_slow_device_of_several_leaves_its_work_to_others,
         a_chunk_is_taken_by_a_device_that_reaches_it,
         what_cannot_be_cleared_is_not_handed_out,
+        work_that_cannot_be_waited_for_ends_calls_on_all,
         what_is_of_a_context_is_used_in_it,
     ];
     Tests::default()

@@ -86,7 +86,7 @@ DEVICE own_keys begin_schedule(u32 *k, IN_SHARED own_words *words, IN_GLOBAL con
 }
 
 // Computes words 4 round to 4 round + 3 from the words before them: round by round, from 1 on. A word whose number is a multiple of
-// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the third.
+// `key_words` takes RotWord and SubWord: the first of a round key or, for keys of six words, the first, the third or none.
 DEVICE void make_next_words(own_keys keys, u32 round) {
     u32 x[8], t[8];
     UNROLL for (u32 i = 0; i < 4; i++) {

@@ -174,7 +174,7 @@ DEVICE void add_tweaks(u32 *s, IN_SHARED const warp_tweaks *tweaks, u32 word) {
 
 // The most tiles of a stretch, so that it has no more units than are encrypted at once, wherever in a unit it begins.
 DEVICE u32 longest_stretch(u32 unit_blocks, u32 before) {
-    // Power-of-two units: every tile begins where a unit does.
+    // Units of at most a tile, a power of two of blocks: every tile begins where a unit does.
     if (before == 0 && unit_blocks <= TILE_BLOCKS && (unit_blocks & (unit_blocks - 1)) == 0) return unit_blocks;
     return ((TILE_BLOCKS - 1) * unit_blocks + 1) / TILE_BLOCKS;
 }

@@ -1,6 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------
-// Round keys in the order of use. They are passed as bytes, so that every launch has its own. A thread block turns them
-// into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
+// Round keys in the order of use. They are passed with the launch, as bytes: each launch has its own. A thread block turns
+// them into bit-planes in shared memory, all ones or zero, where all its threads read the same word at once. Volatile, or
 // the compiler fetches them so early that the planes no longer fit in registers.
 // ---------------------------------------------------------------------------------------------------------------
 
