@@ -6,11 +6,12 @@
 //! | the stored machine code, and here or in `ptx --check` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. Every table kernel must be found guilty.
+//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. Every table kernel must be found guilty, in PTX and,
+//! where there is a disassembler, in machine code.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;
-use crate::secrets::{intermediate, machine_code, secrets};
+use crate::secrets::{in_listing, intermediate, machine_code, secrets};
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
@@ -34,6 +35,9 @@ pub struct Args {
     arch: Vec<u32>,
 }
 
+/// The architecture whose machine code of table kernels is listed.
+const LISTED: u32 = 90;
+
 /// A kernel in OpenCL C: without its dialect's page of words, and with CUDA's instead.
 fn in_cuda(source: &str) -> Result<String> {
     let begin = "// What is read and what is written.";
@@ -42,8 +46,13 @@ fn in_cuda(source: &str) -> Result<String> {
         let code = line.split("//").next().unwrap_or(line);
         let words = code.split(|sign: char| !(sign.is_alphanumeric() || sign == '_'));
         let is_directive = code.trim_start().starts_with("#if") || code.trim_start().starts_with("#e");
-        let decides =
-            words.clone().any(|word| ["if", "while", "switch", "goto", "do"].contains(&word)) || code.contains('?');
+        let mut decides = ["?", "&&", "||"].iter().any(|sign| code.contains(sign))
+            || words.clone().any(|word| ["if", "while", "switch", "goto", "do"].contains(&word));
+        if words.clone().any(|word| word == "for") {
+            let bound =
+                code.trim_start().strip_prefix("UNROLL for (int i = 0; i < ").and_then(|rest| rest.split_once(';'));
+            decides |= bound.is_none_or(|(bound, rest)| bound.parse::<u32>().is_err() || !rest.starts_with(" i++)"));
+        }
         ensure!(is_directive || !decides, "a condition in the page of OpenCL's words: `{line}`");
         // The text in brackets is the size of an array, which has a name in capitals, or an index.
         let is_size = |inside: &str| {
@@ -131,7 +140,7 @@ fn of_cuda(
     let read = |target| fs::read_to_string(folder.join(image_file(name, target)));
     let ptx = target.map(|target| read(target).with_context(|| format!("the PTX of {name}"))).transpose()?;
     let Some(entries) = &kernel.constant_time else {
-        looks_up(kernel, stored, ptx.as_deref())?;
+        looks_up(kernel, stored, ptx.as_deref(), disassembler)?;
         return Ok(vec![]);
     };
     let mut lines = vec![];
@@ -181,15 +190,27 @@ fn opencl() -> Vec<(String, String, Vec<EntryPoint>)> {
     ciphers.chain(kernels::opencl_hashes().into_iter().map(of_hash)).collect()
 }
 
-/// Whether a table kernel is found guilty of its lookups.
-fn looks_up(kernel: &ToCompile, stored: &[StoredKernel], ptx: Option<&str>) -> Result<()> {
+/// Whether a table kernel is found guilty of its lookups, in PTX and in machine code.
+fn looks_up(
+    kernel: &ToCompile,
+    stored: &[StoredKernel],
+    ptx: Option<&str>,
+    disassembler: Option<&Disassembler>,
+) -> Result<()> {
     let StoredKernel { name, manifest, .. } =
         stored.iter().find(|stored| stored.name == kernel.name).context("one of these kernels")?;
     let ptx = ptx.context("table kernels are stored as PTX")?;
+    let list = |disassembler: &Disassembler| {
+        disassembler.list(&nvrtc::compile(&kernel.file, &kernel.source, Target::Cubin(LISTED))?.image)
+    };
+    let listing = disassembler.map(list).transpose()?;
     for entry in [&manifest.entry, &manifest.entry_bytes] {
-        let report = ptx::check(ptx, &entry.name, &secrets(entry)).map_err(|error| anyhow!(error))?;
-        if !report.findings.iter().any(|finding| finding.what.contains("address")) {
-            bail!("`{}` of {name} looks tables up, and was found innocent", entry.name);
+        let machine_code = listing.as_ref().map(|listing| in_listing(listing, entry, ptx));
+        for report in [Some(ptx::check(ptx, &entry.name, &secrets(entry))), machine_code].into_iter().flatten() {
+            let findings = report.map_err(|error| anyhow!(error))?.findings;
+            if !findings.iter().any(|finding| finding.what.contains("address")) {
+                bail!("`{}` of {name} looks tables up, and was found innocent", entry.name);
+            }
         }
     }
     Ok(())
@@ -278,6 +299,8 @@ mod tests {
             let branching =
                 format!("{}DEVICE u32 f(u32 x) {{ return x ? 1 : 2; }}\n{}", &source[..begin], &branching[begin..]);
             assert!(in_cuda(&branching).is_err());
+            let looping = source.replacen("i < 4; i++", "i < secret; i++", 1);
+            assert!(looping != source && in_cuda(&looping).unwrap_err().to_string().contains("a condition"), "{name}");
             let index = format!("#define LOOK_UP(x) table[x]\n{source}");
             assert!(in_cuda(&index).unwrap_err().to_string().contains("an index"), "{name}");
         }

@@ -3,7 +3,8 @@
 //! The words of keys, the factor and the addend of a hash, and everything read from device memory except descriptions of messages are
 //! secret. Pointers, numbers (including the numbers of data units), IVs and counters, the number of rounds, and, where a decryption ends,
 //! whether the tag matches are public. The tool proves that it can see on every entry point: with a lookup at the kernel's output planted
-//! in the text, the same entry point must be found guilty.
+//! in the text, the same entry point must be found guilty. Those that end a decryption write zeros only: they must have one branch by what
+//! is secret, which is the tag's, and nothing else.
 
 use aes_bitslice_core::signature::{EntryPoint, Kind};
 use aes_bitslice_taint::{Report, Secrets, ptx, sass};
@@ -51,13 +52,16 @@ pub fn intermediate(text: &str, entries: &[EntryPoint]) -> Result<Vec<Report>> {
 /// # Errors
 /// What depends on a secret.
 pub fn machine_code(listing: &str, entries: &[EntryPoint], ptx: &str) -> Result<Vec<Report>> {
-    let check = &mut |text: &str, entry: &EntryPoint| {
-        // Hashes have no counter in shared memory, and two functions with variables there.
-        let is_hash = gives_a_verdict(entry) || entry.parameters.iter().any(|parameter| parameter.name == "tables");
-        let shared = if ptx.is_empty() || is_hash { vec![] } else { ptx::shared(ptx, &entry.name)? };
-        sass::check(text, &entry.name, &secrets(entry), &shared)
-    };
+    let check = &mut |text: &str, entry: &EntryPoint| in_listing(text, entry, ptx);
     judge(listing, entries, check, in_machine_code)
+}
+
+/// Follows the secrets of one entry point through a listing of machine code.
+pub fn in_listing(listing: &str, entry: &EntryPoint, ptx: &str) -> Result<Report, String> {
+    // Hashes have no counter in shared memory, and two functions with variables there.
+    let is_hash = gives_a_verdict(entry) || entry.parameters.iter().any(|parameter| parameter.name == "tables");
+    let shared = if ptx.is_empty() || is_hash { vec![] } else { ptx::shared(ptx, &entry.name)? };
+    sass::check(listing, &entry.name, &secrets(entry), &shared)
 }
 
 /// Whether each entry point is innocent, and no longer with a planted leak.
@@ -78,9 +82,10 @@ fn judge(
             report
                 .findings
                 .retain(|finding| !(finding.what == "its predicate is secret" && goes_on(&finding.instruction)));
+            let branches = before - report.findings.len();
             ensure!(
-                before > report.findings.len(),
-                "`{}` does not branch by its verdict: the analysis lost it",
+                branches == 1,
+                "`{}` has {branches} branches by what is secret, and not the one by its verdict",
                 entry.name
             );
             ensure!(

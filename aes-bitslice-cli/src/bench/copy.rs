@@ -1,5 +1,5 @@
 //! The throughput of the links to GPUs: pinned memory copied to them, and the same number of bytes copied back at the same time, nothing
-//! computed: what calls on data in host memory are compared with. They copy in chunks, which on some hosts is a little faster.
+//! computed: what calls on data in host memory are compared with. These calls copy in chunks, which on some hosts is a little faster.
 //!
 //! Each way is one copy of the whole size, on its own stream; with several GPUs, each has a chunk of it.
 

@@ -3,7 +3,7 @@
 use super::put;
 use crate::call::{Call, call_in_context, call_that_waits};
 use crate::fault::About;
-use crate::memory::{Kind, Memory};
+use crate::memory::{Kind, MEMORY, Memory};
 use crate::state::{State, current, state};
 use crate::work::Work;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult, CUstream};
@@ -23,17 +23,15 @@ pub extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
     call_that_waits(Call::about(c"cuMemFree", About::Memory(pointer)), |state| state.free(pointer, true))
 }
 
-/// Each device has more memory than is ever allocated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult {
-    const TOTAL: usize = 1 << 47;
     call_in_context(c"cuMemGetInfo", |state| {
         let of_device = |memory: &&Memory| memory.kind != Kind::Pinned && memory.context == current();
         let used: usize = state.memory.values().filter(of_device).map(|memory| memory.len).sum();
         // SAFETY: the caller has room for both.
         unsafe {
-            put(free, TOTAL - used)?;
-            put(total, TOTAL)
+            put(free, MEMORY.saturating_sub(used))?;
+            put(total, MEMORY)
         }
     })
 }
