@@ -157,13 +157,23 @@ mod tests {
         waits_for: Option<(&'g AtomicUsize, usize)>,
         /// Counts the chunks that it has processed.
         counts: Option<&'g AtomicUsize>,
-        panics: bool,
         /// The number of the chunk, among those it is given and counted from 1, that fails, and whether it fails when
         /// started or when waited for.
         fails: Option<(usize, bool)>,
+        /// Whether this is a panic.
+        panics: bool,
         given: AtomicUsize,
         in_flight: AtomicUsize,
         most_in_flight: AtomicUsize,
+    }
+
+    impl Fake<'_> {
+        fn panic_if_it_does(&self) {
+            if self.panics {
+                // Without a message on standard error, which can take longer than the call.
+                resume_unwind(Box::new("on purpose"));
+            }
+        }
     }
 
     struct FakeSlot<'d, 'a> {
@@ -185,6 +195,7 @@ mod tests {
             self.device.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
             let fails = self.device.fails.filter(|(which, _)| *which == number);
             if fails.is_some_and(|(_, at_start)| at_start) {
+                self.device.panic_if_it_does();
                 self.device.in_flight.fetch_sub(1, Ordering::SeqCst);
                 return Err(lost());
             }
@@ -194,9 +205,8 @@ mod tests {
 
         fn finish(&mut self) -> Result<(), Error> {
             let (mut chunk, fails) = self.chunk.take().expect("what was started is waited for, and nothing else");
-            if self.device.panics {
-                // Without a message on standard error, which can take longer than the call.
-                resume_unwind(Box::new("on purpose"));
+            if fails {
+                self.device.panic_if_it_does();
             }
             thread::sleep(self.device.delay);
             while self.device.waits_for.is_some_and(|(gate, enough)| gate.load(Ordering::SeqCst) < enough) {
@@ -301,14 +311,18 @@ mod tests {
         }
     }
 
-    /// A panic on one thread ends the call for all, and propagates out of it.
+    /// A panic on one thread, whenever it happens, ends the call for all, and propagates out of it.
     #[test]
     fn a_panic_ends_the_call() {
-        let devices =
-            [Fake { panics: true, ..Fake::default() }, Fake { delay: Duration::from_millis(1), ..Fake::default() }];
-        let call = std::panic::AssertUnwindSafe(|| run_on(&devices, &[1, 0], 1, 16 * 2000, 16));
-        assert!(std::panic::catch_unwind(call).is_err());
-        assert!(devices[1].given.load(Ordering::SeqCst) < 1900);
+        for which in [1, 2, 9] {
+            for at_start in [true, false] {
+                let panicking = Fake { fails: Some((which, at_start)), panics: true, ..Fake::default() };
+                let devices = [panicking, Fake { delay: Duration::from_millis(1), ..Fake::default() }];
+                let call = std::panic::AssertUnwindSafe(|| run_on(&devices, &[1, 0], 1, 16 * 2000, 16));
+                assert!(std::panic::catch_unwind(call).is_err(), "chunk {which}");
+                assert!(devices[1].given.load(Ordering::SeqCst) < 1900, "chunk {which}");
+            }
+        }
     }
 
     /// Whenever it happens and whichever device it is: an error, nothing left in flight, and not everything tried.
