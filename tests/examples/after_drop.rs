@@ -55,7 +55,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Calls of every kind under the key, in device and host memory; then everything except the context is dropped.
+/// Calls under the key on data in host memory, of the raw modes and GCM; then everything except the context is dropped.
 fn uses(engine: Engine, key: &[u8]) -> Result<std::sync::Arc<CudaContext>, Box<dyn std::error::Error>> {
     let context = engine.cuda_context()?;
     let cipher = engine.cipher(&Key::new(key)?)?;
