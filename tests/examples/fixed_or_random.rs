@@ -9,12 +9,15 @@
 //! target/release/examples/fixed_or_random compare fixed.csv random.csv
 //! ```
 //!
-//! The number is how often each call is made with keys of each length. The name is that of a call, or the first letters of several, such as
-//! `gcm`; without it all calls are made. Lengths, counters, nonces and units are public, and always the same, except the nonces of
-//! AES-GCM-SIV, which are new each time, in both cases. Both cases launch the same kernels in the same order. `compare` compares each
-//! launch of a kernel in one file with the launch of the same number in the other, and exits with 1 where their grid, their thread block or
-//! a metric differs, or one has more launches. It leaves out the counter mode of AES-GCM-SIV: its number of tiles depends on its first
-//! counter, which is the tag: public, but different for each key.
+//! The number is how often each call is made with keys of each length. It may be a range, as 20..40: then these are the calls, and random
+//! keys and data, that a run of 40 makes after the first 20. Each part of a long run can be compared with one short run of the fixed key.
+//! The name is that of a call, or the first letters of several, such as `gcm`; without it all calls are made.
+//!
+//! Lengths, counters, nonces and units are public, and always the same, except the nonces of AES-GCM-SIV, which are new each time, in both
+//! cases. Both cases launch the same kernels in the same order. `compare` compares each launch of a kernel in one file with the launch of
+//! the same number in the other, and exits with 1 where their grid, their thread block or a metric differs, or one has more launches. It
+//! leaves out the counter mode of AES-GCM-SIV: its number of tiles depends on its first counter, which is the tag: public, but different
+//! for each key.
 
 use aes_bitslice_runtime::{Backend, Engine, Error, KeyBits};
 use aes_bitslice_tests::counters::Counters;
@@ -37,7 +40,10 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             return Err("use `fixed` or `random`, how often, and the name of a call; or `compare` and two files".into());
         }
     };
-    let times: u64 = rest.first().map_or(Ok(2), |times| times.parse())?;
+    let numbers = match rest.first().and_then(|numbers| numbers.split_once("..")) {
+        Some((from, to)) => from.parse()?..to.parse()?,
+        None => 0..rest.first().map_or(Ok(2), |times| times.parse::<u64>())?,
+    };
     let begins = rest.get(1).unwrap_or(&"");
     let calls: Vec<&DeviceCall> = DeviceCall::ALL.iter().filter(|call| call.name.starts_with(begins)).collect();
     if calls.is_empty() {
@@ -52,13 +58,13 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         other => other?,
     };
     let stream = engine.cuda_context()?.new_stream()?;
-    for time in 0..times {
-        let seed = if is_random { 1 + time } else { 0 };
+    for number in numbers.clone() {
+        let seed = if is_random { 1 + number } else { 0 };
         for bits in KeyBits::ALL {
             for call in calls.iter().filter(|call| call.bits.contains(&bits)) {
                 let key: [u8; KEY_BYTES] = noise(seed, KEY_BYTES).try_into().expect("as long");
                 let mut data = noise(seed + 1_000_000, BYTES);
-                let input = Input { bits, number: time, key: &key, data: &mut data };
+                let input = Input { bits, number, key: &key, data: &mut data };
                 let launch = call.prepare(&engine, &stream, input)?;
                 let mut memory = stream.clone_htod(&data)?;
                 launch(&stream, &mut memory)?().map_err(|e| format!("{}: {e}", call.name))?;
@@ -66,7 +72,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         }
     }
     println!(
-        "{times} times {}, with keys of each length",
+        "{} times {}, with keys of each length",
+        numbers.count(),
         calls.iter().map(|call| call.name).collect::<Vec<_>>().join(", ")
     );
     Ok(ExitCode::SUCCESS)

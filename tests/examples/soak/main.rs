@@ -83,7 +83,7 @@ struct Made {
 }
 
 fn main() -> ExitCode {
-    memory::give_back_at_once();
+    memory::keeps_little();
     let opened = Options::read(std::env::args().skip(1)).map(|options| (Engine::open(options.backend), options));
     let (engine, options) = match opened {
         Ok((Ok(engine), options)) => (engine, options),
@@ -138,7 +138,7 @@ impl Soak {
 
     /// MiB of host and device memory in use.
     fn memory(&self) -> [Option<u64>; 2] {
-        [memory::resident(), self.streams.in_use()].map(|bytes| bytes.map(|bytes| bytes >> 20))
+        [memory::resident_without_freed(), self.streams.in_use()].map(|bytes| bytes.map(|bytes| bytes >> 20))
     }
 
     /// Runs all threads until they are done.

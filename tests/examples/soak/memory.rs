@@ -55,14 +55,25 @@ pub fn resident() -> Option<u64> {
     Some(rustix::param::page_size() as u64 * pages)
 }
 
-/// Restarts this program so that the C library's allocator returns large freed blocks to the system at once. By default it keeps up
-/// to 64 MiB for each thread, and the memory in use at the end would be a matter of chance.
-pub fn give_back_at_once() {
-    const THRESHOLD: &str = "MALLOC_MMAP_THRESHOLD_";
-    if std::env::var_os(THRESHOLD).is_none()
+/// The same, when the C library's allocator has returned to the system what it can.
+pub fn resident_without_freed() -> Option<u64> {
+    // SAFETY: it takes a number of bytes and returns whether it released memory; any thread may call it.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    resident()
+}
+
+/// Restarts this program so that the C library's allocator keeps little of what is freed: it returns large blocks at once, and threads have
+/// no caches. By default it keeps up to 64 MiB, and some thousand blocks for each thread, which fill up in the course of hours.
+pub fn keeps_little() {
+    const NAME: &str = "GLIBC_TUNABLES";
+    const TUNABLES: &str = "glibc.malloc.mmap_threshold=131072:glibc.malloc.tcache_count=0";
+    if std::env::var_os(NAME).is_none()
         && let Ok(program) = std::env::current_exe()
     {
         // It returns only if there is no such program; then this one continues.
-        let _ = Command::new(program).args(std::env::args_os().skip(1)).env(THRESHOLD, "131072").exec();
+        let _ = Command::new(program).args(std::env::args_os().skip(1)).env(NAME, TUNABLES).exec();
     }
 }

@@ -98,7 +98,7 @@ impl Place {
             Self::Submitted => "submitted".into(),
             Self::Pinned => "in memory of the engine's".into(),
             Self::Sharded => "in sharded memory of the GPU".into(),
-            Self::Gpu(_, at) => format!("in memory of the GPU, {at} bytes behind a multiple of 64"),
+            Self::Gpu(_, at) => format!("in memory of the GPU, {at} bytes past a multiple of 64"),
         }
     }
 
