@@ -79,7 +79,10 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let folder = kernels::folder(root).join("cuda");
     let (stored, hashes) = (kernels::cuda(), kernels::cuda_hashes());
     let kernels = kernels::to_compile(&stored, &hashes);
-    let disassembler = if args.ptx { None } else { Some(Disassembler::find()?) };
+    let disassembler = match args.ptx {
+        true => None,
+        false => Some(tools().map_err(|error| anyhow!("{error}; without it, --ptx still checks the stored PTX"))?),
+    };
     let opencl = if args.ptx { vec![] } else { opencl() };
     let (folder, stored, disassembler) = (&folder, &stored, disassembler.as_ref());
     say!("{:40}  {:12}  {:>8}  {:>8}", "kernel", "code", "all", "secret");
@@ -88,6 +91,13 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let opencl = opencl.iter().map(|(name, source, entries)| -> Work { Box::new(|| of_opencl(name, source, entries)) });
     let work: Vec<Work> = cuda.chain(opencl).collect();
     in_order(&work)
+}
+
+/// The disassembler; NVRTC must be there, too.
+fn tools() -> Result<Disassembler> {
+    let disassembler = Disassembler::find()?;
+    nvrtc::version()?;
+    Ok(disassembler)
 }
 
 /// The analysis of a kernel, which takes seconds: the lines of the table.

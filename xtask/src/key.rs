@@ -2,7 +2,7 @@
 
 use aes_bitslice_core::aes::KeyBits;
 use anyhow::{Context, Result, anyhow, bail};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
 use zeroize::Zeroizing;
@@ -28,10 +28,35 @@ pub fn read(option: &str) -> Result<Zeroizing<Vec<u8>>> {
     }
     let name = || name(path);
     let file = File::open(path).with_context(name)?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
+    let metadata = file.metadata().with_context(name)?;
+    if metadata.is_dir() {
         return Err(anyhow!("it is a folder, not a file").context(name()));
     }
-    read_text(file).and_then(|text| parse(&text)).with_context(name)
+    let key = read_text(file).and_then(|text| parse(&text)).with_context(name)?;
+    if let Some(exposed) = exposure(&metadata) {
+        eprintln!("warning: {} {exposed}", name());
+    }
+    Ok(key)
+}
+
+/// The warning about a key file that is not its owner's alone, in the words of `aes-bitslice`.
+#[cfg(unix)]
+fn exposure(metadata: &Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let may = |bits: u32| metadata.is_file() && metadata.mode() & bits != 0;
+    let what = match (may(0o044), may(0o022)) {
+        (false, false) => return None,
+        (true, false) => "read",
+        (false, true) => "written",
+        (true, true) => "read and written",
+    };
+    Some(format!("can be {what} by other users; run `chmod 600` on it"))
+}
+
+/// Elsewhere it is not known.
+#[cfg(not(unix))]
+fn exposure(_metadata: &Metadata) -> Option<String> {
+    None
 }
 
 /// The name of the key file for messages. Some users will put the key itself in its place, and no message may show
@@ -113,6 +138,28 @@ mod tests {
             for path in [longer.as_str(), &other, "key", ".."] {
                 assert_eq!(name(path), format!("key file `{path}`"));
             }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_read_or_write_is_exposed() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = tempfile::tempfile().unwrap();
+        for (mode, what) in [
+            (0o600, None),
+            (0o400, None),
+            (0o711, None),
+            (0o640, Some("read")),
+            (0o604, Some("read")),
+            (0o620, Some("written")),
+            (0o602, Some("written")),
+            (0o666, Some("read and written")),
+            (0o624, Some("read and written")),
+        ] {
+            file.set_permissions(std::fs::Permissions::from_mode(mode)).unwrap();
+            let says = what.map(|what| format!("can be {what} by other users; run `chmod 600` on it"));
+            assert_eq!(exposure(&file.metadata().unwrap()), says, "{mode:o}");
         }
     }
 }

@@ -1,10 +1,12 @@
-//! Temporary files and folders, with a key in some of them: removed when dropped, and when a signal ends the process.
+//! Temporary files and folders, with a key in some of them: removed when dropped, and when a signal ends the process. Folders of a killed
+//! process are removed by the next one.
 
+use aes_bitslice_gen::check::{PrivateFolder, remove_leftovers};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, NamedTempFile};
 
 /// The existing ones, for the thread that waits for signals.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -54,18 +56,16 @@ pub fn file(builder: &Builder, folder: &Path) -> io::Result<(NamedTempFile, Pend
 pub struct Folder {
     pub path: PathBuf,
     // Dropped before `_pending`.
-    folder: TempDir,
+    folder: PrivateFolder,
     _pending: Pending,
 }
 
 impl Folder {
-    /// Makes one in `parent`, whose name begins with `prefix`.
+    /// Makes one in `parent`, whose name begins with `prefix`, and removes those of killed processes.
     pub fn create(parent: &Path, prefix: &str) -> io::Result<Self> {
-        let mut builder = Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        remove_leftovers(parent, prefix);
         let mut pending = hold();
-        let folder = builder.prefix(prefix).tempdir_in(parent)?;
+        let folder = PrivateFolder::create(parent, prefix)?;
         let path = folder.path().to_path_buf();
         pending.push(path.clone());
         drop(pending);
@@ -74,6 +74,6 @@ impl Folder {
 
     /// Deletes it, with its contents.
     pub fn delete(self) -> io::Result<()> {
-        self.folder.close()
+        self.folder.delete()
     }
 }

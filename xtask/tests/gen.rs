@@ -8,7 +8,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Child;
 use std::process::{Command, Output, Stdio};
+#[cfg(unix)]
+use std::thread::sleep;
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const KEY: &str = "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b";
@@ -81,8 +87,17 @@ fn copy_of_stored() -> TempDir {
 }
 
 fn key_file(folder: &Path) -> String {
-    fs::write(folder.join("key"), format!("{KEY}\n")).unwrap();
-    format!("@{}", folder.join("key").display())
+    let path = folder.join("key");
+    fs::write(&path, format!("{KEY}\n")).unwrap();
+    #[cfg(unix)]
+    set_mode(&path, 0o600);
+    format!("@{}", path.display())
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 #[test]
@@ -242,6 +257,17 @@ fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
         assert!(!text(output).to_lowercase().contains(KEY));
     }
     assert!(files.values().all(|bytes| !String::from_utf8_lossy(bytes).to_lowercase().contains(KEY)));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_file_that_others_can_read_is_warned_of() {
+    let root = tempfile::tempdir().unwrap();
+    let key = key_file(root.path());
+    set_mode(&root.path().join("key"), 0o644);
+    let output = succeed(root.path(), &["gen", "--key", &key]);
+    let warning = format!("warning: key file `{}` can be read by other users; run `chmod 600` on it\n", &key[1..]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), warning);
 }
 
 #[test]
@@ -436,14 +462,34 @@ fn without_a_c_compiler_it_says_so() {
     assert!(text(&output).contains("printed C not run, for lack of a C compiler"), "{}", text(&output));
 }
 
+/// A C compiler that reports in the file `begun` where it writes, takes its time, and reports in `ended` that it is done.
+#[cfg(unix)]
+fn slow_compiler(root: &Path, pause: &str) -> PathBuf {
+    let compiler = root.join("compiler");
+    let script = "#!/bin/sh\nfor last; do :; done; echo \"$last\" >ROOT/begun.new; mv ROOT/begun.new ROOT/begun\n\
+                  sleep PAUSE; cc \"$@\"; : >ROOT/ended\n";
+    fs::write(&compiler, script.replace("ROOT", root.to_str().unwrap()).replace("PAUSE", pause)).unwrap();
+    set_mode(&compiler, 0o755);
+    compiler
+}
+
+/// The folder that the slow compiler of a process writes to, once it has begun.
+#[cfg(unix)]
+fn folder_of_compiler(root: &Path, process: &mut Child) -> PathBuf {
+    let start = Instant::now();
+    while !root.join("begun").exists() {
+        assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60));
+        sleep(Duration::from_millis(1));
+    }
+    let executable = PathBuf::from(fs::read_to_string(root.join("begun")).unwrap().trim_end());
+    executable.parent().unwrap().into()
+}
+
 /// While the compiler is running; it outlives a signal to `xtask` alone unless that ends it.
 #[cfg(unix)]
 #[test]
 fn interrupted_it_leaves_nothing_of_the_key() {
-    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::ExitStatusExt;
-    use std::thread::sleep;
-    use std::time::{Duration, Instant};
     for (name, signal, pause) in [("INT", 2, "0.3"), ("TERM", 15, "0"), ("HUP", 1, "0.3"), ("USR1", 10, "0.3")] {
         if is_ignored(signal) {
             continue;
@@ -451,27 +497,16 @@ fn interrupted_it_leaves_nothing_of_the_key() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let key = key_file(root);
-        // A compiler that reports where it writes, takes its time, and reports that it is done.
-        let compiler = root.join("compiler");
-        let script = "#!/bin/sh\nfor last; do :; done; echo \"$last\" >ROOT/begun.new; mv ROOT/begun.new ROOT/begun\n\
-                      sleep PAUSE; cc \"$@\"; : >ROOT/ended\n";
-        fs::write(&compiler, script.replace("ROOT", root.to_str().unwrap()).replace("PAUSE", pause)).unwrap();
-        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+        let compiler = slow_compiler(root, pause);
         let mut command = xtask(root, &["gen", "--key", &key]);
         let mut process = command.env("CC", &compiler).env("TMPDIR", root).stdout(Stdio::null()).spawn().unwrap();
-        let start = Instant::now();
-        while !root.join("begun").exists() {
-            assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60));
-            sleep(Duration::from_millis(1));
-        }
+        let folder = folder_of_compiler(root, &mut process);
         if pause == "0" {
             sleep(Duration::from_millis(150));
         }
         let killed = Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap();
         assert!(killed.success());
         let status = process.wait().unwrap();
-        let executable = PathBuf::from(fs::read_to_string(root.join("begun")).unwrap().trim_end());
-        let folder = executable.parent().unwrap();
         // Before the compiler would be done, and after.
         assert!(!folder.exists(), "{name}: {}", folder.display());
         assert_eq!(status.signal(), Some(signal), "{name}: {status}");
@@ -484,6 +519,24 @@ fn interrupted_it_leaves_nothing_of_the_key() {
         let known = ["key", "compiler", "begun", "ended"];
         assert!(names.iter().all(|name| known.iter().any(|known| name == known)), "{names:?}");
     }
+}
+
+/// While its compiler goes on.
+#[cfg(unix)]
+#[test]
+fn what_a_killed_run_leaves_is_removed_by_the_next() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let key = key_file(root);
+    let mut command = xtask(root, &["gen", "--key", &key]);
+    let mut process = command.env("CC", slow_compiler(root, "1")).env("TMPDIR", root).spawn().unwrap();
+    let folder = folder_of_compiler(root, &mut process);
+    // Another process may delete it from here on.
+    assert!(folder.join("in-use").exists());
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(xtask(root, &["gen", "--key", &key]).env("TMPDIR", root).output().unwrap().status.success());
+    assert!(!folder.exists());
 }
 
 /// Whether a signal is ignored here, as under `nohup` or in the background of a shell script: then it ends nothing.

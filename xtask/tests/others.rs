@@ -1,6 +1,10 @@
 //! The other commands of `cargo xtask`, as processes.
 
 use std::io::Write;
+#[cfg(unix)]
+use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Child;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -84,7 +88,34 @@ fn a_file_that_cannot_be_encrypted_is_refused_at_once() {
     }
 }
 
-/// In the middle of its first step, when the key exists already.
+/// A demo in the middle of its first step, when the key exists already, and its folder.
+#[cfg(unix)]
+fn begun_demo(target: &Path) -> (Child, PathBuf) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let before: Vec<PathBuf> = paths(target);
+    command.arg("demo").env("CARGO_TARGET_DIR", target).stdout(Stdio::null());
+    let mut process = command.spawn().unwrap();
+    let start = Instant::now();
+    loop {
+        let new = paths(target).into_iter().find(|path| !before.contains(path) && path.join("key").exists());
+        if let Some(folder) = new {
+            return (process, folder);
+        }
+        assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60));
+        sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(unix)]
+fn paths(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[cfg(unix)]
+fn send(name: &str, process: &Child) {
+    assert!(Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap().success());
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_demo_leaves_no_key_behind() {
@@ -94,18 +125,29 @@ fn an_interrupted_demo_leaves_no_key_behind() {
             continue;
         }
         let target = tempfile::tempdir().unwrap();
-        let names = || std::fs::read_dir(target.path()).unwrap().map(|entry| entry.unwrap().path());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-        command.arg("demo").env("CARGO_TARGET_DIR", target.path()).stdout(Stdio::null());
-        let mut process = command.spawn().unwrap();
-        let start = Instant::now();
-        while !names().any(|folder| folder.join("key").exists()) {
-            assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60));
-            sleep(Duration::from_millis(1));
-        }
-        assert!(Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap().success());
+        let (mut process, _) = begun_demo(target.path());
+        send(name, &process);
         assert_eq!(process.wait().unwrap().signal(), Some(signal));
-        assert_eq!(names().count(), 0);
+        assert!(paths(target.path()).is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_key_of_a_killed_demo_is_removed_by_the_next() {
+    let target = tempfile::tempdir().unwrap();
+    let (mut living, its_folder) = begun_demo(target.path());
+    // So that it does not get any further.
+    send("STOP", &living);
+    let (mut killed, leftover) = begun_demo(target.path());
+    send("KILL", &killed);
+    killed.wait().unwrap();
+    assert!(leftover.join("key").exists());
+    let (mut next, _) = begun_demo(target.path());
+    assert!(!leftover.exists() && its_folder.join("key").exists());
+    for process in [&mut living, &mut next] {
+        process.kill().unwrap();
+        process.wait().unwrap();
     }
 }
 

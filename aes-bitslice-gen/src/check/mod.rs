@@ -24,6 +24,7 @@
 //! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
 //! | `jobs` | a kernel for many keys as a program, and its check |
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
+//! | `private_folder` | such folders, and those of killed processes |
 //! | `calls` | the calls of its entry points in C, built from the manifest's parameters |
 //! | `error` | errors of a check |
 //! | `sample` | how much the tests cover |
@@ -38,6 +39,7 @@ mod jobs;
 mod launch;
 mod library;
 mod messages;
+mod private_folder;
 mod sample;
 mod unfinished;
 
@@ -52,8 +54,10 @@ pub use messages::printed_messages;
 pub use sample::exhaustive;
 pub use unfinished::abandon;
 
-// For tests of other crates of this project; not part of this crate's public API.
+// For other crates of this project; not part of this crate's public API.
 #[doc(hidden)]
 pub use compiled::has_compiler;
 #[doc(hidden)]
 pub use library::library;
+#[doc(hidden)]
+pub use private_folder::{PrivateFolder, remove_leftovers};

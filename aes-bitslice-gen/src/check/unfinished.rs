@@ -1,14 +1,16 @@
 //! Compilers at work on a kernel, which may be a key, and their folders: both must not outlive a process that a signal ends.
 
+use super::private_folder::{PrivateFolder, remove_leftovers};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use tempfile::{Builder, TempDir};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 /// The path of Linux's in-memory file system.
 const SHARED_MEMORY: &str = "/dev/shm";
+/// How the name of every folder begins.
+const PREFIX: &str = "aes-bitslice-check-";
 
 /// Every existing folder, and the compiler that works in it: its own process group, because it starts other processes.
 static FOLDERS: Mutex<Vec<(PathBuf, Option<u32>)>> = Mutex::new(Vec::new());
@@ -18,7 +20,7 @@ fn folders() -> MutexGuard<'static, Vec<(PathBuf, Option<u32>)>> {
 }
 
 /// Ends all compilers that check a kernel, and deletes their files. After that, no check finishes: end the process. Without this call, a
-/// process that is ended by a signal leaves them behind.
+/// process that is ended by a signal leaves them behind, until the next one checks a kernel.
 pub fn abandon() {
     let mut folders = folders();
     let unfinished = std::mem::take(&mut *folders);
@@ -57,24 +59,27 @@ fn end(_group: u32) {}
 /// A temporary folder that only its owner can enter, in memory where possible. It is deleted on drop and by [`abandon`].
 pub struct Unfinished {
     /// `None` once it is deleted.
-    folder: Option<TempDir>,
+    folder: Option<PrivateFolder>,
     path: PathBuf,
 }
 
 impl Unfinished {
-    /// Creates a folder.
+    /// Creates a folder. The first one of this process also deletes those of killed processes.
     pub fn new() -> io::Result<Self> {
-        let mut builder = Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        builder.prefix("aes-bitslice-check-");
+        static LEFTOVERS: Once = Once::new();
+        let temporary = std::env::temp_dir();
+        LEFTOVERS.call_once(|| {
+            remove_leftovers(SHARED_MEMORY.as_ref(), PREFIX);
+            remove_leftovers(&temporary, PREFIX);
+        });
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let create = |parent: &Path| PrivateFolder::create(parent, PREFIX);
         // Locked before the folder exists, so that a signal finds either no folder or its name.
         let mut folders = folders();
         let folder = match runs_programs_from_memory(&mounts) {
             // Even so, it may be full or not writable for us.
-            true => builder.tempdir_in(SHARED_MEMORY).or_else(|_| builder.tempdir())?,
-            false => builder.tempdir()?,
+            true => create(SHARED_MEMORY.as_ref()).or_else(|_| create(&temporary))?,
+            false => create(&temporary)?,
         };
         let path = folder.path().to_path_buf();
         folders.push((path.clone(), None));

@@ -170,7 +170,7 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
     printer.steps(last);
     let _ = writeln!(printer.text, "}}");
     if starts_with_counters {
-        let Some(Step::SubBytes(first)) = plan.first.get(1) else { unreachable!("SubBytes behind AddRoundKey") };
+        let Some(Step::SubBytes(first)) = plan.first.get(1) else { unreachable!("SubBytes after AddRoundKey") };
         let name = printer.name(first.uniform().expect("one function"));
         let begin_byte = format!("\nDEVICE void begin_byte(u32 *x) {{ {name}(x); }}\n");
         *printer.text += &begin_byte;
