@@ -4,6 +4,7 @@ use crate::border::call;
 use crate::handles::CipherHandle;
 use crate::memory::{Data, reference, values};
 use crate::status::{AES_BITSLICE_UNAUTHENTICATED, Failure};
+use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::{
     CmacBatch, CmacVerifyBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, OpenedBatch, Tag,
 };
@@ -121,8 +122,9 @@ pub(crate) fn all_authentic(count: usize, opened: &OpenedBatch) -> Result<(), Fa
         [first, ..] => Err(Failure::new(
             AES_BITSLICE_UNAUTHENTICATED,
             format!(
-                "authentication failed: {} of {count} messages, the first of them message {first}",
-                opened.failed().len()
+                "authentication failed: {} of {}, the first of them message {first}",
+                opened.failed().len(),
+                counted(count, "message")
             ),
         )),
     }

@@ -27,8 +27,9 @@ pub unsafe extern "C" fn aes_bitslice_seal_file(
 }
 
 /// Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for a wrong key and for a changed or
-/// truncated file, and then writes nothing of it. `output` appears whole or not at all, readable by its owner only; an existing file is not
-/// replaced. Until it is complete, it is `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
+/// truncated file, and with AES_BITSLICE_INVALID where the first bytes are not those of a sealed file; then writes nothing. `output` appears
+/// whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is `.aes-bitslice-*` in the
+/// same folder; a killed process leaves that file there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_open_file(
     engine: *const EngineHandle,
@@ -60,14 +61,14 @@ unsafe fn file(
         let of_input = |error: io::Error| failed("read", input, &error.to_string());
         let of_output = |error: io::Error| failed("write", output, &error.to_string());
         if output.is_dir() {
-            return Err(failed("write", output, "it is a folder; give a file name"));
+            return Err(failed("write", output, FOLDER));
         }
         if output.symlink_metadata().is_ok() {
             return Err(failed("write", output, EXISTS));
         }
         let from = File::open(input).map_err(of_input)?;
         if from.metadata().map_err(of_input)?.is_dir() {
-            return Err(of_input(io::ErrorKind::IsADirectory.into()));
+            return Err(failed("read", input, FOLDER));
         }
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.exists() {
@@ -83,7 +84,8 @@ unsafe fn file(
         })?;
         let reads = Named { file: &from, verb: "read", path: input };
         let writes = Named { file: new.as_file(), verb: "write", path: output };
-        kept(engine.backend().is_cuda(), || work(engine, Secret::Key(key), reads, writes))?;
+        let done = kept(engine.backend().is_cuda(), || work(engine, Secret::Key(key), reads, writes));
+        done.map_err(|error| of_sealing(input, error))?;
         new.as_file().sync_all().map_err(of_output)?;
         new.persist_noclobber(output).map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => failed("write", output, EXISTS),
@@ -93,6 +95,7 @@ unsafe fn file(
     })
 }
 
+const FOLDER: &str = "it is a folder, not a file; give a file name";
 const EXISTS: &str = "it exists already; remove it, or give another name";
 
 /// A file whose errors say what failed, with its name as the caller gave it.
@@ -132,6 +135,13 @@ fn what_failed(verb: &str, path: &Path, why: &str) -> String {
     format!("cannot {verb} `{}`: {why}", path.display())
 }
 
+/// The failure of sealing or opening the file `input`, with its name. Errors of reading and writing have the name of their file.
+fn of_sealing(input: &Path, error: Error) -> Failure {
+    let has_name = matches!(error, Error::Io(_));
+    let Failure { status, message } = error.into();
+    Failure::new(status, if has_name { message } else { format!("`{}`: {message}", input.display()) })
+}
+
 fn failed(verb: &str, path: &Path, why: &str) -> Failure {
     Failure::new(AES_BITSLICE_IO, what_failed(verb, path, why))
 }
@@ -145,4 +155,24 @@ fn path(text: &CStr) -> Result<&Path, Failure> {
 #[cfg(not(unix))]
 fn path(text: &CStr) -> Result<&Path, Failure> {
     text.to_str().map(Path::new).map_err(|_| Failure::invalid("the name of a file is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::{AES_BITSLICE_INVALID, AES_BITSLICE_NO_MEMORY};
+
+    #[test]
+    fn every_failure_has_the_name_of_its_file() {
+        let of = |error| of_sealing(Path::new("folder/in"), error);
+        let failure = of(Error::NeedsPassphrase);
+        assert_eq!(failure.status, AES_BITSLICE_INVALID);
+        assert_eq!(failure.message, format!("`folder/in`: {}", Error::NeedsPassphrase));
+        let failure = of(Error::OutOfMemory);
+        assert_eq!(failure.status, AES_BITSLICE_NO_MEMORY);
+        assert!(failure.message.starts_with("`folder/in`: "), "{}", failure.message);
+        let named = what_failed("write", Path::new("folder/out"), "the disk is full");
+        let failure = of(Error::Io(io::Error::other(named.clone())));
+        assert_eq!((failure.status, failure.message), (AES_BITSLICE_IO, named));
+    }
 }

@@ -8,6 +8,7 @@ use crate::context::kept;
 use crate::handles::free_handle;
 use crate::memory::{place, places, reference};
 use crate::status::Failure;
+use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::{Error, OpenedBatch, PartialHash, Tag};
 use std::ffi::c_int;
 use std::ptr::NonNull;
@@ -61,7 +62,10 @@ impl Value {
 fn check_count(count: usize, messages: usize) -> Result<(), Failure> {
     match count == messages {
         true => Ok(()),
-        false => Err(Failure::invalid(format!("`count` is {count}, and the batch has {messages} messages"))),
+        false => {
+            let messages = counted(messages, "message");
+            Err(Failure::invalid(format!("`count` is {count}, and the batch has {messages}")))
+        }
     }
 }
 

@@ -54,7 +54,12 @@ impl From<SealError> for Failure {
             SealError::Io(_) => AES_BITSLICE_IO,
             SealError::OutOfMemory => AES_BITSLICE_NO_MEMORY,
             SealError::Random(_) | SealError::Thread(_) => AES_BITSLICE_FAILED,
-            SealError::WrongKey | SealError::Damaged { .. } | SealError::CutOff(_) => AES_BITSLICE_UNAUTHENTICATED,
+            SealError::WrongKey
+            | SealError::WrongPassphrase
+            | SealError::NoKeyOpens
+            | SealError::DamagedHeader(_)
+            | SealError::Damaged { .. }
+            | SealError::CutOff(_) => AES_BITSLICE_UNAUTHENTICATED,
             _ => AES_BITSLICE_INVALID,
         };
         Self::new(status, error.to_string())

@@ -33,6 +33,8 @@ static void fail(int line, const char *what)
 
 /* Refused with this code and a message that contains these words, and nothing else: `state` must not change. */
 #define REFUSED(code, words, call) (CHECK((call) == (code)), told(__LINE__, #call, words), unchanged(__LINE__))
+/* The same, and the message names this file. */
+#define REFUSED_AT(code, path, words, call) (REFUSED(code, words, call), told(__LINE__, #call, quoted(path)))
 #define IS_NULL(name, call) REFUSED(AES_BITSLICE_INVALID, "`" name "` is NULL", call)
 
 static void told(int line, const char *call, const char *words)
@@ -42,6 +44,14 @@ static void told(int line, const char *call, const char *words)
         fprintf(stderr, "all.c:%d: %s\n  does not tell \"%s\"\n", line, call, words);
         fail(line, "a message");
     }
+}
+
+/* A path as messages name it. */
+static const char *quoted(const char *path)
+{
+    static char name[5000];
+    snprintf(name, sizeof name, "`%s`", path);
+    return name;
 }
 
 /* The places that refused calls were given to write to. */
@@ -566,6 +576,8 @@ static void cmac_batch(void)
     CHECK(aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, shorter, 12, authentic) == AES_BITSLICE_UNAUTHENTICATED);
     told(__LINE__, "tags that are changed", "2 of 4 messages, the first of them message 1");
     EQUAL(authentic, "\1\0\1\0", 4);
+    CHECK(aes_bitslice_cmac_verify_batch(cipher, RANGES + 1, 1, message, 64, shorter + 12, 12, authentic) == AES_BITSLICE_UNAUTHENTICATED);
+    told(__LINE__, "one tag that is changed", "1 of 1 message, the first");
     OK(aes_bitslice_cmac_batch(cipher, RANGES + 1, 1, NULL, 0, made));
     EQUAL(made, tags + 16, 16);
     OK(aes_bitslice_cmac_batch(cipher, NULL, 0, NULL, 0, NULL));
@@ -591,9 +603,9 @@ static void cmac_batch(void)
         }
     }
     REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_cmac_verify_batch(cipher, RANGES, 3, message, 64, tags, 17, state.authentic));
-    const aes_bitslice_range behind = {1, UINT64_MAX};
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_batch(cipher, &behind, 1, message, 64, state.tags));
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_verify_batch(cipher, &behind, 1, message, 64, tags, 16, state.authentic));
+    const aes_bitslice_range beyond = {1, UINT64_MAX};
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_batch(cipher, &beyond, 1, message, 64, state.tags));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_verify_batch(cipher, &beyond, 1, message, 64, tags, 16, state.authentic));
     aes_bitslice_cipher_free(cipher);
 }
 
@@ -760,7 +772,7 @@ static void streams(void)
     uint8_t block[16] = {0}, twice[32] = {0}, *const output = state.output;
     aes_bitslice_pending **const pending = (aes_bitslice_pending **)&state.handle;
     aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
-    const aes_bitslice_gcm_message message = {block, 12, NULL, 0, {0, 64}}, behind = {block, 12, NULL, 0, {1, UINT64_MAX}}, pair[2] = {message, message};
+    const aes_bitslice_gcm_message message = {block, 12, NULL, 0, {0, 64}}, beyond = {block, 12, NULL, 0, {1, UINT64_MAX}}, pair[2] = {message, message};
     const aes_bitslice_job job = {block, 16, {0}, {0, 64}}, no_key = {NULL, 16, {0}, {0, 64}};
     const char *words = "needs a CUDA engine";
     if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
@@ -856,7 +868,7 @@ static void streams(void)
     IS_NULL("input", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, NULL, output, 64, NULL, pending));
     IS_NULL("output", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, NULL, 64, NULL, pending));
     IS_NULL("pending", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &behind, 1, output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &beyond, 1, output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "same nonce", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, pair, 2, output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output + 1, 64, NULL, pending));
     IS_NULL("cipher", aes_bitslice_gcm_decrypt_batch_on_stream(NULL, &message, 1, output, output, 64, block, 16, NULL, pending));
@@ -1066,16 +1078,20 @@ static void files(const char *folder)
     CHECK(read_file(opened, bytes, sizeof bytes) == LEN);
     EQUAL(bytes, plain, LEN);
 
-    REFUSED(AES_BITSLICE_IO, "sealed`: it exists already; remove it, or give another name",
-            aes_bitslice_seal_file(engine, key, clear, sealed));
-    REFUSED(AES_BITSLICE_IO, "cannot write", aes_bitslice_open_file(engine, key, sealed, opened));
+    REFUSED_AT(AES_BITSLICE_IO, sealed, "it exists already; remove it, or give another name", aes_bitslice_seal_file(engine, key, clear, sealed));
+    REFUSED_AT(AES_BITSLICE_IO, opened, "cannot write", aes_bitslice_open_file(engine, key, sealed, opened));
     CHECK(unlink(opened) == 0);
-    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "wrong key", aes_bitslice_open_file(engine, other, sealed, opened));
-    REFUSED(AES_BITSLICE_INVALID, "not a sealed file", aes_bitslice_open_file(engine, key, clear, opened));
-    REFUSED(AES_BITSLICE_INVALID, "256 bits", aes_bitslice_seal_file(engine, small, clear, opened));
-    REFUSED(AES_BITSLICE_IO, "cannot read", aes_bitslice_seal_file(engine, key, opened, changed));
-    REFUSED(AES_BITSLICE_IO, "cannot read", aes_bitslice_seal_file(engine, key, folder, opened));
-    REFUSED(AES_BITSLICE_IO, "it is a folder; give a file name", aes_bitslice_seal_file(engine, key, clear, folder));
+    REFUSED_AT(AES_BITSLICE_UNAUTHENTICATED, sealed, "wrong key", aes_bitslice_open_file(engine, other, sealed, opened));
+    REFUSED_AT(AES_BITSLICE_INVALID, clear, "not a sealed file", aes_bitslice_open_file(engine, key, clear, opened));
+    REFUSED_AT(AES_BITSLICE_INVALID, clear, "256 bits", aes_bitslice_seal_file(engine, small, clear, opened));
+    REFUSED_AT(AES_BITSLICE_INVALID, sealed, "256 bits", aes_bitslice_open_file(engine, small, sealed, opened));
+    REFUSED_AT(AES_BITSLICE_IO, opened, "cannot read", aes_bitslice_seal_file(engine, key, opened, changed));
+    REFUSED_AT(AES_BITSLICE_IO, opened, "cannot read", aes_bitslice_open_file(engine, key, opened, changed));
+    const char *is_folder = "it is a folder, not a file; give a file name";
+    REFUSED_AT(AES_BITSLICE_IO, folder, is_folder, aes_bitslice_seal_file(engine, key, folder, opened));
+    REFUSED_AT(AES_BITSLICE_IO, folder, is_folder, aes_bitslice_open_file(engine, key, folder, opened));
+    REFUSED_AT(AES_BITSLICE_IO, folder, is_folder, aes_bitslice_seal_file(engine, key, clear, folder));
+    REFUSED_AT(AES_BITSLICE_IO, folder, is_folder, aes_bitslice_open_file(engine, key, sealed, folder));
     REFUSED(AES_BITSLICE_IO, "cannot write `/no/such/folder/file`: the folder `/no/such/folder` does not exist; make it first",
             aes_bitslice_seal_file(engine, key, clear, "/no/such/folder/file"));
     REFUSED(AES_BITSLICE_IO, "cannot write `/proc/file`: no file can be made in the folder `/proc`: No such file or directory (os error 2)",
@@ -1095,12 +1111,17 @@ static void files(const char *folder)
     CHECK(read_file(sealed, bytes, sizeof bytes) == LEN + 152);
     bytes[50000] ^= 4;
     write_file(changed, bytes, LEN + 152);
-    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "damaged", aes_bitslice_open_file(engine, key, changed, opened));
+    REFUSED_AT(AES_BITSLICE_UNAUTHENTICATED, changed, "damaged", aes_bitslice_open_file(engine, key, changed, opened));
     bytes[50000] ^= 4;
     write_file(changed, bytes, LEN + 151);
-    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "damaged", aes_bitslice_open_file(engine, key, changed, opened));
+    REFUSED_AT(AES_BITSLICE_UNAUTHENTICATED, changed, "damaged", aes_bitslice_open_file(engine, key, changed, opened));
     write_file(changed, bytes, 40);
-    REFUSED(AES_BITSLICE_INVALID, "cut off", aes_bitslice_open_file(engine, key, changed, opened));
+    REFUSED_AT(AES_BITSLICE_UNAUTHENTICATED, changed, "cut off", aes_bitslice_open_file(engine, key, changed, opened));
+    write_file(changed, bytes, 0);
+    REFUSED_AT(AES_BITSLICE_INVALID, changed, "not a sealed file", aes_bitslice_open_file(engine, key, changed, opened));
+    bytes[30] ^= 4;
+    write_file(changed, bytes, LEN + 152);
+    REFUSED_AT(AES_BITSLICE_UNAUTHENTICATED, changed, "header of the sealed file is damaged", aes_bitslice_open_file(engine, key, changed, opened));
     CHECK(access(opened, F_OK) != 0);
 
     CHECK(unlink(clear) == 0 && unlink(sealed) == 0 && unlink(changed) == 0);

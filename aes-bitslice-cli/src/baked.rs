@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::mode::Mode;
 use zeroize::Zeroizing;
 
 /// No manifest is larger.
@@ -30,6 +31,11 @@ pub fn key_bits(manifest: &Path) -> Option<KeyBits> {
     KeyBits::ALL.into_iter().find(|known| known.bits() == bits)
 }
 
+/// The mode of the kernel, if that can be read and the kernel has a key.
+pub fn mode(manifest: &Path) -> Option<Mode> {
+    read(manifest).filter(|manifest| manifest.secret)?.mode().ok()
+}
+
 /// Reads nothing but a file: anything else can be read only once, and is left to the engine that loads it.
 fn read(manifest: &Path) -> Option<Manifest> {
     let is_one = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() <= LARGEST;
@@ -43,9 +49,13 @@ fn read(manifest: &Path) -> Option<Manifest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aes_bitslice_core::key_source::KeySource;
+    use crate::args::key::{KeyArgs, KeyFormat, KeySource};
+    use crate::error::Exit;
+    use crate::method::Method;
+    use crate::modes::{ctr::CTR, ecb::ECB};
+    use crate::secret::Secret;
+    use aes_bitslice_core::key_source;
     use aes_bitslice_core::manifest::Grid;
-    use aes_bitslice_core::mode::Mode;
     use aes_bitslice_core::signature::EntryPoint;
     use std::collections::BTreeMap;
 
@@ -59,6 +69,24 @@ mod tests {
         assert_eq!(files(&path)[1..], in_folder(["renamed.cu", "renamed.cl"]));
         fs::write(&path, manifest("kernel").to_json()).unwrap();
         assert_eq!(files(&path), in_folder(["renamed.json", "kernel.cl"]));
+        assert_eq!((mode(&path), key_bits(&path)), (Some(Mode::Ctr), Some(KeyBits::Aes128)));
+    }
+
+    /// On any machine: whether there is a device for the kernel does not matter then.
+    #[test]
+    fn a_kernel_for_another_mode_is_refused_before_a_device_is_looked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel.json");
+        fs::write(&path, manifest("kernel").to_json()).unwrap();
+        let source = KeySource { key_file: None, key_env: None, baked: Some(path) };
+        let args = KeyArgs { source, key_format: KeyFormat::Hex };
+        assert!(Secret::read(&Method::encryption(&CTR), &args, true).is_ok());
+        let Err(refused) = Secret::read(&Method::encryption(&ECB), &args, true) else { panic!("it is for CTR") };
+        assert_eq!(refused.exit(), Exit::Key);
+        assert_eq!(
+            refused.message(),
+            "the kernel of --baked is for ctr only: for ecb-encrypt, give another kernel, or the key with --key-file"
+        );
     }
 
     /// The manifest of a kernel with this name, in OpenCL C and with a key baked in.
@@ -74,7 +102,7 @@ mod tests {
             secret: true,
             mode: Mode::Ctr.name().into(),
             key_bits: Some(128),
-            keys: KeySource::Baked,
+            keys: key_source::KeySource::Baked,
             basis: [1, 2, 4, 8, 16, 32, 64, 128],
             key_basis: None,
             tweak_basis: None,

@@ -41,7 +41,10 @@ pub fn open(args: &OpenArgs) -> Result<()> {
     run(common, false, |engine, given, data, input| {
         // Checked before anything is read, because reading may have to wait.
         let length = range.as_ref().map(|_| {
-            let message = format!("--range needs a file that can be read from any byte on, and {} is none", input.name);
+            let message = format!(
+                "--range needs an input that can be read from any byte on, and {} cannot: name a file",
+                input.name
+            );
             input.measure().ok_or(Error::new(Exit::InputOutput, message))
         });
         let length = length.transpose()?;
@@ -105,7 +108,12 @@ fn run(
         return Err(Error::usage("a Tink stream has no passphrase; give --keyset or a key"));
     }
     let stream = &args.stream;
-    secret::must_stay(secrets, stream.output.as_deref())?;
+    let what = match (passphrase_file, keyset) {
+        (Some(_), _) => "passphrase",
+        (None, Some(_)) => "keyset",
+        (None, None) => "key",
+    };
+    secret::must_stay(what, secrets, stream.output.as_deref())?;
     let mut input = Input::open(args.input.as_deref())?;
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
@@ -191,6 +199,9 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
         })?,
     };
     let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
+    if metadata.is_dir() {
+        return Err(refuse("it is a folder, not a file"));
+    }
     if !quiet && let Some(exposed) = exposure(&metadata) {
         warn(&format!("{name} {exposed}"));
     }
@@ -203,7 +214,7 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     if let Some(why) = text::not_plain(&bytes) {
         return Err(refuse(why));
     }
-    let text = std::str::from_utf8(&bytes).map_err(|_| refuse("it is not text"))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| refuse("it is not UTF-8: save it as plain text in UTF-8"))?;
     read(text).map_err(|error| refuse(error.message()))
 }
 

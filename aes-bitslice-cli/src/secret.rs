@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Key, KeyBits, Keys};
+use aes_bitslice_runtime::{Key, KeyBits, Keys, Mode};
 use same_file::Handle;
 
 use crate::access::exposure;
@@ -44,6 +44,7 @@ impl<'a> Secret<'a> {
                         warn(&format!("`{}` is the key and {exposed}", file.display()));
                     }
                 }
+                check_mode(method, baked::mode(manifest))?;
                 check_length(method, baked::key_bits(manifest))?;
                 Ok(Secret::Kernel(manifest))
             }
@@ -58,15 +59,15 @@ impl<'a> Secret<'a> {
     /// Refuses to write its output over the key, or over the kernel that is one, as [`must_stay`] does.
     pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
         match self {
-            Secret::Key(_, source) => must_stay(source.key_file.as_slice(), output),
-            Secret::Kernel(manifest) => must_stay(&baked::files(manifest), output),
+            Secret::Key(_, source) => must_stay("key", source.key_file.as_slice(), output),
+            Secret::Kernel(manifest) => must_stay("key", &baked::files(manifest), output),
         }
     }
 }
 
 /// Refuses an `output` that would replace one of the files that a `secret` is in: no one could decrypt what is written there. A `secret` of
-/// `-` is standard input; no `output`, or `-`, is standard output.
-pub fn must_stay<'a>(secret: impl IntoIterator<Item = &'a PathBuf>, output: Option<&Path>) -> Result<()> {
+/// `-` is standard input; no `output`, or `-`, is standard output. `what` names the secret.
+pub fn must_stay<'a>(what: &str, secret: impl IntoIterator<Item = &'a PathBuf>, output: Option<&Path>) -> Result<()> {
     // Only files can be lost; opening anything else might wait for its other end.
     let is_file = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let (name, handle) = match output {
@@ -81,8 +82,24 @@ pub fn must_stay<'a>(secret: impl IntoIterator<Item = &'a PathBuf>, output: Opti
         false => is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output),
     };
     match secret.into_iter().any(is_output) {
-        true => Err(Error::new(Exit::InputOutput, format!("{name} is the key; choose another output"))),
+        true => {
+            Err(Error::new(Exit::InputOutput, format!("{name} is the file with the {what}; choose another output")))
+        }
         false => Ok(()),
+    }
+}
+
+/// Refuses a kernel for another mode, before an engine is opened for it: without a GPU, the message would be about that. The engine
+/// checks a mode that is not known.
+fn check_mode(method: &Method, found: Option<Mode>) -> Result<()> {
+    match (method.kernels(), found) {
+        (Some(wanted), Some(found)) if wanted != found => {
+            let message = format!(
+                "the kernel of --baked is for {found} only: for {wanted}, give another kernel, or the key with --key-file"
+            );
+            Err(Error::new(Exit::Key, message))
+        }
+        _ => Ok(()),
     }
 }
 

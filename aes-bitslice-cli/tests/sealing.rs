@@ -159,7 +159,7 @@ fn a_passphrase_file_that_is_no_plain_text_is_refused() {
         (b"correct\0horse\n".to_vec(), "`other`: its first line has a NUL byte"),
         (utf_16(b""), "`other`: it is UTF-16"),
         (utf_16(b"\xff\xfe"), "`other`: it is UTF-16"),
-        (b"correct h\xf6rse\n".to_vec(), "`other`: it is not text"),
+        (b"correct h\xf6rse\n".to_vec(), "`other`: it is not UTF-8: save it"),
     ] {
         fs::write(folder.join("other"), text).unwrap();
         let said = fail(folder, "seal -q --passphrase-file other -o sealed data", 3);
@@ -219,16 +219,17 @@ fn what_the_data_is_sealed_with_is_not_replaced() {
     fs::copy(keyset, folder.join("keyset")).unwrap();
     std::os::unix::fs::symlink("key", folder.join("link")).unwrap();
     succeed(folder, "seal -q --passphrase-file words -o sealed data");
-    for (arguments, file) in [
-        ("seal -f -k key -o key data", "key"),
-        ("seal -f -k key -o link data", "key"),
-        ("seal -f -k link -o key data", "key"),
-        ("seal -f --passphrase-file words -o words data", "words"),
-        ("open -f --passphrase-file words -o words sealed", "words"),
-        ("seal -f --format tink --keyset keyset -o keyset data", "keyset"),
+    for (arguments, file, what) in [
+        ("seal -f -k key -o key data", "key", "key"),
+        ("seal -f -k key -o link data", "key", "key"),
+        ("seal -f -k link -o key data", "key", "key"),
+        ("seal -f --passphrase-file words -o words data", "words", "passphrase"),
+        ("open -f --passphrase-file words -o words sealed", "words", "passphrase"),
+        ("seal -f --format tink --keyset keyset -o keyset data", "keyset", "keyset"),
     ] {
         let before = fs::read(folder.join(file)).unwrap();
-        assert!(fail(folder, arguments, 4).contains("is the key; choose another output"), "{arguments}");
+        let says = format!("is the file with the {what}; choose another output");
+        assert!(fail(folder, arguments, 4).contains(&says), "{arguments}");
         assert!(fs::read(folder.join(file)).unwrap() == before, "{arguments}");
     }
     // As standard output, too.
@@ -482,7 +483,7 @@ fn what_fails_on_the_way() {
     let output = common::pipe(&mut command(folder, "open -q --key-env KEY --range 1..2"), b"AESBSEAL");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        output.status.code() == Some(4) && said.contains("--range needs a file that can be read from any byte on"),
+        output.status.code() == Some(4) && said.contains("--range needs an input that can be read from any byte on"),
         "{said}"
     );
 }

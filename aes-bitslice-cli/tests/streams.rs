@@ -298,7 +298,7 @@ fn standard_output_is_not_written_over_the_key() {
         let mut command = program(&arguments);
         let appended = OpenOptions::new().append(true).open(&key).unwrap();
         let output = command.current_dir(&folder).stdin(Stdio::null()).stdout(appended).output().unwrap();
-        let message = "aes-bitslice: error: standard output is the key; choose another output\n";
+        let message = "aes-bitslice: error: standard output is the file with the key; choose another output\n";
         let found = (output.status.code(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(found, (Some(4), message.to_string()));
         assert_eq!(fs::read_to_string(&key).unwrap(), KEYS[0]);

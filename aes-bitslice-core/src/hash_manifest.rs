@@ -214,7 +214,7 @@ impl HashManifest {
         ];
         for ((of, entry), (end, data)) in self.entries().into_iter().zip(needed) {
             if entry.name != format!("{name}{end}") {
-                return field(of, "must be the kernel's name, with underscores, and what it does behind it");
+                return field(of, "must be the kernel's name, with underscores, and then what it does");
             }
             if let Some(twice) = entry.named_twice() {
                 return field(of, &format!("takes `{twice}` twice"));

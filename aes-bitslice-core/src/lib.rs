@@ -20,12 +20,14 @@
 //! | [`hash_manifest`] | the same for a hash kernel |
 //! | [`digest`] | SHA-256 in hexadecimal |
 //! | [`named`](mod@named) | values with names, written and read |
+//! | [`count`](mod@count) | numbers of things in messages |
 #![forbid(unsafe_code)]
 
 pub mod aes;
 pub mod basis;
 pub mod cmac;
 pub mod column_basis;
+pub mod count;
 pub mod dialect;
 pub mod digest;
 pub mod ghash;

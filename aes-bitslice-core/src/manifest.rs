@@ -315,7 +315,7 @@ impl Manifest {
         ] {
             let Some(point) = point else { continue };
             if point.name != format!("{entry}{}", &of["entry".len()..]) {
-                return field(of, "must be the kernel's name, with underscores, and the end of this field's behind it");
+                return field(of, "must be the kernel's name, with underscores, and then the end of this field's name");
             }
             if let Some((missing, _)) = parameters.iter().find(|(name, kind)| !point.takes(name, *kind)) {
                 return field(of, &format!("takes no `{missing}`, or one of another kind"));

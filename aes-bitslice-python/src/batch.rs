@@ -2,6 +2,7 @@
 
 use crate::buffer::{Buffer, small};
 use crate::error::{AuthenticationError, of_runtime};
+use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::{GcmMessage, Tag};
 use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -53,13 +54,14 @@ impl Values {
     /// `size`, a list only.
     pub fn of(given: Any<'_, '_>, n: usize, size: Option<usize>, name: &str) -> PyResult<Self> {
         let refused = |what: String| Err(PyValueError::new_err(what));
+        let messages = counted(n, "message");
         if let Some(buffer) = Buffer::of(given, false, name)? {
             let Some(size) = size else {
                 return Err(PyTypeError::new_err(format!("{name} must be a list, with bytes for each message")));
             };
             if Some(buffer.len()) != (n as u64).checked_mul(size as u64) {
-                let len = buffer.len();
-                return refused(format!("{len} bytes of {name} for {n} messages: give {size} for each, or a list"));
+                let len = counted(buffer.len(), "byte");
+                return refused(format!("{len} of {name} for {messages}: give {size} for each, or a list"));
             }
             return Ok(Self { bytes: buffer.bytes().to_vec(), ends: (1..=n).map(|n| n * size).collect() });
         }
@@ -73,8 +75,11 @@ impl Values {
         }
         match values.ends.len() {
             found if found == n => Ok(values),
-            found if found > n => refused(format!("more {name} than {n} messages: give one for each")),
-            found => refused(format!("{found} {name} for {n} messages: give one for each")),
+            found if found > n => refused(format!("{name} has values for more than {messages}: give one for each")),
+            found => {
+                let values = counted(found, "value");
+                refused(format!("{name} has {values} for {messages}: give one for each"))
+            }
         }
     }
 
@@ -138,7 +143,9 @@ pub fn all_authentic(py: Python<'_>, failed: &[usize], n: usize) -> PyResult<()>
     if failed.is_empty() {
         return Ok(());
     }
-    let what = format!("authentication failed for {} of {n} messages; their numbers are in `failed`", failed.len());
+    let (messages, numbers) =
+        (counted(n, "message"), if failed.len() == 1 { "its number is" } else { "their numbers are" });
+    let what = format!("authentication failed for {} of {messages}; {numbers} in `failed`", failed.len());
     let error = AuthenticationError::new_err(what);
     error.value(py).setattr(intern!(py, "failed"), PyTuple::new(py, failed)?)?;
     Err(error)

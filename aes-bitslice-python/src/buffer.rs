@@ -1,6 +1,7 @@
 //! The buffer protocol (PEP 3118). The limited API has it from Python 3.11 on; the functions and the structure have been the same since
 //! 3.3, so they are declared here for 3.10, too.
 
+use aes_bitslice_core::count::counted;
 use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
@@ -60,6 +61,8 @@ impl Buffer {
         let buffer = buffer.map_err(|error| {
             let py = object.py();
             let why = error.value(py).to_string();
+            // Some objects end theirs as a sentence.
+            let why = why.trim_end_matches('.');
             let say = format!(
                 "{name} cannot be used: {why}; it has to be contiguous{}",
                 if writable { " and writable" } else { "" }
@@ -145,15 +148,18 @@ pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
     match room {
         Ok(Ok(())) => Ok(buffer),
         _ => Err(PyMemoryError::new_err(format!(
-            "not enough memory for {bytes} bytes of {name}: free some of it, or use less"
+            "not enough memory for {} of {name}: free some of it, or use less",
+            counted(bytes, "byte")
         ))),
     }
 }
 
 /// A new `bytes` of this length, and the address to write its content to: nothing else has it yet.
 pub fn new_bytes(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyAny>, u64)> {
-    let too_many =
-        || PyMemoryError::new_err(format!("not enough memory for {len} bytes: free some of it, or use less"));
+    let too_many = || {
+        let bytes = counted(len, "byte");
+        PyMemoryError::new_err(format!("not enough memory for {bytes}: free some of it, or use less"))
+    };
     let size = isize::try_from(len).map_err(|_| too_many())?;
     // SAFETY: without content to copy, this allocates; null means an exception, and becomes one.
     let bytes = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), size)) };

@@ -183,16 +183,17 @@ impl Cipher {
 
     /// Refuses a counter that overflows before the data ends, before anything is done: only the last byte shows it.
     fn check_counter(&self, counter: &Counter, offset: u64, call: &Call<'_>) -> PyResult<()> {
-        let end = offset.checked_add(call.len).ok_or_else(|| {
-            let (len, most) = (call.len, u64::MAX - call.len);
-            PyValueError::new_err(format!(
-                "offset is 0 to {most} for {len} bytes, or they go past the end of the key stream"
-            ))
-        })?;
-        match counter.mode() {
-            CounterMode::Ctr128BE => Ok(()),
-            _ if call.len == 0 => Ok(()),
-            _ => self.cipher.run(Ctr::new(counter, end - 1), &mut [0]).map_err(of_runtime),
+        if counter.mode() == CounterMode::Ctr128BE || call.len == 0 {
+            return Ok(());
+        }
+        let check = |counter: &Counter, byte| self.cipher.run(Ctr::new(counter, byte), &mut [0]).map_err(of_runtime);
+        match offset.checked_add(call.len - 1) {
+            Some(last) => check(counter, last),
+            None => {
+                check(counter, offset)?;
+                let (counter, first) = from_byte_on(counter, offset);
+                check(&counter, first + (call.len - 1))
+            }
         }
     }
 
@@ -249,6 +250,7 @@ impl Cipher {
             let counter = counter(iv, counter_bits)?;
             let call = Call::mapping(data, out, stream)?;
             self.check_counter(&counter, offset, &call)?;
+            let (counter, offset) = from_byte_on(&counter, offset);
             let part = |range: Range<usize>, host: &mut Host| {
                 self.cipher.run(Ctr::new(&counter, offset + range.start as u64), host.buffers())
             };
@@ -273,6 +275,7 @@ impl Cipher {
             let counter = counter(iv, counter_bits)?;
             let call = Call::writing(py, length, out, stream)?;
             self.check_counter(&counter, offset, &call)?;
+            let (counter, offset) = from_byte_on(&counter, offset);
             let part = |range: Range<usize>, host: &mut Host| {
                 self.cipher.run(Keystream::new(&counter, offset + range.start as u64), host.buffers())
             };
@@ -648,6 +651,13 @@ fn counter(iv: Any<'_, '_>, bits: u32) -> PyResult<Counter> {
         other => return Err(PyValueError::new_err(format!("counter_bits is 128, 64 or 32, not {other}"))),
     };
     Ok(Counter::new(mode, block(iv)?))
+}
+
+/// The same key stream by the counter of its byte `offset`, and the place of that byte in its block: the parts of a call may begin past
+/// byte 2^64, which an offset from the initial counter block cannot be.
+fn from_byte_on(counter: &Counter, offset: u64) -> (Counter, u64) {
+    let block = u128::from_be_bytes(counter.block()).wrapping_add((offset / 16).into());
+    (Counter::new(counter.mode(), block.to_be_bytes()), offset % 16)
 }
 
 fn block(iv: Any<'_, '_>) -> PyResult<[u8; 16]> {

@@ -1,5 +1,6 @@
 //! Exceptions, and the border that no panic crosses.
 
+use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::Error as Runtime;
 use aes_bitslice_seal::Error as Seal;
 use pyo3::create_exception;
@@ -8,6 +9,7 @@ use pyo3::prelude::*;
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 create_exception!(
     aes_bitslice,
@@ -26,8 +28,13 @@ create_exception!(aes_bitslice, DeviceError, Error, "A device or its driver fail
 
 /// An error of the runtime as an exception: `ValueError` for a wrong argument, else one of this package.
 pub fn of_runtime(error: Runtime) -> PyErr {
-    use Runtime::*;
     let text = error.to_string();
+    with_text(error, text)
+}
+
+/// The exception for an error of the runtime, with this text.
+fn with_text(error: Runtime, text: String) -> PyErr {
+    use Runtime::*;
     match error {
         KeyLength { .. }
         | XtsKey { .. }
@@ -70,13 +77,27 @@ pub fn of_runtime(error: Runtime) -> PyErr {
     }
 }
 
-/// An error of sealing or opening as an exception.
-pub fn of_seal(error: Seal) -> PyErr {
-    let text = error.to_string();
+/// An error of sealing or opening as an exception; its text begins with the path of the source, if that has one.
+pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
+    let text = match &error {
+        Seal::Range { start, end, len } => {
+            let len = counted(len, "byte");
+            format!("range is ({start}, {end}), and the message has {len}: give a range inside it")
+        }
+        _ => error.to_string(),
+    };
+    let text = match source {
+        Some(path) => format!("{}: {text}", path.display()),
+        None => text,
+    };
     match error {
-        Seal::Io(error) => of_io(error),
-        Seal::Engine(error) => of_runtime(error),
-        Seal::Random(_) => PyOSError::new_err(text),
+        Seal::Io(error) => match source {
+            // Only a file object writes nothing and reports no error.
+            Some(path) if error.kind() != io::ErrorKind::WriteZero => os_error(error, &path.display().to_string()),
+            _ => of_io(error),
+        },
+        Seal::Engine(error) => with_text(error, text),
+        Seal::Random(_) | Seal::Thread(_) => PyOSError::new_err(text),
         Seal::KeyLength(_)
         | Seal::EmptyPassphrase
         | Seal::PassphraseCost(_)
@@ -87,8 +108,15 @@ pub fn of_seal(error: Seal) -> PyErr {
         | Seal::NeedsPassphrase => PyValueError::new_err(text),
         Seal::LikeTink => Error::new_err(format!("{text}: if so, open it with keyset=")),
         Seal::Sealed => Error::new_err(format!("{text}: open it with key= or passphrase=")),
-        Seal::NotSealed | Seal::Version(_) => Error::new_err(text),
-        _ => AuthenticationError::new_err(text),
+        Seal::OutOfMemory => PyMemoryError::new_err(text),
+        Seal::DamagedHeader(_)
+        | Seal::WrongKey
+        | Seal::WrongPassphrase
+        | Seal::Damaged { .. }
+        | Seal::NoKeyOpens
+        | Seal::CutOff(_) => AuthenticationError::new_err(text),
+        // Not a sealed file, a later version, and errors that later versions of the crate may add.
+        _ => Error::new_err(text),
     }
 }
 
@@ -97,8 +125,11 @@ pub fn of_io(error: io::Error) -> PyErr {
     error.into()
 }
 
-/// An error of the system with the name of a file, as Python's own.
+/// An error of the system with the name of a file, as Python's own. An exception of Python stays as it is.
 pub fn os_error(error: io::Error, name: &str) -> PyErr {
+    if error.get_ref().is_some_and(|inner| inner.is::<PyErr>()) {
+        return of_io(error);
+    }
     let text = error.to_string();
     // A temporary file's error has the system's code only in its text, before a name that the caller did not choose.
     let parts = text.split_once(" (os error ");
@@ -114,7 +145,10 @@ pub fn os_error(error: io::Error, name: &str) -> PyErr {
                 }
             })
         }
-        None => of_io(error),
+        None => {
+            let words = text.split_once(" at path ").map_or(&*text, |(words, _)| words);
+            of_io(io::Error::new(error.kind(), format!("{name}: {words}")))
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Python's file objects as Rust readers, writers and seekers: the results of their methods are checked.
 
 use crate::buffer::small;
+use aes_bitslice_core::count::counted;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -76,7 +77,8 @@ impl Write for FileObject {
             match written.extract() {
                 Ok(count) if count <= given => Ok(count),
                 _ => Err(io::Error::other(format!(
-                    "write() returned {written}, which is not how many of the {given} bytes it was given it has written"
+                    "write() returned {written}, which is not how many of the {} it was given it has written",
+                    counted(given, "byte")
                 ))),
             }
         })

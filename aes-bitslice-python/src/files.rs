@@ -119,7 +119,8 @@ impl Given {
             (None, None, Some(keyset)) => {
                 let data = associated_data
                     .map_or(Ok(vec![]), |data| PyResult::Ok(small(data, "associated_data")?.bytes().to_vec()))?;
-                Ok(Self::Keyset(Keyset::from_json(keyset).map_err(of_seal)?, data))
+                let keyset = Keyset::from_json(keyset).map_err(|error| of_seal(error, None))?;
+                Ok(Self::Keyset(keyset, data))
             }
             _ => Err(PyTypeError::new_err("give one of key=, passphrase= and keyset=")),
         }
@@ -162,7 +163,7 @@ fn run(
                 work(engine, &mut input, &mut output)
             })
         })?;
-        let bytes = bytes.map_err(of_seal)?;
+        let bytes = bytes.map_err(|error| of_seal(error, input.path()))?;
         py.detach(|| output.finish(overwrite))?;
         Ok(bytes)
     })
@@ -183,10 +184,14 @@ fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>)
         }
         _ => false,
     };
-    match same_file || source.is(destination) {
-        true => Err(PyValueError::new_err("source and destination are the same file: give another destination")),
-        false => Ok(()),
+    if !same_file && !source.is(destination) {
+        return Ok(());
     }
+    let mut what = "source and destination are the same file: give another destination".to_owned();
+    if let Ok(path) = destination.extract().or_else(|_| source.extract::<PathBuf>()) {
+        what = format!("{}: {what}", path.display());
+    }
+    Err(PyValueError::new_err(what))
 }
 
 /// The system's `stat` of a file; of its descriptor, if it is an object with this method.
@@ -211,6 +216,13 @@ impl Source {
         match source.py().detach(|| File::open(&path)) {
             Ok(file) => Ok(Self::File { file, path }),
             Err(error) => Err(os_error(error, &path.display().to_string())),
+        }
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File { path, .. } => Some(path),
+            Self::Object(_) => None,
         }
     }
 }
@@ -241,10 +253,12 @@ struct Destination {
 }
 
 enum To {
-    /// A new file, which gets its name when it is complete, and the file that it replaces.
+    /// A new file, which gets its name when it is complete, and the file that it replaces. `given` is its path as the caller gave it, for
+    /// messages.
     File {
         file: NamedTempFile,
         path: PathBuf,
+        given: PathBuf,
         old: Option<Box<Metadata>>,
     },
     Object(FileObject),
@@ -256,41 +270,43 @@ impl Destination {
         if destination.hasattr(intern!(destination.py(), "write"))? {
             return Ok(Self { to: To::Object(FileObject::new(destination)), asked });
         }
-        let mut path = path_of(destination, "destination")?;
-        let failed = |error: io::Error, path: &Path| os_error(error, &path.display().to_string());
-        let mut old: Option<Box<Metadata>> = None;
-        if path.symlink_metadata().is_ok() {
+        let given = path_of(destination, "destination")?;
+        let failed = |error: io::Error| os_error(error, &given.display().to_string());
+        let (mut path, mut old): (PathBuf, Option<Box<Metadata>>) = (given.clone(), None);
+        if given.symlink_metadata().is_ok() {
             if !overwrite {
-                return Err(exists(&path));
+                return Err(exists(&given));
             }
             // A link is followed: its target is replaced.
-            let replaced = fs::canonicalize(&path).map_err(|error| failed(error, &path))?;
-            let metadata = fs::metadata(&replaced).map_err(|error| failed(error, &path))?;
+            let replaced = fs::canonicalize(&given).map_err(failed)?;
+            let metadata = fs::metadata(&replaced).map_err(failed)?;
             if !metadata.is_file() {
                 return Err(PyValueError::new_err(format!(
                     "{}: it is a folder, a device or a pipe, which is not replaced: give another path, or an open file object",
-                    path.display()
+                    given.display()
                 )));
             }
             (path, old) = (replaced, Some(metadata.into()));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let like = match source {
-            Source::File { file, .. } => Some(file.metadata()?),
+            Source::File { file, path } => {
+                Some(file.metadata().map_err(|error| os_error(error, &path.display().to_string()))?)
+            }
             Source::Object(_) => None,
         };
-        let file = access::new_file(folder, like.as_ref(), old.as_deref()).map_err(|error| failed(error, &path))?;
-        Ok(Self { to: To::File { file, path, old }, asked })
+        let file = access::new_file(folder, like.as_ref(), old.as_deref()).map_err(failed)?;
+        Ok(Self { to: To::File { file, path, given, old }, asked })
     }
 
     fn finish(self, overwrite: bool) -> PyResult<()> {
-        let To::File { file, path, old } = self.to else { return Ok(()) };
-        let failed = |error: io::Error| os_error(error, &path.display().to_string());
+        let To::File { file, path, given, old } = self.to else { return Ok(()) };
+        let failed = |error: io::Error| os_error(error, &given.display().to_string());
         old.map_or(Ok(()), |old| access::keep(file.as_file(), &old)).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
         let outcome = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
         outcome.map(drop).map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(&path),
+            io::ErrorKind::AlreadyExists => exists(&given),
             _ => failed(error.error),
         })
     }
@@ -303,7 +319,7 @@ impl Write for Destination {
             self.asked = Instant::now();
         }
         match &mut self.to {
-            To::File { file, path, .. } => file.as_file().write(bytes).map_err(|error| named(error, path)),
+            To::File { file, given, .. } => file.as_file().write(bytes).map_err(|error| named(error, given)),
             To::Object(object) => object.write(bytes),
         }
     }

@@ -9,6 +9,7 @@ use crate::driver::order;
 use crate::error::of_runtime;
 use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
+use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -52,8 +53,8 @@ fn rows_of(keys: Any<'_, '_>) -> PyResult<Option<u64>> {
 fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()> {
     match rows_of(keys)? {
         Some(rows) if rows > 0 && of_keys.len / rows != bytes as u64 => {
-            let row = of_keys.len / rows;
-            let what = format!("keys has rows of {row} bytes, and keys of {} bits have {bytes}", 8 * bytes);
+            let row = counted(of_keys.len / rows, "byte");
+            let what = format!("keys has rows of {row}, and keys of {} bits have {bytes}", 8 * bytes);
             Err(PyValueError::new_err(format!("{what}: a row is a key")))
         }
         _ => Ok(()),
@@ -144,6 +145,7 @@ pub fn jobs<'py>(
     let mode = Jobs::mode_named(mode).map_err(of_runtime)?;
     let ranges = ranges_of(ranges)?;
     let n = ranges.len();
+    let all_jobs = counted(n, "job");
     let of_keys = Memory::of(keys, false, "keys", None)?;
     let in_host_memory = |memory: &Memory| match memory.place {
         Place::Host => Ok(()),
@@ -162,20 +164,21 @@ pub fn jobs<'py>(
             return Err(PyTypeError::new_err(format!("{mode} has no counters")));
         }
         if counters.len != 16 * n as u64 {
-            let len = counters.len;
-            return Err(PyValueError::new_err(format!("{n} jobs have {} bytes of counters, not {len}", 16 * n)));
+            let len = counted(counters.len, "byte");
+            return Err(PyValueError::new_err(format!("counters has {len} for {all_jobs}: give 16 for each")));
         }
     } else if has_counters(mode) {
         return Err(PyTypeError::new_err(format!("{mode} takes counters, of 16 bytes for each job")));
     }
     if let Some(rows) = rows_of(keys)?.filter(|rows| *rows != n as u64) {
-        return Err(PyValueError::new_err(format!("keys has {rows} rows for {n} jobs: a row is the key of a job")));
+        let rows = counted(rows, "row");
+        return Err(PyValueError::new_err(format!("keys has {rows} for {all_jobs}: a row is the key of a job")));
     }
     let bytes = of_keys.len as usize / n.max(1);
     if bytes * n != of_keys.len as usize || (n > 0 && KeyBits::from_bytes(bytes).is_none()) {
-        let len = of_keys.len;
+        let len = counted(of_keys.len, "byte");
         return Err(PyValueError::new_err(format!(
-            "{n} jobs have {n} keys of 16, 24 or 32 bytes side by side, not {len} bytes"
+            "keys has {len} for {all_jobs}: give 16, 24 or 32 for each, the same number, side by side"
         )));
     }
     let (keys, first) = (of_keys.host(), counters.as_ref().map(Memory::host));

@@ -1,8 +1,9 @@
 //! The integers that callers give, by the names of their parameters. One that does not fit raises a `ValueError` that names the parameter
-//! and the allowed values: PyO3 alone would raise an `OverflowError` that names neither.
+//! and the allowed values: PyO3 alone would raise an `OverflowError` that names neither. The same holds for a `TypeError` for other types.
 
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 /// For each parameter, the function that extracts it: `function: type, name, what is allowed`.
 macro_rules! parameters {
@@ -28,17 +29,56 @@ parameters! {
     key_bits: usize, "key_bits", "128, 192 or 256";
     bytes_per_key: u64, "bytes_per_key", "a multiple of 16, 16 to 2^64 - 16";
     bits: usize, "bits", "128, 192 or 256";
-    range: Option<(u64, u64)>, "range", "two numbers, each 0 to 2^64 - 1";
     stream: u64, "stream", "a handle, 0 to 2^64 - 1";
 }
 
+/// The first and the end of a range of bytes, which is not before the first.
+pub fn range(given: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
+    let range: PyResult<Option<(u64, u64)>> = given.extract();
+    let range = range.map_err(|error| {
+        let py = given.py();
+        let what = || {
+            let shown = shown(given.repr()).unwrap_or_else(|| "these".into());
+            format!("range must be a tuple of two numbers, each 0 to 2^64 - 1, not {shown}")
+        };
+        match error {
+            error if error.is_instance_of::<PyTypeError>(py) => caused(PyTypeError::new_err(what()), py, error),
+            error if error.is_instance_of::<PyOverflowError>(py) || error.is_instance_of::<PyValueError>(py) => {
+                PyValueError::new_err(what())
+            }
+            error => error,
+        }
+    })?;
+    match range {
+        Some((start, end)) if end < start => Err(PyValueError::new_err(format!(
+            "range ends before it starts: its start is {start}, and its end {end}; give (start, end)"
+        ))),
+        range => Ok(range),
+    }
+}
+
 fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -> PyErr {
-    /// The digits of the largest number that a parameter takes, and some more.
-    const MOST: usize = 60;
-    if !error.is_instance_of::<PyOverflowError>(number.py()) {
+    let py = number.py();
+    if error.is_instance_of::<PyTypeError>(py) {
+        let kind = number.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
+        return caused(PyTypeError::new_err(format!("{name} must be an int: {allowed}, not {kind}")), py, error);
+    }
+    if !error.is_instance_of::<PyOverflowError>(py) {
         return error;
     }
-    // Python does not convert thousands of digits to text.
-    let shown = number.str().map(|text| text.to_string()).ok().filter(|text| text.len() <= MOST);
-    PyValueError::new_err(format!("{name} must be {allowed}, not {}", shown.as_deref().unwrap_or("a number this long")))
+    let shown = shown(number.str()).unwrap_or_else(|| "a number this long".into());
+    PyValueError::new_err(format!("{name} must be {allowed}, not {shown}"))
+}
+
+/// The exception with the one that it replaces as its cause: an object's `__index__` may have raised that.
+fn caused(raised: PyErr, py: Python<'_>, error: PyErr) -> PyErr {
+    raised.set_cause(py, Some(error));
+    raised
+}
+
+/// Text for a message if it is short. Python does not convert thousands of digits to text.
+fn shown(text: PyResult<Bound<'_, PyString>>) -> Option<String> {
+    /// The digits of the largest number that a parameter takes, and some more.
+    const MOST: usize = 60;
+    text.map(|text| text.to_string()).ok().filter(|text| text.len() <= MOST)
 }

@@ -76,6 +76,13 @@ def test_gcm(engine, key_bytes, nonce_bytes):
     assert secret == expected
 
 
+def test_one_message_is_not_plural(cpu):
+    cipher = cpu.cipher(Key(bytes(16)))
+    for ranges, words in [([(0, 5)], "1 of 1 message; its number is"), ([(0, 5), (5, 9)], "2 of 2 messages; their numbers are")]:
+        with pytest.raises(AuthenticationError, match=f"^authentication failed for {words} in `failed`$"):
+            cipher.cmac_verify_batch(ranges, bytes(9), bytes(16 * len(ranges)))
+
+
 @pytest.mark.parametrize("key_bytes", [16, 24, 32])
 def test_cmac(engine, key_bytes):
     chance = random.Random(key_bytes)
@@ -174,20 +181,20 @@ def test_numbers_of_ranges(cpu, number, kind):
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, -4)], d, out=d), "range 0 has a number that is not a position"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), 5, d, out=d), "ranges has a value for each message"),
         (lambda c, d: c.gcm_encrypt_batch(5, [(0, 8)], d, out=d), "nonces has a value for each message"),
-        (lambda c, d: c.gcm_encrypt_batch(bytes(16), [(0, 8)], d, out=d), "16 bytes of nonces for 1 messages: give 12 for each, or a list"),
-        (lambda c, d: c.gcm_encrypt_batch([bytes(12)], [(0, 4), (5, 8)], d, out=d), "1 nonces for 2 messages: give one for each"),
-        (lambda c, d: c.gcm_encrypt_batch([bytes(12)] * 9, [(0, 8)], d, out=d), "more nonces than 1 messages"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(16), [(0, 8)], d, out=d), "16 bytes of nonces for 1 message: give 12 for each, or a list"),
+        (lambda c, d: c.gcm_encrypt_batch([bytes(12)], [(0, 4), (5, 8)], d, out=d), "nonces has 1 value for 2 messages: give one for each"),
+        (lambda c, d: c.gcm_encrypt_batch([bytes(12)] * 9, [(0, 8)], d, out=d), "nonces has values for more than 1 message: give one for each"),
         (lambda c, d: c.gcm_encrypt_batch(range(10**18), [(0, 8)], d, out=d), "each of nonces must be bytes.* not int"),
         (lambda c, d: c.gcm_encrypt_batch([b""], [(0, 8)], d, out=d), "nonce"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"header", out=d), "aads must be a list"),
-        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "0 aads for 1 messages: give one for each"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "aads has 0 values for 1 message: give one for each"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [None], out=d), "each of aads must be bytes"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d), "out"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, out=d[:5]), "same length"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], OnGpu(), out=OnGpu()), GPU),
-        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, bytes(15), out=d), "15 bytes of tags for 1 messages: give 16 for each"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, bytes(15), out=d), "15 bytes of tags for 1 message: give 16 for each"),
         (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [bytes(11)], out=d), "a tag has 16"),
-        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "0 tags for 1 messages"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "tags has 0 values for 1 message"),
         (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 9)], d, bytes(16), out=d), "ends at byte 9"),
         (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], OnGpu(), bytes(16), out=OnGpu()), GPU),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], OnGpu(), out=d), "both have to be in the same memory"),
@@ -199,7 +206,7 @@ def test_numbers_of_ranges(cpu, number, kind):
         (lambda c, d: c.cmac_batch([(5, 4)], d), "before it begins"),
         (lambda c, d: c.cmac_batch([5], d), "range 0 is not a pair"),
         (lambda c, d: c.cmac_batch([(0, 8)], OnGpu()), GPU),
-        (lambda c, d: c.cmac_verify_batch([(0, 8)], d, bytes(32)), "32 bytes of tags for 1 messages"),
+        (lambda c, d: c.cmac_verify_batch([(0, 8)], d, bytes(32)), "32 bytes of tags for 1 message:"),
         (lambda c, d: c.cmac_verify_batch([(0, 8)], d, [bytes(17)]), "a tag has 16"),
         (lambda c, d: c.cmac_verify_batch([(0, 8)], OnGpu(), bytes(16)), GPU),
     ],

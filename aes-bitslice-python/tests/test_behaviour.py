@@ -101,13 +101,16 @@ def test_wrong_arguments_are_refused_before_any_work(cpu):
     data = bytearray(b"0123456789abcde")
     kept = bytes(data)
     whole = bytearray(16)
-    long = bytearray((16 << 20) + 1)
+    long = bytearray(b"x") * ((16 << 20) + 1)
     far = (2**32 - 1).to_bytes(16, "big")
+    # With this counter of 64 bits only the last byte of `long` is too far, from the last block before byte 2^64 on.
+    late = (2**64 - 2**60 - 2**20 + 1).to_bytes(16, "big")
     for call in [
         lambda: cipher.ctr(IV[:15], data, out=data),
         lambda: cipher.ctr(IV, data, out=data, counter_bits=16),
         lambda: cipher.ctr(far, long, out=long, counter_bits=32),
-        lambda: cipher.ctr(IV, data, out=data, offset=2**64 - 1),
+        lambda: cipher.ctr(IV, data, out=data, offset=2**64 - 1, counter_bits=32),
+        lambda: cipher.ctr(late, long, out=long, offset=2**64 - 16, counter_bits=64),
         lambda: cipher.ecb_encrypt(data, out=data),
         lambda: cipher.ecb_decrypt(long, out=long),
         lambda: cipher.cbc_encrypt(IV, data, out=data),
@@ -121,7 +124,8 @@ def test_wrong_arguments_are_refused_before_any_work(cpu):
     ]:
         with pytest.raises(ValueError):
             call()
-        assert data == kept and whole == bytes(16) and not any(long)
+        assert data == kept and whole == bytes(16) and long.count(b"x") == len(long)
+    assert len(cipher.ctr(late, long[:-1], offset=2**64 - 16, counter_bits=64)) == len(long) - 1
     for call in [
         lambda: cipher.ctr(IV, data, 5),
         lambda: cipher.ctr(IV),
@@ -160,14 +164,39 @@ def test_numbers_that_do_not_fit_are_refused_by_name(cpu):
             start, end = f"{name.strip()} must be {allowed}, not ", str(shown or "")
             assert str(refused.value).startswith(start) and str(refused.value).endswith(end), refused.value
     for number in [(-1, 5), (0, 2**64)]:
-        with pytest.raises(ValueError, match="range must be two numbers, each 0 to 2\\^64 - 1, not "):
+        with pytest.raises(ValueError, match="range must be a tuple of two numbers, each 0 to 2\\^64 - 1, not "):
             aes_bitslice.open(io.BytesIO(sealed.getvalue()), io.BytesIO(), key=Key.generate(), range=number)
-    for call in [lambda n: cipher.ctr(IV, bytes(16), offset=n), lambda n: cipher.keystream(IV, 16, offset=n)]:
-        with pytest.raises(ValueError, match=f"offset is 0 to {2**64 - 17} for 16 bytes, or they go past the end"):
-            call(2**64 - 1)
-        assert len(call(2**64 - 17)) == 16
-    with pytest.raises(TypeError, match="offset"):
-        cipher.ctr(IV, b"", offset="1")
+    for name, (call, allowed) in calls.items():
+        for other in ["256", 2.5, b"1"]:
+            with pytest.raises(TypeError) as refused:
+                call(other)
+            assert str(refused.value) == f"{name.strip()} must be an int: {allowed}, not {type(other).__name__}"
+
+    class Fails:
+        def __index__(self):
+            raise TypeError("on purpose")
+
+    with pytest.raises(TypeError) as refused:
+        Key.generate(Fails())
+    assert str(refused.value.__cause__) == "on purpose"
+
+
+@pytest.mark.parametrize("counter_bits", [128, 64])
+@pytest.mark.parametrize("offset", [2**64 - 1, 2**64 - 16, 2**64 - 17, 2**64 - (16 << 20)])
+def test_the_key_stream_goes_on_past_byte_2_to_the_64(engine, counter_bits, offset):
+    cipher = engine.cipher(Key(SECRET))
+    size = (32 << 20) + 5  # more than one part
+    first = (int.from_bytes(IV, "big") + offset // 16).to_bytes(16, "big")
+    expected = cipher.keystream(first, size, offset=offset % 16)
+    assert cipher.ecb_encrypt(first)[offset % 16 :] == expected[: 16 - offset % 16]
+    assert cipher.keystream(IV, size, offset=offset, counter_bits=counter_bits) == expected
+    assert cipher.ctr(IV, bytes(size), offset=offset, counter_bits=counter_bits) == expected
+    # To the last block of a counter of 64 bits, and not beyond.
+    end = (2**64 - offset // 16 - 2).to_bytes(8, "big").rjust(16, b"\0")
+    left = 32 - offset % 16
+    assert len(cipher.keystream(end, left, offset=offset, counter_bits=64)) == left
+    with pytest.raises(ValueError, match="64-bit counter has"):
+        cipher.keystream(end, left + 1, offset=offset, counter_bits=64)
 
 
 def test_engines_that_are_not_there(cpu):

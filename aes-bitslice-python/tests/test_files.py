@@ -1,8 +1,12 @@
 """Sealed files and Tink's streams: paths and file objects, ranges, changed data, files of the command line and of
 Tink."""
 
+import base64
 import io
+import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -338,6 +342,143 @@ def test_messages_say_what_to_do(key, tmp_path):
         aes_bitslice.open(io.BytesIO(b"\x28" + bytes(100)), io.BytesIO(), key=key)
     bench = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", "--rust", "/nofile"], capture_output=True, text=True)
     assert bench.returncode == 2 and "--rust /nofile: there is no such program" in bench.stderr
+
+
+def test_every_error_about_a_path_contains_it(key, tmp_path):
+    path = {name: tmp_path / name for name in ["message", "sealed", "with passphrase", "folder", "out", "missing"]}
+    path["message"].write_bytes(os.urandom(3_000_000))
+    path["folder"].mkdir()
+    aes_bitslice.seal(path["message"], path["sealed"], key=key)
+    aes_bitslice.seal(io.BytesIO(b"a message"), path["with passphrase"], passphrase="right")
+    whole = path["sealed"].read_bytes()
+    for name, content in {
+        "damaged": whole[:2_000_000] + bytes([whole[2_000_000] ^ 1]) + whole[2_000_001:],
+        "cut": whole[:-5],
+        "cut in the header": whole[:40],
+        "damaged header": whole[:30] + bytes([whole[30] ^ 1]) + whole[31:],
+        "not sealed": b"something else",
+        "empty": b"",
+        "like tink": b"\x28" + bytes(100),
+    }.items():
+        path[name] = tmp_path / name
+        path[name].write_bytes(content)
+    path["dangling"] = tmp_path / "dangling"
+    path["dangling"].symlink_to(tmp_path / "nowhere")
+    # The message AesGcmHkdfStreamingKey: segments of 4096 bytes, AES-256, SHA-256.
+    value = base64.b64encode(b"\x12\x07\x08\x80\x20\x10\x20\x18\x03\x1a\x20" + bytes(32)).decode()
+    data = {"typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey", "value": value, "keyMaterialType": "SYMMETRIC"}
+    of_tink = {"keyData": data, "status": "ENABLED", "keyId": 1, "outputPrefixType": "RAW"}
+    keyset = json.dumps({"primaryKeyId": 1, "key": [of_tink]})
+    before = sorted(tmp_path.iterdir())
+
+    def fails(kind, about, words, work, source, destination, **options):
+        with pytest.raises(kind) as raised:
+            work(source, destination, **({"key": key} if not options.keys() & {"key", "passphrase", "keyset"} else {}), **options)
+        text = str(raised.value)
+        assert type(raised.value) is kind and str(about) in text and words in text and ".aes-bitslice" not in text, text
+        if issubclass(kind, OSError) and raised.value.errno:
+            assert raised.value.filename == str(about)
+        assert sorted(tmp_path.iterdir()) == before
+
+    seals, opens, out = aes_bitslice.seal, aes_bitslice.open, path["out"]
+    for into in [out, io.BytesIO()]:
+        for name, kind, words, options in [
+            ("damaged", AuthenticationError, "segment 1 is damaged", {}),
+            ("damaged", AuthenticationError, "segment 1 is damaged", {"range": (1_900_000, 2_100_000)}),
+            ("cut", AuthenticationError, "damaged", {}),
+            ("cut in the header", AuthenticationError, "cut off", {}),
+            ("damaged header", AuthenticationError, "header of the sealed file is damaged", {}),
+            ("not sealed", Error, "not a sealed file", {}),
+            ("empty", Error, "not a sealed file", {}),
+            ("like tink", Error, "open it with keyset=", {}),
+            ("sealed", AuthenticationError, "wrong key", {"key": Key.generate()}),
+            ("sealed", ValueError, "256 bits", {"key": Key.generate(128)}),
+            ("sealed", ValueError, "sealed with a key", {"passphrase": "right"}),
+            ("sealed", ValueError, "range is (2, 3000001), and the message has 3000000 bytes", {"range": (2, 3_000_001)}),
+            ("with passphrase", ValueError, "sealed with a passphrase", {}),
+            ("with passphrase", AuthenticationError, "wrong passphrase", {"passphrase": "wrong"}),
+            ("sealed", Error, "this is a sealed file", {"keyset": keyset}),
+            ("not sealed", AuthenticationError, "damaged", {"keyset": keyset}),
+            ("missing", FileNotFoundError, "No such file", {}),
+            ("folder", IsADirectoryError, "Is a directory", {}),
+        ]:
+            fails(kind, path[name], words, opens, path[name], into, **options)
+        fails(FileNotFoundError, path["missing"], "No such file", seals, path["missing"], into)
+        fails(IsADirectoryError, path["folder"], "Is a directory", seals, path["folder"], into)
+        fails(ValueError, path["message"], "256 bits", seals, path["message"], into, key=Key.generate(128))
+        fails(OSError, f"{path['message']}\0", "NUL", seals, f"{path['message']}\0", into)
+    for work, source in [(seals, path["message"]), (opens, path["sealed"]), (seals, io.BytesIO(b"a message"))]:
+        fails(FileExistsError, path["empty"], "overwrite=True", work, source, path["empty"])
+        fails(FileExistsError, path["folder"], "overwrite=True", work, source, path["folder"])
+        fails(ValueError, path["folder"], "it is a folder", work, source, path["folder"], overwrite=True)
+        fails(FileNotFoundError, path["missing"] / "out", "No such file", work, source, path["missing"] / "out")
+        fails(NotADirectoryError, path["empty"] / "out", "Not a directory", work, source, path["empty"] / "out")
+        fails(FileNotFoundError, path["dangling"], "No such file", work, source, path["dangling"], overwrite=True)
+        for name in [f"{out}\0", f"{tmp_path}\0/out"]:
+            fails(OSError, name, "NUL", work, source, name)
+    fails(ValueError, path["sealed"], "the same file", seals, path["sealed"], path["sealed"], overwrite=True)
+    with path["sealed"].open("rb") as source:
+        fails(ValueError, path["sealed"], "the same file", opens, source, path["sealed"], overwrite=True)
+    # A size limit stands in for a full disk.
+    link = tmp_path / "link"
+    link.symlink_to(path["empty"])
+    before = sorted(tmp_path.iterdir())
+    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        fails(OSError, out, "File too large", seals, path["message"], out)
+        fails(OSError, link, "File too large", seals, path["message"], link, overwrite=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_what_a_file_object_raises_has_no_path_of_another_file(key, tmp_path):
+    class Fails:
+        def write(self, data):
+            raise OSError("no room (os error 28)")
+
+    class Full:
+        def write(self, data):
+            return 0
+
+    (tmp_path / "message").write_bytes(b"a message")
+    for destination in [Fails(), Full()]:
+        with pytest.raises(OSError) as raised:
+            aes_bitslice.seal(tmp_path / "message", destination, key=key)
+        assert str(tmp_path) not in str(raised.value)
+    with pytest.raises(OSError, match=r"^no room \(os error 28\)$"):
+        aes_bitslice.seal(tmp_path / "message", Fails(), key=key)
+
+
+@pytest.mark.parametrize(
+    "given, kind, words",
+    [
+        ((9, 2), ValueError, "^range ends before it starts: its start is 9, and its end 2; give "),
+        ((2, 10), ValueError, r"^range is \(2, 10\), and the message has 9 bytes: give a range inside it$"),
+        ((2**64, 5), ValueError, "^range must be a tuple of two numbers, each 0 to "),
+        ((1,), ValueError, r"^range must be a tuple of two numbers, .* not \(1,\)"),
+        ((1, 2, 3), ValueError, "^range must be a tuple of two numbers, "),
+        (("a", 3), TypeError, r"^range must be a tuple of two numbers, .* not \('a', 3\)"),
+        ("1-2", TypeError, "^range must be a tuple of two numbers, .* not '1-2'"),
+        (5, TypeError, "^range must be a tuple of two numbers, .* not 5"),
+        ((10**5000, 5), ValueError, "^range must be a tuple of two numbers, .* not these"),
+    ],
+)
+def test_errors_about_a_range_name_it(key, given, kind, words):
+    sealed = io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, key=key)
+    sealed.seek(0)
+    with pytest.raises(kind, match=words) as raised:
+        aes_bitslice.open(sealed, io.BytesIO(), key=key, range=given)
+    assert type(raised.value) is kind
+    sealed, into = io.BytesIO(), io.BytesIO()
+    aes_bitslice.seal(io.BytesIO(b"1"), sealed, key=key)
+    sealed.seek(0)
+    with pytest.raises(ValueError, match="the message has 1 byte:"):
+        aes_bitslice.open(sealed, into, key=key, range=(0, 2))
+    sealed.seek(0)
+    assert aes_bitslice.open(sealed, into, key=key, range=(1, 1)) == 0
 
 
 def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):

@@ -23,7 +23,7 @@ pub enum Error {
     #[error("the system's random number generator failed: {0}")]
     Random(#[from] getrandom::Error),
     /// Bytes that are not a sealed file.
-    #[error("this is not a sealed file: it does not begin as one")]
+    #[error("this is not a sealed file, or its first bytes are damaged")]
     NotSealed,
     /// Not a sealed file, but it begins with the length of a header, like a Tink stream.
     #[error("this is not a sealed file; it may be a Tink stream")]
@@ -31,8 +31,8 @@ pub enum Error {
     /// A sealed file where a Tink stream is needed.
     #[error("this is a sealed file, and not a Tink stream alone")]
     Sealed,
-    /// A sealed file of a later version.
-    #[error("a sealed file of version {0}, and this program knows version {version}: use a newer program", version = VERSION)]
+    /// A sealed file of a later version, or one whose version was changed.
+    #[error("the header says version {0}, and this program knows version {version}: use a newer program; if there is none, the file is damaged", version = VERSION)]
     Version(u8),
     /// A header that was changed or cut off.
     #[error("the header of the sealed file is damaged: {0}")]
@@ -78,7 +78,7 @@ pub enum Error {
     #[error("the message is too long: a stream has at most 2^32 segments")]
     TooLong,
     /// A range outside the message. If a file was read, it is authentic that the message has no more than `len` bytes.
-    #[error("the message has {len} bytes: there is no range {start}..{end} in it")]
+    #[error("the message has {len} byte{}: there is no range {start}..{end} in it", if *len == 1 { "" } else { "s" })]
     Range {
         /// The first byte asked for.
         start: u64,

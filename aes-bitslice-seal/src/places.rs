@@ -111,10 +111,10 @@ impl Places {
             return Err(Error::Range { start: range.start, end: range.end, len });
         }
         let first = self.segment_of(range.start).min(segments - 1);
-        let behind = if range.is_empty() { first } else { self.segment_of(range.end - 1) } + 1;
-        let read = self.place(first)..self.place(behind).min(file);
+        let end = if range.is_empty() { first } else { self.segment_of(range.end - 1) } + 1;
+        let read = self.place(first)..self.place(end).min(file);
         let skip = (range.start - self.first_byte(first)) as usize;
-        Ok(Part { first, segments: behind - first, read, skip, is_end: behind == segments })
+        Ok(Part { first, segments: end - first, read, skip, is_end: end == segments })
     }
 }
 

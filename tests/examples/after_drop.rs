@@ -114,8 +114,8 @@ fn find_in_one<'n>(bytes: &[u8], needles: &'n [(String, Vec<u8>)]) -> Vec<(&'n s
     for (number, page) in bytes.chunks(PAGE).enumerate() {
         let start = number * PAGE;
         // Most memory that was never used is zero. Some planes are, too: what begins here continues after the page.
-        let behind = &bytes[(start + PAGE).min(bytes.len())..(start + PAGE + longest).min(bytes.len())];
-        if page.iter().chain(behind).all(|&byte| byte == 0) {
+        let after = &bytes[(start + PAGE).min(bytes.len())..(start + PAGE + longest).min(bytes.len())];
+        if page.iter().chain(after).all(|&byte| byte == 0) {
             continue;
         }
         for at in start..(start + page.len()).min(bytes.len() - 1) {

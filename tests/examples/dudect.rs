@@ -83,7 +83,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         _ => {
             let words = words.join(" ");
             return Err(format!(
-                "`{words}`: behind the number comes nothing, or `planted`, or `cuda` and then, if wanted, `planted` and \
+                "`{words}`: after the number comes nothing, or `planted`, or `cuda` and then, if wanted, `planted` and \
                  the first letters of calls"
             )
             .into());

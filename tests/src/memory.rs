@@ -41,8 +41,8 @@ impl Memory {
         let outcome = call(stream, &mut memory.slice_mut(*offset..*offset + data.len()));
         let found = stream.clone_dtoh(&memory).expect("what was written");
         let (before, rest) = found.split_at(*offset);
-        let (written, behind) = rest.split_at(data.len());
-        assert!(before.iter().all(|&byte| byte == 0x5a) && behind == [0xa5; 9], "a byte around the data was changed");
+        let (written, after) = rest.split_at(data.len());
+        assert!(before.iter().all(|&byte| byte == 0x5a) && after == [0xa5; 9], "a byte around the data was changed");
         data.copy_from_slice(written);
         Some(outcome)
     }

@@ -438,18 +438,18 @@ fn decrypted_in_device_memory(
     secret: &[u8],
 ) {
     let device = cipher.device().unwrap();
-    let (before, behind) = (vec![0x5a; 48], vec![0xa5; 48]);
+    let (before, after) = (vec![0x5a; 48], vec![0xa5; 48]);
     for (i, tag_bytes) in [16, 12, 4, 16].into_iter().enumerate() {
         let tag = tag.truncated(tag_bytes).unwrap();
         let at = 48 - [0, 0, 5, 16][i];
         let decrypt = |secret: &[u8], aad: &[u8], tag: &Tag| {
-            let mut memory = stream.clone_htod(&[&before[..at], secret, &behind[..]].concat()).unwrap();
+            let mut memory = stream.clone_htod(&[&before[..at], secret, &after[..]].concat()).unwrap();
             let pending = {
                 let mut data = memory.slice_mut(at..at + secret.len());
                 device.run_with_output(stream, GcmDecrypt::new(nonce, aad, tag), &mut data).unwrap()
             };
             let bytes = stream.clone_dtoh(&memory).unwrap();
-            assert_eq!((&bytes[..at], &bytes[at + secret.len()..]), (&before[..at], &behind[..]));
+            assert_eq!((&bytes[..at], &bytes[at + secret.len()..]), (&before[..at], &after[..]));
             (pending.wait(), bytes[at..at + secret.len()].to_vec())
         };
         let (verdict, found) = decrypt(secret, b"header", &tag);

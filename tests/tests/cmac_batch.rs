@@ -246,7 +246,7 @@ fn what_cannot_be_is_refused() {
     let tags = cipher.run(batch, &[7; 20]).unwrap();
     assert_eq!(tags, [cipher.run(Cmac::new(), &[7; 10]).unwrap(); 2]);
     let refused = CmacVerifyBatch::new(&messages, &tags[..1]).unwrap_err();
-    assert!(refused.to_string().contains("1 tags for 2 messages"), "{refused}");
+    assert!(refused.to_string().contains("1 tag for 2 messages"), "{refused}");
     let xts = Key::xts(&noise(1, 32)).unwrap();
     let refused = Engine::open(Backend::Cpu).unwrap().cipher(&xts).unwrap().run(make(&Messages::new(1, &[])), &[0; 9]);
     assert!(matches!(refused, Err(Error::WrongKeys { operation: "a CMAC batch", .. })), "{refused:?}");

@@ -289,7 +289,7 @@ fn what_cannot_be_is_refused() {
     let tags = cipher.run(GcmEncryptBatch::new(&messages[..1]).unwrap(), &mut data).unwrap();
     assert_eq!((tags.len(), data[10..].to_vec()), (1, vec![7; 9]));
     let refused = GcmDecryptBatch::new(&messages, &tags).unwrap_err();
-    assert!(refused.to_string().contains("1 tags for 2 messages"), "{refused}");
+    assert!(refused.to_string().contains("1 tag for 2 messages"), "{refused}");
     // Decrypting one message twice gives nothing away.
     let twice = [message(one, 0..10), message(one, 10..20)];
     let batch: GcmBatch<_> = GcmDecryptBatch::new(&twice, &[tags[0], tags[0]]).unwrap();

@@ -309,6 +309,8 @@ fn what_cannot_be_is_refused() {
     for bytes in [0, 1, 17] {
         assert!(matches!(EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], bytes), Err(Error::Jobs { .. })));
     }
+    let refused = EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], 1).unwrap_err().to_string();
+    assert!(refused.contains("1 byte for each key"), "{refused}");
     assert!(EachKey::new(Mode::XtsEncrypt, KeyBits::Aes128, [0; 16], 16).is_err());
 
     let engine = Engine::open(Backend::Cpu).unwrap();
@@ -321,7 +323,8 @@ fn what_cannot_be_is_refused() {
     assert!(matches!(engine.run_jobs(&jobs, (&[1; 10][..], &mut data[..])), Err(Error::LengthMismatch { .. })));
     let each = EachKey::new(Mode::EcbEncrypt, KeyBits::Aes128, [0; 16], 16).unwrap();
     assert!(matches!(engine.run_each_key(&each, &[0; 17], &mut [0; 16]), Err(Error::Jobs { .. })));
-    assert!(matches!(engine.run_each_key(&each, &[0; 16], &mut [0; 32]), Err(Error::Jobs { .. })));
+    let refused = engine.run_each_key(&each, &[0; 16], &mut [0; 32]).unwrap_err();
+    assert!(refused.to_string().contains("1 key for 16 bytes each, and the data has 32"), "{refused}");
     assert!(matches!(engine.device_jobs(), Err(Error::NotCuda { .. })));
 }
 

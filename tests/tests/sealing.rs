@@ -51,9 +51,9 @@ fn chunks(places: Places, message: &[u8], segments: u64) -> Vec<(u64, &[u8], boo
     let (mut rest, mut first, mut chunks) = (message, 0, vec![]);
     loop {
         let most = (places.first_byte(first + segments) - places.first_byte(first)) as usize;
-        let (chunk, behind) = rest.split_at(most.min(rest.len()));
-        chunks.push((first, chunk, behind.is_empty()));
-        (rest, first) = (behind, first + segments);
+        let (chunk, after) = rest.split_at(most.min(rest.len()));
+        chunks.push((first, chunk, after.is_empty()));
+        (rest, first) = (after, first + segments);
         if rest.is_empty() {
             return chunks;
         }

@@ -97,9 +97,9 @@ fn stream_cipher<K: KeySize>() {
         // Piece by piece, then again from positions in the middle.
         let mut rest = &mut out[..];
         for len in [0, 1, 15, 16, 17, 511, 512, 513, 8192].into_iter().cycle() {
-            let (piece, behind) = rest.split_at_mut(len.min(rest.len()));
+            let (piece, after) = rest.split_at_mut(len.min(rest.len()));
             ctr.apply_keystream(piece);
-            rest = behind;
+            rest = after;
             if rest.is_empty() {
                 break;
             }

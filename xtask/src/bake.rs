@@ -61,7 +61,7 @@ pub struct Args {
 /// The mode of this name, in which kernels have their key baked in.
 fn baked(name: &str) -> Result<Mode, String> {
     let mode = name.parse().ok().filter(|mode| BAKED.contains(mode));
-    mode.ok_or_else(|| format!("kernels with a key baked in are of {}", BAKED.map(Mode::name).join(", ")))
+    mode.ok_or_else(|| format!("a kernel with a key baked in is for one of {}", BAKED.map(Mode::name).join(", ")))
 }
 
 /// Bakes, checks, writes and reports; returns the path of the manifest.

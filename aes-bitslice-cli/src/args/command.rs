@@ -181,7 +181,10 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
         _ if is_second_file(&error, &arguments) => {
             Err(Error::usage("one file at a time: `seal` and `open` take one input; see --help"))
         }
-        _ => Err(Error::usage(message_of(without_hidden(error, &arguments)))),
+        _ => {
+            let command = arguments.get(1).and_then(|name| name.to_str());
+            Err(Error::usage(message_of(without_wrong_tips(error, command), command)))
+        }
     }
 }
 
@@ -229,11 +232,18 @@ fn is_second_file(error: &clap::Error, arguments: &[OsString]) -> bool {
     takes_one && error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_file)
 }
 
-/// The same without clap's guess, if the guess is an option that the command hides.
-fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+/// The same without clap's guess, if the guess is an option that the command hides; and without its tip that `--` makes a file's name of an
+/// option, which nobody wants who mistakes one.
+fn without_wrong_tips(mut error: clap::Error, command: Option<&str>) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested)
+    {
+        let right = tips.iter().filter(|tip| !tip.to_string().contains("as a value, use '")).cloned().collect();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(right));
+    }
     let Some(ContextValue::String(guess)) = error.get(ContextKind::SuggestedArg) else { return error };
-    let all = command();
-    let command = arguments.get(1).and_then(|name| all.find_subcommand(name));
+    let all = self::command();
+    let command = command.and_then(|name| all.find_subcommand(name));
     let mut hidden = command.into_iter().flat_map(clap::Command::get_arguments).filter(|arg| arg.is_hide_set());
     if hidden.any(|arg| arg.get_long() == guess.strip_prefix("--")) {
         error.remove(ContextKind::SuggestedArg);
@@ -241,10 +251,13 @@ fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error
     error
 }
 
-/// The error in one line.
-fn message_of(error: clap::Error) -> String {
-    if let Some(message) = instead_of(&error) {
-        return message;
+/// The error of this command, if there is one of that name, in one line.
+fn message_of(error: clap::Error, command: Option<&str>) -> String {
+    if let (ErrorKind::UnknownArgument, Some(command), Some(ContextValue::String(option))) =
+        (error.kind(), command, error.get(ContextKind::InvalidArg))
+        && let Some(instead) = instead_of(command, option)
+    {
+        return format!("`{command}` has no {option}: {instead}; see --help");
     }
     match is_number(&error) {
         true => one_line(&error.render().to_string()),
@@ -252,32 +265,43 @@ fn message_of(error: clap::Error) -> String {
     }
 }
 
-/// The replacement for an option of other programs, or of other commands of this one.
-fn instead_of(error: &clap::Error) -> Option<String> {
-    const INSTEAD: [(&[&str], &str); 3] = [
+/// The replacement for an option that a command lacks, and that other programs have, or other commands of this one.
+fn instead_of(command: &str, option: &str) -> Option<&'static str> {
+    Some(match (command, option) {
         // These show in the list of processes.
+        ("seal" | "open", "--key" | "-K" | "--password" | "--pass") => {
+            "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file"
+        }
+        ("encrypt" | "decrypt" | "keystream", "--key" | "-K") => {
+            "others could read the key in the list of processes; give the name of a file with --key-file"
+        }
+        ("encrypt" | "decrypt" | "keystream", "--password" | "--pass" | "--passphrase" | "--passphrase-file") => {
+            "it takes a key, with --key-file; `seal` and `open` take a passphrase"
+        }
+        ("seal" | "open", "--mode" | "-m") => "`seal` and `open` are AES-256-GCM; `encrypt` and `decrypt` have modes",
+        ("keystream", "--mode" | "-m") => "its key stream is always that of CTR; leave it out",
+        ("keygen", "--mode" | "-m") => "a key is for any mode, except that XTS needs two: for XTS add --xts",
+        ("bench", "--mode" | "-m") => "give what to measure with --modes, as in `--modes ctr,ecb-encrypt`",
+        ("bench", "--backend") => "give the engines with --backends, as in `--backends cuda,cpu`",
+        ("bench", "--device") => "give GPUs with --backends, as in `--backends cuda:0`",
+        ("open", "--offset" | "--bytes" | "-n") => "give the bytes of the message with --range START..END",
+        ("seal" | "encrypt" | "decrypt", "--offset" | "--range" | "--bytes" | "-n") => {
+            "it takes all of its input; `open` opens a part of a sealed file, with --range"
+        }
+        ("keystream", "--range") => "give where it starts with --offset, and how long it is with --bytes",
+        ("seal", "--decrypt" | "-d") => "`open` decrypts what `seal` encrypted",
+        ("encrypt", "--decrypt") => "`decrypt` decrypts what `encrypt` encrypted",
+        ("open", "--encrypt" | "-e") => "`seal` encrypts",
+        ("decrypt", "--encrypt" | "-e") => "`encrypt` encrypts",
+        ("seal" | "encrypt", "--encrypt" | "-e") => "it encrypts anyway; leave it out",
+        ("open" | "decrypt", "--decrypt" | "-d") => "it decrypts anyway; leave it out",
+        ("seal" | "open", "--out-dir") => "it takes one file at a time; give the output with -o",
         (
-            &["--key", "-K", "--password", "--pass"],
-            "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file",
-        ),
-        (&["--mode", "-m"], "`encrypt` and `decrypt` have modes; `seal` and `open` are AES-256-GCM"),
-        (
-            &["--threads", "--jobs", "-t", "-j"],
-            "all cores that the system gives the program do the work; `taskset -c 0-3 aes-bitslice ...` gives it four",
-        ),
-    ];
-    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return None };
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
-    }
-    // `bench` has --modes, and clap says so.
-    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
-        && similar.strip_prefix(name.as_str()) == Some("s")
-    {
-        return None;
-    }
-    let (_, what) = INSTEAD.into_iter().find(|(names, _)| names.contains(&name.as_str()))?;
-    Some(format!("there is no {name}: {what}; see --help"))
+            "seal" | "open" | "encrypt" | "decrypt" | "keystream" | "tune" | "bench",
+            "--threads" | "--jobs" | "-t" | "-j",
+        ) => "all cores that the system gives the program do the work; `taskset -c 0-3 aes-bitslice ...` gives it four",
+        _ => return None,
+    })
 }
 
 /// Some users will put the key where another value belongs, and no message may show it: a value with many hexadecimal digits is left out.
@@ -367,6 +391,12 @@ mod tests {
         assert!(several.contains("one of the arguments 3, 5;"), "{several}");
     }
 
+    /// The message for a wrong line.
+    fn refused(line: &str) -> String {
+        let Err(error) = parse_from(line.split(' ').map(OsString::from)) else { panic!("{line}") };
+        error.message().to_owned()
+    }
+
     #[test]
     fn no_message_shows_a_key() {
         for key in
@@ -384,16 +414,11 @@ mod tests {
                 format!("info {key}"),
                 format!("keystream -n {key}"),
             ] {
-                let arguments = std::iter::once("aes-bitslice").chain(line.split(' '));
-                let Err(error) = command().try_get_matches_from(arguments) else { panic!("{line}") };
-                let text = message_of(error);
+                let text = refused(&format!("aes-bitslice {line}"));
                 assert!(!text.contains(&key[..8]) && !text.contains("f00d"), "{line}: {text}");
             }
         }
-        let shown = |line: &str| {
-            let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
-            message_of(error)
-        };
+        let shown = refused;
         let key = "8badf00d8badf00d8badf00d8badf00d";
         for line in
             [format!("aes-bitslice encrypt -m ctr -b {key}"), format!("aes-bitslice encrypt -m ctr -b cuda:{key}")]
@@ -442,6 +467,37 @@ mod tests {
             assert!(message.contains("of `openssl`") && message.contains(instead), "{message}");
         }
         assert!(parsed("aes-bitslice encrypt -m ctr -k key --out-dir y -- -out x").is_ok());
+    }
+
+    /// No hint names an option that the command lacks, or is for one that it has.
+    #[test]
+    fn hints_are_right_for_the_command() {
+        let all = command();
+        let mut hints = 0;
+        for command in all.get_subcommands() {
+            let has = |name: &str| {
+                let is_it = |arg: &Arg| match name.strip_prefix("--") {
+                    Some(long) => arg.get_long() == Some(long),
+                    None => arg.get_short() == name.chars().nth(1),
+                };
+                command.get_arguments().any(is_it)
+            };
+            let options = ["--key", "-K", "--password", "--pass", "--passphrase", "--mode", "-m", "--threads", "-j"];
+            let others = ["--backend", "--device", "--offset", "--range", "--bytes", "-n", "-d", "-e", "--out-dir"];
+            for option in options.into_iter().chain(others).filter(|option| !has(option)) {
+                let name = command.get_name();
+                let text = refused(&format!("aes-bitslice {name} {option} 5"));
+                assert!(!text.contains("use '--"), "{text}");
+                let Some(hint) = text.strip_prefix(&format!("`{name}` has no {option}: ")) else { continue };
+                hints += 1;
+                // Before a clause about other commands.
+                let own = hint.split("; `").next().unwrap().trim_end_matches("; see --help");
+                for word in own.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-') {
+                    assert!(!word.starts_with("--") || has(word), "{text}");
+                }
+            }
+        }
+        assert!(hints > 40, "{hints}");
     }
 
     /// clap wraps longer lines anywhere, commands too, and begins the rest at the left.

@@ -42,7 +42,7 @@ impl TypedValueParser for ModeParser {
     }
 }
 
-/// Reads the names of measured modes.
+/// Reads the names of measured modes, written as [`ModeParser`] takes them, but without a key length.
 #[derive(Clone)]
 pub struct MeasuredModeParser;
 
@@ -50,8 +50,14 @@ impl TypedValueParser for MeasuredModeParser {
     type Value = MeasuredMode;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<MeasuredMode, clap::Error> {
-        let parsed = EnumValueParser::<MeasuredMode>::new().parse_ref(command, arg, value);
-        parsed.map_err(with_tip(value, measured_instead_of))
+        value.to_str().and_then(parse_measured).map_or_else(
+            // Its error lists the modes.
+            || {
+                let parsed = EnumValueParser::<MeasuredMode>::new().parse_ref(command, arg, value);
+                parsed.map_err(with_tip(value, measured_instead_of))
+            },
+            Ok,
+        )
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -73,7 +79,8 @@ fn with_tip(value: &OsStr, instead: impl Fn(&str) -> Option<String>) -> impl Fn(
 
 /// The measured names of a mode, by direction; what measures modes that are not raw.
 fn measured_instead_of(text: &str) -> Option<String> {
-    let name = split(text).0;
+    let (name, key_bits) = split(text);
+    let lengths = if key_bits.is_some() { "; give the lengths of keys with --key-bits" } else { "" };
     let of_mode = MeasuredMode::all().iter().filter(|measured| measured.mode.name == name);
     let names: Vec<_> = of_mode.map(|measured| measured.name()).collect();
     match name.as_str() {
@@ -81,7 +88,7 @@ fn measured_instead_of(text: &str) -> Option<String> {
             "raw modes are measured; examples of the library measure what makes a tag: cpu_gcm, device_gcm, device_gcm_siv, device_cmac"
                 .into(),
         ),
-        _ => (!names.is_empty()).then(|| format!("`{name}` is measured as {}", names.join(","))),
+        _ => (!names.is_empty()).then(|| format!("`{name}` is measured as {}{lengths}", names.join(","))),
     }
 }
 
@@ -94,6 +101,11 @@ fn instead_of(text: &str) -> Option<&'static str> {
         ),
         _ => None,
     }
+}
+
+fn parse_measured(text: &str) -> Option<MeasuredMode> {
+    let (name, key_bits) = split(text);
+    MeasuredMode::all().iter().find(|known| known.name() == name && key_bits.is_none()).copied()
 }
 
 fn parse(text: &str) -> Option<ModeName> {
@@ -138,6 +150,19 @@ mod tests {
         }
         for text in ["", "aes", "aes-256", "aes-512-ctr", "256-ctr", "ctr-256", "aes-256-gcm", "des-ctr"] {
             assert!(parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_measured_modes() {
+        for mode in MeasuredMode::all() {
+            let name = mode.name();
+            for text in [name.to_string(), name.to_uppercase(), name.replace('-', "_"), format!("AES-{name}")] {
+                assert_eq!(parse_measured(&text), Some(*mode), "{text}");
+            }
+        }
+        for text in ["", "ecb", "aes-128-ctr", "gcm"] {
+            assert!(parse_measured(text).is_none(), "{text}");
         }
     }
 }

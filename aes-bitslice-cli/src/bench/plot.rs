@@ -37,7 +37,7 @@ pub fn svg(report: &Report) -> Result<String> {
         let Measured { backend, mode, key_bits, bytes, rates, .. } = measured;
         let rate = &rates.median_tbits_per_second;
         if !plot::is_plausible(*bytes as u64, *rate) {
-            return bad("a size or a rate is none that anything has");
+            return bad("a size or a rate is impossible");
         }
         let points = plots.entry((backend, measured.kernel.as_deref().unwrap_or("auto"))).or_default();
         points.entry((mode, *key_bits)).or_default().push(((*bytes as f64).log2(), *rate));

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use aes_bitslice_core::count::counted;
 use aes_bitslice_plot::size;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Transfers, cuda, opencl};
 use serde::{Deserialize, Serialize};
@@ -176,9 +177,12 @@ impl Report {
 
     /// Reads what `--json` wrote.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path);
-        let text = text.map_err(|error| Error::io(format!("cannot read `{}`", path.display()), &error))?;
-        serde_json::from_str(&text).map_err(|error| {
+        if path.is_dir() {
+            let message = format!("cannot read `{}`: it is a folder, not a file", path.display());
+            return Err(Error::new(Exit::InputOutput, message));
+        }
+        let text = fs::read(path).map_err(|error| Error::io(format!("cannot read `{}`", path.display()), &error))?;
+        serde_json::from_slice(&text).map_err(|error| {
             // The parser's error may quote the text, and some file may hold a key.
             let (line, column) = (error.line(), error.column());
             let what = format!("line {line}, column {column}: not the JSON of it");
@@ -327,14 +331,14 @@ impl NewKey {
     pub fn row(&self) -> String {
         let launch = |seconds| format!("launched after {}, ", microseconds(seconds));
         format!(
-            "new key, {} bits, {}, {}: {}{} encrypted after {} (median of {} keys)\n",
+            "new key, {} bits, {}, {}: {}{} encrypted after {} (median of {})\n",
             self.key_bits,
             self.mode,
             self.backend,
             self.median_seconds_to_launch.map_or(String::new(), launch),
             size(self.bytes as u64),
             microseconds(self.median_seconds_to_end),
-            self.keys,
+            counted(self.keys, "key"),
         )
     }
 }

@@ -183,10 +183,10 @@ impl Mapping {
         // owned memory. For why the file has space for them, see the top of the module. Other threads may write the rest of the first page
         // and of the last.
         unsafe { copy_nonoverlapping(data.as_ptr(), at(begin), data.len()) };
-        let (first, behind) = (begin.next_multiple_of(page), end / page * page);
-        if first < behind {
+        let (first, after) = (begin.next_multiple_of(page), end / page * page);
+        if first < after {
             // SAFETY: these are the pages that only this call writes. In a shared mapping they stay in the file as they are.
-            let _ = unsafe { madvise(at(first).cast(), behind - first, Advice::LinuxDontNeed) };
+            let _ = unsafe { madvise(at(first).cast(), after - first, Advice::LinuxDontNeed) };
         }
         Ok(())
     }

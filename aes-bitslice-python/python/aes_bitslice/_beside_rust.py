@@ -173,7 +173,7 @@ class Beside:
         call()
         check(arrays.bytes_of(out) == expected, name)
         kernel = self.by_rust("device", "cuda:0", size)[0]
-        self.cost("Rust: CTR, by events, behind other calls: the kernel alone", size, kernel)
+        self.cost("Rust: CTR, by events, after other calls: the kernel alone", size, kernel)
 
 
 class Arrays:

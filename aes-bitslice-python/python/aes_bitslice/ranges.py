@@ -145,7 +145,7 @@ class _Worker:
             file.seek(start)
             data = bytearray(file.read(length))
         if len(data) != length:
-            raise OSError(f"{source} has no {length} bytes from byte {start} on")
+            raise OSError(f"{source} ends before byte {start + length}")
         cipher.ctr(iv, data, offset=offset, out=data)
         if _is_local(destination):
             with _opened(_path(destination)) as file:

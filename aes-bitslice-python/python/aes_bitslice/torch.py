@@ -42,7 +42,7 @@ def encrypt(
     """
     rounded = -(-_nbytes(input) // 16) * 16
     if _nbytes(output) != rounded:
-        raise ValueError(f"output has {_nbytes(output)} bytes, not {rounded}: those of input, rounded up to 16")
+        raise ValueError(f"output must have {rounded} bytes, those of input rounded up to 16, not {_nbytes(output)}")
     return _crypt(input, output, key, cipher, mode, iv, encrypts=True)
 
 
@@ -52,8 +52,8 @@ def decrypt(
     """Decrypts a tensor of whole blocks of 16 bytes into another, which may be up to 15 bytes shorter."""
     if _nbytes(input) % 16 or not 0 <= _nbytes(input) - _nbytes(output) < 16:
         raise ValueError(
-            f"input has {_nbytes(input)} bytes, which must be whole blocks of 16, "
-            f"and output {_nbytes(output)}, which must be the same number or up to 15 fewer"
+            "input must have whole blocks of 16 bytes, and output the same number of bytes or up to 15 fewer, "
+            f"not {_nbytes(input)} and {_nbytes(output)}"
         )
     return _crypt(input, output, key, cipher, mode, iv, encrypts=False)
 

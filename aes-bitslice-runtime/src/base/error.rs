@@ -1,5 +1,6 @@
 //! Everything that can go wrong, each error with a remedy.
 
+use aes_bitslice_core::count::counted;
 use std::path::PathBuf;
 
 /// The reason why a call did nothing, or did not finish.
@@ -87,7 +88,11 @@ pub enum Error {
         len: usize,
     },
     /// Input and output of different lengths.
-    #[error("the output has {output} bytes for {input} bytes of input: both must have the same length")]
+    #[error(
+        "the output has {} for {} of input: both must have the same length",
+        counted(output, "byte"),
+        counted(input, "byte")
+    )]
     LengthMismatch {
         /// Bytes of input.
         input: usize,
@@ -155,7 +160,7 @@ pub enum Error {
     #[error("the sharded buffer belongs to another engine than the cipher: make it with the cipher's engine")]
     OtherEngine,
     /// A range of bytes that is not within the buffer.
-    #[error("a buffer of {len} bytes has no {bytes} bytes from byte {at} on: stay within it")]
+    #[error("a buffer of {} has no {} from byte {at} on: stay within it", counted(len, "byte"), counted(bytes, "byte"))]
     OutOfRange {
         /// The first byte asked for.
         at: usize,
@@ -166,7 +171,8 @@ pub enum Error {
     },
     /// The keystream would run past the counter's field and repeat itself.
     #[error(
-        "the {bits}-bit counter has {left} blocks left, and this call needs {needed}: use another initial counter block or a wider counter"
+        "the {bits}-bit counter has {} left, and this call needs {needed}: use another initial counter block or a wider counter",
+        counted(left, "block")
     )]
     CounterOverflow {
         /// The number of bits that count.
@@ -327,7 +333,7 @@ pub enum Error {
         log: String,
     },
     /// The manifest of a baked kernel cannot be used.
-    #[error("manifest {}: {what}", path.display())]
+    #[error("manifest `{}`: {what}", path.display())]
     BadManifest {
         /// The manifest's file.
         path: PathBuf,

@@ -11,7 +11,7 @@ use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::self_test;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -23,7 +23,7 @@ pub(crate) fn manifest_of_baked(path: &Path) -> Result<Manifest, Error> {
     let bad = |what: String| Error::BadManifest { path: path.into(), what };
     let manifest = Manifest::parse(&read(path).map_err(bad)?).map_err(|e| bad(e.to_string()))?;
     if !manifest.secret {
-        return Err(bad("is of a kernel without a key in it, which is given one at launch".into()));
+        return Err(bad("it is of a kernel without a key in it, which is given one at launch".into()));
     }
     Ok(manifest)
 }
@@ -34,11 +34,12 @@ pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error
     let manifest = manifest_of_baked(path)?;
     if manifest.dialect != dialect {
         let (has, wants) = (manifest.dialect, dialect);
-        return Err(bad(format!("is of a kernel for {has}, and the engine is for {wants}: open one for {has}")));
+        return Err(bad(format!("it is of a kernel for {has}, and the engine is for {wants}: open one for {has}")));
     }
-    let source = read(&path.with_file_name(&manifest.source)).map_err(|e| bad(format!("{}: {e}", manifest.source)))?;
+    let source =
+        read(&path.with_file_name(&manifest.source)).map_err(|e| bad(format!("source `{}`: {e}", manifest.source)))?;
     if digest::of_text(&source) != manifest.source_sha256 {
-        return Err(bad(format!("{} is not the source it was made for: generate both anew", manifest.source)));
+        return Err(bad(format!("`{}` is not the source it was made for: generate both anew", manifest.source)));
     }
     manifest.check_source(&source).map_err(|e| bad(e.to_string()))?;
     Ok(Printed { source, manifest })
@@ -98,13 +99,20 @@ pub(crate) fn is_known_answer(manifest: &Manifest, answer: &[u8]) -> bool {
 
 fn read(path: &Path) -> Result<Zeroizing<String>, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
+    let metadata = file.metadata().map_err(|e| e.to_string())?;
+    if metadata.is_dir() {
+        return Err("it is a folder, not a file".into());
+    }
     // Room for all of it at once: growing would leave copies behind.
-    let len = file.metadata().map_err(|e| e.to_string())?.len();
+    let len = metadata.len();
     if len > LARGEST_FILE {
-        return Err("is too large".into());
+        return Err("it is too large".into());
     }
     let mut text = Zeroizing::new(String::with_capacity(len as usize + 1));
-    file.take(LARGEST_FILE).read_to_string(&mut text).map_err(|e| e.to_string())?;
+    file.take(LARGEST_FILE).read_to_string(&mut text).map_err(|e| match e.kind() {
+        ErrorKind::InvalidData => "it is not text in UTF-8".into(),
+        _ => e.to_string(),
+    })?;
     Ok(text)
 }
 
@@ -130,5 +138,13 @@ mod tests {
         }
         File::create(&path).unwrap().set_len(LARGEST_FILE + 1).unwrap();
         assert!(refused().contains("too large"));
+        std::fs::write(&path, b"\xff").unwrap();
+        assert_eq!(refused(), "it is not text in UTF-8");
+        #[cfg(unix)]
+        {
+            std::fs::remove_file(&path).unwrap();
+            std::fs::create_dir(&path).unwrap();
+            assert_eq!(refused(), "it is a folder, not a file");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::op::partial_hash::HashKey;
+use aes_bitslice_core::count::counted;
 use aes_bitslice_core::messages::Message;
 use std::fmt;
 use std::sync::Arc;
@@ -105,7 +106,8 @@ impl VerifyTags {
     /// [`Error::Batch`] if the number of tags differs from the number of messages.
     pub(crate) fn new(tags: &[Tag], messages: usize) -> Result<Self, Error> {
         if tags.len() != messages {
-            return refused(format!("{} tags for {messages} messages: give one for each", tags.len()));
+            let (tags, messages) = (counted(tags.len(), "tag"), counted(messages, "message"));
+            return refused(format!("{tags} for {messages}: give one for each"));
         }
         Ok(Self {
             expected: tags.iter().map(|tag| tag.padded().0).collect(),

@@ -28,6 +28,10 @@ pub struct Ctr {
 
 impl Ctr {
     /// Starts at byte `offset` of the key stream that begins with `counter`.
+    ///
+    /// Every offset is accepted here, and a call may run past byte 2^64. Only where fewer than 128 bits count does the key
+    /// stream end: a call that needs more of it is refused with [`Error::CounterOverflow`], even one that starts past
+    /// that end.
     pub fn new(counter: &Counter, offset: u64) -> Self {
         Self { counter: *counter, position: offset.into() }
     }

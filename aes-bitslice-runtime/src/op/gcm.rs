@@ -272,7 +272,7 @@ impl<E: End> Steps for Gcm<E> {
     fn check(&self, bytes: u64) -> Result<(), Error> {
         let refused = |what: String| Err(Error::Length { operation: "GCM", what });
         if !self.offset.is_multiple_of(16) {
-            return refused(format!("a part begins at a multiple of 16 bytes, and {} is none", self.offset));
+            return refused(format!("a part begins at a multiple of 16 bytes, and {} is not one", self.offset));
         }
         match self.offset.checked_add(bytes).is_some_and(|end| end <= LONGEST) {
             true => Ok(()),

@@ -26,7 +26,7 @@ pub struct Keystream {
 }
 
 impl Keystream {
-    /// Starts at byte `offset` of the key stream that begins with `counter`.
+    /// Starts at byte `offset` of the key stream that begins with `counter`. Offsets near 2^64 are as for [`Ctr::new`].
     pub fn new(counter: &Counter, offset: u64) -> Self {
         Self { ctr: Ctr::new(counter, offset) }
     }

@@ -11,6 +11,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::cpu_key::CpuKey;
 use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::count::counted;
 use aes_bitslice_core::jobs as core;
 use aes_bitslice_core::mode::Mode;
 use rayon::prelude::*;
@@ -221,7 +222,10 @@ impl Jobs {
                 ));
             }
             if !flow.counts() && !(end - start).is_multiple_of(16) {
-                return refused(format!("job {n} has {} bytes, and ECB takes whole blocks of 16", end - start));
+                return refused(format!(
+                    "job {n} has {}, and ECB takes whole blocks of 16",
+                    counted(end - start, "byte")
+                ));
             }
             if (end - start).div_ceil(16) > MOST_BLOCKS {
                 return refused(format!("job {n} has {} bytes: make several of it, of 64 GiB at most", end - start));
@@ -303,7 +307,7 @@ impl EachKey {
     /// [`Error::Jobs`] for another mode, and for zero bytes or a number that is not a multiple of 16.
     pub fn new(mode: Mode, bits: KeyBits, counter: [u8; 16], bytes: u64) -> Result<Self, Error> {
         if bytes == 0 || !bytes.is_multiple_of(16) {
-            return refused(format!("{bytes} bytes for each key: a multiple of 16 is right, at least 16"));
+            return refused(format!("{} for each key: a multiple of 16 is right, at least 16", counted(bytes, "byte")));
         }
         Ok(Self { flow: Flow::of(mode)?, bits, counter: u128::from_be_bytes(counter), bytes })
     }
@@ -312,11 +316,11 @@ impl EachKey {
     pub(crate) fn check(&self, keys: u64, bytes: u64) -> Result<(), Error> {
         let (of_key, each) = (self.bits.bytes() as u64, self.bytes);
         if !keys.is_multiple_of(of_key) {
-            return refused(format!("{keys} bytes are not whole keys of {of_key} bytes"));
+            return refused(format!("{} of keys: give whole keys of {of_key} bytes each", counted(keys, "byte")));
         }
-        let count = keys / of_key;
-        if count.checked_mul(each) != Some(bytes) {
-            return refused(format!("{count} keys for {each} bytes each, and the data has {bytes}"));
+        let number = keys / of_key;
+        if number.checked_mul(each) != Some(bytes) {
+            return refused(format!("{} for {each} bytes each, and the data has {bytes}", counted(number, "key")));
         }
         match bytes / 16 > MOST_BLOCKS {
             true => refused(format!("{bytes} bytes: make several calls, of less than 64 GiB each")),

@@ -20,6 +20,7 @@ use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::Units;
 use cipher::array::Array;
@@ -201,7 +202,10 @@ impl Steps for Xts {
         let refused = |what: String| Err(Error::Length { operation: "XTS", what });
         let last = bytes % self.unit_bytes;
         if (1..16).contains(&last) {
-            return refused(format!("the last data unit would have {last} bytes, and none has fewer than 16"));
+            return refused(format!(
+                "the last data unit would have {}, and none has fewer than 16",
+                counted(last, "byte")
+            ));
         }
         match self.first_unit.checked_add((bytes.div_ceil(self.unit_bytes)).saturating_sub(1).into()) {
             Some(_) => Ok(()),
@@ -288,5 +292,12 @@ mod tests {
             assert_eq!(times_alpha(first, n), tweak, "{n}");
             tweak = next(tweak);
         }
+    }
+
+    #[test]
+    fn a_short_last_unit_is_told_by_its_length() {
+        let refused = |bytes| Xts::encrypt(32, 0).unwrap().check(bytes).unwrap_err().to_string();
+        assert!(refused(33).contains("would have 1 byte,"), "{}", refused(33));
+        assert!(refused(47).contains("would have 15 bytes,"), "{}", refused(47));
     }
 }

@@ -55,7 +55,7 @@ const ALL: [(&str, Try); 23] = [
         let siv = cipher.run(GcmSivEncrypt::new(&nonce, b""), data);
         vec![Nonce::new(&[]).is_err(), Tag::new(&[1; 3]).is_err(), siv.is_err()]
     }),
-    ("a message behind the end", |cipher, _, data| {
+    ("a message past the end", |cipher, _, data| {
         let end = data.len() as u64 + 1;
         let batch = GcmEncryptBatch::new(&[message(1, 0..9), message(2, 9..end)]);
         vec![batch.is_ok_and(|batch| cipher.run(batch, data).is_err())]
@@ -66,7 +66,7 @@ const ALL: [(&str, Try); 23] = [
         let ranges = [0..9, 9..20];
         vec![GcmDecryptBatch::new(&[message(1, 0..9)], &[]).is_err(), CmacVerifyBatch::new(&ranges, &[]).is_err()]
     }),
-    ("CMAC behind the end", |cipher, _, data| {
+    ("CMAC past the end", |cipher, _, data| {
         let ranges = [0..9, 1..data.len() as u64 + 1];
         vec![CmacBatch::new(&ranges).is_ok_and(|batch| cipher.run(batch, data).is_err())]
     }),
@@ -77,7 +77,7 @@ const ALL: [(&str, Try); 23] = [
     ("jobs under keys of two lengths", |_, _, _| {
         vec![Jobs::new(Mode::Ctr, &[job(&[1; 16], 0..5), job(&[2; 32], 5..9)]).is_err()]
     }),
-    ("a job behind the end", |cipher, _, data| {
+    ("a job past the end", |cipher, _, data| {
         let end = data.len() as u64 + 1;
         let jobs = Jobs::new(Mode::Ctr, &[job(&[1; 16], 0..5), job(&[2; 16], 5..end)]);
         vec![jobs.is_ok_and(|jobs| cipher.engine().run_jobs(&jobs, data).is_err())]
@@ -150,5 +150,5 @@ fn on_gpu(call: &mut Call<'_>, xts: &Cipher) -> Result<(), Wrong> {
     let mut found = stream.clone_dtoh(&data).map_err(wrong)?;
     all_refused(call, are_refused).map_err(|n| format!("call {n} in the memory of the GPU was not refused"))?;
     call.planted.bytes(&mut found);
-    compare(&found, &[0xa5; 100], "memory of the GPU behind refused calls")
+    compare(&found, &[0xa5; 100], "memory of the GPU after refused calls")
 }

@@ -307,7 +307,7 @@ pub fn batch(data: &[u8]) {
 
 /// CMAC of messages in one call equals the CMAC of each alone, and a changed one is reported.
 fn cmac_batch(key: &Key, messages: &[Range<u64>], data: &[u8]) {
-    let make = CmacBatch::new(messages).expect("ranges that end behind their beginnings");
+    let make = CmacBatch::new(messages).expect("ranges that do not end before they begin");
     let fits = messages.iter().all(|message| message.end <= data.len() as u64);
     for engine in cpu_engines() {
         let cipher = engine.cipher(key).expect("a key");

@@ -212,7 +212,7 @@ impl<'a> DeviceCipher<'a> {
                     0 => vec![],
                     _ => vec![operation.part(len, &self.pass(key, stream, span, &operation)?.read()?)],
                 };
-                operation = next_pass(&operation, &parts)?.expect("behind a pass that only reads");
+                operation = next_pass(&operation, &parts)?.expect("another pass follows one that only reads");
             }
             let results = match len {
                 0 => Results::None,

@@ -218,8 +218,8 @@ impl<'a> Bench<'a> {
         let value = self.tried(|| call(stream, &mut memory.slice_mut(offset..offset + data.len())));
         let found = stream.clone_dtoh(&memory).ok().map(|found| {
             let (ahead, rest) = found.split_at(offset);
-            let (found, behind) = rest.split_at(data.len());
-            assert!(ahead == noise(7, offset) && behind == AROUND, "a byte around the data was changed");
+            let (found, after) = rest.split_at(data.len());
+            assert!(ahead == noise(7, offset) && after == AROUND, "a byte around the data was changed");
             found.to_vec()
         });
         let all = 0..data.len();

@@ -273,11 +273,11 @@ fn open(engine: &Engine, header: &[u8], segments: &mut [u8]) -> Result<String, E
         let (places, mut rest, mut first) = (opening.places(), &mut *segments, 0);
         while !rest.is_empty() {
             let bytes = (places.place(first + SEGMENTS as u64) - places.place(first)) as usize;
-            let (chunk, behind) = rest.split_at_mut(bytes.min(rest.len()));
-            let opened = opening.open(first, behind.is_empty(), chunk, chunk.len());
+            let (chunk, after) = rest.split_at_mut(bytes.min(rest.len()));
+            let opened = opening.open(first, after.is_empty(), chunk, chunk.len());
             assert!(opened.is_ok() || chunk.iter().all(|&byte| byte == 0), "something is handed out");
             chunk[opened?..].fill(0);
-            (rest, first) = (behind, first + SEGMENTS as u64);
+            (rest, first) = (after, first + SEGMENTS as u64);
         }
         Ok(String::new())
     });

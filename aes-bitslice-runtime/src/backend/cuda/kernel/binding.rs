@@ -131,7 +131,9 @@ impl Binding {
 }
 
 fn no_value(Parameter { name, kind }: &Parameter) -> Error {
-    Error::NoSuchKernel { what: format!("its parameter `{name}` ({kind:?}) is none that it can be launched with here") }
+    Error::NoSuchKernel {
+        what: format!("its parameter `{name}` ({kind:?}) is not one that it can be launched with here"),
+    }
 }
 
 #[cfg(test)]

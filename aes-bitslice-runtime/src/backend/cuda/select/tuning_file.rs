@@ -100,7 +100,7 @@ pub(crate) fn parse(text: &str, subject: &Subject) -> Result<Measurements, Strin
     let measurements = Contents::deserialize(json).map_err(|e| damaged(e.to_string()))?.measurements.into_owned();
     match is_plausible(&measurements) {
         true => Ok(measurements),
-        false => Err(damaged("a rate or a size is none that anything has".into())),
+        false => Err(damaged("a rate or a size is impossible".into())),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
 use crate::op::cpu_key::CpuKey;
 use crate::op::operation::{Operation, check_keys, finished, head, keyed};
+use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,8 +47,9 @@ fn check_cuts<O: Operation>(operation: &O, bytes: u64, cut: u64) -> Result<(), E
         return Err(Error::Length {
             operation: O::NAME,
             what: format!(
-                "{bytes} bytes in {MEMORY} end {rest} bytes past a multiple of {cut} bytes, where they are cut, and {least} are needed there: \
-                 use host memory, or the memory of one GPU"
+                "{bytes} bytes in {MEMORY} end {} past a multiple of {cut} bytes, where they are cut, and {least} are needed there: \
+                 use host memory, or the memory of one GPU",
+                counted(rest, "byte")
             ),
         });
     }
@@ -302,7 +304,10 @@ mod tests {
         }
         for rest in [1, 15] {
             let refused = check_cuts(&xts, (5 << 20) + rest, CUT).unwrap_err().to_string();
-            assert!(refused.starts_with("XTS: 52428") && refused.contains(&format!(" {rest} bytes past")), "{refused}");
+            assert!(
+                refused.starts_with("XTS: 52428") && refused.contains(&format!(" {} past", counted(rest, "byte"))),
+                "{refused}"
+            );
         }
         // Units that are not whole blocks have no kernels there; for CTR, any bytes are whole blocks.
         assert!(matches!(check_cuts(&Xts::encrypt(520, 0).unwrap(), 520, CUT), Err(Error::Unsupported { .. })));

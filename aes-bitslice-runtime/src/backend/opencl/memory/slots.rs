@@ -200,7 +200,7 @@ impl HashSlot for Slot<'_> {
     fn hash_copied(&self) -> [u8; HASH] {
         let Resources { staging, len, .. } = self.resources();
         let staging = staging.as_ref().expect("there until drop");
-        staging[*len..].first_chunk().copied().expect("16 bytes behind the data")
+        staging[*len..].first_chunk().copied().expect("16 bytes after the data")
     }
 }
 
