@@ -723,9 +723,9 @@ int aes_bitslice_seal_file(const struct aes_bitslice_engine *engine,
                            const char *output);
 
 // Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for a wrong key and for a changed or
-// truncated file, and with AES_BITSLICE_INVALID where the first bytes are not those of a sealed file; then writes nothing. `output` appears
-// whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is `.aes-bitslice-*` in the
-// same folder; a killed process leaves that file there.
+// truncated file, and with AES_BITSLICE_INVALID where the first nine bytes are not those of a sealed file of this version; then writes
+// nothing. `output` appears whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is
+// `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
 int aes_bitslice_open_file(const struct aes_bitslice_engine *engine,
                            const struct aes_bitslice_key *key,
                            const char *input,

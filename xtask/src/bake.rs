@@ -2,6 +2,7 @@
 
 use crate::{files, key};
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::digest;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
@@ -116,7 +117,11 @@ pub fn run(root: &Path, args: Args) -> Result<PathBuf> {
         keep_another(&folder.join(&file), |old| old == source.as_bytes())?;
         keep_another(&manifest_path, |old| is_of(old, &manifest))?;
     }
+    let replaced = other_source(&manifest_path, &file);
     files::write_all(&folder, &[(&file, source.as_bytes()), (&manifest_file, json.as_bytes())], true)?;
+    if let Some(replaced) = &replaced {
+        fs::remove_file(replaced).with_context(|| format!("cannot delete `{}`", replaced.display()))?;
+    }
 
     let counts = &manifest.bitsliced.as_ref().context("a bitsliced kernel")?.lut3;
     let rounds = plan.rounds().unwrap_or_default();
@@ -182,6 +187,16 @@ fn keep_another(path: &Path, same: impl FnOnce(&[u8]) -> bool) -> Result<()> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot write `{}`", path.display())),
     }
+}
+
+/// The source of the kernel whose manifest is about to be replaced, if it has another name than the new one, `file`: without its manifest it
+/// would stay as a key that nothing tells of.
+fn other_source(manifest: &Path, file: &str) -> Option<PathBuf> {
+    let old = Zeroizing::new(fs::read_to_string(manifest).ok()?);
+    let old = Manifest::parse(&old).ok().filter(|old| old.source != file)?;
+    let source = manifest.with_file_name(&old.source);
+    let text = Zeroizing::new(fs::read_to_string(&source).ok()?);
+    (digest::of_text(&text) == old.source_sha256).then_some(source)
 }
 
 /// Whether `json` is a manifest of the same kernel. Sources of both dialects share one name for it. Registers are known only

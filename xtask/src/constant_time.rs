@@ -81,7 +81,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let kernels = kernels::to_compile(&stored, &hashes);
     let disassembler = match args.ptx {
         true => None,
-        false => Some(tools().map_err(|error| anyhow!("{error}; without it, --ptx still checks the stored PTX"))?),
+        false => Some(tools().map_err(|error| anyhow!("{error:#}; without it, --ptx still checks the stored PTX"))?),
     };
     let opencl = if args.ptx { vec![] } else { opencl() };
     let (folder, stored, disassembler) = (&folder, &stored, disassembler.as_ref());

@@ -90,7 +90,8 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         Some(program) => program.clone(),
         None => Cargo::new(root).program("aes-bitslice-cli", "aes-bitslice", Profile::Release)?,
     };
-    let folder = Folder::create(&std::env::temp_dir(), "rivals-").context("cannot make a temporary folder")?;
+    let folder =
+        Folder::create(&std::env::temp_dir(), "aes-bitslice-rivals-").context("cannot make a temporary folder")?;
     let mut rows = Vec::new();
     for rival in &RIVALS {
         let checkout = args.checkouts.join(rival.name());

@@ -3,7 +3,7 @@
 //! Handled are HUP, INT, QUIT, TERM, USR1, USR2, ALRM, VTALRM, PROF and XCPU. All others that end a process do so at once, and temporary
 //! files stay: KILL, which no program can handle; ABRT, BUS, FPE, ILL, SEGV, SYS and TRAP, which indicate a fault in the program; and, on
 //! Linux, IO, PWR, STKFLT and the real-time signals, which are not sent to programs like a compiler. PIPE and XFSZ are errors of a write.
-//! Of what stays, the next run deletes folders: [`crate::scratch`] and `check` of the generator.
+//! The next run deletes the folders among what stays: see [`crate::scratch`] and `check` of the generator.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! The evidence of `docs/claims.md`: each command of Cargo names packages, tests and examples that exist. Cargo itself passes where a filter
-//! matches no test.
+//! The evidence of `docs/claims.md`: each command of Cargo names packages, tests and examples that exist, and each of `cargo xtask` a
+//! subcommand and options that it has. Cargo itself passes where a filter matches no test.
 
 use serde_json::Value;
 use std::fs;
@@ -43,6 +43,13 @@ fn has_test(package: &Value, filter: &str) -> bool {
 /// What is wrong with a command, if anything.
 fn check(command: &str, packages: &[Value]) -> Result<(), String> {
     let words: Vec<&str> = command.split_whitespace().skip_while(|word| *word != "cargo").collect();
+    if let ["cargo", "xtask", arguments @ ..] = &words[..] {
+        let help = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).arg("--help").output().unwrap();
+        return match help.status.success() {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&help.stderr).into()),
+        };
+    }
     let after =
         |option: &str| -> Vec<&str> { words.windows(2).filter(|pair| pair[0] == option).map(|pair| pair[1]).collect() };
     for name in after("-p") {
@@ -79,6 +86,8 @@ fn every_command_has_something_to_run() {
         "cargo test -p aes-bitslice-tests --test nothing",
         "cargo test -p aes-bitslice-gen --lib little_indian",
         "cargo run --release -p aes-bitslice-tests --example nothing -- 1",
+        "cargo xtask nothing",
+        "NVRTC=... cargo xtask ptx --nothing",
     ] {
         assert!(check(wrong, &packages).is_err(), "{wrong}");
     }

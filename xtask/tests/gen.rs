@@ -409,6 +409,7 @@ fn the_manifest_of_another_kernel_is_replaced_only_when_told_to() {
     succeed(root, &["gen", "--key", &key]);
     assert!(tree(root) == before);
     succeed(root, &["gen", "--key", &other, "--dialect", "opencl", "--force"]);
+    assert!(!source.exists(), "the source of the kernel that was replaced, with its key");
     assert_eq!(Manifest::parse(&fs::read_to_string(&manifest).unwrap()).unwrap().dialect, Dialect::OpenCl);
 }
 
@@ -532,7 +533,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
     let mut process = command.env("CC", slow_compiler(root, "1")).env("TMPDIR", root).spawn().unwrap();
     let folder = folder_of_compiler(root, &mut process);
     // Another process may delete it from here on.
-    assert!(folder.join("in-use").exists());
+    assert!(folder.join(".aes-bitslice-in-use").exists());
     process.kill().unwrap();
     process.wait().unwrap();
     assert!(xtask(root, &["gen", "--key", &key]).env("TMPDIR", root).output().unwrap().status.success());

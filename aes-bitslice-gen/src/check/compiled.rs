@@ -3,7 +3,8 @@
 //! Kernel and program reach the compiler through a pipe, and the executable is deleted as soon as it runs: the program then answers
 //! launches on its standard input until that closes. The compiler's output is kept in memory where Linux has an in-memory file system that
 //! allows execution (`/dev/shm`), so that a baked key is never written to disk. Elsewhere it is in the temporary folder until then, and
-//! deletion does not overwrite it. For termination by a signal, see [`super::abandon`]; a killed process's files are deleted by the next.
+//! deletion does not overwrite it. For termination by a signal, see [`super::abandon`]; a killed process's files are deleted by the next
+//! process that checks a kernel.
 
 use super::calls::Calls;
 use super::error::CheckError;

@@ -60,4 +60,4 @@ pub use compiled::has_compiler;
 #[doc(hidden)]
 pub use library::library;
 #[doc(hidden)]
-pub use private_folder::{PrivateFolder, remove_leftovers};
+pub use private_folder::PrivateFolder;

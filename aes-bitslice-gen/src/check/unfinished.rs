@@ -13,9 +13,10 @@ const SHARED_MEMORY: &str = "/dev/shm";
 const PREFIX: &str = "aes-bitslice-check-";
 
 /// Every existing folder, and the compiler that works in it: its own process group, because it starts other processes.
-static FOLDERS: Mutex<Vec<(PathBuf, Option<u32>)>> = Mutex::new(Vec::new());
+type Folders = Vec<(PrivateFolder, Option<u32>)>;
+static FOLDERS: Mutex<Folders> = Mutex::new(Vec::new());
 
-fn folders() -> MutexGuard<'static, Vec<(PathBuf, Option<u32>)>> {
+fn folders() -> MutexGuard<'static, Folders> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -26,15 +27,8 @@ pub fn abandon() {
     let unfinished = std::mem::take(&mut *folders);
     std::mem::forget(folders);
     unfinished.iter().filter_map(|(_, compiler)| *compiler).for_each(end);
-    for (folder, _) in unfinished {
-        // Where processes cannot be ended, they may still write, until the folder is gone.
-        for _ in 0..100 {
-            match folder.exists() {
-                true => _ = fs::remove_dir_all(&folder),
-                false => break,
-            }
-        }
-    }
+    // Deletes the folders.
+    drop(unfinished);
 }
 
 /// Ends a process group and waits for it, at most a second: there may be no process that reaps its dead processes.
@@ -58,8 +52,6 @@ fn end(_group: u32) {}
 
 /// A temporary folder that only its owner can enter, in memory where possible. It is deleted on drop and by [`abandon`].
 pub struct Unfinished {
-    /// `None` once it is deleted.
-    folder: Option<PrivateFolder>,
     path: PathBuf,
 }
 
@@ -73,7 +65,7 @@ impl Unfinished {
             remove_leftovers(&temporary, PREFIX);
         });
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let create = |parent: &Path| PrivateFolder::create(parent, PREFIX);
+        let create = |parent: &Path| PrivateFolder::create_only(parent, PREFIX);
         // Locked before the folder exists, so that a signal finds either no folder or its name.
         let mut folders = folders();
         let folder = match runs_programs_from_memory(&mounts) {
@@ -82,8 +74,8 @@ impl Unfinished {
             false => create(&temporary)?,
         };
         let path = folder.path().to_path_buf();
-        folders.push((path.clone(), None));
-        Ok(Self { folder: Some(folder), path })
+        folders.push((folder, None));
+        Ok(Self { path })
     }
 
     /// The path of the folder.
@@ -107,18 +99,15 @@ impl Unfinished {
         self.set(&mut folders(), None);
     }
 
-    fn set(&self, folders: &mut [(PathBuf, Option<u32>)], compiler: Option<u32>) {
-        folders.iter_mut().filter(|(path, _)| *path == self.path).for_each(|entry| entry.1 = compiler);
+    fn set(&self, folders: &mut Folders, compiler: Option<u32>) {
+        folders.iter_mut().filter(|(folder, _)| folder.path() == self.path).for_each(|entry| entry.1 = compiler);
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Locked while the folder is deleted.
-        let mut folders = folders();
-        // Where a running program cannot be deleted, the operating system eventually clears its temporary files.
-        drop(self.folder.take());
-        folders.retain(|(path, _)| *path != self.path);
+        // Locked while the folder is deleted. Where a running program cannot be deleted, the next process deletes it.
+        folders().retain(|(folder, _)| folder.path() != self.path);
     }
 }
 

@@ -239,26 +239,26 @@ impl Code for Flow<'_> {
         let targets = || instruction.operands.iter().filter_map(|operand| self.label(operand));
         // A branch has its own condition, too; nothing follows the last instruction.
         let may_stay = instruction.guard.is_some() || instruction.operands.iter().any(Operand::is_predicate);
-        let behind = (number + 1 < length).then_some(here(number + 1));
-        let behind_if = |may_stay: bool| behind.filter(|_| may_stay);
+        let following = (number + 1 < length).then_some(here(number + 1));
+        let following_if = |may_stay: bool| following.filter(|_| may_stay);
         match instruction.opcode[0].as_str() {
-            "BRX" => targets().map(here).chain(behind_if(instruction.guard.is_some())).collect(),
+            "BRX" => targets().map(here).chain(following_if(instruction.guard.is_some())).collect(),
             "BRA" | "CALL" if !is_call(self.listing, instruction) => {
                 let may_stay = may_stay || instruction.opcode.iter().any(|part| part == "DIV" || part == "ANY");
-                targets().map(here).chain(behind_if(may_stay)).collect()
+                targets().map(here).chain(following_if(may_stay)).collect()
             }
             // After a collective, threads may continue at its label.
-            "WARPSYNC" => targets().map(here).chain(behind).collect(),
+            "WARPSYNC" => targets().map(here).chain(following).collect(),
             "CALL" => {
                 let call = self.calls.iter().position(|&call| call == number).unwrap_or_default();
-                targets().map(|target| length * (call + 1) + target).chain(behind_if(may_stay)).collect()
+                targets().map(|target| length * (call + 1) + target).chain(following_if(may_stay)).collect()
             }
             "RET" => {
                 let back = by.checked_sub(1).map(|call| self.calls[call] + 1);
-                back.into_iter().chain(behind_if(may_stay)).collect()
+                back.into_iter().chain(following_if(may_stay)).collect()
             }
-            "EXIT" | "KILL" => behind_if(may_stay).into_iter().collect(),
-            _ => behind.into_iter().collect(),
+            "EXIT" | "KILL" => following_if(may_stay).into_iter().collect(),
+            _ => following.into_iter().collect(),
         }
     }
 

@@ -215,8 +215,8 @@ fn cache_is_off(platform: &str, vendor: &str, set: impl Fn(&str) -> Option<Strin
     }
     let switch = match known {
         Some(_) if writes_files => format!(
-            "before the process starts, set {switch}={value}, and {POCL_FILES} to a folder in memory, such as one in /dev/shm, \
-             for it writes files even so, and leaves some behind"
+            "before the process starts, set {switch}={value}, and {POCL_FILES} to a folder in memory, such as one in /dev/shm \
+             (it writes some files even then)"
         ),
         Some(_) => format!("set {switch}={value} before the process starts"),
         None => format!("if you know that it keeps nothing, set {switch}={value}"),
