@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError,
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyTuple};
+use std::fmt::Display;
 use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -51,17 +52,17 @@ pub struct Values {
 
 impl Values {
     /// Values called `name` for `n` messages: memory with `size` bytes for each, contiguous; or a list of memory of any length. Without
-    /// `size`, a list only.
-    pub fn of(given: Any<'_, '_>, n: usize, size: Option<usize>, name: &str) -> PyResult<Self> {
+    /// `size`, a list only. Its text says what to give in place of contiguous memory of another length.
+    pub fn of(given: Any<'_, '_>, n: usize, size: Option<(usize, &str)>, name: &str) -> PyResult<Self> {
         let refused = |what: String| Err(PyValueError::new_err(what));
         let messages = counted(n, "message");
         if let Some(buffer) = Buffer::of(given, false, name)? {
-            let Some(size) = size else {
+            let Some((size, advice)) = size else {
                 return Err(PyTypeError::new_err(format!("{name} must be a list, with bytes for each message")));
             };
             if Some(buffer.len()) != (n as u64).checked_mul(size as u64) {
                 let len = counted(buffer.len(), "byte");
-                return refused(format!("{len} of {name} for {messages}: give {size} for each, or a list"));
+                return refused(format!("{len} of {name} for {messages}: {advice}"));
             }
             return Ok(Self { bytes: buffer.bytes().to_vec(), ends: (1..=n).map(|n| n * size).collect() });
         }
@@ -107,7 +108,7 @@ impl GcmMessages {
     pub fn of(nonces: Any<'_, '_>, ranges: Any<'_, '_>, aads: Option<Any<'_, '_>>) -> PyResult<Self> {
         let ranges = ranges_of(ranges)?;
         let n = ranges.len();
-        let nonces = Values::of(nonces, n, Some(12), "nonces")?;
+        let nonces = Values::of(nonces, n, Some((12, "give 12 for each, or a list")), "nonces")?;
         let aads = aads.map_or_else(|| Ok(Values::none(n)), |aads| Values::of(aads, n, None, "aads"))?;
         Ok(Self { ranges, nonces, aads })
     }
@@ -133,9 +134,21 @@ pub fn from_byte<'a>(messages: &[GcmMessage<'a>], at: u64) -> Vec<GcmMessage<'a>
     messages.iter().map(one).collect()
 }
 
-/// The tags of received messages: 16 bytes each, or a list of tags.
-pub fn tags_of(given: Any<'_, '_>, n: usize) -> PyResult<Vec<Tag>> {
-    Values::of(given, n, Some(16), "tags")?.iter().map(|tag| Tag::new(tag).map_err(of_runtime)).collect()
+/// The tags of received messages, of `tag_bytes` bytes each: contiguous, or a list of tags.
+pub fn tags_of(given: Any<'_, '_>, n: usize, tag_bytes: usize) -> PyResult<Vec<Tag>> {
+    let advice = format!("tag_bytes is {tag_bytes}, so give {tag_bytes} for each");
+    let tags = Values::of(given, n, Some((tag_bytes, &advice)), "tags")?;
+    tags.iter().enumerate().map(|(n, tag)| received_tag(tag, format_args!("tag {n}"), tag_bytes)).collect()
+}
+
+/// A received tag, called `name`. The caller says how long it must be, never the tag itself: if a cut tag of 4 bytes were accepted, one
+/// forged message in 2^32 would be, too.
+pub fn received_tag(tag: &[u8], name: impl Display, tag_bytes: usize) -> PyResult<Tag> {
+    if tag.len() != tag_bytes {
+        let has = counted(tag.len(), "byte");
+        return Err(PyValueError::new_err(format!("{name} has {has}, and tag_bytes is {tag_bytes}")));
+    }
+    Tag::new(tag).map_err(of_runtime)
 }
 
 /// Raises an exception with the numbers of the messages, of `n`, that are not authentic, unless all are.

@@ -1,6 +1,6 @@
 //! Ciphers: a method for each operation, on host memory and on GPU memory.
 
-use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, tags_of};
+use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, received_tag, tags_of};
 use crate::buffer::{Buffer, small};
 use crate::call::{Grain, Pace, at_once, by_messages, in_parts, reading};
 use crate::device::OnDevice;
@@ -181,20 +181,15 @@ impl Cipher {
         self.opened.guarded(work)
     }
 
-    /// Refuses a counter that overflows before the data ends, before anything is done: only the last byte shows it.
+    /// Refuses a counter that overflows before the data ends, before anything is done: only the first and the last byte show it.
     fn check_counter(&self, counter: &Counter, offset: u64, call: &Call<'_>) -> PyResult<()> {
         if counter.mode() == CounterMode::Ctr128BE || call.len == 0 {
             return Ok(());
         }
         let check = |counter: &Counter, byte| self.cipher.run(Ctr::new(counter, byte), &mut [0]).map_err(of_runtime);
-        match offset.checked_add(call.len - 1) {
-            Some(last) => check(counter, last),
-            None => {
-                check(counter, offset)?;
-                let (counter, first) = from_byte_on(counter, offset);
-                check(&counter, first + (call.len - 1))
-            }
-        }
+        check(counter, offset)?;
+        let (counter, first) = from_byte_on(counter, offset);
+        check(&counter, first + (call.len - 1))
     }
 
     /// GCM of a whole message in host memory: returns the hashes of its parts, for the tag.
@@ -414,20 +409,22 @@ impl Cipher {
     }
 
     /// GCM decryption of a whole message, if its tag is right.
-    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, tag_bytes = 16, out = None, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt<'py>(
         &self,
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
         tag: Any<'_, 'py>,
         aad: Option<Any<'_, 'py>>,
+        #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let py = data.py();
             let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
-            let tag = tag_of(&given_tags(tag)?)?;
+            let tag = received_tag(small(&given_tags(tag)?, "tag")?.bytes(), "tag", tag_bytes)?;
             let call = Call::mapping(data, out, stream)?;
             Self::check_gcm(&call)?;
             let whole = GcmDecrypt::new(&nonce, bytes_of(&aad), &tag);
@@ -547,7 +544,7 @@ impl Cipher {
     }
 
     /// GCM decryption of many messages. An exception lists those that are not authentic; the others are decrypted.
-    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, out, stream = None))]
+    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, tag_bytes = 16, out, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt_batch<'py>(
         &self,
@@ -556,13 +553,14 @@ impl Cipher {
         data: Any<'_, 'py>,
         tags: Any<'_, 'py>,
         aads: Option<Any<'_, 'py>>,
+        #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
         out: Any<'_, 'py>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<()> {
         self.begin(|| {
             let given = GcmMessages::of(nonces, ranges, aads)?;
             let messages = given.messages();
-            let tags = tags_of(&given_tags(tags)?, messages.len())?;
+            let tags = tags_of(&given_tags(tags)?, messages.len(), tag_bytes)?;
             let whole = GcmDecryptBatch::new(&messages, &tags).map_err(of_runtime)?;
             let call = Call::mapping(data, Some(out), stream)?;
             let failed = match call.place {
@@ -601,17 +599,18 @@ impl Cipher {
     }
 
     /// CMAC of many messages, compared with tags. An exception lists those that are not authentic.
-    #[pyo3(signature = (ranges, data, tags, *, stream = None))]
+    #[pyo3(signature = (ranges, data, tags, *, tag_bytes = 16, stream = None))]
     fn cmac_verify_batch(
         &self,
         ranges: Any<'_, '_>,
         data: Any<'_, '_>,
         tags: Any<'_, '_>,
+        #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
         stream: Option<Any<'_, '_>>,
     ) -> PyResult<()> {
         self.begin(|| {
             let ranges = ranges_of(ranges)?;
-            let tags = tags_of(&given_tags(tags)?, ranges.len())?;
+            let tags = tags_of(&given_tags(tags)?, ranges.len(), tag_bytes)?;
             let batch = CmacVerifyBatch::new(&ranges, &tags).map_err(of_runtime)?;
             let verified = self.read(data, Memory::read(data, stream)?, batch)?.wait(data.py())?;
             all_authentic(data.py(), verified.failed(), ranges.len())
@@ -667,10 +666,6 @@ fn block(iv: Any<'_, '_>) -> PyResult<[u8; 16]> {
 
 fn nonce_of(nonce: Any<'_, '_>) -> PyResult<Nonce> {
     Nonce::new(small(nonce, "nonce")?.bytes()).map_err(of_runtime)
-}
-
-fn tag_of(tag: Any<'_, '_>) -> PyResult<Tag> {
-    Tag::new(small(tag, "tag")?.bytes()).map_err(of_runtime)
 }
 
 /// Additional data; there may be none.

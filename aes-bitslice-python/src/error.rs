@@ -77,7 +77,8 @@ fn with_text(error: Runtime, text: String) -> PyErr {
     }
 }
 
-/// An error of sealing or opening as an exception; its text begins with the path of the source, if that has one.
+/// An error of sealing or opening as an exception; its text begins with the path of the source, if that has one, or names the argument that
+/// is wrong whatever the source is.
 pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
     let text = match &error {
         Seal::Range { start, end, len } => {
@@ -86,16 +87,14 @@ pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
         }
         _ => error.to_string(),
     };
-    let text = match source {
-        Some(path) => format!("{}: {text}", path.display()),
-        None => text,
+    let text = match (&error, source) {
+        (Seal::KeyLength(_), _) => format!("key: {text}"),
+        (Seal::EmptyPassphrase, _) | (_, None) => text,
+        (_, Some(path)) => format!("{}: {text}", path.display()),
     };
     match error {
-        Seal::Io(error) => match source {
-            // Only a file object writes nothing and reports no error.
-            Some(path) if error.kind() != io::ErrorKind::WriteZero => os_error(error, &path.display().to_string()),
-            _ => of_io(error),
-        },
+        // Names its file already, or is of a file object.
+        Seal::Io(error) => of_io(error),
         Seal::Engine(error) => with_text(error, text),
         Seal::Random(_) | Seal::Thread(_) => PyOSError::new_err(text),
         Seal::KeyLength(_)

@@ -9,6 +9,8 @@ use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::borrow::Cow;
+use std::fmt::Arguments;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -55,7 +57,7 @@ impl Key {
     #[staticmethod]
     #[pyo3(signature = (text, *, xts = false))]
     fn from_hex(text: &str, xts: bool) -> PyResult<Self> {
-        of_text(text.as_bytes(), xts, "this is no key")
+        of_text(text.as_bytes(), xts, format_args!("this is no key"))
     }
 
     /// The key in a file, as hexadecimal digits and a line end.
@@ -65,18 +67,18 @@ impl Key {
         let mut text = Zeroizing::new([0; LONGEST + 2]);
         // Opening a pipe waits for its writer.
         let len = py.detach(|| read_start(&path, &mut text[..])).map_err(|error| at_path(error, &path))?;
-        of_text(&text[..len], xts, "the file holds no key")
+        of_text(&text[..len], xts, format_args!("the file {} holds no key", path_shown(&path)))
     }
 
     /// The key in an environment variable, as hexadecimal digits.
     #[staticmethod]
     #[pyo3(signature = (name, *, xts = false))]
     fn from_env(name: &str, xts: bool) -> PyResult<Self> {
-        // The variable is not named in messages: some users put the key itself in its place.
-        let text =
-            std::env::var_os(name).ok_or_else(|| PyLookupError::new_err("the environment variable is not set"))?;
+        let shown = if has_part_of_a_key(name) { HIDDEN } else { name };
+        let text = std::env::var_os(name)
+            .ok_or_else(|| PyLookupError::new_err(format!("the environment variable {shown} is not set")))?;
         let text = Zeroizing::new(text.into_encoded_bytes());
-        of_text(&text, xts, "the environment variable holds no key")
+        of_text(&text, xts, format_args!("the environment variable {shown} holds no key"))
     }
 
     /// The key that a reference names: `env:NAME` or `file:PATH`.
@@ -146,7 +148,7 @@ fn read_start(path: &Path, bytes: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Hexadecimal digits and at most one line end.
-fn of_text(text: &[u8], xts: bool, refusal: &str) -> PyResult<Key> {
+fn of_text(text: &[u8], xts: bool, refusal: Arguments<'_>) -> PyResult<Key> {
     let digits = text.strip_suffix(b"\n").map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line));
     let refused = |why: String| PyValueError::new_err(format!("{refusal}: {why}"));
     // Some editors write this at the beginning of UTF-8.
@@ -172,20 +174,32 @@ fn of_text(text: &[u8], xts: bool, refusal: &str) -> PyResult<Key> {
         true => {
             let (data, tweak) = digits.split_at(digits.len() / 2);
             let both = Zeroizing::new([half(data)?.expose(), half(tweak)?.expose()].concat());
-            RuntimeKey::xts(&both).map_err(of_runtime)?
+            RuntimeKey::xts(&both).map_err(|error| refused(error.to_string()))?
         }
     };
     Ok(Key { key })
 }
 
 fn at_path(error: io::Error, path: &Path) -> PyErr {
-    let text = path.file_name().unwrap_or_default().as_encoded_bytes();
-    // Some users put the key itself in its place.
-    let name = match text.len() >= 32 && text.iter().all(u8::is_ascii_hexdigit) {
-        true => "(a name that looks like a key and is not shown)".into(),
-        false => path.display().to_string(),
-    };
-    os_error(error, &name)
+    os_error(error, &path_shown(path))
+}
+
+/// Stands for a name in a message: some users put the key itself in its place.
+const HIDDEN: &str = "(a name that looks like a key and is not shown)";
+
+/// Whether the name of a variable has so many hexadecimal digits one after another that it may be a key, perhaps with a typing error, or
+/// with `0x` before it. No real name has.
+fn has_part_of_a_key(name: &str) -> bool {
+    name.as_bytes().split(|c| !c.is_ascii_hexdigit()).any(|digits| digits.len() >= 16)
+}
+
+/// The path for a message. Files are often named after a hash: only a name of nothing but digits is hidden.
+fn path_shown(path: &Path) -> Cow<'_, str> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes().trim_ascii();
+    match name.len() >= 32 && name.iter().all(u8::is_ascii_hexdigit) {
+        true => HIDDEN.into(),
+        false => path.to_string_lossy(),
+    }
 }
 
 /// Bytes from the system's random number generator.

@@ -3,7 +3,7 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyInt, PyString, PyTuple};
 
 /// For each parameter, the function that extracts it: `function: type, name, what is allowed`.
 macro_rules! parameters {
@@ -18,6 +18,7 @@ macro_rules! parameters {
 }
 
 const U64: &str = "0 to 2^64 - 1";
+const TAG_BYTES: &str = "4, 8 or 12 to 16";
 
 parameters! {
     offset: u64, "offset", U64;
@@ -29,7 +30,16 @@ parameters! {
     key_bits: usize, "key_bits", "128, 192 or 256";
     bytes_per_key: u64, "bytes_per_key", "a multiple of 16, 16 to 2^64 - 16";
     bits: usize, "bits", "128, 192 or 256";
+    any_tag_bytes: usize, "tag_bytes", TAG_BYTES;
     stream: u64, "stream", "a handle, 0 to 2^64 - 1";
+}
+
+/// The number of bytes of the tags that a call takes: those of SP 800-38D, section 5.2.1.2.
+pub fn tag_bytes(given: &Bound<'_, PyAny>) -> PyResult<usize> {
+    match any_tag_bytes(given)? {
+        bytes @ (4 | 8 | 12..=16) => Ok(bytes),
+        other => Err(PyValueError::new_err(format!("tag_bytes must be {TAG_BYTES}, not {other}"))),
+    }
 }
 
 /// The first and the end of a range of bytes, which is not before the first.
@@ -37,10 +47,8 @@ pub fn range(given: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
     let range: PyResult<Option<(u64, u64)>> = given.extract();
     let range = range.map_err(|error| {
         let py = given.py();
-        let what = || {
-            let shown = shown(given.repr()).unwrap_or_else(|| "these".into());
-            format!("range must be a tuple of two numbers, each 0 to 2^64 - 1, not {shown}")
-        };
+        let what =
+            || format!("range must be a tuple of two numbers, each 0 to 2^64 - 1, not {}", numbers_or_kind(given));
         match error {
             error if error.is_instance_of::<PyTypeError>(py) => caused(PyTypeError::new_err(what()), py, error),
             error if error.is_instance_of::<PyOverflowError>(py) || error.is_instance_of::<PyValueError>(py) => {
@@ -68,6 +76,17 @@ fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -
     }
     let shown = shown(number.str()).unwrap_or_else(|| "a number this long".into());
     PyValueError::new_err(format!("{name} must be {allowed}, not {shown}"))
+}
+
+/// Numbers themselves; of anything else its type: it may be a secret that was meant for another parameter.
+fn numbers_or_kind(given: &Bound<'_, PyAny>) -> String {
+    let kind =
+        |object: &Bound<'_, PyAny>| object.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
+    let Ok(tuple) = given.cast::<PyTuple>() else { return kind(given) };
+    match tuple.iter().all(|item| item.is_instance_of::<PyInt>()) {
+        true => shown(given.repr()).unwrap_or_else(|| "these".into()),
+        false => format!("({})", tuple.iter().map(|item| kind(&item)).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// The exception with the one that it replaces as its cause: an object's `__index__` may have raised that.

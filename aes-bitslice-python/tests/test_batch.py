@@ -62,7 +62,7 @@ def test_gcm(engine, key_bytes, nonce_bytes):
     assert out == data
     # Some are changed: these are reported and cleared, and the others are good.
     changed = [n for n, (start, stop) in enumerate(ranges) if n % 7 == 3 and stop > start]
-    received = [tags[16 * n :][: 12 if n % 2 else 16] for n in range(count)]
+    received = [tags[16 * n :][:12] for n in range(count)]
     for n in changed:
         secret[ranges[n][0]] ^= 0x80
     received[5] = received[5][:-1] + bytes([received[5][-1] ^ 1])
@@ -71,7 +71,7 @@ def test_gcm(engine, key_bytes, nonce_bytes):
     for n in changed:
         expected[slice(*ranges[n])] = bytes(ranges[n][1] - ranges[n][0])
     with pytest.raises(AuthenticationError, match=f"failed for {len(changed)} of 61 messages") as raised:
-        cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, out=secret)
+        cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, tag_bytes=12, out=secret)
     assert raised.value.failed == tuple(changed)
     assert secret == expected
 
@@ -94,12 +94,53 @@ def test_cmac(engine, key_bytes):
     tags = cipher.cmac_batch(ranges, data)
     assert tags == b"".join(cmac(key, data[start:stop]) for start, stop in ranges)
     cipher.cmac_verify_batch(ranges, data, tags)
-    received = [tags[16 * n :][: chance.choice([4, 8, 12, 16])] for n in range(300)]
-    for n in (0, 77, 299):
-        received[n] = bytes([received[n][0] ^ 1]) + received[n][1:]
+    for length in (4, 8, 12, 16):
+        received = [tags[16 * n :][:length] for n in range(300)]
+        for n in (0, 77, 299):
+            received[n] = bytes([received[n][0] ^ 1]) + received[n][1:]
+        for given in [received, b"".join(received)]:
+            with pytest.raises(AuthenticationError) as raised:
+                cipher.cmac_verify_batch(ranges, data, given, tag_bytes=length)
+            assert raised.value.failed == (0, 77, 299)
+
+
+@pytest.mark.parametrize("length", [0, 3, 4, 8, 12, 13, 14, 15, 17])
+@pytest.mark.parametrize("mode", ["gcm", "cmac"])
+def test_tags_of_another_length_than_asked_for_are_refused(engine, mode, length):
+    cipher, nonces, ranges, data = engine.cipher(Key(os.urandom(16))), os.urandom(36), [(0, 2), (2, 5), (5, 9)], b"a message"
+    made, out = bytearray(data), bytearray(9)
+    tags = cipher.gcm_encrypt_batch(nonces, ranges, data, out=made) if mode == "gcm" else cipher.cmac_batch(ranges, data)
+    whole = [tags[:16], tags[16:32], tags[32:]]
+    short = [(tag + tag)[:length] for tag in whole]
+
+    def verify(given, **options):
+        if mode == "cmac":
+            cipher.cmac_verify_batch(ranges, made, given, **options)
+        else:
+            cipher.gcm_decrypt_batch(nonces, ranges, made, given, out=out, **options)
+
+    # One of them, and all of them, in a list, and contiguous.
+    for given, number in [(short, 0), ([*whole[:2], short[2]], 2)]:
+        with pytest.raises(ValueError, match=f"^tag {number} has {length} bytes, and tag_bytes is 16$"):
+            verify(given)
+    with pytest.raises(ValueError, match=f"^{3 * length} bytes of tags for 3 messages: tag_bytes is 16, so give 16 for each$"):
+        verify(b"".join(short))
+    assert out == bytes(9)
+    if length not in (4, 8, 12, 13, 14, 15):
+        for given in [short, b"".join(short), []]:
+            with pytest.raises(ValueError, match=rf"^tag_bytes must be 4, 8 or 12 to 16, not {length}(\n|$)"):
+                verify(given, tag_bytes=length)
+        return
+    for given in [short, b"".join(short)]:
+        verify(given, tag_bytes=length)
+        assert mode == "cmac" or out == data
+    with pytest.raises(ValueError, match=f"^tag 1 has 16 bytes, and tag_bytes is {length}$"):
+        verify([short[0], whole[1], short[2]], tag_bytes=length)
+    with pytest.raises(ValueError, match=f"^48 bytes of tags for 3 messages: tag_bytes is {length}, so give {length} for each$"):
+        verify(tags, tag_bytes=length)
     with pytest.raises(AuthenticationError) as raised:
-        cipher.cmac_verify_batch(ranges, data, received)
-    assert raised.value.failed == (0, 77, 299)
+        verify([short[0], bytes(length), short[2]], tag_bytes=length)
+    assert raised.value.failed == (1,)
 
 
 def test_more_than_is_read_at_once(cpu):
@@ -192,8 +233,8 @@ def test_numbers_of_ranges(cpu, number, kind):
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d), "out"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, out=d[:5]), "same length"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], OnGpu(), out=OnGpu()), GPU),
-        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, bytes(15), out=d), "15 bytes of tags for 1 message: give 16 for each"),
-        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [bytes(11)], out=d), "a tag has 16"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, bytes(15), out=d), "15 bytes of tags for 1 message: tag_bytes is 16, so give 16 for each"),
+        (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [bytes(11)], out=d), "tag 0 has 11 bytes, and tag_bytes is 16"),
         (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "tags has 0 values for 1 message"),
         (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 9)], d, bytes(16), out=d), "ends at byte 9"),
         (lambda c, d: c.gcm_decrypt_batch(bytes(12), [(0, 8)], OnGpu(), bytes(16), out=OnGpu()), GPU),
@@ -207,7 +248,7 @@ def test_numbers_of_ranges(cpu, number, kind):
         (lambda c, d: c.cmac_batch([5], d), "range 0 is not a pair"),
         (lambda c, d: c.cmac_batch([(0, 8)], OnGpu()), GPU),
         (lambda c, d: c.cmac_verify_batch([(0, 8)], d, bytes(32)), "32 bytes of tags for 1 message:"),
-        (lambda c, d: c.cmac_verify_batch([(0, 8)], d, [bytes(17)]), "a tag has 16"),
+        (lambda c, d: c.cmac_verify_batch([(0, 8)], d, [bytes(17)]), "tag 0 has 17 bytes, and tag_bytes is 16"),
         (lambda c, d: c.cmac_verify_batch([(0, 8)], OnGpu(), bytes(16)), GPU),
     ],
 )

@@ -67,27 +67,42 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
     digits = "0123456789abcdef" * 2
     (tmp_path / "bad").write_text(digits[:-1] + "g")
     (tmp_path / "long").write_text(digits * 100)
+    (tmp_path / "equal halves").write_text(digits * 2)
+    (tmp_path / f"{digits}00").write_text("no key")
     monkeypatch.setenv("BAD_KEY", digits[:-2])
-    for make, kind in [
-        (lambda: Key(bytes(15)), ValueError),
-        (lambda: Key(digits), TypeError),
-        (lambda: Key(5), TypeError),
-        (lambda: Key.xts(bytes(32)), ValueError),
-        (lambda: Key.generate(100), ValueError),
-        (lambda: Key.generate(192, xts=True), ValueError),
-        (lambda: Key.from_hex(digits[:-1] + "g"), ValueError),
-        (lambda: Key.from_hex(digits + "é"), ValueError),
-        (lambda: Key.from_file(tmp_path / "bad"), ValueError),
-        (lambda: Key.from_file(tmp_path / "long"), ValueError),
-        (lambda: Key.from_file(tmp_path / digits), FileNotFoundError),
-        (lambda: Key.from_file(tmp_path), IsADirectoryError),
-        (lambda: Key.from_env("BAD_KEY"), ValueError),
-        (lambda: Key.from_env(digits), LookupError),
-        (lambda: Key.from_reference(digits), ValueError),
+    monkeypatch.setenv(f"{digits}00", "no key")
+    hidden = "(a name that looks like a key and is not shown)"
+    for make, kind, words in [
+        (lambda: Key(bytes(15)), ValueError, ""),
+        (lambda: Key(digits), TypeError, ""),
+        (lambda: Key(5), TypeError, ""),
+        (lambda: Key.xts(bytes(32)), ValueError, ""),
+        (lambda: Key.generate(100), ValueError, ""),
+        (lambda: Key.generate(192, xts=True), ValueError, ""),
+        (lambda: Key.from_hex(digits[:-1] + "g"), ValueError, "this is no key: "),
+        (lambda: Key.from_hex(digits + "é"), ValueError, "this is no key: "),
+        (lambda: Key.from_hex(digits * 2, xts=True), ValueError, "this is no key: "),
+        (lambda: Key.from_file(tmp_path / "bad"), ValueError, f"the file {tmp_path}/bad holds no key: it has a character"),
+        (lambda: Key.from_file(tmp_path / "long"), ValueError, f"the file {tmp_path}/long holds no key: a key has 32, 48 or 64"),
+        (lambda: Key.from_file(tmp_path / "equal halves", xts=True), ValueError, f"the file {tmp_path}/equal halves holds no key: "),
+        (lambda: Key.from_file(tmp_path / f"{digits}00"), ValueError, f"the file {hidden} holds no key: a key has 32, 48 or 64"),
+        (lambda: Key.from_file(tmp_path / digits), FileNotFoundError, hidden),
+        (lambda: Key.from_file(tmp_path / f"{digits}\n"), FileNotFoundError, hidden),
+        (lambda: Key.from_file(tmp_path / ("ab" * 32 + ".key")), FileNotFoundError, f"{tmp_path}/{'ab' * 32}.key"),
+        (lambda: Key.from_file(tmp_path), IsADirectoryError, str(tmp_path)),
+        (lambda: Key.from_env("BAD_KEY"), ValueError, "the environment variable BAD_KEY holds no key: a key has 32, 48 or 64"),
+        (lambda: Key.from_env(f"{digits}00"), ValueError, f"the environment variable {hidden} holds no key: a key has 32, 48 or 64"),
+        (lambda: Key.from_env("NO_SUCH_KEY"), LookupError, "the environment variable NO_SUCH_KEY is not set"),
+        (lambda: Key.from_reference("env:NO_SUCH_KEY"), LookupError, "the environment variable NO_SUCH_KEY is not set"),
+        (lambda: Key.from_reference(f"file:{tmp_path}/bad"), ValueError, f"the file {tmp_path}/bad holds no key: "),
+        *((lambda name=name: Key.from_env(name), LookupError, f"the environment variable {hidden} is not set")
+          for name in [digits, digits.upper(), digits * 2, digits[:16] * 3, digits + "\n", digits + "0", digits * 4, digits[:-1] + "g", f"0x{digits}", f"'{digits}'"]),
+        (lambda: Key.from_reference(digits), ValueError, "env:NAME or file:PATH"),
     ]:
         with pytest.raises(kind) as raised:
             make()
-        assert digits[:-2] not in str(raised.value), raised.value
+        text = str(raised.value)
+        assert words in text and digits[:-2] not in text.lower(), text
 
 
 def test_a_byte_order_mark_is_told(tmp_path):
@@ -147,6 +162,9 @@ def test_numbers_that_do_not_fit_are_refused_by_name(cpu):
         "offset": (lambda n: cipher.ctr(IV, b"", offset=n), "0 to 2^64 - 1"),
         "offset ": (lambda n: cipher.keystream(IV, 5, offset=n), "0 to 2^64 - 1"),
         "counter_bits": (lambda n: cipher.ctr(IV, b"", counter_bits=n), "128, 64 or 32"),
+        "tag_bytes": (lambda n: cipher.gcm_decrypt(IV, b"", bytes(16), tag_bytes=n), "4, 8 or 12 to 16"),
+        "tag_bytes ": (lambda n: cipher.gcm_decrypt_batch([], [], b"", [], tag_bytes=n, out=bytearray()), "4, 8 or 12 to 16"),
+        "tag_bytes  ": (lambda n: cipher.cmac_verify_batch([], b"", [], tag_bytes=n), "4, 8 or 12 to 16"),
         "length": (lambda n: cipher.keystream(IV, n), "0 to 2^63 - 1"),
         "length ": (cpu.host_buffer, "0 to 2^63 - 1"),
         "length  ": (aes_bitslice.random_bytes, "0 to 2^63 - 1"),

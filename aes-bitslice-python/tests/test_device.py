@@ -220,6 +220,12 @@ class Torch(Case):
         again = self.cipher.gcm_decrypt(NONCE, secret, tag, b"header")
         self.assertTrue(self.torch.equal(again, plain))
         self.assertIs(self.cipher.gcm_decrypt(NONCE, secret, bytes(tag), b"header", out=again), again)
+        self.assertTrue(self.torch.equal(self.cipher.gcm_decrypt(NONCE, secret, bytes(tag)[:12], b"header", tag_bytes=12), plain))
+        kept = self.bytes_of(secret)
+        for given, length in [(bytes(tag)[:12], 16), (bytes(tag)[:4], 16), (tag, 12)]:
+            with self.assertRaisesRegex(ValueError, f"^tag has {len(bytes(given))} bytes, and tag_bytes is {length}$"):
+                self.cipher.gcm_decrypt(NONCE, secret, given, b"header", tag_bytes=length, out=secret)
+        self.assertEqual(self.bytes_of(secret), kept)
         changed = secret.clone()
         changed[12345] ^= 1
         with self.assertRaises(AuthenticationError):
@@ -253,7 +259,7 @@ class Torch(Case):
                 self.assertIsNone(self.cipher.gcm_decrypt_batch(nonces, ranges, again, given, aads, out=again))
                 self.assertTrue(torch.equal(again, plain))
             # Some are changed: these are reported and cleared, and the others are good.
-            received = [wanted[16 * n :][: 12 if n % 2 else 16] for n in range(count)]
+            received = [wanted[16 * n :][:12] for n in range(count)]
             received[5] = received[5][:-1] + bytes([received[5][-1] ^ 1])
             changed = sorted({5, *(n for n, (start, stop) in enumerate(ranges) if n % 7 == 3 and stop > start)})
             decrypted = bytearray(data)
@@ -263,7 +269,7 @@ class Torch(Case):
                 if n != 5:
                     secret[start] ^= 0x80
             with self.assertRaisesRegex(AuthenticationError, f"failed for {len(changed)} of {count} messages") as raised:
-                self.cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, out=secret)
+                self.cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, tag_bytes=12, out=secret)
             self.assertEqual(raised.exception.failed, tuple(changed))
             self.assertEqual(self.bytes_of(secret), decrypted)
 
@@ -277,8 +283,9 @@ class Torch(Case):
         tags = self.cipher.cmac_batch(ranges, plain)
         self.assertEqual((bytes(tags), bytes(tags)), (wanted, wanted))
         self.assertEqual(self.bytes_of(plain), data)
-        for given in (tags, wanted, [wanted[16 * n :][:8] for n in range(count)]):
-            self.assertIsNone(self.cipher.cmac_verify_batch(ranges, plain, given))
+        short = [wanted[16 * n :][:8] for n in range(count)]
+        for given, length in [(tags, 16), (wanted, 16), (short, 8), (b"".join(short), 8)]:
+            self.assertIsNone(self.cipher.cmac_verify_batch(ranges, plain, given, tag_bytes=length))
         received = bytearray(wanted)
         for n in (0, 77, count - 1):
             received[16 * n + 3] ^= 1
@@ -318,6 +325,8 @@ class Torch(Case):
             (UnavailableError, "open Engine", lambda: self.cpu.gcm_encrypt_batch(NONCE, [(0, 5)], data, out=data)),
             (ValueError, "tags", lambda: cipher.gcm_decrypt_batch(NONCE, [(0, 5)], data, bytes(15), out=data)),
             (TypeError, "tags", lambda: cipher.gcm_decrypt_batch(NONCE, [(0, 5)], data, data[:16], out=data)),
+            (ValueError, "tag 0 has 12 bytes", lambda: cipher.gcm_decrypt_batch(NONCE, [(0, 5)], data, [bytes(12)], out=data)),
+            (ValueError, "tag 0 has 4 bytes", lambda: cipher.cmac_verify_batch([(0, 5)], data, [bytes(4)])),
             (ValueError, "ends at byte 65", lambda: cipher.cmac_batch([(0, 65)], data)),
             (UnavailableError, "open Engine", lambda: self.cpu.cmac_batch([(0, 5)], data)),
             (ValueError, "tags", lambda: cipher.cmac_verify_batch([(0, 5)], data, bytes(17))),

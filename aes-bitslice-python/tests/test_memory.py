@@ -392,7 +392,7 @@ def test_whatever_is_given_is_an_exception_at_most(cipher):
     numbers = np.arange(1000)
     things = [b"", b"a" * 16, bytearray(33), None, 5, -1, 2**70, "x", 1.5, [], {}, numbers, numbers.reshape(10, -1)[:, ::3]]
     things += [np.array([None]), memoryview(b"12345678"), os, Key(bytes(16)), Exported(np.zeros(5)), cipher, [(0, 9), (9, 12)], [b"a" * 12] * 2]
-    keywords = ["out", "offset", "stream", "counter_bits", "unit_bytes", "first_unit", "length", "aad", "ranges", "aads", "tags"]
+    keywords = ["out", "offset", "stream", "counter_bits", "unit_bytes", "first_unit", "length", "aad", "ranges", "aads", "tags", "tag_bytes"]
     methods = [getattr(cipher, name) for name in dir(cipher) if not name.startswith("_")]
     chosen = random.Random(1)
     raised = set()

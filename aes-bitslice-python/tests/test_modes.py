@@ -48,7 +48,7 @@ def test_nist_gcm(cpu, bits):
         nonce, plain, aad, secret, tag = (bytes.fromhex(case[name]) for name in ("IV", "PT", "AAD", "CT", "Tag"))
         found, full = cipher.gcm_encrypt(nonce, plain, aad)
         assert (found, full[: len(tag)]) == (secret, tag)
-        assert cipher.gcm_decrypt(nonce, secret, tag, aad) == plain
+        assert cipher.gcm_decrypt(nonce, secret, tag, aad, tag_bytes=len(tag)) == plain
         count += 1
     assert count > 500
 
@@ -131,6 +131,38 @@ def test_gcm(engine, size, key_bytes):
     for changed in [(nonce, secret, tag, aad + b"!"), (nonce, secret, bytes(16), aad), (bytes(12), secret, tag, aad)]:
         with pytest.raises(AuthenticationError):
             cipher.gcm_decrypt(*changed)
+
+
+@pytest.mark.parametrize("length", [0, 3, 4, 8, 12, 13, 14, 15, 17])
+def test_a_tag_of_another_length_than_asked_for_is_refused(engine, length):
+    cipher, nonce, aad = engine.cipher(Key(os.urandom(16))), os.urandom(12), b"a header"
+    secret, tag = cipher.gcm_encrypt(nonce, b"a message", aad)
+    out, given = bytearray(secret), (tag + tag)[:length]
+    for options in [{}, {"tag_bytes": 16}, {"out": out}]:
+        with pytest.raises(ValueError, match=f"^tag has {length} bytes, and tag_bytes is 16$"):
+            cipher.gcm_decrypt(nonce, secret, given, aad, **options)
+    # Before any work: a call on a GPU that this engine does not have would be refused for that.
+    with pytest.raises(ValueError, match=f"^tag has {length} bytes, and tag_bytes is 16$"):
+        cipher.gcm_decrypt(nonce, OnGpu(), given, aad)
+    assert out == secret
+    if length not in (4, 8, 12, 13, 14, 15):
+        with pytest.raises(ValueError, match=rf"^tag_bytes must be 4, 8 or 12 to 16, not {length}(\n|$)"):
+            cipher.gcm_decrypt(nonce, secret, given, aad, tag_bytes=length)
+        return
+    assert cipher.gcm_decrypt(nonce, secret, given, aad, tag_bytes=length) == b"a message"
+    with pytest.raises(ValueError, match=f"^tag has 16 bytes, and tag_bytes is {length}$"):
+        cipher.gcm_decrypt(nonce, secret, tag, aad, tag_bytes=length)
+    with pytest.raises(AuthenticationError):
+        cipher.gcm_decrypt(nonce, out, given[:-1] + bytes([given[-1] ^ 1]), aad, tag_bytes=length, out=out)
+    assert out == bytes(9)
+
+
+def test_a_message_that_was_cut_is_refused(cpu):
+    """The usual layout, nonce, tag and ciphertext, of which an attacker sends only the first four bytes of the tag."""
+    cipher, nonce = cpu.cipher(Key(os.urandom(16))), os.urandom(12)
+    blob = (nonce + cipher.gcm_encrypt(nonce, b"")[1])[:16]
+    with pytest.raises(ValueError, match="^tag has 4 bytes, and tag_bytes is 16$"):
+        cipher.gcm_decrypt(blob[:12], blob[28:], blob[12:28])
 
 
 @pytest.fixture

@@ -78,11 +78,17 @@ class Key:
 
     @staticmethod
     def from_file(path: _Path, *, xts: bool = False) -> Key:
-        """The key in a file, as hexadecimal digits and a line end, as `aes-bitslice keygen` and `save` write it."""
+        """The key in a file, as hexadecimal digits and a line end, as `aes-bitslice keygen` and `save` write it.
+
+        Error messages name the file, unless its name is 32 hexadecimal digits or more: it may be the key itself.
+        """
 
     @staticmethod
     def from_env(name: str, *, xts: bool = False) -> Key:
-        """The key in an environment variable, as hexadecimal digits. `LookupError` if it is not set."""
+        """The key in an environment variable, as hexadecimal digits. `LookupError` if it is not set.
+
+        Error messages name the variable, unless its name has 16 hexadecimal digits in a row: it may be the key itself.
+        """
 
     @staticmethod
     def from_reference(reference: str, *, xts: bool = False) -> Key:
@@ -332,16 +338,29 @@ class Cipher:
         """
 
     @overload
-    def gcm_decrypt(self, nonce: _Data, data: _Plain, tag: _Data | DeviceTag, aad: _Data = None) -> bytes: ...
+    def gcm_decrypt(
+        self, nonce: _Data, data: _Plain, tag: _Data | DeviceTag, aad: _Data = None, *, tag_bytes: int = 16
+    ) -> bytes: ...
     @overload
     def gcm_decrypt(
-        self, nonce: _Data, data: _Data, tag: _Data | DeviceTag, aad: _Data = None, *, out: _Array, stream: Any = None
+        self,
+        nonce: _Data,
+        data: _Data,
+        tag: _Data | DeviceTag,
+        aad: _Data = None,
+        *,
+        tag_bytes: int = 16,
+        out: _Array,
+        stream: Any = None,
     ) -> _Array: ...
     @overload
     def gcm_decrypt(
-        self, nonce: _Data, data: _Array, tag: _Data | DeviceTag, aad: _Data = None, *, stream: Any = None
+        self, nonce: _Data, data: _Array, tag: _Data | DeviceTag, aad: _Data = None, *, tag_bytes: int = 16, stream: Any = None
     ) -> _Array:
         """GCM decryption of a whole message. Waits, also on a GPU, until the tag has been checked.
+
+        tag_bytes: the length that the tag must have: 16, or 4, 8 or 12 to 15 if sender and receiver agreed on that. `ValueError` for a
+            tag of another length: a forged message with a tag of 4 bytes is accepted once in 2^32 attempts.
 
         `AuthenticationError` if anything was changed; no plaintext is left then.
         """
@@ -420,6 +439,7 @@ class Cipher:
         tags: _Data | Sequence[_Data] | DeviceTag,
         aads: Sequence[_Data] | None = None,
         *,
+        tag_bytes: int = 16,
         out: _Data,
         stream: Any = None,
     ) -> None:
@@ -427,8 +447,9 @@ class Cipher:
         their numbers, and they are cleared in `out`. The others are still decrypted. Waits, also on a GPU, until all
         tags have been checked.
 
-        tags: 16 bytes for each message, contiguous, or a list, which may have shorter ones; in host memory, or the
-            `DeviceTag` of the encryption. The rest is as for `gcm_encrypt_batch`.
+        tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of the
+            encryption.
+        tag_bytes: the length of every tag, as for `gcm_decrypt`. The rest is as for `gcm_encrypt_batch`.
         """
 
     def cmac_batch(self, ranges: Iterable[Sequence[int]], data: _Data, *, stream: Any = None) -> bytes | DeviceTag:
@@ -448,13 +469,15 @@ class Cipher:
         data: _Data,
         tags: _Data | Sequence[_Data] | DeviceTag,
         *,
+        tag_bytes: int = 16,
         stream: Any = None,
     ) -> None:
         """CMAC of many messages, compared with tags in constant time. `AuthenticationError` if any is not authentic:
         `failed` has their numbers. Waits, also on a GPU.
 
-        tags: 16 bytes for each message, contiguous, or a list, which may have shorter ones; in host memory, or the
-            `DeviceTag` of `cmac_batch`.
+        tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of
+            `cmac_batch`.
+        tag_bytes: the length of every tag, as for `gcm_decrypt`.
         """
 
     def prepare(self, mode: str) -> None:
@@ -528,8 +551,8 @@ def open(
     many.
 
     A file object is read from its position on. With `range` it must be able to seek, and its position counts as the
-    start of the file. `AuthenticationError` if anything was changed. Then no file appears; a file object has received
-    the true beginning of the message.
+    start of the file. `AuthenticationError` if anything was changed, `Error` if the first nine bytes are not those of a
+    sealed file of this version. Then no file appears; a file object has received the true beginning of the message.
     """
 
 def is_sealed(start: _Data) -> bool:
