@@ -13,27 +13,35 @@ use zeroize::Zeroizing;
 /// No manifest is larger.
 const LARGEST: u64 = 1 << 20;
 
-/// The files that are the key: manifest and source; if the manifest cannot be read, the existing sources beside it.
-pub fn files(manifest: &Path) -> Vec<PathBuf> {
-    let sources = match read(manifest) {
-        Some(parsed) => vec![manifest.with_file_name(parsed.source)],
-        None => {
-            let sources = Dialect::ALL.map(|dialect| manifest.with_extension(dialect.extension()));
-            sources.into_iter().filter(|source| source.exists()).collect()
+/// What is known of a kernel before an engine loads it.
+pub struct Baked {
+    /// The files that are the key: manifest and source; if the manifest cannot be read, the existing sources beside it.
+    pub files: Vec<PathBuf>,
+    /// The mode, if that can be read and the kernel has a key.
+    pub mode: Option<Mode>,
+    /// The length of its key, likewise.
+    pub key_bits: Option<KeyBits>,
+}
+
+impl Baked {
+    /// The kernel of this manifest.
+    pub fn read(manifest: &Path) -> Self {
+        let parsed = read(manifest);
+        let sources = match &parsed {
+            Some(parsed) => vec![manifest.with_file_name(&parsed.source)],
+            None => {
+                let sources = Dialect::ALL.map(|dialect| manifest.with_extension(dialect.extension()));
+                sources.into_iter().filter(|source| source.exists()).collect()
+            }
+        };
+        let with_key = parsed.filter(|manifest| manifest.secret);
+        let bits = with_key.as_ref().and_then(|manifest| manifest.key_bits);
+        Self {
+            files: [vec![manifest.to_path_buf()], sources].concat(),
+            mode: with_key.and_then(|manifest| manifest.mode().ok()),
+            key_bits: KeyBits::ALL.into_iter().find(|known| Some(known.bits()) == bits),
         }
-    };
-    [vec![manifest.to_path_buf()], sources].concat()
-}
-
-/// The length of the key, if that can be read.
-pub fn key_bits(manifest: &Path) -> Option<KeyBits> {
-    let bits = read(manifest)?.key_bits?;
-    KeyBits::ALL.into_iter().find(|known| known.bits() == bits)
-}
-
-/// The mode of the kernel, if that can be read and the kernel has a key.
-pub fn mode(manifest: &Path) -> Option<Mode> {
-    read(manifest).filter(|manifest| manifest.secret)?.mode().ok()
+    }
 }
 
 /// Reads nothing but a file: anything else can be read only once, and is left to the engine that loads it.
@@ -49,12 +57,7 @@ fn read(manifest: &Path) -> Option<Manifest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::key::{KeyArgs, KeyFormat, KeySource};
-    use crate::error::Exit;
-    use crate::method::Method;
-    use crate::modes::{ctr::CTR, ecb::ECB};
-    use crate::secret::Secret;
-    use aes_bitslice_core::key_source;
+    use aes_bitslice_core::key_source::KeySource;
     use aes_bitslice_core::manifest::Grid;
     use aes_bitslice_core::signature::EntryPoint;
     use std::collections::BTreeMap;
@@ -64,29 +67,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("renamed.json");
         let in_folder = |names: [&str; 2]| names.map(|name| folder.path().join(name)).to_vec();
-        assert_eq!(files(&path), std::slice::from_ref(&path));
+        let files = || Baked::read(&path).files;
+        assert_eq!(files(), std::slice::from_ref(&path));
         in_folder(["renamed.cu", "renamed.cl"]).iter().for_each(|source| fs::write(source, "").unwrap());
-        assert_eq!(files(&path)[1..], in_folder(["renamed.cu", "renamed.cl"]));
+        assert_eq!(files()[1..], in_folder(["renamed.cu", "renamed.cl"]));
         fs::write(&path, manifest("kernel").to_json()).unwrap();
-        assert_eq!(files(&path), in_folder(["renamed.json", "kernel.cl"]));
-        assert_eq!((mode(&path), key_bits(&path)), (Some(Mode::Ctr), Some(KeyBits::Aes128)));
-    }
-
-    /// On any machine: whether there is a device for the kernel does not matter then.
-    #[test]
-    fn a_kernel_for_another_mode_is_refused_before_a_device_is_looked_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("kernel.json");
-        fs::write(&path, manifest("kernel").to_json()).unwrap();
-        let source = KeySource { key_file: None, key_env: None, baked: Some(path) };
-        let args = KeyArgs { source, key_format: KeyFormat::Hex };
-        assert!(Secret::read(&Method::encryption(&CTR), &args, true).is_ok());
-        let Err(refused) = Secret::read(&Method::encryption(&ECB), &args, true) else { panic!("it is for CTR") };
-        assert_eq!(refused.exit(), Exit::Key);
-        assert_eq!(
-            refused.message(),
-            "the kernel of --baked is for ctr only: for ecb-encrypt, give another kernel, or the key with --key-file"
-        );
+        let Baked { files, mode, key_bits } = Baked::read(&path);
+        assert_eq!(files, in_folder(["renamed.json", "kernel.cl"]));
+        assert_eq!((mode, key_bits), (Some(Mode::Ctr), Some(KeyBits::Aes128)));
     }
 
     /// The manifest of a kernel with this name, in OpenCL C and with a key baked in.
@@ -102,7 +90,7 @@ mod tests {
             secret: true,
             mode: Mode::Ctr.name().into(),
             key_bits: Some(128),
-            keys: key_source::KeySource::Baked,
+            keys: KeySource::Baked,
             basis: [1, 2, 4, 8, 16, 32, 64, 128],
             key_basis: None,
             tweak_basis: None,

@@ -31,11 +31,11 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
 
 fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let is_default = args.iv.is_none();
-    let CryptArgs { key, stream: args, .. } = args;
+    let CryptArgs { key, baked, stream: args, .. } = args;
     if key.source.key_file.as_deref().is_some_and(standard::is_input) && input.is_none_or(standard::is_input) {
         return Err(Error::usage("standard input is the key or the data, not both; name the input file"));
     }
-    let secret = Secret::read(&method, key, args.quiet)?;
+    let secret = Secret::read(&method, key, baked.as_deref(), args.quiet)?;
     let mut input = Input::open(input)?;
     let transform = Transform::new(&method, &mut input)?;
     if is_default && method.iv == Some(Iv::Stored) && !args.quiet {

@@ -10,7 +10,7 @@ use same_file::Handle;
 
 use crate::access::{Access, is_block_device};
 use crate::error::{Error, Exit, Result};
-use crate::standard;
+use crate::{keys, standard};
 
 /// An open input.
 pub struct Input {
@@ -36,7 +36,13 @@ impl Input {
             _ => ("standard input".to_string(), Ok(standard::input()?)),
         };
         let opened = opened.and_then(|file| file.metadata().map(|metadata| (file, metadata)));
-        let (mut file, metadata) = opened.map_err(|error| Error::io(format!("cannot read {name}"), &error))?;
+        let (mut file, metadata) = opened.map_err(|error| match path {
+            // Some users will put the key itself there. A file may be named so: by a hash of its contents.
+            Some(path) if error.kind() == io::ErrorKind::NotFound && keys::looks_like_a_key(path) => {
+                Error::io("cannot read the input (its name looks like a key and is not shown)", &error)
+            }
+            _ => Error::io(format!("cannot read {name}"), &error),
+        })?;
         if metadata.is_dir() {
             return Err(Error::new(Exit::InputOutput, format!("cannot read {name}: it is a folder, not a file")));
         }

@@ -20,7 +20,7 @@ const LIMIT: usize = 130;
 pub enum KeyKind {
     /// One AES key of any length.
     Any,
-    /// One of 256 bits. The code that takes it checks that it has this many, and is not another AES key.
+    /// One of 256 bits.
     Aes256,
     /// The two keys of XTS.
     Xts,
@@ -38,7 +38,8 @@ impl From<Keys> for KeyKind {
 /// The lengths in bytes that such a key can have.
 fn lengths(kind: KeyKind) -> &'static [usize] {
     match kind {
-        KeyKind::Any | KeyKind::Aes256 => &[16, 24, 32],
+        KeyKind::Any => &[16, 24, 32],
+        KeyKind::Aes256 => &[32],
         KeyKind::Xts => &[32, 64],
     }
 }
@@ -61,7 +62,7 @@ pub fn read(args: &KeyArgs, kind: KeyKind, quiet: bool) -> Result<Key> {
         (Some(path), None) => from_file(path, kind, args.key_format, quiet),
         (None, Some(variable)) if args.key_format == KeyFormat::Hex => from_environment(variable, kind),
         (None, Some(_)) => Err(Error::usage("--key-env holds hexadecimal digits; use --key-file for a raw key")),
-        _ => Err(Error::usage("give the key with --key-file, --key-env or --baked")),
+        _ => Err(Error::usage("give the key with --key-file or --key-env")),
     }
 }
 
@@ -113,8 +114,7 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
 
 /// How messages name the key file. Some users will put the key itself in its place, and no message may show that.
 fn name(path: &Path) -> String {
-    let digits = path.file_name().unwrap_or_default().as_encoded_bytes();
-    match matches!(digits.len(), 32 | 48 | 64 | 128) && digits.iter().all(u8::is_ascii_hexdigit) {
+    match looks_like_a_key(path) {
         true => {
             "the key file (its name looks like a key and is not shown; --key-file takes a file that holds one)".into()
         }
@@ -122,9 +122,27 @@ fn name(path: &Path) -> String {
     }
 }
 
+/// Whether a file's name has as many hexadecimal digits as a key, and nothing else.
+pub fn looks_like_a_key(path: &Path) -> bool {
+    let digits = path.file_name().unwrap_or_default().as_encoded_bytes();
+    matches!(digits.len(), 32 | 48 | 64 | 128) && digits.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// How messages name the variable. Some users will put the key itself in its place: what is not usual for a name is not shown, nor is
+/// what has hexadecimal digits alone.
+fn variable_name(variable: &str) -> String {
+    let is_usual = |sign: char| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == '_';
+    let is_shown = variable.chars().all(is_usual)
+        && !variable.starts_with(|sign: char| sign.is_ascii_digit())
+        && variable.contains(|sign: char| !sign.is_ascii_hexdigit());
+    match is_shown {
+        true => format!("the environment variable `{variable}` of --key-env"),
+        false => "the environment variable of --key-env".into(),
+    }
+}
+
 fn from_environment(variable: &str, kind: KeyKind) -> Result<Key> {
-    // The variable is not named in messages: some will put the key itself in its place.
-    let refuse = |why: &str| Error::new(Exit::Key, format!("the environment variable of --key-env {why}"));
+    let refuse = |why: &str| Error::new(Exit::Key, format!("{} {why}", variable_name(variable)));
     let text = std::env::var_os(variable).ok_or_else(|| refuse("is not set"))?;
     let bytes = Zeroizing::new(text.into_encoded_bytes());
     if bytes.is_empty() {
@@ -162,6 +180,7 @@ fn from_bytes(bytes: &[u8], kind: KeyKind, format: KeyFormat) -> Result<Key> {
                 ": these are hexadecimal digits; leave --key-format raw out"
             }
             (KeyKind::Any | KeyKind::Aes256, 64) => ": this is a key of XTS, which is two",
+            (KeyKind::Aes256, 16 | 24) => "; for new files `aes-bitslice keygen -b 256 -o KEY` makes one",
             (KeyKind::Xts, 16 | 24) => ": this is one key, and XTS takes two, one after the other",
             _ => "",
         };
@@ -182,6 +201,9 @@ mod tests {
         for digits in [32, 48, 64, 128] {
             for path in ["aB".repeat(digits / 2), format!("folder/{}", "0".repeat(digits))] {
                 assert!(!name(Path::new(&path)).contains(&path[path.len() - digits..]), "{path}");
+            }
+            for variable in ["AB".repeat(digits / 2), "A".repeat(digits - 1), format!("0X{}", "1".repeat(digits))] {
+                assert!(!variable_name(&variable).contains(&variable), "{variable}");
             }
             let (longer, other) = ("0".repeat(digits + 1), "g".repeat(digits));
             for path in [longer.as_str(), &other, "key", ".."] {

@@ -30,7 +30,7 @@ pub fn run(args: &KeystreamArgs) -> Result<()> {
         return Err(Error::usage("--offset and --bytes together have to be less than 2^64 bytes"));
     }
     let method = Method::writing(&KEYSTREAM, iv);
-    let secret = Secret::read(&method, key, args.quiet)?;
+    let secret = Secret::read(&method, key, None, args.quiet)?;
     secret.must_stay(args.output.as_deref())?;
     let target = Target::check(args.output.as_deref(), None, Options { force: args.force, private: false })?;
     let (context, cipher) = Context::open(&method, secret, &[Some(*bytes)], args)?;

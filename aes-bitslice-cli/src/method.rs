@@ -115,20 +115,20 @@ impl Method {
     /// Refuses a stream of a `length` that the mode does not take. `name` names the input.
     pub fn check_length(&self, length: u64, name: &str) -> Result<()> {
         let (title, block) = (self.mode.title, BLOCK as u64);
-        let any = || modes::names(|mode| mode.lengths == Lengths::Any);
         let is_padded_first = self.padded && self.direction == Direction::Encrypt;
         let (what, to_encrypt) = match self.mode.lengths {
             Lengths::WholeBlocks if !length.is_multiple_of(block) && !is_padded_first => {
                 let what = format!("is not a multiple of 16 bytes long ({} over), as {title} needs", length % block);
-                (what, format!("use --padding pkcs7, or --mode {}", any()))
+                let any = modes::names(|mode| mode.lengths == Lengths::Any);
+                (what, format!("use --padding pkcs7, or --mode {any}"))
             }
             Lengths::Sectors if (1..block).contains(&(length % self.sectors.bytes)) => {
                 let rest = length % self.sectors.bytes;
                 let what = format!(
-                    "ends in a sector of {rest} of {} bytes, and {title} needs 16 or more of the last",
+                    "has {rest} of {} bytes in its last sector, and {title} needs 16 or more there",
                     self.sectors.bytes
                 );
-                (what, format!("use another --sector-size, or --mode {}", any()))
+                (what, "fill it up to whole sectors, or use `seal`, which takes any length".into())
             }
             _ => return Ok(()),
         };

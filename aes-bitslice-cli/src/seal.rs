@@ -1,6 +1,7 @@
 //! `seal` and `open`: files that are encrypted and authenticated.
 
-use std::fs::File;
+use std::borrow::Cow;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::access::exposure;
 use crate::args::engine::KernelName;
 use crate::args::key::{KeyArgs, KeySource};
-use crate::args::seal::{Format, OpenArgs, SealArgs, SecretArgs};
+use crate::args::seal::{Format, IT_ASKS, OpenArgs, SealArgs, SecretArgs};
 use crate::context::Context;
 use crate::engine::{self, Work};
 use crate::error::{Error, Exit, Result, warn};
@@ -49,8 +50,8 @@ pub fn open(args: &OpenArgs) -> Result<()> {
         });
         let length = length.transpose()?;
         let opening = match given {
-            Given::Keyset(keyset) => tink::opening(engine, keyset, data, &input.peek(keyset.start_bytes())?),
-            Given::Secret(secret) => Opening::new(engine, secret, &input.peek(Opening::START)?),
+            Given::Keyset(keyset) => tink::opening(engine, keyset, data, &start(input, keyset.start_bytes())?),
+            Given::Secret(secret) => Opening::new(engine, secret, &start(input, Opening::START)?),
         };
         let opening = opening.map_err(|error| explain(&input.name, error))?;
         let range = match (range.clone(), length) {
@@ -69,6 +70,14 @@ pub fn open(args: &OpenArgs) -> Result<()> {
         let segments = Segments::to_open(opening, range, common.stream.chunk_bytes);
         Ok(if common.format == Format::Tink { segments.of_any_key() } else { segments })
     })
+}
+
+/// The first `bytes` bytes of what is to be opened, or all if there are fewer.
+fn start(input: &mut Input, bytes: usize) -> Result<Cow<'_, [u8]>> {
+    match input.peek(1)?.is_empty() {
+        true => Err(Error::new(Exit::Failure, format!("{}: it is empty, and so not a sealed file", input.name))),
+        false => input.peek(bytes),
+    }
 }
 
 /// The secret that was given.
@@ -114,12 +123,18 @@ fn run(
         (None, None) => "key",
     };
     secret::must_stay(what, secrets, stream.output.as_deref())?;
+    // A word after --passphrase is the input. Some users will mean it as the passphrase, and no message may show that.
+    if let Some(path) = args.input.as_ref().filter(|path| args.secret.passphrase && !is_standard_input(path))
+        && let Err(error) = fs::metadata(path)
+    {
+        return Err(Error::new(Exit::InputOutput, format!("cannot read the input: {error}; {IT_ASKS}")));
+    }
     let mut input = Input::open(args.input.as_deref())?;
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
     // Before a passphrase is typed, report what is wrong with the files, or that none is needed.
     if args.secret.passphrase && !is_new {
-        let needs = Opening::needs_passphrase(&input.peek(Opening::START)?);
+        let needs = Opening::needs_passphrase(&start(&mut input, Opening::START)?);
         let refused = needs.and_then(|needs| if needs { Ok(()) } else { Err(SealError::NeedsKey) });
         refused.map_err(|error| explain(&input.name, error))?;
     }
@@ -162,7 +177,7 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
     if let Some(passphrase) = passphrase {
         return Ok(Held::Passphrase(passphrase));
     }
-    let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone(), baked: None };
+    let source = KeySource { key_file: args.key_file.clone(), key_env: args.key_env.clone() };
     let key = keys::read(&KeyArgs { source, key_format }, keys::KeyKind::Aes256, quiet)?;
     match format {
         Format::Sealed => Ok(Held::Key(key)),

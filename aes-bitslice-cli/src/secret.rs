@@ -8,9 +8,10 @@ use same_file::Handle;
 
 use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeySource};
+use crate::baked::Baked;
 use crate::error::{Error, Exit, Result, warn};
+use crate::keys;
 use crate::method::Method;
-use crate::{baked, keys};
 
 /// A key, or a kernel that is one.
 pub enum Secret<'a> {
@@ -21,9 +22,9 @@ pub enum Secret<'a> {
 }
 
 impl<'a> Secret<'a> {
-    /// Reads the secret that the options name.
-    pub fn read(method: &Method, args: &'a KeyArgs, quiet: bool) -> Result<Self> {
-        match args.source.baked.as_deref() {
+    /// Reads the secret that the options name; `baked` is the manifest of a kernel.
+    pub fn read(method: &Method, args: &'a KeyArgs, baked: Option<&'a Path>, quiet: bool) -> Result<Self> {
+        match baked {
             Some(_) if method.keys() == Keys::Two => {
                 let name = method.name();
                 let message =
@@ -36,7 +37,7 @@ impl<'a> Secret<'a> {
                 Err(Error::usage(message))
             }
             Some(manifest) => {
-                let files = baked::files(manifest);
+                let Baked { files, mode, key_bits } = Baked::read(manifest);
                 let metadata = files.iter().map(|file| fs::metadata(file).ok()).collect::<Option<Vec<_>>>();
                 // If one of the files is missing, that will be reported.
                 for (file, metadata) in files.iter().zip(metadata.into_iter().flatten()).filter(|_| !quiet) {
@@ -44,8 +45,8 @@ impl<'a> Secret<'a> {
                         warn(&format!("`{}` is the key and {exposed}", file.display()));
                     }
                 }
-                check_mode(method, baked::mode(manifest))?;
-                check_length(method, baked::key_bits(manifest))?;
+                check_mode(method, mode)?;
+                check_length(method, key_bits)?;
                 Ok(Secret::Kernel(manifest))
             }
             None => {
@@ -60,7 +61,7 @@ impl<'a> Secret<'a> {
     pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
         match self {
             Secret::Key(_, source) => must_stay("key", source.key_file.as_slice(), output),
-            Secret::Kernel(manifest) => must_stay("key", &baked::files(manifest), output),
+            Secret::Kernel(manifest) => must_stay("key", &Baked::read(manifest).files, output),
         }
     }
 }

@@ -194,10 +194,9 @@ pub fn explain(name: &str, error: SealError) -> Error {
     match error {
         SealError::Io(error) => Error::io(format!("cannot read {name}"), &error),
         SealError::Engine(error) => error.into(),
-        SealError::KeyLength(_) => {
-            Error::new(Exit::Key, format!("{error}; for new files `aes-bitslice keygen -b 256 -o KEY` makes one"))
+        SealError::KeyLength(_) | SealError::EmptyPassphrase | SealError::Keyset(_) => {
+            Error::new(Exit::Key, error.to_string())
         }
-        SealError::EmptyPassphrase | SealError::Keyset(_) => Error::new(Exit::Key, error.to_string()),
         SealError::WrongKey
         | SealError::WrongPassphrase
         | SealError::NeedsPassphrase

@@ -18,6 +18,9 @@ use snapbox::{assert_data_eq, file};
 
 const MESSAGES: &str = include_str!("messages.txt");
 
+/// The manifest of a CUDA kernel for CTR with its key baked in.
+const CTR: &[u8] = include_bytes!("../../kernels-generated/src/published/aes-128-ctr-one-hot-mux-state.json");
+
 /// Digits that no message may show.
 const KEY: &str = "8badf00d8badf00d8badf00d8badf00d";
 
@@ -90,6 +93,7 @@ fn lay_out(folder: &Path) {
     write("wide", &utf_16);
     write("version-0", b"AESBSEAL\0");
     write("version-2", b"AESBSEAL\x02");
+    write("ctr.json", CTR);
     write("marked.json", "\u{feff}{}".as_bytes());
     write("encrypted.json", br#"{"encryptedKeyset":"AAAA","keysetInfo":{"primaryKeyId":7,"keyInfo":[]}}"#);
     write("seventeen", &[0xba; 17]);

@@ -160,7 +160,7 @@ fn a_last_sector_that_is_too_short() {
                 let output = pipe(command.current_dir(&folder), &input);
                 let told = String::from_utf8(output.stderr).unwrap();
                 assert_eq!((output.status.code(), &output.stdout[..]), (Some(4), &b""[..]), "{told}");
-                assert!(told.contains("ends in a sector of") && told.lines().count() == 1, "{told}");
+                assert!(told.contains("in its last sector") && told.lines().count() == 1, "{told}");
                 assert_eq!(names(folder.path()), ["in"]);
             }
         }

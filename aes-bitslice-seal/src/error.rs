@@ -72,7 +72,7 @@ pub enum Error {
     )]
     NoKeyOpens,
     /// An input that is too short to be a stream, or does not begin as one.
-    #[error("the stream is damaged: {0}")]
+    #[error("the stream is damaged ({0})")]
     CutOff(&'static str),
     /// A message of more segments than a stream can have.
     #[error("the message is too long: a stream has at most 2^32 segments")]

@@ -11,6 +11,7 @@ use super::info::InfoArgs;
 use super::iv::parse_to_decrypt;
 use super::key::KeygenArgs;
 use super::keystream::{self, KeystreamArgs};
+use super::mode;
 use super::numbers::split_unit;
 use super::pages::{CompletionsArgs, ManArgs};
 use super::seal::{self, OpenArgs, SealArgs};
@@ -178,9 +179,14 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
             Err(Error::usage(format!("no command given: {}; see --help", names.join(", "))))
         }
         ErrorKind::InvalidUtf8 => Err(Error::usage(not_text(&arguments))),
-        _ if is_second_file(&error, &arguments) => {
-            Err(Error::usage("one file at a time: `seal` and `open` take one input; see --help"))
-        }
+        // The word is not repeated: it may be the passphrase.
+        _ if is_second_file(&error, &arguments) => match arguments.iter().any(|argument| argument == "--passphrase") {
+            true => Err(Error::usage(format!("`seal` and `open` take one input, and {}; see --help", seal::IT_ASKS))),
+            false => Err(Error::usage("one file at a time: `seal` and `open` take one input; see --help")),
+        },
+        _ if lacks_folder(&error) && arguments.iter().any(|argument| argument == "-d") => Err(Error::usage(
+            "-d is --out-dir, and needs the name of a folder; `decrypt` decrypts without it; see --help",
+        )),
         _ => {
             let command = arguments.get(1).and_then(|name| name.to_str());
             Err(Error::usage(message_of(without_wrong_tips(error, command), command)))
@@ -188,10 +194,10 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
     }
 }
 
-/// The first option that `openssl enc` has with one dash, and the replacement. It would be taken for several options of one letter:
-/// `-out NAME` for `-o ut`, and `NAME` for the input.
+/// The first option that `openssl enc` has with one dash, and the replacement. A longer one would be taken for several options of one
+/// letter: `-out NAME` for `-o ut`, and `NAME` for the input.
 fn of_openssl(arguments: &[OsString]) -> Option<(&'static str, &'static str)> {
-    const INSTEAD: [(&str, &str); 11] = [
+    const INSTEAD: [(&str, &str); 18] = [
         ("-in", "the input is named without an option"),
         ("-out", "give the output with -o"),
         ("-iv", "give the IV with --iv"),
@@ -202,7 +208,14 @@ fn of_openssl(arguments: &[OsString]) -> Option<(&'static str, &'static str)> {
         ("-iter", "`seal --passphrase` makes the key by Argon2id"),
         ("-salt", "`seal --passphrase` draws a salt"),
         ("-nosalt", "give the key with --key-file"),
-        ("-base64", "output is bytes; `base64` makes text of them"),
+        ("-md", "`seal --passphrase` makes the key by Argon2id"),
+        ("-S", "`seal --passphrase` draws a salt"),
+        ("-P", "no key is printed"),
+        ("-engine", "give the engine with --backend"),
+        ("-bufsize", "leave it out"),
+        ("-a", "data is bytes; `base64` makes text of them"),
+        ("-A", "data is bytes; `base64` makes text of them"),
+        ("-base64", "data is bytes; `base64` makes text of them"),
     ];
     let options = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     options.filter_map(|option| option.to_str()).find_map(|option| match option.starts_with("-aes-") {
@@ -232,8 +245,14 @@ fn is_second_file(error: &clap::Error, arguments: &[OsString]) -> bool {
     takes_one && error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_file)
 }
 
-/// The same without clap's guess, if the guess is an option that the command hides; and without its tip that `--` makes a file's name of an
-/// option, which nobody wants who mistakes one.
+/// Whether the value of --out-dir is missing. `-d` without one is how `openssl` is told to decrypt.
+fn lacks_folder(error: &clap::Error) -> bool {
+    let is = |kind, text: &str| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
+    is(ContextKind::InvalidArg, "--out-dir <DIR>") && is(ContextKind::InvalidValue, "")
+}
+
+/// The same without clap's guess, if it begins otherwise than what was given, as `--force` for `--nonce` does, or is an option that the
+/// command hides; and without its tip to put `--` first, which would make a misspelt option a file's name.
 fn without_wrong_tips(mut error: clap::Error, command: Option<&str>) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested)
@@ -245,7 +264,11 @@ fn without_wrong_tips(mut error: clap::Error, command: Option<&str>) -> clap::Er
     let all = self::command();
     let command = command.and_then(|name| all.find_subcommand(name));
     let mut hidden = command.into_iter().flat_map(clap::Command::get_arguments).filter(|arg| arg.is_hide_set());
-    if hidden.any(|arg| arg.get_long() == guess.strip_prefix("--")) {
+    // The dashes and three letters.
+    let start = guess.get(..5).unwrap_or(guess);
+    let begins_alike =
+        matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(option)) if option.starts_with(start));
+    if !begins_alike || hidden.any(|arg| arg.get_long() == guess.strip_prefix("--")) {
         error.remove(ContextKind::SuggestedArg);
     }
     error
@@ -265,43 +288,60 @@ fn message_of(error: clap::Error, command: Option<&str>) -> String {
     }
 }
 
-/// The replacement for an option that a command lacks, and that other programs have, or other commands of this one.
+/// Commands; options that they lack, and that other programs have, or other commands of this one; and the replacement.
+const INSTEAD: &[(&[&str], &[&str], &str)] = &[
+    // These show in the list of processes.
+    (
+        &["seal", "open"],
+        &["--key", "-K", "--password", "--pass"],
+        "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file",
+    ),
+    (
+        &["encrypt", "decrypt", "keystream"],
+        &["--key", "-K"],
+        "others could read the key in the list of processes; give the name of a file with --key-file",
+    ),
+    (
+        &["encrypt", "decrypt", "keystream"],
+        &["--password", "--pass", "--passphrase", "--passphrase-file"],
+        "it takes a key, with --key-file; `seal` and `open` take a passphrase",
+    ),
+    (&["keystream"], &["--baked"], "no kernel with a key baked in makes key stream; give the key with --key-file"),
+    (&["seal", "open"], &["--mode", "-m"], "`seal` and `open` are AES-256-GCM; `encrypt` and `decrypt` have modes"),
+    (&["keystream"], &["--mode", "-m"], "its key stream is always that of CTR; leave it out"),
+    (&["keygen"], &["--mode", "-m"], "a key is for any mode, except that XTS needs two: for XTS add --xts"),
+    (&["bench"], &["--mode", "-m"], "give what to measure with --modes, as in `--modes ctr,ecb-encrypt`"),
+    (&["bench"], &["--backend"], "give the engines with --backends, as in `--backends cuda,cpu`"),
+    (&["bench"], &["--device"], "give GPUs with --backends, as in `--backends cuda:0`"),
+    (&["open"], &["--offset", "--bytes", "-n"], "give the bytes of the message with --range START..END"),
+    (
+        &["seal", "encrypt", "decrypt"],
+        &["--offset", "--range", "--bytes", "-n"],
+        "it takes all of its input; `open` opens a part of a sealed file, with --range",
+    ),
+    (&["keystream"], &["--range"], "give where it starts with --offset, and how long it is with --bytes"),
+    // `encrypt` and `decrypt` have a -d of their own.
+    (&["seal"], &["--decrypt", "-d"], "`open` decrypts what `seal` encrypted"),
+    (&["encrypt"], &["--decrypt"], "`decrypt` decrypts what `encrypt` encrypted"),
+    (&["open"], &["--encrypt", "-e"], "`seal` encrypts"),
+    (&["decrypt"], &["--encrypt", "-e"], "`encrypt` encrypts"),
+    (&["seal", "encrypt"], &["--encrypt", "-e"], "it encrypts anyway; leave it out"),
+    (&["open"], &["--decrypt", "-d"], "it decrypts anyway; leave it out"),
+    (&["decrypt"], &["--decrypt"], "it decrypts anyway; leave it out"),
+    (&["seal", "open"], &["--out-dir"], "it takes one file at a time; give the output with -o"),
+    // Not for `tune`, which keeps its choice between CPU and GPU for commands that have all cores.
+    (
+        &["seal", "open", "encrypt", "decrypt", "keystream", "bench"],
+        &["--threads", "--jobs", "-t", "-j"],
+        "all cores that the system gives the program do the work; `taskset -c 0-3 aes-bitslice ...` gives it four",
+    ),
+];
+
+/// The replacement in the table, if any.
 fn instead_of(command: &str, option: &str) -> Option<&'static str> {
-    Some(match (command, option) {
-        // These show in the list of processes.
-        ("seal" | "open", "--key" | "-K" | "--password" | "--pass") => {
-            "others could read the secret in the list of processes; give the name of a file with --key-file or --passphrase-file"
-        }
-        ("encrypt" | "decrypt" | "keystream", "--key" | "-K") => {
-            "others could read the key in the list of processes; give the name of a file with --key-file"
-        }
-        ("encrypt" | "decrypt" | "keystream", "--password" | "--pass" | "--passphrase" | "--passphrase-file") => {
-            "it takes a key, with --key-file; `seal` and `open` take a passphrase"
-        }
-        ("seal" | "open", "--mode" | "-m") => "`seal` and `open` are AES-256-GCM; `encrypt` and `decrypt` have modes",
-        ("keystream", "--mode" | "-m") => "its key stream is always that of CTR; leave it out",
-        ("keygen", "--mode" | "-m") => "a key is for any mode, except that XTS needs two: for XTS add --xts",
-        ("bench", "--mode" | "-m") => "give what to measure with --modes, as in `--modes ctr,ecb-encrypt`",
-        ("bench", "--backend") => "give the engines with --backends, as in `--backends cuda,cpu`",
-        ("bench", "--device") => "give GPUs with --backends, as in `--backends cuda:0`",
-        ("open", "--offset" | "--bytes" | "-n") => "give the bytes of the message with --range START..END",
-        ("seal" | "encrypt" | "decrypt", "--offset" | "--range" | "--bytes" | "-n") => {
-            "it takes all of its input; `open` opens a part of a sealed file, with --range"
-        }
-        ("keystream", "--range") => "give where it starts with --offset, and how long it is with --bytes",
-        ("seal", "--decrypt" | "-d") => "`open` decrypts what `seal` encrypted",
-        ("encrypt", "--decrypt") => "`decrypt` decrypts what `encrypt` encrypted",
-        ("open", "--encrypt" | "-e") => "`seal` encrypts",
-        ("decrypt", "--encrypt" | "-e") => "`encrypt` encrypts",
-        ("seal" | "encrypt", "--encrypt" | "-e") => "it encrypts anyway; leave it out",
-        ("open" | "decrypt", "--decrypt" | "-d") => "it decrypts anyway; leave it out",
-        ("seal" | "open", "--out-dir") => "it takes one file at a time; give the output with -o",
-        (
-            "seal" | "open" | "encrypt" | "decrypt" | "keystream" | "tune" | "bench",
-            "--threads" | "--jobs" | "-t" | "-j",
-        ) => "all cores that the system gives the program do the work; `taskset -c 0-3 aes-bitslice ...` gives it four",
-        _ => return None,
-    })
+    let mut rows = INSTEAD.iter();
+    let row = rows.find(|(commands, options, _)| commands.contains(&command) && options.contains(&option));
+    row.map(|(.., instead)| *instead)
 }
 
 /// Some users will put the key where another value belongs, and no message may show it: a value with many hexadecimal digits is left out.
@@ -313,7 +353,9 @@ fn without_digits(mut error: clap::Error) -> clap::Error {
     }
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
         let Some(ContextValue::String(text)) = error.get(kind) else { continue };
-        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_name(text) {
+        // `aes-128-ecb-encrypt` has ten.
+        let is_known = is_name(text) || mode::is_name_of_mode(text);
+        if text.bytes().filter(u8::is_ascii_hexdigit).count() > MOST && !is_known {
             error.insert(kind, ContextValue::String("(not shown)".into()));
             // Suggestions quote it.
             error.remove(ContextKind::Suggested);
@@ -459,7 +501,18 @@ mod tests {
     #[test]
     fn options_of_openssl_are_told() {
         let parsed = |line: &str| parse_from(line.split(' ').map(OsString::from));
-        for (option, instead) in [("-out here", "-o"), ("-in here", "without an option"), ("-aes-256-ctr", "--mode")] {
+        for (option, instead) in [
+            ("-out here", "-o"),
+            ("-in here", "without an option"),
+            ("-aes-256-ctr", "--mode"),
+            ("-engine x", "--backend"),
+            ("-bufsize 5", "leave it out"),
+            ("-md sha256", "Argon2id"),
+            ("-S 00", "salt"),
+            ("-P", "no key"),
+            ("-a", "`base64`"),
+            ("-A", "`base64`"),
+        ] {
             let Err(error) = parsed(&format!("aes-bitslice encrypt -m ctr -k key {option}")) else {
                 panic!("{option}")
             };
@@ -473,31 +526,26 @@ mod tests {
     #[test]
     fn hints_are_right_for_the_command() {
         let all = command();
-        let mut hints = 0;
-        for command in all.get_subcommands() {
-            let has = |name: &str| {
-                let is_it = |arg: &Arg| match name.strip_prefix("--") {
-                    Some(long) => arg.get_long() == Some(long),
-                    None => arg.get_short() == name.chars().nth(1),
+        for (commands, options, hint) in INSTEAD {
+            for name in *commands {
+                for option in *options {
+                    let told = refused(&format!("aes-bitslice {name} {option} 5"));
+                    assert_eq!(told, format!("`{name}` has no {option}: {hint}; see --help"));
+                }
+                let has = |word: &str| {
+                    let is_it = |arg: &Arg| match word.strip_prefix("--") {
+                        Some(long) => arg.get_long() == Some(long),
+                        None => arg.get_short() == word.chars().nth(1),
+                    };
+                    all.find_subcommand(name).unwrap().get_arguments().any(is_it)
                 };
-                command.get_arguments().any(is_it)
-            };
-            let options = ["--key", "-K", "--password", "--pass", "--passphrase", "--mode", "-m", "--threads", "-j"];
-            let others = ["--backend", "--device", "--offset", "--range", "--bytes", "-n", "-d", "-e", "--out-dir"];
-            for option in options.into_iter().chain(others).filter(|option| !has(option)) {
-                let name = command.get_name();
-                let text = refused(&format!("aes-bitslice {name} {option} 5"));
-                assert!(!text.contains("use '--"), "{text}");
-                let Some(hint) = text.strip_prefix(&format!("`{name}` has no {option}: ")) else { continue };
-                hints += 1;
                 // Before a clause about other commands.
-                let own = hint.split("; `").next().unwrap().trim_end_matches("; see --help");
+                let own = hint.split("; `").next().unwrap();
                 for word in own.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-') {
-                    assert!(!word.starts_with("--") || has(word), "{text}");
+                    assert!(!word.starts_with('-') || has(word), "{name}: {hint}");
                 }
             }
         }
-        assert!(hints > 40, "{hints}");
     }
 
     /// clap wraps longer lines anywhere, commands too, and begins the rest at the left.

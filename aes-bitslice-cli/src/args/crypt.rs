@@ -79,6 +79,11 @@ pub struct CryptArgs {
     pub mode: ModeName,
     #[command(flatten)]
     pub key: KeyArgs,
+    /// Manifest of a GPU kernel with the key baked in
+    ///
+    /// `cargo xtask gen --key` writes one.
+    #[arg(long, value_name = "MANIFEST", group = "KeySource", conflicts_with = "kernel")]
+    pub baked: Option<PathBuf>,
     // Help and parser for `encrypt`; `decrypt` has its own.
     /// `random` (default) or 32 hexadecimal digits
     ///

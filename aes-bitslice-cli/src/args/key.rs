@@ -17,7 +17,7 @@ pub struct KeyArgs {
     pub key_format: KeyFormat,
 }
 
-/// One of three.
+/// One of the two, or, for a command that has it, --baked.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub struct KeySource {
@@ -29,11 +29,6 @@ pub struct KeySource {
     /// Environment variable with the key in hexadecimal
     #[arg(long, value_name = "VAR")]
     pub key_env: Option<String>,
-    /// Manifest of a GPU kernel with the key baked in
-    ///
-    /// `cargo xtask gen --key` writes one.
-    #[arg(long, value_name = "MANIFEST", conflicts_with = "kernel")]
-    pub baked: Option<PathBuf>,
 }
 
 /// Forms of a key file.

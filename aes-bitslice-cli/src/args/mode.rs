@@ -77,18 +77,33 @@ fn with_tip(value: &OsStr, instead: impl Fn(&str) -> Option<String>) -> impl Fn(
     }
 }
 
-/// The measured names of a mode, by direction; what measures modes that are not raw.
+/// Whether it names a mode, with or without direction and key length.
+pub fn is_name_of_mode(text: &str) -> bool {
+    !measured_names(&split(text).0).is_empty()
+}
+
+/// The measured names of a mode, or this name if it is one of them.
+fn measured_names(name: &str) -> Vec<&'static str> {
+    let is_it = |measured: &&MeasuredMode| measured.mode.name == name || measured.name() == name;
+    MeasuredMode::all().iter().filter(is_it).map(|measured| measured.name()).collect()
+}
+
+/// The measured names of a mode, by direction, without a key length; what measures modes that are not raw.
 fn measured_instead_of(text: &str) -> Option<String> {
+    const NO_LENGTH: &str = "leave the length out of the name, and give it with --key-bits";
     let (name, key_bits) = split(text);
-    let lengths = if key_bits.is_some() { "; give the lengths of keys with --key-bits" } else { "" };
-    let of_mode = MeasuredMode::all().iter().filter(|measured| measured.mode.name == name);
-    let names: Vec<_> = of_mode.map(|measured| measured.name()).collect();
+    let names = measured_names(&name);
     match name.as_str() {
         "gcm" | "gcm-siv" | "gmac" | "ghash" | "cmac" => Some(
             "raw modes are measured; examples of the library measure what makes a tag: cpu_gcm, device_gcm, device_gcm_siv, device_cmac"
                 .into(),
         ),
-        _ => (!names.is_empty()).then(|| format!("`{name}` is measured as {}{lengths}", names.join(","))),
+        _ if names.is_empty() => None,
+        _ if names == [name.as_str()] => Some(NO_LENGTH.into()),
+        _ => {
+            let measured = format!("`{name}` is measured as {}", names.join(","));
+            Some(if key_bits.is_some() { format!("{measured}; {NO_LENGTH}") } else { measured })
+        }
     }
 }
 

@@ -29,10 +29,13 @@ What to know:
   `open` fails if any byte of the file was changed. With -o no output appears
   then. On standard output, what was written before is the true beginning of
   the message, but need not reach to the change: it may be nothing at all.
-  A wrong key and a damaged file are told apart.
+  A wrong key and a damaged file are told apart, except with --format tink.
   A sealed file shows how long the message is, and how its key was made.
   The CPU does it unless --backend names another engine: its cores are about
   as fast as the way to one GPU and back. Any engine opens what another sealed.";
+
+/// For messages, where a word after --passphrase may be meant as its value.
+pub const IT_ASKS: &str = "--passphrase takes no value: it asks for the passphrase";
 
 /// The secret that a file is sealed with.
 #[derive(Args, Debug)]
