@@ -101,6 +101,12 @@ impl Counter {
         }
     }
 
+    /// The same block, with the bits that count on from it and wrap.
+    pub(crate) fn block_at(&self, position: u128) -> CounterBlock {
+        let bits = if self.mode == CounterMode::Inc32 { 32 } else { 128 };
+        CounterBlock { block: self.at(position), bits }
+    }
+
     /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None` if
     /// it never does.
     pub(crate) fn bytes_to_wrap(&self, position: u128) -> Option<u128> {
@@ -109,9 +115,39 @@ impl Counter {
     }
 }
 
+/// A counter block as a big-endian number, and how many of its last bits count on from it: 32 or 128. They wrap, and the others stay. No
+/// branch depends on the number, which is secret where it is a hash (SP 800-38D, section 7.1).
+#[derive(Clone, Copy)]
+pub struct CounterBlock {
+    pub(crate) block: u128,
+    pub(crate) bits: u32,
+}
+
+impl CounterBlock {
+    /// A block of which all bits count.
+    pub(crate) fn new(block: u128) -> Self {
+        Self { block, bits: 128 }
+    }
+
+    /// The block that comes `blocks` blocks later.
+    pub(crate) fn after(self, blocks: u128) -> Self {
+        let counts = u128::MAX >> (128 - self.bits);
+        Self { block: self.block & !counts | self.block.wrapping_add(blocks) & counts, ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counter_blocks_wrap_in_the_bits_that_count() {
+        let last = u128::MAX - 1;
+        let after = |bits, blocks| CounterBlock { block: last, bits }.after(blocks).block;
+        assert_eq!((after(128, 1), after(128, 2), after(128, 5)), (u128::MAX, 0, 3));
+        assert_eq!((after(32, 1), after(32, 2), after(32, 5)), (u128::MAX, !LAST_WORD, !LAST_WORD + 3));
+        assert_eq!((after(32, 1 << 32), after(32, (1 << 32) + 1)), (last, u128::MAX));
+    }
 
     fn counter(mode: CounterMode, block: u128) -> Counter {
         Counter::new(mode, block.to_be_bytes())

@@ -1,5 +1,6 @@
 //! A key on the CPU, as operations use it, whatever implementation computes with it.
 
+use crate::base::counter::CounterBlock;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use cipher::array::Array;
 use cipher::consts::U16;
@@ -22,9 +23,8 @@ pub trait CpuCipher: Sync {
     /// If there is none.
     fn second(&self) -> &Self;
 
-    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`; counters
-    /// wrap mod 2^128.
-    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>);
+    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
+    fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>);
 
     /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.
     fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>);

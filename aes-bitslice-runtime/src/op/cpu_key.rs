@@ -1,6 +1,7 @@
 //! A key on the CPU, of any length, based on the `aes` and `ctr` crates. The backend `cpu` computes with it, and every
 //! operation derives its secrets with it, wherever its data is.
 
+use crate::base::counter::CounterBlock;
 use crate::base::key::Key;
 use crate::base::scrubbed::scrubbed;
 use crate::op::cpu_cipher::{Block, CpuCipher};
@@ -9,8 +10,10 @@ use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 use cipher::{
     BlockCipherDecrypt, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InnerIvInit,
-    KeyInit, StreamCipher,
+    KeyInit, StreamCipher, StreamCipherCoreWrapper,
 };
+use ctr::CtrFlavor;
+use ctr::flavors::{Ctr32BE, Ctr128BE};
 
 /// A key, or the two keys of XTS.
 pub(crate) struct CpuKey {
@@ -87,18 +90,22 @@ impl CpuCipher for CpuKey {
         self.second.as_deref().expect("a key of XTS")
     }
 
-    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {
-        fn add<C>(cipher: &C, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>)
+    fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
+        fn add<F, C>(cipher: &C, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>)
         where
+            F: CtrFlavor<U16>,
             C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>,
         {
-            let first = counter.to_be_bytes().into();
-            let core = ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(cipher, &first);
-            let mut key_stream = ctr::Ctr128BE::from_core(core);
+            let first = counter.block.to_be_bytes().into();
+            let core = ctr::CtrCore::<&C, F>::inner_iv_init(cipher, &first);
+            let mut key_stream = StreamCipherCoreWrapper::from_core(core);
             key_stream.unchecked_write_keystream(&mut [0; 16][..skip]);
             key_stream.unchecked_apply_keystream_inout(data);
         }
-        with_cipher!(self, cipher => add(cipher, counter, skip, data));
+        with_cipher!(self, cipher => match counter.bits {
+            32 => add::<Ctr32BE, _>(cipher, counter, skip, data),
+            _ => add::<Ctr128BE, _>(cipher, counter, skip, data),
+        });
     }
 
     fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {

@@ -4,6 +4,7 @@
 //! These are not [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB, counter mode (SP
 //! 800-38A, sections 6.1 and 6.5) with 128-bit counters that wrap, and the key stream of counter mode.
 
+use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
@@ -164,10 +165,10 @@ impl Flow {
         let key = CpuKey::new(&Key::new(key).expect("its length was checked"));
         match self {
             Self::Ecb(direction) => key.process(direction, data.into_blocks()),
-            Self::Ctr => key.add_key_stream(counter, 0, data.into_in_out()),
+            Self::Ctr => key.add_key_stream(CounterBlock::new(counter), 0, data.into_in_out()),
             Self::Keystream => {
                 data.output().fill(0);
-                key.add_key_stream(counter, 0, data.output().into());
+                key.add_key_stream(CounterBlock::new(counter), 0, data.output().into());
             }
         }
     }

@@ -1,5 +1,6 @@
 //! ECB and CTR over a batch of blocks at a time, one block per lane, for any vector.
 
+use crate::base::counter::CounterBlock;
 use crate::op::cpu_cipher::Block;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::layout;
@@ -35,7 +36,7 @@ pub(super) struct Functions {
     /// Runs blocks through the block cipher: [`ecb`].
     pub(super) ecb: fn(Direction, &[[u32; 128]], InOutBuf<'_, '_, Block>),
     /// XORs data with keystream: [`ctr()`].
-    pub(super) ctr: fn(&[[u32; 128]], u128, usize, InOutBuf<'_, '_, u8>),
+    pub(super) ctr: fn(&[[u32; 128]], CounterBlock, usize, InOutBuf<'_, '_, u8>),
 }
 
 /// The generated core that suits a vector's instructions.
@@ -105,7 +106,7 @@ pub(super) fn ecb<V: Vector, C: Core>(direction: Direction, keys: &[[u32; 128]],
 #[inline(always)]
 pub(super) fn ctr<V: Vector, C: Core>(
     keys: &[[u32; 128]],
-    mut counter: u128,
+    mut counter: CounterBlock,
     mut skip: usize,
     mut data: InOutBuf<'_, '_, u8>,
 ) {
@@ -122,18 +123,21 @@ pub(super) fn ctr<V: Vector, C: Core>(
         xor(part, &bytes[..n]);
         data = rest;
         skip = 0;
-        counter = counter.wrapping_add(V::LANES as u128);
+        counter = counter.after(V::LANES as u128);
     }
 }
 
-/// Planes of the blocks `first`, `first + 1`, ..., as big-endian numbers mod 2^128: a ripple-carry addition of each
-/// lane's index.
+/// Planes of the blocks from `first` on: a ripple-carry addition of each lane's index, in the bits that count.
 #[inline(always)]
-fn counters<V: Vector>(first: u128, planes: &mut [V; 128]) {
+fn counters<V: Vector>(first: CounterBlock, planes: &mut [V; 128]) {
     // The same in all lanes, as a round key is.
-    let first = layout::key_planes(&first.to_be_bytes());
+    let CounterBlock { block, bits } = first;
+    let first = layout::key_planes(&block.to_be_bytes());
     let mut carry = V::splat(0);
     for bit in 0..128 {
+        if bit == bits as usize {
+            carry = V::splat(0);
+        }
         let plane = 8 * (15 - bit / 8) + bit % 8;
         let x = V::splat(first[plane]);
         let sum = x ^ carry;

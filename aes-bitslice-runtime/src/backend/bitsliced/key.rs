@@ -3,6 +3,7 @@
 use crate::backend::bitsliced::batch::Functions;
 use crate::backend::bitsliced::isa::Isa;
 use crate::base::backend::Backend;
+use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
@@ -69,7 +70,7 @@ impl CpuCipher for Bitsliced {
         self.second.as_deref().expect("a key of XTS")
     }
 
-    fn add_key_stream(&self, counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {
+    fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
         (self.functions.ctr)(&self.encrypt, counter, skip, data);
     }
 

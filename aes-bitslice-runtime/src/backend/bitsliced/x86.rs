@@ -6,6 +6,7 @@
 //! g + i`. Both are their own inverses.
 
 use crate::backend::bitsliced::batch::{self, Functions, Lut3, TwoInput, Vector};
+use crate::base::counter::CounterBlock;
 use crate::op::cpu_cipher::Block;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_kernels::Lanes;
@@ -284,7 +285,7 @@ macro_rules! functions {
             }
 
             #[target_feature(enable = $features)]
-            fn ctr(keys: &[[u32; 128]], counter: u128, skip: usize, data: InOutBuf<'_, '_, u8>) {
+            fn ctr(keys: &[[u32; 128]], counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
                 batch::ctr::<$register, $core>(keys, counter, skip, data);
             }
 
