@@ -187,8 +187,7 @@ fn at_path(error: io::Error, path: &Path) -> PyErr {
 /// Stands for a name in a message: some users put the key itself in its place.
 const HIDDEN: &str = "(a name that looks like a key and is not shown)";
 
-/// Whether the name of a variable has so many hexadecimal digits one after another that it may be a key, perhaps with a typing error, or
-/// with `0x` before it. No real name has.
+/// Whether the name of a variable has 16 or more hexadecimal digits in a row: it may be a key, one with a typing error, or one after `0x`.
 fn has_part_of_a_key(name: &str) -> bool {
     name.as_bytes().split(|c| !c.is_ascii_hexdigit()).any(|digits| digits.len() >= 16)
 }

@@ -68,8 +68,8 @@ pub fn range(given: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
 fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -> PyErr {
     let py = number.py();
     if error.is_instance_of::<PyTypeError>(py) {
-        let kind = number.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
-        return caused(PyTypeError::new_err(format!("{name} must be an int: {allowed}, not {kind}")), py, error);
+        let what = format!("{name} must be an int: {allowed}, not {}", kind_of(number));
+        return caused(PyTypeError::new_err(what), py, error);
     }
     if !error.is_instance_of::<PyOverflowError>(py) {
         return error;
@@ -80,13 +80,16 @@ fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -
 
 /// Numbers themselves; of anything else its type: it may be a secret that was meant for another parameter.
 fn numbers_or_kind(given: &Bound<'_, PyAny>) -> String {
-    let kind =
-        |object: &Bound<'_, PyAny>| object.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
-    let Ok(tuple) = given.cast::<PyTuple>() else { return kind(given) };
+    let Ok(tuple) = given.cast::<PyTuple>() else { return kind_of(given) };
     match tuple.iter().all(|item| item.is_instance_of::<PyInt>()) {
         true => shown(given.repr()).unwrap_or_else(|| "these".into()),
-        false => format!("({})", tuple.iter().map(|item| kind(&item)).collect::<Vec<_>>().join(", ")),
+        false => format!("({})", tuple.iter().map(|item| kind_of(&item)).collect::<Vec<_>>().join(", ")),
     }
+}
+
+/// The name of the type.
+fn kind_of(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string())
 }
 
 /// The exception with the one that it replaces as its cause: an object's `__index__` may have raised that.

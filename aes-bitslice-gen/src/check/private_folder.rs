@@ -33,7 +33,7 @@ impl PrivateFolder {
         let mut builder = Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        // Kept: deleting it on drop would not keep to our order.
+        // Kept: on drop it would be deleted in another order.
         let path = builder.prefix(prefix).rand_bytes(RANDOM).tempdir_in(parent)?.keep();
         let lock = lock(&path).ok();
         Ok(Self { path, lock })

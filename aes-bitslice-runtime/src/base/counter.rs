@@ -94,17 +94,13 @@ impl Counter {
     /// right for the [number of bytes](Self::bytes_to_wrap) before the counter wraps in a narrower field; if it does
     /// not wrap there, more is [refused](Self::check).
     pub(crate) fn at(&self, position: u128) -> u128 {
-        let counted = self.block.wrapping_add(position / 16);
-        match self.mode {
-            CounterMode::Inc32 => self.block & !LAST_WORD | counted & LAST_WORD,
-            _ => counted,
-        }
+        self.block_at(position).block
     }
 
     /// The same block, with the bits that count on from it and wrap.
     pub(crate) fn block_at(&self, position: u128) -> CounterBlock {
         let bits = if self.mode == CounterMode::Inc32 { 32 } else { 128 };
-        CounterBlock { block: self.at(position), bits }
+        CounterBlock { block: self.block, bits }.after(position / 16)
     }
 
     /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None` if
