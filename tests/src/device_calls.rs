@@ -62,7 +62,7 @@ impl DeviceCall {
     }
 
     /// All of them, those of [`Mode::OF_ONE_KEY`] first.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::new("ecb-encrypt", |engine, _, input| one_key(engine, input, Mode::EcbEncrypt)),
         Self::new("ecb-decrypt", |engine, _, input| one_key(engine, input, Mode::EcbDecrypt)),
         Self::new("ctr", |engine, _, input| one_key(engine, input, Mode::Ctr)),
@@ -76,6 +76,13 @@ impl DeviceCall {
         Self::new("gcm-decrypt", |engine, _, mut input| {
             let tag = input.sealed(GcmEncrypt::new(&nonce(), HEADER))?;
             with_output(input.cipher(engine)?, GcmDecrypt::new(&nonce(), HEADER, &tag), Ok)
+        }),
+        Self::new("gcm-encrypt-long-nonce", |engine, _, input| {
+            with_output(input.cipher(engine)?, GcmEncrypt::new(&long_nonce()?, HEADER), |_| Ok(()))
+        }),
+        Self::new("gcm-decrypt-long-nonce", |engine, _, mut input| {
+            let tag = input.sealed(GcmEncrypt::new(&long_nonce()?, HEADER))?;
+            with_output(input.cipher(engine)?, GcmDecrypt::new(&long_nonce()?, HEADER, &tag), Ok)
         }),
         Self::new("gmac", |engine, _, input| with_output(input.cipher(engine)?, Gmac::new(&nonce()), |_| Ok(()))),
         Self::without_192("gcm-siv-encrypt", |engine, _, input| {
@@ -123,6 +130,11 @@ const HEADER: &[u8] = b"a header that is authenticated";
 
 fn nonce() -> Nonce {
     Nonce::from([3; 12])
+}
+
+/// Its first counter depends on the key.
+fn long_nonce() -> Outcome<Nonce> {
+    Ok(Nonce::new(&[3; 16])?)
 }
 
 impl Input<'_> {

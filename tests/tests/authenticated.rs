@@ -247,6 +247,8 @@ fn device_memory(engines: &'static [Engine]) {
         let key = noise(i as u64, [16, 24, 32][i % 3]);
         let (gpu, cpu) = (cipher(engine, &key), cipher(&cpu, &key));
         let device = gpu.device().unwrap();
+        // With other lengths, counters are secret.
+        let nonce = Nonce::new(&noise(i as u64, [12, 16, 8][i % 3])).unwrap();
         let plain = noise(77, len);
         let mut expected = plain.clone();
         let tag = cpu.run(GcmEncrypt::new(&nonce, b"header"), &mut expected).unwrap();
@@ -412,6 +414,15 @@ fn opencl_calls_that_cannot_be_are_refused(engine: &Engine, queue: &CommandQueue
     let batch = GcmEncryptBatch::new(&[message]).unwrap();
     assert!(matches!(calls.run_with_output(queue, batch, all, all).err(), Some(Error::Unsupported { .. })));
     assert!(matches!(calls.read(queue, Cmac::new(), all).err(), Some(Error::Unsupported { .. })));
+    // Nor for counters that are secret.
+    let nonce_of_16 = Nonce::new(&[8; 16]).unwrap();
+    let wrong = calls.run_with_output(queue, GcmEncrypt::new(&nonce_of_16, &[]), all, all).err();
+    assert!(wrong.is_some_and(|e| e.to_string().contains("GCM with a nonce that is not 12 bytes long")));
+    assert!(calls.prepare_for(&GcmEncrypt::new(&nonce_of_16, &[])).is_err());
+    let mac = calls.read(queue, Gmac::new(&nonce_of_16), all).unwrap().wait().unwrap();
+    let mut zeros = [0; 64];
+    assert_eq!(cipher.run(Gmac::new(&nonce_of_16), &zeros).unwrap(), mac);
+    cipher.run(GcmEncrypt::new(&nonce_of_16, &[]), &mut zeros).unwrap();
     let other = Engine::open(engine.backend()).unwrap();
     let foreign = other.opencl_memory(64).unwrap();
     let wrong = calls.run_with_output(queue, encrypt(), all, foreign.slice(0, 64));

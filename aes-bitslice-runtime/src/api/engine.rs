@@ -163,10 +163,11 @@ impl Engine {
     }
 
     /// Whether this operation can be called on host memory: some operations have no GPU kernels. The CPU performs serial ones on every
-    /// engine, and XTS and AES-GCM-SIV where there are no kernels for them; an engine that was opened as [`Backend::Auto`] has the CPU,
+    /// engine, and XTS, AES-GCM-SIV, and GCM with a nonce that is not 12 bytes long where there are no kernels for them; an engine that was opened as [`Backend::Auto`] has the CPU,
     /// too.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
-        O::SERIAL || O::KEYS == Keys::Two || O::HAS_OWN_KEY || self.is_auto() || self.device_supports(operation)
+        let falls_back = O::KEYS == Keys::Two || O::HAS_OWN_KEY || operation.counters_are_secret();
+        O::SERIAL || falls_back || self.is_auto() || self.device_supports(operation)
     }
 
     /// Whether the device itself supports it.

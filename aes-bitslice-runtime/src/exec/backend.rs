@@ -28,12 +28,15 @@ pub(crate) struct KernelsNeeded {
     pub(crate) mode: Option<Mode>,
     /// The data whose GHASH a kernel computes; `None` if nothing is hashed.
     pub(crate) hashed: Option<Hashed>,
+    /// Whether the cipher's kernels must take counters as data ([`counters_are_secret`](crate::op::operation::Steps::counters_are_secret)).
+    pub(crate) counters_are_secret: bool,
 }
 
 impl KernelsNeeded {
     /// The kernels for an operation; `None` if no kernels perform it.
     pub(crate) fn of<O: Operation>(operation: &O) -> Option<Self> {
-        let needed = Self { mode: operation.mode(), hashed: operation.hashed() };
+        let (mode, hashed) = (operation.mode(), operation.hashed());
+        let needed = Self { mode, hashed, counters_are_secret: operation.counters_are_secret() };
         (needed.mode.is_some() || needed.hashed.is_some()).then_some(needed)
     }
 }

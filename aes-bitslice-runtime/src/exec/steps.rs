@@ -92,7 +92,7 @@ mod tests {
             log.0.push(format!("{step:?}"));
             Ok(())
         };
-        KernelsNeeded { mode, hashed }.launch_in(&mut log, launch).unwrap();
+        KernelsNeeded { mode, hashed, counters_are_secret: false }.launch_in(&mut log, launch).unwrap();
         log.0
     }
 
@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn nothing_is_launched_after_what_fails() {
         let mut log = Log::default();
-        let needed = KernelsNeeded { mode: Some(Mode::Ctr), hashed: Some(Hashed::Output) };
+        let (mode, hashed) = (Some(Mode::Ctr), Some(Hashed::Output));
+        let needed = KernelsNeeded { mode, hashed, counters_are_secret: false };
         let failed = needed.launch_in(&mut log, |_, _| Err(Error::InCapture { operation: "GCM" }));
         assert!(failed.is_err());
         assert_eq!(log.0, ["clear"]);

@@ -14,6 +14,7 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Hashed, Keys, Operation, Steps};
 use crate::op::partial_hash::{HashKey, PartialHash, Verdict};
 use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::messages::Message;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -288,6 +289,24 @@ impl<E: End> Steps for Gcm<E> {
         Self { offset: self.offset + bytes, ..self.clone() }
     }
 
+    /// J0 is a hash under the hash key then, which it reveals.
+    fn counters_are_secret(&self) -> bool {
+        self.nonce.as_bytes().len() != 12
+    }
+
+    fn message(&self, bytes: u64) -> Option<Message> {
+        let first = || self.derived().first.at(self.offset.into()).to_be_bytes();
+        self.counters_are_secret().then(|| Message {
+            first: first(),
+            at: 0,
+            bytes,
+            aad_at: 0,
+            aad_bytes: 0,
+            tag_bytes: 0,
+            first_run: 0,
+        })
+    }
+
     fn hashed(&self) -> Option<Hashed> {
         Some(match self.direction {
             Direction::Encrypt => Hashed::Output,
@@ -350,4 +369,27 @@ pub(crate) fn crypt_and_hash(
 fn update(hasher: &mut ghash::GHash, bytes: &[u8]) {
     use ghash::universal_hash::UniversalHash;
     hasher.update_padded(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::key::Key;
+    use crate::op::cpu_key::CpuKey;
+    use crate::op::operation::keyed;
+
+    #[test]
+    fn counters_are_secret_unless_the_nonce_has_12_bytes() {
+        let cpu = CpuKey::new(&Key::new(&[5; 16]).unwrap());
+        let message = |nonce: &[u8], offset| {
+            let part = GcmPart::new(Direction::Encrypt, &Nonce::new(nonce).unwrap(), offset);
+            keyed(part, Some(&cpu)).unwrap().message(100)
+        };
+        assert!(message(&[9; 12], 0).is_none());
+        let (whole, part) = (message(&[9; 16], 0).unwrap(), message(&[9; 16], 48).unwrap());
+        assert_eq!(whole.first, first_counter(&HashKey::new(&cpu), &[9; 16]));
+        let [first, third] = [whole.first, part.first].map(u128::from_be_bytes);
+        assert_eq!((third as u32, third >> 32), ((first as u32).wrapping_add(3), first >> 32));
+        assert_eq!((part.at, part.bytes), (0, 100));
+    }
 }

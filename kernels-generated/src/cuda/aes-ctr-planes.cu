@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 02db10fc05a94e9532fcbd1349217e5491bd9893da2ca47637750d4c6a328b06
+// SHA-256 of all that follows this line: 09a1ad4f06d166dc714331ea3870a2041aaf2c4b83ef5340a344e4e83d0205c3
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1020,7 +1020,8 @@ KERNEL aes_ctr_planes_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER cou
 // ---------------------------------------------------------------------------------------------------------------
 
 // A message, as the launch has it in memory: twelve words.
-//   0 to 3    the first counter block: three words as its bytes are in memory, then the counter as a number
+//   0 to 3    the first counter block: three words as its bytes are in memory, then the counter as a number; secret where the nonce does
+//             not have 12 bytes, because it is then a hash under the hash key
 //   4 and 5   its first byte in the data
 //   6 and 7   its number of bytes
 //   10        its first run; one more entry follows the last message, in which this is the number of all runs
@@ -1046,7 +1047,7 @@ DEVICE run_of_message run_at(IN_GLOBAL const uint4 *messages, IN_GLOBAL const u3
     ROLLED while (first_run(messages, run.message + 1) <= n) run.message++;
     IN_GLOBAL const uint4 *const message = messages + (u64)MESSAGE_PIECES * run.message;
     const u32 counter = 32 * (n - first_run(messages, run.message));
-    run.word = PUBLIC_WORD((IN_GLOBAL const u32 *)message + column()) + (column() == 3 ? counter : 0);
+    run.word = ((IN_GLOBAL const u32 *)message)[column()] + (column() == 3 ? counter : 0);
     const uint4 place = PUBLIC_PIECE(message + 1);
     const u64 at = ((u64)place.y << 32 | place.x) + 16 * (u64)counter - 16;
     const u64 rest = ((u64)place.w << 32 | place.z) + 16 - 16 * (u64)counter;

@@ -14,10 +14,11 @@ use cudarc::driver::sys::CUstream;
 impl Batch<'_> {
     /// The kernels that it takes.
     pub(crate) fn kernels(&self) -> KernelsNeeded {
-        match self {
-            Self::Gcm(_) => KernelsNeeded { mode: Some(Mode::Ctr), hashed: Some(Hashed::Output) },
-            Self::Cmac(_) => KernelsNeeded { mode: Some(Mode::EcbEncrypt), hashed: None },
-        }
+        let (mode, hashed, counters_are_secret) = match self {
+            Self::Gcm(batch) => (Mode::Ctr, Some(Hashed::Output), batch.counters_are_secret),
+            Self::Cmac(_) => (Mode::EcbEncrypt, None, false),
+        };
+        KernelsNeeded { mode: Some(mode), hashed, counters_are_secret }
     }
 }
 

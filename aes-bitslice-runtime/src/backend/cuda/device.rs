@@ -187,7 +187,7 @@ impl Device {
     }
 
     /// Whether it has these kernels.
-    pub(crate) fn supports(&self, KernelsNeeded { mode, hashed }: KernelsNeeded) -> bool {
+    pub(crate) fn supports(&self, KernelsNeeded { mode, hashed, .. }: KernelsNeeded) -> bool {
         mode.is_none_or(|mode| self.stored.supports(mode))
             && (hashed.is_none() || hash::is_there_for(self.architecture))
     }

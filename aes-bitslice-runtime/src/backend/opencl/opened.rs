@@ -48,7 +48,9 @@ impl Opened for OpenClDevice {
     }
 
     fn supports(&self, kernels: Option<KernelsNeeded>) -> bool {
-        kernels.is_some_and(|KernelsNeeded { mode, .. }| mode.is_none_or(|mode| self.0.supports(mode)))
+        kernels.is_some_and(|KernelsNeeded { mode, counters_are_secret, .. }| {
+            !counters_are_secret && mode.is_none_or(|mode| self.0.supports(mode))
+        })
     }
 
     fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> bool {

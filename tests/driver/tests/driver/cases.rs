@@ -95,7 +95,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 21] = [
+pub const CASES: [Case; 22] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -202,6 +202,11 @@ pub const CASES: [Case; 21] = [
             // A failed copy may be partly done.
             copied.inspect_err(|_| data.fill(0)).map(|()| String::new())
         })
+    }),
+    case("GCM decryption with a nonce of 16 bytes", On::All, Verified::All, |bench| {
+        let (secret, tag) = others::gcm(&KEY[..16], &[3; 16], b"a header", &bench.noise(24, 4501));
+        let nonce = Nonce::new(&[3; 16]).unwrap();
+        bench.run_with_output(&key(16), GcmDecrypt::new(&nonce, b"a header", &Tag::new(&tag).unwrap()), &secret)
     }),
 ];
 

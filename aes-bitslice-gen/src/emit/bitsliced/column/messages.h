@@ -8,7 +8,8 @@
 // ---------------------------------------------------------------------------------------------------------------
 
 // A message, as the launch has it in memory: twelve words.
-//   0 to 3    the first counter block: three words as its bytes are in memory, then the counter as a number
+//   0 to 3    the first counter block: three words as its bytes are in memory, then the counter as a number; secret where the nonce does
+//             not have 12 bytes, because it is then a hash under the hash key
 //   4 and 5   its first byte in the data
 //   6 and 7   its number of bytes
 //   10        its first run; one more entry follows the last message, in which this is the number of all runs
@@ -34,7 +35,7 @@ DEVICE run_of_message run_at(IN_GLOBAL const uint4 *messages, IN_GLOBAL const u3
     ROLLED while (first_run(messages, run.message + 1) <= n) run.message++;
     IN_GLOBAL const uint4 *const message = messages + (u64)MESSAGE_PIECES * run.message;
     const u32 counter = 32 * (n - first_run(messages, run.message));
-    run.word = PUBLIC_WORD((IN_GLOBAL const u32 *)message + column()) + (column() == 3 ? counter : 0);
+    run.word = ((IN_GLOBAL const u32 *)message)[column()] + (column() == 3 ? counter : 0);
     const uint4 place = PUBLIC_PIECE(message + 1);
     const u64 at = ((u64)place.y << 32 | place.x) + 16 * (u64)counter - 16;
     const u64 rest = ((u64)place.w << 32 | place.z) + 16 - 16 * (u64)counter;

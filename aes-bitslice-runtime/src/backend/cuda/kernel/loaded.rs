@@ -4,7 +4,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::{Function, Module};
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
-use crate::backend::cuda::memory::gather::Gathered;
+use crate::backend::cuda::memory::gather::gathered;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Geometry, Launch, Shape};
@@ -153,7 +153,7 @@ impl Kernel {
         let mut copies = Vec::new();
         let arguments = function.binding.arguments(span, launch, keys, |input, blocks| {
             // SAFETY: the blocks are within the input, which the caller guarantees.
-            let copy = unsafe { Gathered::new(self.context(), stream, input, blocks) }?;
+            let copy = unsafe { gathered(self.context(), stream, input, blocks) }?;
             let pointer = copy.pointer();
             copies.push(copy);
             Ok(pointer)
