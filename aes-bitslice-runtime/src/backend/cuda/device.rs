@@ -186,6 +186,11 @@ impl Device {
         Ok(Some(kernel))
     }
 
+    /// The number of multiprocessors.
+    pub(crate) fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
+    }
+
     /// Whether it has these kernels.
     pub(crate) fn supports(&self, KernelsNeeded { mode, hashed, .. }: KernelsNeeded) -> bool {
         mode.is_none_or(|mode| self.stored.supports(mode))

@@ -26,9 +26,10 @@ pub(crate) const DEPTH: usize = 3;
 const LEFT_TO_OWNER: usize = 1;
 
 /// The size of a chunk in bytes, where the largest share has `share` bytes. Few chunks, because thread blocks of each
-/// wait for the last of the previous one; not too few, because GPUs take over whole chunks from one another.
-pub(crate) fn chunk_bytes(share: usize) -> usize {
-    (share / 16).clamp(256 << 20, 1 << 30).next_multiple_of(1 << 20)
+/// wait for the last of the previous one; not too few, because GPUs take over whole chunks from one another. A whole
+/// number of MiB for each multiprocessor, so that none has more tiles than another.
+pub(crate) fn chunk_bytes(share: usize, multiprocessors: u32) -> usize {
+    (share / 16).clamp(256 << 20, 1 << 30).next_multiple_of((multiprocessors.max(1) as usize) << 20)
 }
 
 /// A chunk of a share.
@@ -163,7 +164,8 @@ pub(crate) fn drive<O: Operation>(
     }
 }
 
-/// The last block of every chunk, before anything is overwritten: the next chunk is chained to it.
+/// The last block of every chunk, before anything is overwritten: the next chunk is chained to it. The first idle slot of each GPU has staging
+/// memory for the blocks of its own chunks.
 pub(crate) fn ends<O: Operation>(
     gpus: &mut [Gpu<'_, O>],
     data: &ShardedBuffer,
@@ -190,14 +192,14 @@ pub(crate) fn ends<O: Operation>(
             let copied = result::memcpy_dtod_async(room + 16 * others, end, 16, slot.stream());
             context.call("cuMemcpyDtoDAsync", copied)?;
         }
+        slot.copy_out_staged(0, to.len())?;
         debug_assert!(last.at + last.len == share.range.end);
         copies.push((context, slot, to));
     }
     for (context, slot, to) in copies {
         context.enter()?;
-        // SAFETY: waited for at once.
-        let copied = unsafe { slot.copy_out(0, to) };
-        slot.wait().and(copied)?;
+        slot.wait()?;
+        to.copy_from_slice(slot.staging(0, to.len()));
     }
     Ok(ends)
 }
@@ -218,9 +220,9 @@ mod tests {
     #[test]
     fn chunks_are_whole_grains_of_some_size() {
         for share in [0, 1, 1 << 30, (4 << 30) + 5, 100 << 30, usize::MAX] {
-            let bytes = chunk_bytes(share);
-            assert!(bytes.is_multiple_of(1 << 20) && (256 << 20..=1 << 30).contains(&bytes));
+            let bytes = chunk_bytes(share, 132);
+            assert!(bytes.is_multiple_of(132 << 20) && (256 << 20..=1056 << 20).contains(&bytes));
         }
-        assert_eq!(chunk_bytes(4 << 30), 256 << 20);
+        assert_eq!((chunk_bytes(4 << 30, 132), chunk_bytes(4 << 30, 64)), (264 << 20, 256 << 20));
     }
 }

@@ -114,8 +114,9 @@ impl<'a> ShardedCipher<'a> {
         let cuts = output.cuts();
         check_cuts(&operation, input.unwrap_or(output).len() as u64, cuts.share as u64)?;
         let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
+        let multiprocessors = self.key.keys().iter().map(|key| key.device().multiprocessors()).max().unwrap_or(0);
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
-        let bytes = cuts.chunk.unwrap_or_else(|| chunk_bytes(largest));
+        let bytes = cuts.chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
         let done = self.run_in_chunks(operation.clone(), kernels, input, output, bytes)?;
         let outcome = finished(&operation, done.into_iter().flatten().collect());
         outcome.inspect_err(|_| clear_output(O::ACCESS, output))
@@ -155,7 +156,7 @@ impl<'a> ShardedCipher<'a> {
         self.key.keys().iter().try_for_each(|key| key.prepare_all(&operation, kernels, None))?;
         let shares: Vec<_> = output.memory().map(|(_, share)| share.range.clone()).collect();
         let (chunks, owned) = cut(&shares, bytes);
-        let mut gpus = self.gpus(kernels, head(&operation) == 0, &shares, &owned)?;
+        let mut gpus = self.gpus(&operation, kernels, &shares, &owned)?;
         let ends = match operation.is_chained() {
             true => ends(&mut gpus, input.unwrap_or(output), &chunks, &owned)?,
             false => vec![],
@@ -191,8 +192,8 @@ impl<'a> ShardedCipher<'a> {
     /// The GPUs with slots, at least one each; always in the same order, so that calls waiting for slots do not wait for one another.
     fn gpus<O: Operation>(
         &self,
+        operation: &O,
         kernels: KernelsNeeded,
-        aligned: bool,
         shares: &[Range<usize>],
         owned: &[Range<usize>],
     ) -> Result<Vec<Gpu<'a, O>>, Error> {
@@ -201,10 +202,13 @@ impl<'a> ShardedCipher<'a> {
             key.device().enter()?;
             // A GPU without a share works on the others' chunks.
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
-            let choice = kernels.mode.map(|mode| key.choose(mode, bytes as u64, aligned, None)).transpose()?;
+            let choice =
+                kernels.mode.map(|mode| key.choose(mode, bytes as u64, head(operation) == 0, None)).transpose()?;
             let slots = key.device().slots();
             // With room for the last block of each chunk.
-            let first = slots.take(16 * owned.len().max(1))?;
+            let blocks = 16 * owned.len().max(1);
+            let first = slots.take(blocks)?;
+            let first = if operation.is_chained() { first.with_staging(blocks)? } else { first };
             // More slots make it faster, but it works without them.
             let more = (1..DEPTH).map_while(|_| slots.try_take(16)?.ok());
             Ok(Gpu::new(key, kernels, choice, [first].into_iter().chain(more).collect()))
