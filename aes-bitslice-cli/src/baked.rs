@@ -98,6 +98,7 @@ mod tests {
             entry: entry(kernel),
             entry_bytes: entry(&format!("{kernel}_bytes")),
             entry_messages: None,
+            entry_secret_counter: None,
             entry_cmac: None,
             many_keys: None,
             threads: 128,

@@ -57,6 +57,9 @@ pub struct Manifest {
     /// Entry point for counter mode on many messages at a time, each with its own counter, and its parameters; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_messages: Option<EntryPoint>,
+    /// Entry point for one message whose counter is secret, and its parameters; `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_secret_counter: Option<EntryPoint>,
     /// Entry point for CMAC of many messages at a time, and its parameters ([`cmac`]); `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_cmac: Option<EntryPoint>,
@@ -311,6 +314,7 @@ impl Manifest {
         }
         for (of, point, parameters) in [
             ("entry_messages", &manifest.entry_messages, &OF_MESSAGES[..]),
+            ("entry_secret_counter", &manifest.entry_secret_counter, &OF_SECRET_COUNTER),
             ("entry_cmac", &manifest.entry_cmac, &OF_CMAC),
         ] {
             let Some(point) = point else { continue };
@@ -398,10 +402,11 @@ impl Manifest {
     /// The entry points, with the names of their fields.
     pub fn entries(&self) -> Vec<(&'static str, &EntryPoint)> {
         let messages = self.entry_messages.iter().map(|entry| ("entry_messages", entry));
+        let secret_counter = self.entry_secret_counter.iter().map(|entry| ("entry_secret_counter", entry));
         let cmac = self.entry_cmac.iter().map(|entry| ("entry_cmac", entry));
         let many_keys = self.many_keys.iter().flat_map(ManyKeys::entries).map(|(field, entry, _)| (field, entry));
         let all = [("entry", &self.entry), ("entry_bytes", &self.entry_bytes)].into_iter();
-        all.chain(messages).chain(cmac).chain(many_keys).collect()
+        all.chain(messages).chain(secret_counter).chain(cmac).chain(many_keys).collect()
     }
 
     /// The mode.
@@ -479,6 +484,11 @@ const OF_MESSAGES: [(&str, Kind); 6] = [
     ("all", Kind::U32),
     ("masks", Kind::Buffer),
 ];
+
+/// The parameters of the entry point for a secret counter besides the key: the data; its number of bytes; and the counter of its first block,
+/// least significant word first, of which that word counts, and wraps.
+const OF_SECRET_COUNTER: [(&str, Kind); 4] =
+    [("in", Kind::Input), ("out", Kind::Output), ("length", Kind::U64), ("secret_counter", Kind::Words(4))];
 
 /// The name of a bitsliced kernel with these properties; `key_bits` if it is for keys of one length only.
 pub fn kernel_name(mode: Mode, strategy: KeyStrategy, key_bits: Option<usize>, layout: Layout) -> String {

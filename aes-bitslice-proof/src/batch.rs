@@ -313,6 +313,45 @@ impl<'a> Batch<'a> {
         proved(&memory, OUTPUT, &output)
     }
 
+    /// Proves the counter mode of one message of this many bytes, by the entry point for secret counters, under one key (SP 800-38D).
+    ///
+    /// # Errors
+    /// As [`Self::prove_each`].
+    pub fn prove_secret_counter(mut self, key_bits: KeyBits, bytes: usize) -> Result<Proved, String> {
+        let entry = self.manifest.entry_secret_counter.as_ref().ok_or("it has no entry point for secret counters")?;
+        let keys = aes::unknown_keys(&mut self.cells, key_bits);
+        // Wraps in its last word.
+        let words = [0x0001_0203, 0x1415_1617, 0x2829_2a2b, u32::MAX - 3];
+        let mut stream = vec![];
+        // Of whole tiles: results past the data are unused.
+        for i in 0..bytes.div_ceil(16).next_multiple_of(self.manifest.tile_blocks as usize) {
+            let mut counter = words;
+            counter[3] = counter[3].wrapping_add(i as u32);
+            let counter: [u8; 16] = std::array::from_fn(|i| counter[i / 4].to_be_bytes()[i % 4]);
+            let block = aes::process(&mut self.cells, &aes::known(counter), &keys, Direction::Encrypt);
+            stream.push(block.map_err(no_cell)?);
+        }
+        let data = self.unknown(bytes.div_ceil(16));
+        let made: Vec<Block> = data.iter().zip(&stream).map(|(a, b)| aes::sum(a, b)).collect();
+        let (input, output) = (&as_bytes(&data)[..bytes], &as_bytes(&made)[..bytes]);
+        let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
+        let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
+        let counter: Vec<[u8; 4]> = words.iter().rev().map(|word| word.to_le_bytes()).collect();
+        let arguments = |name: &str| {
+            Some(match name {
+                "in" => number(INPUT, 8),
+                "out" => number(OUTPUT, 8),
+                "length" => number(bytes as u64, 8),
+                "secret_counter" => all_known(counter.as_flattened()),
+                "keys" => given_keys.clone(),
+                _ => return None,
+            })
+        };
+        let launch = self.launch(entry, self.manifest.threads);
+        let memory = launch.run(&mut self.cells, arguments, &[(INPUT, input)], &[(OUTPUT, bytes)])?;
+        proved(&memory, OUTPUT, output)
+    }
+
     /// Proves the CMAC tags of this many messages, whose numbers of bytes cycle through these, under one key (SP 800-38B). The subkeys are
     /// unknown, too.
     ///

@@ -166,6 +166,7 @@ fn many_at_a_time() {
             of(decrypt, grid).prove_jobs(key_bits, Flow::Data, &[1600, 512, 1536, 16 * count], 0).unwrap();
             // Last runs that are full, that lack a byte, and that have one.
             of("aes-ctr-planes", grid).prove_messages(key_bits, &[1600, 5, 1007, 300, 16 * count + 1]).unwrap();
+            of("aes-ctr-planes", grid).prove_secret_counter(key_bits, 16 * count + 13).unwrap();
             of(encrypt, grid).prove_cmac(key_bits, count, &[32, 0, 17, 50, 1]).unwrap();
             if exhaustive() && n == 0 {
                 of(decrypt, grid).prove_each(key_bits, count, 1, Flow::Data, 0).unwrap();
@@ -334,7 +335,7 @@ fn faults_in_other_entry_points_are_found() {
     }
     const BITS: KeyBits = KeyBits::Aes128;
     const ENCRYPT: &str = "aes-ecb-encrypt-planes";
-    const ALL: [Of; 6] = [
+    const ALL: [Of; 7] = [
         (
             ENCRYPT,
             |manifest| &manifest.entry_bytes,
@@ -355,6 +356,11 @@ fn faults_in_other_entry_points_are_found() {
             "aes-ctr-planes",
             |manifest| manifest.entry_messages.as_ref().unwrap(),
             |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[100, 5]),
+        ),
+        (
+            "aes-ctr-planes",
+            |manifest| manifest.entry_secret_counter.as_ref().unwrap(),
+            |manifest, ptx| batch(manifest, ptx).prove_secret_counter(BITS, 100),
         ),
         (
             ENCRYPT,

@@ -7,7 +7,7 @@
 #![cfg(target_os = "linux")]
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
-use aes_bitslice_core::ghash::Blocks;
+use aes_bitslice_core::ghash::{Blocks, Element, ghash};
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
 use aes_bitslice_runtime::{
@@ -217,6 +217,9 @@ fn calls_of_xts(cipher: &Cipher) {
     }
 }
 
+/// A nonce from which the first counter of GCM is computed with the key.
+const LONG_NONCE: [u8; 20] = [4; 20];
+
 /// The nonce of the AES-GCM-SIV calls, from which keys are derived.
 const SIV_NONCE: [u8; 12] = *b"a dozen byte";
 
@@ -235,6 +238,9 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         cipher.run(Ghash::new(), &data).unwrap();
         cipher.run(Cmac::new(), &data).unwrap();
         cipher.run(Gmac::new(&Nonce::new(&[1; 12]).unwrap()), &data).unwrap();
+        let long = Nonce::new(&LONG_NONCE).unwrap();
+        let tag = cipher.run(GcmEncrypt::new(&long, b"and more"), &mut data).unwrap();
+        cipher.run(GcmDecrypt::new(&long, b"and more", &tag), &mut data).unwrap();
         let nonce = Nonce::new(&[2; 12]).unwrap();
         let tag = cipher.run(GcmEncrypt::new(&nonce, b"and more"), &mut data).unwrap();
         cipher.run(GcmDecrypt::new(&nonce, b"and more", &tag), &mut data).unwrap();
@@ -286,7 +292,7 @@ fn batches(cipher: &Cipher, data: &mut [u8]) {
     let (len, before) = (data.len() as u64, data.to_vec());
     let messages = [
         GcmMessage { nonce: &[3; 12], aad: b"a header", range: 0..len / 2 },
-        GcmMessage { nonce: &[4; 20], aad: b"", range: len / 2..len },
+        GcmMessage { nonce: &LONG_NONCE, aad: b"", range: len / 2..len },
     ];
     let tags = cipher.run(GcmEncryptBatch::new(&messages).unwrap(), &mut *data).unwrap();
     let opened = cipher.run(GcmDecryptBatch::new(&messages, &tags).unwrap(), &mut *data).unwrap();
@@ -383,6 +389,12 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
         bytes(format!("the key of {name}"), &derived.to_be_bytes());
         bytes(format!("the key of {name}, the other way round"), &derived.to_le_bytes());
     }
+    // SP 800-38D, section 7.1, step 2: the part of the first counter that does not count.
+    let (hash_key, lengths) = (Element::from_block(hash_key.to_be_bytes()), 8 * LONG_NONCE.len() as u128);
+    let hash = (ghash(hash_key, &LONG_NONCE) + Element::from_block(lengths.to_be_bytes())) * hash_key;
+    let (first, reversed) = (hash.to_block(), u128::from_be_bytes(hash.to_block()).to_le_bytes());
+    bytes("the first counter".into(), &first[..12]);
+    bytes("the first counter, the other way round".into(), &reversed[4..]);
     // RFC 8452, section 4: the keys of a message under this one.
     let siv = |n: u32| {
         let block: [u8; 16] = [&n.to_le_bytes()[..], &SIV_NONCE].concat().try_into().unwrap();

@@ -298,6 +298,45 @@ mod tests {
         assert_eq!(report.unwrap().findings, []);
     }
 
+    /// One message whose counter is secret, and many, whose counters may be.
+    #[test]
+    fn secret_counters_are_followed() {
+        let root = files::root();
+        let kernels = kernels::cuda();
+        let kernel = kernels.iter().find(|kernel| kernel.name == "aes-ctr-planes").unwrap();
+        let file = kernels::folder(&root).join("cuda").join(image_file(&kernel.name, Target::Ptx(kernels::PTX)));
+        let text = fs::read_to_string(file).unwrap();
+        // Whether the first of these lines load a secret: a shuffle by their value is reported.
+        let secret = |entry: &EntryPoint, is_load: &dyn Fn(&str) -> bool| -> Vec<bool> {
+            let begin = text.find(&format!(".entry {}(", entry.name)).unwrap();
+            let end = begin + text[begin..].find("\n}").unwrap();
+            let lines = text[begin..end].lines().filter(|line| is_load(line));
+            let is_reported = |line: &str| {
+                let at = line.as_ptr() as usize - text.as_ptr() as usize + line.len();
+                let value = line.split([' ', '\t', ',']).find(|word| word.starts_with("%r")).unwrap();
+                let leak = format!("\nshfl.sync.idx.b32 %r1, %r2, {value}, 31, -1;\n");
+                let planted = [&text[..at], &leak, &text[at..]].concat();
+                let report = ptx::check(&planted, &entry.name, &secrets(entry)).unwrap();
+                report.findings.iter().any(|finding| finding.what.contains("lane"))
+            };
+            lines.take(4).map(is_reported).collect()
+        };
+        let of_one = kernel.manifest.entry_secret_counter.as_ref().unwrap();
+        let parameter = format!("{}_param_3;", of_one.name);
+        let pointer = text.lines().find(|line| line.contains("mov") && line.ends_with(&parameter)).unwrap();
+        let pointer = pointer.split([' ', '\t', ',']).find(|word| word.starts_with("%rd")).unwrap();
+        let is_load = |line: &str| {
+            [']', '+'].iter().any(|end| line.contains("ld.param.u32") && line.contains(&format!("[{pointer}{end}")))
+        };
+        assert_eq!(secret(of_one, &is_load), [true; 4]);
+        // The descriptions of messages are public, except the words that are read as counters, as the data is.
+        let of_many = kernel.manifest.entry_messages.as_ref().unwrap();
+        let of_data = secret(of_many, &|line| line.contains("ld.global.u32"));
+        let of_descriptions = secret(of_many, &|line| line.contains("ld.global.nc.u32"));
+        assert!(of_data.len() > 1 && of_data.iter().all(|is_secret| *is_secret), "{of_data:?}");
+        assert!(of_descriptions.len() > 1 && !of_descriptions.contains(&true), "{of_descriptions:?}");
+    }
+
     #[test]
     fn opencl_is_cuda_with_another_page() {
         for (name, source, _) in opencl() {

@@ -118,7 +118,7 @@ impl Calls {
 pub(super) fn structure(parameter: &Parameter) -> Option<&'static str> {
     let round_keys = Kind::Words(4 * (MAX_ROUNDS + 1) + 1);
     match (parameter.name.as_str(), parameter.kind) {
-        ("counter" | "first_unit", Kind::Words(4)) => Some("counter128"),
+        ("counter" | "secret_counter" | "first_unit", Kind::Words(4)) => Some("counter128"),
         ("iv" | "factor" | "addend" | "mask", Kind::Words(4)) => Some("block128"),
         ("keys" | "tweak_keys", kind) if kind == round_keys => Some("round_keys"),
         ("keys", Kind::Words(9)) => Some("unexpanded_key"),

@@ -16,8 +16,10 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = include_str!("messages_program.h");
-/// The number of key words that the program has room for.
-const KEY_WORDS: usize = 64;
+/// The number of key words that the program has room for, a counter among them.
+const KEY_WORDS: usize = 68;
+/// The first word of the counter.
+const COUNTER: usize = 64;
 
 /// A printed kernel, compiled for the CPU and running.
 pub(super) struct Compiled {
@@ -42,15 +44,17 @@ pub(super) struct Call<'a> {
     pub(super) entry: usize,
     pub(super) thread_blocks: u64,
     pub(super) threads: u32,
+    /// The number of messages, or of their runs, or of the bytes of one.
     pub(super) all: usize,
     pub(super) key: &'a [u32],
 }
 
 impl Compiled {
-    /// Compiles with the number of messages, or of their runs, and the round keys as the arguments that are not memory.
+    /// Compiles with the number of a [`Call`], and the round keys and a counter as the arguments that are not memory.
     pub(super) fn new(kernel: &str, source: &str, entries: &[&EntryPoint]) -> Result<Option<Self>, CheckError> {
-        Self::with(kernel, source, entries, |parameter| match parameter.kind {
-            Kind::U32 => "all".to_string(),
+        Self::with(kernel, source, entries, |parameter| match (parameter.kind, parameter.name.as_str()) {
+            (Kind::U32 | Kind::U64, _) => "all".to_string(),
+            (_, "secret_counter") => format!("*(const counter128 *)(key_words + {COUNTER})"),
             _ => "*(const round_keys *)key_words".to_string(),
         })
     }
@@ -116,7 +120,7 @@ impl Compiled {
                 written.push(now);
             }
         }
-        let (kernel, launch) = (self.kernel.clone(), format!("{all} messages or runs of them"));
+        let (kernel, launch) = (self.kernel.clone(), format!("{all} messages, or runs or bytes of them"));
         match verdict {
             [0] => Ok(written),
             [2] => Err(CheckError::Stuck { kernel, launch }),
@@ -146,7 +150,8 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
     let none = |kernel: &String| CheckError::Launch { kernel: kernel.clone(), what: "it has none for many messages" };
     let entry = manifest.entry_messages.as_ref().ok_or_else(|| none(&manifest.kernel))?;
     let messages = of_hash.messages.as_ref().ok_or_else(|| none(&of_hash.kernel))?;
-    let Some(mut ctr) = Compiled::new(&manifest.kernel, &ctr.source, &[entry])? else { return Ok(false) };
+    let of_one = manifest.entry_secret_counter.as_ref().ok_or_else(|| none(&manifest.kernel))?;
+    let Some(mut ctr) = Compiled::new(&manifest.kernel, &ctr.source, &[entry, of_one])? else { return Ok(false) };
     let entries = [&messages.entry, &messages.entry_clear];
     let Some(mut hash) = Compiled::new(&of_hash.kernel, &hash.source, &entries)? else { return Ok(false) };
     let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
@@ -245,6 +250,25 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
             let launch = format!("{} messages, launch {n}", all.len());
             return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch, at });
         }
+        // Each by itself, too.
+        for message in &all {
+            let range = message.at as usize..(message.at + message.bytes) as usize;
+            let mut key = key.clone();
+            key.resize(COUNTER, 0);
+            key.extend(message.first.as_chunks().0.iter().rev().map(|word| u32::from_be_bytes(*word)));
+            key[COUNTER] = key[COUNTER].wrapping_add(1);
+            let (input, from) = (&plaintext[range.clone()], (offset + range.start) % 16);
+            let other = vec![0x5a; input.len()];
+            let memory = match in_place {
+                true => [Memory::Written(input, from), Memory::Same(0)],
+                false => [Memory::Read(input, from), Memory::Written(&other, 3 * from % 16)],
+            };
+            let found = ctr.run(Call { entry: 1, all: input.len(), key: &key, ..call }, &memory)?.remove(0);
+            if let Some(at) = (0..found.len()).find(|&i| found[i] != ciphertext[range.start + i]) {
+                let launch = format!("a message of {} bytes whose counter is secret", input.len());
+                return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch, at });
+            }
+        }
         let threads = of_hash.threads;
         let wrong =
             |what: &str| CheckError::Hash { kernel: of_hash.kernel.clone(), launch: format!("{what} of launch {n}") };
@@ -334,6 +358,9 @@ mod tests {
             (0, "<= n) run.message++;", "< n) run.message++;"),
             (0, "+ 16 - 16 * (u64)counter;", "- 16 * (u64)counter;"),
             (0, "&& byte + 4 <= run.bytes >> 16;", "&& byte < run.bytes >> 16;"),
+            (0, "counter.word[0] + 32 * n", "counter.word[0] + 31 * n"),
+            (0, "at < length ? length - at : 0;", "at < length ? length - at - 1 : 0;"),
+            (0, "BYTE_PERMUTE(word_of_column(counter), 0, 0x0123)", "word_of_column(counter)"),
             (0, "masks[4 * run.message + column()] = s[4 * k];", "masks[4 * run.message + column()] = w[4 * k];"),
             // The data that is hashed, and the values used with it.
             (0, "(tiles - n) * SEGMENT_BYTES", "(tiles - n) * SEGMENT_BYTES + 16"),

@@ -2,7 +2,7 @@
 // ---------------------------------------------------------------------------------------------------------------
 // A program around a kernel above, to run its entry points for many messages on a CPU: answers launches on standard input until it ends.
 //
-//   launch  request, words of a key, and for each argument in memory where it is and what it holds
+//   launch  request, words of a key and a counter, and for each argument in memory where it is and what it holds
 //   answer  a byte: 0, 1 if more than what is written changed, 2 if threads wait for others that never arrive; what is written
 //
 // The code that depends on the parameters follows: `entries`, through which an entry point is called.
@@ -14,7 +14,7 @@ typedef struct { u64 length, offset, is_written, same; } place;
 
 #define MOST 8
 static u8 *data[MOST];
-static u32 all, key_words[64];
+static u32 all, key_words[68];
 static void (*const entries[])(void);
 
 int main(void) {

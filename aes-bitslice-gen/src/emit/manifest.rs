@@ -51,6 +51,7 @@ pub fn plain(
         entry: read(&entry),
         entry_bytes: read(&format!("{entry}_bytes")),
         entry_messages: None,
+        entry_secret_counter: None,
         entry_cmac: None,
         many_keys: None,
         threads,
@@ -109,6 +110,7 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     let tweaks = spec.mode.has_tweaks().then(|| spec.of_tweaks());
     Manifest {
         entry_messages: parts.has_batch_of(BatchOf::Messages).then(|| read("messages")),
+        entry_secret_counter: parts.has_batch_of(BatchOf::Messages).then(|| read("secret_counter")),
         entry_cmac: parts.has_batch_of(BatchOf::Cmac).then(|| read("cmac")),
         many_keys: parts.has_batch_of(BatchOf::Keys).then(many_keys),
         secret: spec.round_keys.baked().is_some(),

@@ -5,6 +5,7 @@
 //! | `blocks` | entry point for blocks: blocks of 16 bytes |
 //! | `length`, `skip` | entry point for bytes: bytes, and how many bytes of the first block of key stream come before them |
 //! | `counter` | the counter of the first block, least significant word first |
+//! | `secret_counter` | entry point for secret counters, which also takes `length`: the same |
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
@@ -101,6 +102,14 @@ impl Ctr {
         Self { position: self.position + u128::from(bytes), ..*self }
     }
 
+    /// The launch of a call from a whole block on whose counter is secret, and wraps in 32 bits: it depends on nothing but the length.
+    pub(crate) fn launch_of_secret(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        debug_assert!(self.skip() == 0, "parts of messages begin with blocks");
+        let counter = Value::Words(counter_words(self.first()));
+        let values = vec![("length", Value::U64(shape.len)), ("secret_counter", counter)];
+        Ok(shape.launch(Entry::SecretCounter, 0, shape.len.div_ceil(16), values)?.into_iter().collect())
+    }
+
     /// The bytes of a call of `len` bytes, cut where the counter wraps within its field: one range, or two.
     fn runs(&self, len: u64) -> impl Iterator<Item = Range<u64>> + use<> {
         let cut = self.counter.bytes_to_wrap(self.position).map_or(len, |bytes| bytes.min(len.into()) as u64);
@@ -155,7 +164,8 @@ mod tests {
     }
 
     fn geometry(grid: Grid) -> Geometry {
-        Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters: true, multiprocessors: 2 }
+        let (aligned_counters, takes_secret_counters) = (true, true);
+        Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters, takes_secret_counters, multiprocessors: 2 }
     }
 
     #[test]
@@ -165,7 +175,7 @@ mod tests {
             let geometry = geometry(Grid::Warps { each: 1, least: 1 });
             let launches =
                 shape_of(&geometry, len, misaligned, |shape| Ctr::new(&counter, skip).launches(shape).unwrap());
-            launches.into_iter().map(|l| (l.entry, l.at, l.values)).collect()
+            launches.iter().map(|l| (l.entry, l.at, l.values.clone())).collect()
         };
         let by_blocks = |at, blocks, counter| {
             (Entry::Blocks, at, vec![("blocks", Value::U64(blocks)), ("counter", Value::Words(counter))])
@@ -200,6 +210,24 @@ mod tests {
             (Entry::Bytes, 91, words(4)),
         ];
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_launch_does_not_depend_on_a_secret_counter() {
+        let launch = |low: u8, len| {
+            let ctr = Ctr::new(
+                &Counter::new(CounterMode::Inc32, [[0xff; 15].as_slice(), &[low]].concat().try_into().unwrap()),
+                0,
+            );
+            let mut launches = shape_of(&geometry(Grid::Covers), len, 3, |shape| ctr.launch_of_secret(shape).unwrap());
+            let [launch] = &mut launches[..] else { panic!("{len} bytes: {launches:?}") };
+            launch.values.retain(|(name, _)| *name != "secret_counter");
+            launch.clone()
+        };
+        for len in [1, 16 * 64, 16 * 64 + 1] {
+            assert_eq!(launch(0xff, len), launch(0x41, len));
+            assert_eq!(launch(0, len).thread_blocks, len.div_ceil(16 * 64) as u32);
+        }
     }
 
     #[test]

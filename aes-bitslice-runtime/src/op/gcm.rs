@@ -6,6 +6,7 @@
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
 use crate::base::nonce::Nonce;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::{CpuCipher, encrypt_block};
@@ -14,7 +15,6 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Hashed, Keys, Operation, Steps};
 use crate::op::partial_hash::{HashKey, PartialHash, Verdict};
 use aes_bitslice_core::aes::Direction;
-use aes_bitslice_core::messages::Message;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -113,19 +113,17 @@ impl<E> Gcm<E> {
 #[derive(Clone, Debug)]
 pub(crate) struct Derived {
     pub(crate) hash: HashKey,
-    /// J0, the counter block before the one of the first block.
-    first: Counter,
-    /// The encrypted J0, which hides the hash.
-    mask: Mask,
+    of_nonce: OfNonce,
 }
 
-/// A secret block. It stays in place when the value moves, is wiped with the last clone, and is never printed.
+/// J0, the counter block before the one of the first block; and the encrypted J0, which hides the hash. They stay in place when the value
+/// moves, are wiped with the last clone, and are never printed.
 #[derive(Clone)]
-struct Mask(Arc<Zeroizing<[u8; 16]>>);
+struct OfNonce(Arc<Zeroizing<[[u8; 16]; 2]>>);
 
-impl std::fmt::Debug for Mask {
+impl std::fmt::Debug for OfNonce {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Mask")
+        f.write_str("OfNonce")
     }
 }
 
@@ -139,14 +137,15 @@ impl Derived {
 
     /// The values for this J0.
     pub(crate) fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16]) -> Self {
-        let mut mask = Zeroizing::new(first);
-        encrypt_block(cipher, &mut mask);
-        Self { hash, first: Counter::new(CounterMode::Inc32, first), mask: Mask(Arc::new(mask)) }
+        let mut blocks = Zeroizing::new([first; 2]);
+        encrypt_block(cipher, &mut blocks[1]);
+        Self { hash, of_nonce: OfNonce(Arc::new(blocks)) }
     }
 
     /// CTR of the message from byte `offset` on.
     fn ctr(&self, offset: u64) -> Ctr {
-        Ctr::new(&Counter::new(CounterMode::Inc32, self.first.at(16).to_be_bytes()), offset)
+        let before = Counter::new(CounterMode::Inc32, self.of_nonce.0[0]);
+        Ctr::new(&Counter::new(CounterMode::Inc32, before.at(16).to_be_bytes()), offset)
     }
 
     /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1,
@@ -161,7 +160,7 @@ impl Derived {
 
     /// The tag for the hash of everything.
     pub(crate) fn masked(&self, hash: [u8; 16]) -> [u8; 16] {
-        std::array::from_fn(|i| hash[i] ^ self.mask.0[i])
+        std::array::from_fn(|i| hash[i] ^ self.of_nonce.0[1][i])
     }
 
     /// The tag of additional data and the parts of the ciphertext.
@@ -294,19 +293,6 @@ impl<E: End> Steps for Gcm<E> {
         self.nonce.as_bytes().len() != 12
     }
 
-    fn message(&self, bytes: u64) -> Option<Message> {
-        let first = || self.derived().first.at(self.offset.into()).to_be_bytes();
-        self.counters_are_secret().then(|| Message {
-            first: first(),
-            at: 0,
-            bytes,
-            aad_at: 0,
-            aad_bytes: 0,
-            tag_bytes: 0,
-            first_run: 0,
-        })
-    }
-
     fn hashed(&self) -> Option<Hashed> {
         Some(match self.direction {
             Direction::Encrypt => Hashed::Output,
@@ -327,7 +313,15 @@ impl<E: End> Steps for Gcm<E> {
     }
 
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        self.derived().ctr(self.offset).launches(shape)
+        let ctr = || self.derived().ctr(self.offset);
+        match self.counters_are_secret() {
+            // Without such an entry point, it is a table kernel, whose addresses depend on the key anyway.
+            true => scrubbed::<DERIVED, _>(|| match shape.geometry.takes_secret_counters {
+                true => ctr().launch_of_secret(shape),
+                false => ctr().launches(shape),
+            }),
+            false => ctr().launches(shape),
+        }
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
@@ -369,27 +363,4 @@ pub(crate) fn crypt_and_hash(
 fn update(hasher: &mut ghash::GHash, bytes: &[u8]) {
     use ghash::universal_hash::UniversalHash;
     hasher.update_padded(bytes);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::key::Key;
-    use crate::op::cpu_key::CpuKey;
-    use crate::op::operation::keyed;
-
-    #[test]
-    fn counters_are_secret_unless_the_nonce_has_12_bytes() {
-        let cpu = CpuKey::new(&Key::new(&[5; 16]).unwrap());
-        let message = |nonce: &[u8], offset| {
-            let part = GcmPart::new(Direction::Encrypt, &Nonce::new(nonce).unwrap(), offset);
-            keyed(part, Some(&cpu)).unwrap().message(100)
-        };
-        assert!(message(&[9; 12], 0).is_none());
-        let (whole, part) = (message(&[9; 16], 0).unwrap(), message(&[9; 16], 48).unwrap());
-        assert_eq!(whole.first, first_counter(&HashKey::new(&cpu), &[9; 16]));
-        let [first, third] = [whole.first, part.first].map(u128::from_be_bytes);
-        assert_eq!((third as u32, third >> 32), ((first as u32).wrapping_add(3), first >> 32));
-        assert_eq!((part.at, part.bytes), (0, 100));
-    }
 }

@@ -5,6 +5,7 @@
 
 use crate::base::error::Error;
 use aes_bitslice_core::manifest::{Grid, GridSize, Manifest};
+use zeroize::Zeroize;
 
 /// The properties of a kernel and a device that are needed to lay data out over thread blocks.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Geometry {
     pub(crate) grid: Grid,
     /// Whether tiles begin where the counter is a multiple of the number of blocks in a tile.
     pub(crate) aligned_counters: bool,
+    /// Whether there is an entry point for secret counters.
+    pub(crate) takes_secret_counters: bool,
     pub(crate) multiprocessors: u32,
 }
 
@@ -41,6 +44,8 @@ pub(crate) enum Entry {
     Bytes,
     /// For many messages at a time.
     Messages,
+    /// For one message whose counter is secret.
+    SecretCounter,
     /// For CMAC of many messages at a time.
     Cmac,
     /// For the same number of blocks under each of many keys.
@@ -85,6 +90,17 @@ impl Gather {
     }
 }
 
+/// A counter may be secret.
+impl Drop for Launch {
+    fn drop(&mut self) {
+        for (_, value) in &mut self.values {
+            if let Value::Words(words) = value {
+                words.zeroize();
+            }
+        }
+    }
+}
+
 impl Launch {
     /// The value of the argument with this name, if there is one.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
@@ -100,6 +116,7 @@ impl Geometry {
             tile_blocks: manifest.tile_blocks,
             grid: manifest.grid,
             aligned_counters: manifest.aligned_counters,
+            takes_secret_counters: manifest.entry_secret_counter.is_some(),
             multiprocessors,
         }
     }

@@ -10,7 +10,6 @@ use crate::op::cpu_key::CpuKey;
 use crate::op::launch::{Launch, Shape};
 use crate::op::partial_hash::{HashKey, Verdict};
 use aes_bitslice_core::aes::KeyBits;
-use aes_bitslice_core::messages::Message;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
@@ -139,15 +138,9 @@ pub trait Steps: Clone + Send + Sync + 'static {
         unreachable!("there are no kernels for it")
     }
 
-    /// Whether the first counter is secret, so that no launch, branch or address may depend on it.
+    /// Whether counters are secret, so that no launch, branch or address may depend on them.
     fn counters_are_secret(&self) -> bool {
         false
-    }
-
-    /// Counter mode of the `bytes` bytes of this call as a message, if its [counters are secret](Self::counters_are_secret); called on
-    /// operations that were [keyed](Self::keyed). Its first counter is to be overwritten.
-    fn message(&self, _bytes: u64) -> Option<Message> {
-        None
     }
 
     /// The data whose GHASH a device computes, in addition to running the kernels of the [mode](Self::mode); none by

@@ -341,7 +341,9 @@ impl Step<'_, '_> {
                     self.find(address);
                 }
                 let bytes = if parts[0] == "ldmatrix" { 1 << 20 } else { width * elements };
-                let secret = values[1].secret || guarded || self.flow.is_secret(space, values[1].at, bytes);
+                // Of a table, only what non-coherent loads read is public.
+                let coherent = matches!(space, None | Some(Space::Global)) && !parts.contains(&"nc");
+                let secret = values[1].secret || guarded || coherent || self.flow.is_secret(space, values[1].at, bytes);
                 let pointer = match values[1].at {
                     At::Exactly(Some(object), 0) if space == Some(Space::Parameter) => Some(object),
                     _ => None,

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 09a1ad4f06d166dc714331ea3870a2041aaf2c4b83ef5340a344e4e83d0205c3
+// SHA-256 of all that follows this line: 9de3d472ad2a4ecb8b7e576af8d8f11c5205df7393d4d786bb87ff1add3cc714
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1001,7 +1001,7 @@ KERNEL aes_ctr_planes_bytes(DATA(u8), u64 length, u32 skip, KERNEL_PARAMETER cou
     }
 }
 
-// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
+// One word, and four words, that no kernel writes and that are not secret, of a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)
@@ -1119,6 +1119,25 @@ DEVICE void write_run(IN_GLOBAL u8 *out, const u32 *w, run_of_message run) {
     }
 }
 
+// XORs the key stream of a tile's runs with data; `own` is the thread's run. Masks of messages go to `masks`.
+DEVICE void process_runs(IN_GLOBAL u8 *out, IN_GLOBAL const u8 *in, run_of_message own, IN_GLOBAL u32 *masks, cipher_key key) {
+    u32 s[32], w[32], first[8];
+    UNROLL for (u32 k = 0; k < 8; k++) counters_of_run(&s[4 * k], run_of_tile(own, k));
+    UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
+    planes_of_words(s, first);
+    UNROLL for (int row = 0; row < 4; row++) begin_byte(&s[8 * row]);
+    rounds(s, key, 1);
+    UNROLL for (u32 k = 0; k < 8; k++) read_run(&w[4 * k], in, run_of_tile(own, k));
+    end(s, key);
+    words_of_planes(s, key.last);
+    UNROLL for (u32 k = 0; k < 8; k++) {
+        const run_of_message run = run_of_tile(own, k);
+        if ((run.bytes & 0xffff) != 0 && lane() < 4) masks[4 * run.message + column()] = s[4 * k];
+        UNROLL for (u32 i = 0; i < 4; i++) w[4 * k + i] ^= s[4 * k + i];
+        write_run(out, &w[4 * k], run);
+    }
+}
+
 // Processes `all` runs; first_messages[n] is the message of tile n's first run. out[n] = in[n] ^ key stream, for the bytes of messages and
 // no others; `out` may equal `in`. masks[n] is the mask of message n.
 KERNEL aes_ctr_planes_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *first_messages, u32 all,
@@ -1129,22 +1148,29 @@ KERNEL aes_ctr_planes_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLO
     if (threadIdx.x == 0) next = mine.from + WARPS;
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
-        const run_of_message own = run_at(messages, first_messages, 8 * tile + lane() / 4, all);
-        u32 s[32], w[32], first[8];
-        UNROLL for (u32 k = 0; k < 8; k++) counters_of_run(&s[4 * k], run_of_tile(own, k));
-        UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
-        planes_of_words(s, first);
-        UNROLL for (int row = 0; row < 4; row++) begin_byte(&s[8 * row]);
-        rounds(s, key, 1);
-        UNROLL for (u32 k = 0; k < 8; k++) read_run(&w[4 * k], in, run_of_tile(own, k));
-        end(s, key);
-        words_of_planes(s, key.last);
-        UNROLL for (u32 k = 0; k < 8; k++) {
-            const run_of_message run = run_of_tile(own, k);
-            if ((run.bytes & 0xffff) != 0 && lane() < 4) masks[4 * run.message + column()] = s[4 * k];
-            UNROLL for (u32 i = 0; i < 4; i++) w[4 * k + i] ^= s[4 * k + i];
-            write_run(out, &w[4 * k], run);
-        }
-    }
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next))
+        process_runs(out, in, run_at(messages, first_messages, 8 * tile + lane() / 4, all), masks, key);
+}
+
+
+// Run n of one message of `length` bytes whose first block of data has this counter. It has no mask.
+DEVICE run_of_message run_of_one(counter128 counter, u64 length, u32 n) {
+    const u64 at = 512 * (u64)n;
+    const u64 rest = at < length ? length - at : 0;
+    run_of_message run = {0, 0, (u32)at, (u32)(at >> 32), (u32)(rest < 512 ? rest : 512) << 16};
+    run.word = column() == 3 ? counter.word[0] + 32 * n : BYTE_PERMUTE(word_of_column(counter), 0, 0x0123);
+    return run;
+}
+
+// Processes one message whose counter is secret, which it is where the nonce of GCM does not have 12 bytes: here counters are data, and in
+// the first two entry points they are not. The last four bytes count, and wrap. `out` may equal `in`.
+KERNEL aes_ctr_planes_secret_counter(DATA(u8), u64 length, KERNEL_PARAMETER counter128 secret_counter, KERNEL_PARAMETER round_keys keys) {
+    LOCATE_DATA(u8);
+    SHARED u32 next;
+    const tiles mine = share_of_block((length + 15) / 16);
+    if (threadIdx.x == 0) next = mine.from + WARPS;
+    SHARED key_memory memory;
+    const cipher_key key = share_keys(&memory, &keys);
+    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next))
+        process_runs(out, in, run_of_one(secret_counter, length, 8 * tile + lane() / 4), 0, key);
 }

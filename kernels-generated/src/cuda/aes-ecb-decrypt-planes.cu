@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 20c2b2b75064cb41381c8ddc6485410199f473ad585aabff67a7ae5cf5ab9839
+// SHA-256 of all that follows this line: 52356f15f2eede8ab6c9389b8dc83743eaebb29279fa3c7c222d0146dfc639f4
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1275,7 +1275,7 @@ DEVICE u32 round_constant(u32 n) {
     return (u32)((n < 9 ? 0xe9956e59725b525aull : 0x3e23ull) >> 8 * ((n - 1) % 8)) & 255;
 }
 
-// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
+// One word, and four words, that no kernel writes and that are not secret, of a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)

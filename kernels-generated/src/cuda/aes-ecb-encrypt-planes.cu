@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: ba7ff71da1ad27fc4b4603c7137a0cc5210cd341aaae83a0f5cd638e0074e856
+// SHA-256 of all that follows this line: ec80a001eba056af7e4a675114fab0ff322b42b9fb191f4256886bb439e4a4d5
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1049,7 +1049,7 @@ DEVICE u32 round_constant(u32 n) {
     return (u32)((n < 9 ? 0xa774412886533126ull : 0xbb9ull) >> 8 * ((n - 1) % 8)) & 255;
 }
 
-// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
+// One word, and four words, that no kernel writes and that are not secret, of a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)

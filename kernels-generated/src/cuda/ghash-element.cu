@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: b7511e13ef9b1913c2fbf4ab3ff48b60d79fcbe735aa8bb0370053b1e27bfe2c
+// SHA-256 of all that follows this line: 7e08e5d74ba2524744848e09c0a0de5d50b82764b073f5c842d64f871389acc7
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -374,7 +374,7 @@ KERNEL ghash_element_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KE
     for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
 }
 
-// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
+// One word, and four words, that no kernel writes and that are not secret, of a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)

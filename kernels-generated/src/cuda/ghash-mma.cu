@@ -2,7 +2,7 @@
 // Kernel: ghash-mma, GHASH (SP 800-38D) by tensor cores, mma on single bits. Constant-time.
 // Geometry: 128 threads a block; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 5eeeb5dc5bde0799137bf78defc347d5e736303b80b9d1cf0bb8d67b021cb644
+// SHA-256 of all that follows this line: 8c5547ce576ddc6e6e67416a2b8e6bcf22d47b213ed23340e5dcc629fc1111f5
 
 #define THREADS 128
 #define BLOCKS_PER_SM 3
@@ -441,7 +441,7 @@ KERNEL ghash_mma_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERNEL
     for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
 }
 
-// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
+// One word, and four words, that no kernel writes and that are not secret, of a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)

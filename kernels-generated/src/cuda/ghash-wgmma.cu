@@ -2,7 +2,7 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: b4e437b7df2d74a1c010e0ffa36a6696d93af404f0bead30b7dc6999c25b0cf6
+// SHA-256 of all that follows this line: f92d11190d1f93af899f2db57b0de9b8783cee10ce2512825a6ec1b5cca78eee
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
@@ -529,7 +529,7 @@ KERNEL ghash_wgmma_clear(OUTPUT(u8), u64 length, IN_GLOBAL const u32 *hash, KERN
     for (u64 at = (u64)blockIdx.x * THREADS + threadIdx.x; at < length; at += (u64)gridDim.x * THREADS) out[at] = 0;
 }
 
-// One word, and four words, of memory that no kernel writes and that holds no secrets: a description of the work.
+// One word, and four words, that no kernel writes and that are not secret, of a description of the work.
 #ifdef __CUDACC__
 #define PUBLIC_WORD(place) __ldg(place)
 #define PUBLIC_PIECE(place) __ldg(place)

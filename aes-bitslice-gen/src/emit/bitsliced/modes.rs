@@ -220,7 +220,11 @@ const JOBS: &str = include_str!("column/jobs.h");
 
 /// Batch entry points, of kernels by column whose key is given at launch.
 static BATCHES: [Batch; 4] = [
-    Batch { of: BatchOf::Messages, mode: Mode::Ctr, templates: &[PUBLIC, include_str!("column/messages.h")] },
+    Batch {
+        of: BatchOf::Messages,
+        mode: Mode::Ctr,
+        templates: &[PUBLIC, include_str!("column/messages.h"), include_str!("column/secret_counter.h")],
+    },
     of_keys(
         Mode::EcbEncrypt,
         &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_encrypt.h"), OWN_KEYS, JOBS],

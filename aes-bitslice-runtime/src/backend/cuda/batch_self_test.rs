@@ -26,13 +26,8 @@ impl DeviceKey {
 
     /// Loads and tests everything that a call needs, unless that was done before. The caller has entered the device.
     fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
-        self.hash_kernel_of_messages(hash)?;
-        self.prepare_messages()
-    }
-
-    /// The same for counter mode alone.
-    pub(crate) fn prepare_messages(&self) -> Result<(), Error> {
         self.kernel(Mode::Ctr, Choice::Bitsliced)?;
+        self.hash_kernel_of_messages(hash)?;
         self.device().test_batches(|| test_gcm(self))
     }
 

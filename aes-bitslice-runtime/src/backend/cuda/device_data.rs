@@ -68,8 +68,6 @@ impl<'a> DeviceCipher<'a> {
     /// Makes the same calls with this kernel and this geometry instead of the fastest ones: for measuring. A cipher of one kernel keeps to that
     /// kernel.
     ///
-    /// GCM with a nonce that is not 12 bytes long keeps to the bitsliced kernel for many messages, as batches do.
-    ///
     /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode, if
     /// [`Engine::with_kernels`](crate::Engine::with_kernels) does not allow it, or if a number of the geometry is out of bounds.
     pub fn by(self, choice: Choice) -> Self {
@@ -206,11 +204,8 @@ impl<'a> DeviceCipher<'a> {
             }
             let own = operation.own_key().map(|own| self.key.of_one_call(own.key)).transpose()?;
             let key = own.as_ref().unwrap_or(self.key);
-            // Before anything is written: known-answer tests may fail.
+            // Before anything is written: its known-answer test may fail.
             key.hash_kernel(operation.hash_key())?;
-            if operation.counters_are_secret() {
-                key.prepare_messages()?;
-            }
             let mut operation = operation;
             while operation.only_reads() {
                 let parts = match len {

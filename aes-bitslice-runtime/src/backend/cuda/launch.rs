@@ -13,7 +13,6 @@ use crate::exec::steps::Step;
 use crate::op::operation::{Operation, head};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-use zeroize::Zeroize;
 
 /// The mode that an operation's kernels compute, in memory of this kind.
 ///
@@ -57,15 +56,12 @@ impl DeviceKey {
     pub(crate) fn prepare_all(
         &self,
         operation: &impl Operation,
-        KernelsNeeded { mode, hashed, counters_are_secret }: KernelsNeeded,
+        KernelsNeeded { mode, hashed, .. }: KernelsNeeded,
         asked: Option<Choice>,
     ) -> Result<(), Error> {
         mode.map_or(Ok(()), |mode| self.prepare(mode, asked))?;
-        self.device().enter()?;
-        if counters_are_secret {
-            self.prepare_messages()?;
-        }
         if hashed.is_some() {
+            self.device().enter()?;
             self.hash_kernel(operation.hash_key())?;
         }
         Ok(())
@@ -149,12 +145,6 @@ impl DeviceKey {
         mode: Mode,
         asked: Option<Choice>,
     ) -> Result<(), Error> {
-        if let Some(mut message) = operation.message(span.len) {
-            // SAFETY: as the caller guarantees.
-            let launched = unsafe { self.launch_message(stream, span, &message) };
-            message.first.zeroize();
-            return launched;
-        }
         let choice = self.choose(mode, span.len, span.is_aligned(head(operation)), asked)?;
         if let Choice::CoResident { bitsliced } = choice {
             let part = |kind| self.stored(mode, kind, choice).map(|(kernel, keys)| Part { kernel, keys });

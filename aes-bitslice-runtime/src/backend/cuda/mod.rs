@@ -30,7 +30,6 @@
 //! | `program` | kernels that are not ciphers |
 //! | `launch` | one call on device memory: its choice of kernel, and its launch |
 //! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
-//! | `one_message` | counter mode of one message whose counters are secret |
 //! | `batch_self_test` | the known answers that the batch kernels must give first |
 //! | `many_keys` | calls under many keys in device memory |
 //! | `pending` | the result of a call on device memory, available once its stream reaches it |
@@ -51,7 +50,6 @@ pub(crate) mod launch;
 pub(crate) mod many_keys;
 pub(crate) mod memory;
 pub(crate) mod one_kernel;
-mod one_message;
 pub(crate) mod pending;
 pub(crate) mod program;
 pub(crate) mod select;

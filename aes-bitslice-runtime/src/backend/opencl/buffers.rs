@@ -87,7 +87,7 @@ impl<'a> BufferCipher<'a> {
     /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, any error of the
     /// operation's own checks, [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`]
     /// if the slices overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
-    /// operation, [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
+    /// operation, as for GCM with a nonce that is not 12 bytes long, [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
     pub fn run<O: Operation<Output = ()>>(
         &self,
         queue: &CommandQueue,
@@ -159,7 +159,7 @@ impl<'a> BufferCipher<'a> {
         if O::ACCESS != access {
             return Err(O::ACCESS.refused(O::NAME));
         }
-        takes(&operation)?;
+        check_supported(&operation)?;
         if KernelsNeeded::of(&operation).is_some_and(|kernels| kernels.hashed.is_none()) {
             return Err(Error::WrongCall { operation: O::NAME, call: "run" });
         }
@@ -202,7 +202,7 @@ impl<'a> BufferCipher<'a> {
 
     /// The kernels of a keyed operation, compiled and tested.
     fn kernels<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        takes(operation)?;
+        check_supported(operation)?;
         if operation.mode().is_some() {
             self.key.mode_of(operation, MEMORY)?;
         }
@@ -338,7 +338,7 @@ impl Extent {
 ///
 /// # Errors
 /// [`Error::Unsupported`].
-fn takes<O: Operation>(operation: &O) -> Result<(), Error> {
+fn check_supported<O: Operation>(operation: &O) -> Result<(), Error> {
     let operation = match KernelsNeeded::of(operation) {
         Some(kernels) if kernels.counters_are_secret => SECRET_COUNTERS,
         Some(_) if operation.batch().is_none() && !O::HAS_OWN_KEY => return Ok(()),
@@ -347,8 +347,7 @@ fn takes<O: Operation>(operation: &O) -> Result<(), Error> {
     Err(Error::Unsupported { operation, backend: MEMORY.into() })
 }
 
-/// The only operation with secret counters, for messages: where they are data, no address depends on them, but no such kernel is printed for
-/// OpenCL.
+/// The name, for errors, of the only operation with secret counters: no OpenCL kernel takes counters as data.
 const SECRET_COUNTERS: &str = "GCM with a nonce that is not 12 bytes long";
 
 #[cfg(test)]

@@ -161,6 +161,7 @@ impl DeviceKey {
         mode: Mode,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
+        debug_assert!(!operation.counters_are_secret(), "no kernel here takes them as data");
         let (kernel, keys) = self.kernel(mode)?;
         let launches = |shape: &Shape<'_>| operation.launches(shape);
         // SAFETY: as the caller guarantees; operations lay their launches out within the span.

@@ -107,6 +107,25 @@ DEVICE void write_run(IN_GLOBAL u8 *out, const u32 *w, run_of_message run) {
     }
 }
 
+// XORs the key stream of a tile's runs with data; `own` is the thread's run. Masks of messages go to `masks`.
+DEVICE void process_runs(IN_GLOBAL u8 *out, IN_GLOBAL const u8 *in, run_of_message own, IN_GLOBAL u32 *masks, cipher_key key) {
+    u32 s[32], w[32], first[8];
+    UNROLL for (u32 k = 0; k < 8; k++) counters_of_run(&s[4 * k], run_of_tile(own, k));
+    UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
+    planes_of_words(s, first);
+    UNROLL for (int row = 0; row < 4; row++) begin_byte(&s[8 * row]);
+    rounds(s, key, 1);
+    UNROLL for (u32 k = 0; k < 8; k++) read_run(&w[4 * k], in, run_of_tile(own, k));
+    end(s, key);
+    words_of_planes(s, key.last);
+    UNROLL for (u32 k = 0; k < 8; k++) {
+        const run_of_message run = run_of_tile(own, k);
+        if ((run.bytes & 0xffff) != 0 && lane() < 4) masks[4 * run.message + column()] = s[4 * k];
+        UNROLL for (u32 i = 0; i < 4; i++) w[4 * k + i] ^= s[4 * k + i];
+        write_run(out, &w[4 * k], run);
+    }
+}
+
 // Processes `all` runs; first_messages[n] is the message of tile n's first run. out[n] = in[n] ^ key stream, for the bytes of messages and
 // no others; `out` may equal `in`. masks[n] is the mask of message n.
 KERNEL @NAME@_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *first_messages, u32 all,
@@ -115,22 +134,6 @@ KERNEL @NAME@_messages(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL cons
     SHARED u32 next;
     const tiles mine = share_of_block(32 * (u64)all);
     if (threadIdx.x == 0) next = mine.from + WARPS;
-@KEY_LOAD@    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
-        const run_of_message own = run_at(messages, first_messages, 8 * tile + lane() / 4, all);
-        u32 s[32], w[32], first[8];
-        UNROLL for (u32 k = 0; k < 8; k++) counters_of_run(&s[4 * k], run_of_tile(own, k));
-        UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
-        planes_of_words(s, first);
-        UNROLL for (int row = 0; row < 4; row++) begin_byte(&s[8 * row]);
-        rounds(s, key, 1);
-        UNROLL for (u32 k = 0; k < 8; k++) read_run(&w[4 * k], in, run_of_tile(own, k));
-        end(s, key);
-        words_of_planes(s, key.last);
-        UNROLL for (u32 k = 0; k < 8; k++) {
-            const run_of_message run = run_of_tile(own, k);
-            if ((run.bytes & 0xffff) != 0 && lane() < 4) masks[4 * run.message + column()] = s[4 * k];
-            UNROLL for (u32 i = 0; i < 4; i++) w[4 * k + i] ^= s[4 * k + i];
-            write_run(out, &w[4 * k], run);
-        }
-    }
+@KEY_LOAD@    ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next))
+        process_runs(out, in, run_at(messages, first_messages, 8 * tile + lane() / 4, all), masks, key);
 }

@@ -4,7 +4,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::{Function, Module};
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
-use crate::backend::cuda::memory::gather::gathered;
+use crate::backend::cuda::memory::gather::Gathered;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Geometry, Launch, Shape};
@@ -25,6 +25,8 @@ struct Code {
     bytes: Function,
     /// For many messages at a time, where it has such an entry point.
     messages: Option<Function>,
+    /// For one message whose counter is secret, where it has such an entry point.
+    secret_counter: Option<Function>,
     /// For CMAC of many messages at a time, where it has such an entry point.
     cmac: Option<Function>,
     /// For many keys at a time, where it has such entry points.
@@ -67,6 +69,7 @@ impl Kernel {
         let function = |entry| module.function(&manifest.kernel, entry, image, manifest.shared_bytes);
         let (blocks, bytes) = (function(&manifest.entry)?, function(&manifest.entry_bytes)?);
         let messages = manifest.entry_messages.as_ref().map(function).transpose()?;
+        let secret_counter = manifest.entry_secret_counter.as_ref().map(function).transpose()?;
         let cmac = manifest.entry_cmac.as_ref().map(function).transpose()?;
         let many_keys = manifest.many_keys.as_ref().map(|many| {
             let [each, expand, jobs] = [&many.entry_each, &many.entry_expand, &many.entry_jobs].map(function);
@@ -75,9 +78,20 @@ impl Kernel {
         let many_keys = many_keys.transpose()?;
         let (name, shared_bytes) = (manifest.kernel.clone(), manifest.shared_bytes);
         let overlaps = manifest.overlaps && image.waits_itself();
-        let code =
-            Arc::new(Code { name, mode, shared_bytes, overlaps, blocks, bytes, messages, cmac, many_keys, module });
-        Ok(Self { code, geometry: Geometry::new(manifest, multiprocessors) })
+        let code = Code {
+            name,
+            mode,
+            shared_bytes,
+            overlaps,
+            blocks,
+            bytes,
+            messages,
+            secret_counter,
+            cmac,
+            many_keys,
+            module,
+        };
+        Ok(Self { code: Arc::new(code), geometry: Geometry::new(manifest, multiprocessors) })
     }
 
     /// Prepares the kernel for multiprocessors that it shares with another kernel: all on-chip memory is shared memory, so that both fit.
@@ -98,6 +112,11 @@ impl Kernel {
     /// The maximum number of threads of a thread block whose threads expand keys.
     pub(crate) fn threads_of_own_keys(&self) -> u32 {
         self.code.many_keys.as_ref().map_or(self.geometry.threads, |many| many.threads)
+    }
+
+    /// Whether it has an entry point for secret counters.
+    pub(crate) fn takes_secret_counters(&self) -> bool {
+        self.code.secret_counter.is_some()
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -141,6 +160,7 @@ impl Kernel {
             Entry::Blocks => Some(&self.code.blocks),
             Entry::Bytes => Some(&self.code.bytes),
             Entry::Messages => self.code.messages.as_ref(),
+            Entry::SecretCounter => self.code.secret_counter.as_ref(),
             Entry::Cmac => self.code.cmac.as_ref(),
             Entry::Each => many_keys.map(|many| &many.each),
             Entry::Expand => many_keys.map(|many| &many.expand),
@@ -153,7 +173,7 @@ impl Kernel {
         let mut copies = Vec::new();
         let arguments = function.binding.arguments(span, launch, keys, |input, blocks| {
             // SAFETY: the blocks are within the input, which the caller guarantees.
-            let copy = unsafe { gathered(self.context(), stream, input, blocks) }?;
+            let copy = unsafe { Gathered::new(self.context(), stream, input, blocks) }?;
             let pointer = copy.pointer();
             copies.push(copy);
             Ok(pointer)

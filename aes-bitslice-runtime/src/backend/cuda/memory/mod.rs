@@ -8,14 +8,12 @@
 //! | `hash_memory` | memory for hashes, cleared between calls |
 //! | `batch_memory` | memory for the descriptions of many messages, and for their results |
 //! | `key_memory` | round keys and tables of a hash key in device memory |
-//! | `on_stream` | memory for one launch, freed on its stream |
 //! | `gather` | blocks that are copied side by side |
 
 pub(crate) mod batch_memory;
 pub(crate) mod gather;
 pub(crate) mod hash_memory;
 pub(crate) mod key_memory;
-pub(crate) mod on_stream;
 pub(crate) mod pinned;
 pub(crate) mod slots;
 pub(crate) mod span;
