@@ -373,9 +373,9 @@ class Torch(Case):
             self.cipher.ctr(IV, secret, out=secret)
             self.assertTrue(self.torch.equal(secret.view(self.torch.uint8), tensor.view(self.torch.uint8)))
 
-    def busy(self):
-        """Keeps the current stream busy for some tens of milliseconds."""
-        self.torch.cuda._sleep(50_000_000)
+    def busy(self, times=1):
+        """Keeps the current stream busy for some tens of milliseconds, or for several times that."""
+        self.torch.cuda._sleep(times * 50_000_000)
 
     def test_calls_go_to_the_current_stream_and_do_not_wait(self):
         torch = self.torch
@@ -472,7 +472,7 @@ class Torch(Case):
             address = plain.data_ptr()
             torch.cuda.synchronize()
             with torch.cuda.stream(stream):
-                self.busy()
+                self.busy(10)
             if is_given:
                 secret = self.cipher.ctr(IV, plain, stream=stream)
             else:
@@ -482,6 +482,7 @@ class Torch(Case):
                 plain.record_stream(stream)
             del plain  # freed on the stream that it was made on, which is idle
             others = [torch.full((size,), 2, dtype=torch.uint8, device="cuda") for _ in range(4)]
+            self.assertFalse(stream.query(), "too slow a machine: when the call is done, its memory may be used again")
             self.assertNotIn(address, [other.data_ptr() for other in others])
             stream.synchronize()
             self.assertEqual(self.bytes_of(secret), expected)

@@ -1,8 +1,8 @@
 //! The secrets of entry points, followed through PTX and machine code.
 //!
-//! The words of keys, the factor and the addend of a hash, and everything read from device memory except descriptions of messages are
-//! secret. Pointers, numbers (including the numbers of data units), IVs and counters, the number of rounds, and, where a decryption ends,
-//! whether the tag matches are public. The tool proves that it can see on every entry point: with a lookup at the kernel's output planted
+//! The words of keys, the factor and the addend of a hash, a counter that depends on the key, and everything read from device memory except
+//! descriptions of messages are secret. Pointers, numbers (including the numbers of data units), IVs and other counters, the number of
+//! rounds, and, where a decryption ends, whether the tag matches are public. The tool proves that it can see on every entry point: with a lookup at the kernel's output planted
 //! in the text, the same entry point must be found guilty. Those that end a decryption write zeros only: they must have one branch by what
 //! is secret, which is the tag's, and nothing else.
 
@@ -16,7 +16,8 @@ pub fn architecture(name: &str) -> Result<u32, String> {
     number.map_err(|_| "an architecture is written as sm_90".into())
 }
 
-/// The buffers without secrets: where messages and jobs are, which counters and additional data they have, and their order.
+/// The buffers that describe the work: where messages and jobs are, which counters and additional data they have, and their order. They are
+/// public, except counters that are read by coherent loads.
 const TABLES: [&str; 5] = ["messages", "first_messages", "jobs", "runs", "order"];
 
 /// The secret parts of an entry point's parameters. Words with an unknown name are secret.

@@ -25,9 +25,10 @@ pub(crate) const DEPTH: usize = 3;
 /// over a link.
 const LEFT_TO_OWNER: usize = 1;
 
-/// The size of a chunk in bytes, where the largest share has `share` bytes. Few chunks, because thread blocks of each
-/// wait for the last of the previous one; not too few, because GPUs take over whole chunks from one another. A whole
-/// number of MiB for each multiprocessor, so that none has more tiles than another.
+/// The size of a chunk in bytes, where the largest share has `share` bytes and a GPU this many multiprocessors. Few
+/// chunks, because thread blocks of each wait for the last of the previous one; not too few, because GPUs take over
+/// whole chunks from one another. A whole number of MiB for each multiprocessor, so that every warp has equally many
+/// tiles.
 pub(crate) fn chunk_bytes(share: usize, multiprocessors: u32) -> usize {
     (share / 16).clamp(256 << 20, 1 << 30).next_multiple_of((multiprocessors.max(1) as usize) << 20)
 }
@@ -223,6 +224,9 @@ mod tests {
             let bytes = chunk_bytes(share, 132);
             assert!(bytes.is_multiple_of(132 << 20) && (256 << 20..=1056 << 20).contains(&bytes));
         }
+        assert!(
+            [0, 1, 14, 148].into_iter().all(|n| chunk_bytes(4 << 30, n).is_multiple_of(n.max(1) as usize * (1 << 20)))
+        );
         assert_eq!((chunk_bytes(4 << 30, 132), chunk_bytes(4 << 30, 64)), (264 << 20, 256 << 20));
     }
 }
