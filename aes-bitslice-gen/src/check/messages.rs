@@ -168,6 +168,8 @@ pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result
         // The last run of both lacks one byte.
         (16 * 31 - 1, 15, 0),
         (16 * 63 - 1, 31, 5),
+        // The same by itself.
+        (16 * 32 - 1, 0, 0),
         (0, 0, 0),
         (0, 40, 3),
         (2048, 0, 0),
@@ -359,6 +361,7 @@ mod tests {
             (0, "+ 16 - 16 * (u64)counter;", "- 16 * (u64)counter;"),
             (0, "&& byte + 4 <= run.bytes >> 16;", "&& byte < run.bytes >> 16;"),
             (0, "counter.word[0] + 32 * n", "counter.word[0] + 31 * n"),
+            (0, "rest < 512 ? rest : 512) << 16};", "rest < 511 ? rest : 512) << 16};"),
             (0, "at < length ? length - at : 0;", "at < length ? length - at - 1 : 0;"),
             (0, "BYTE_PERMUTE(word_of_column(counter), 0, 0x0123)", "word_of_column(counter)"),
             (0, "masks[4 * run.message + column()] = s[4 * k];", "masks[4 * run.message + column()] = w[4 * k];"),
