@@ -315,7 +315,8 @@ impl<E: End> Steps for Gcm<E> {
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         let ctr = || self.derived().ctr(self.offset);
         match self.counters_are_secret() {
-            // Without such an entry point, it is a table kernel, whose addresses depend on the key anyway.
+            // Without such an entry point, it is a table kernel or co-resident with one, whose addresses depend on the key
+            // anyway: a cipher of one kernel has no hash key.
             true => scrubbed::<DERIVED, _>(|| match shape.geometry.takes_secret_counters {
                 true => ctr().launch_of_secret(shape),
                 false => ctr().launches(shape),
