@@ -485,8 +485,8 @@ const OF_MESSAGES: [(&str, Kind); 6] = [
     ("masks", Kind::Buffer),
 ];
 
-/// The parameters of the entry point for a secret counter besides the key: the data; its number of bytes; and the counter of its first block,
-/// least significant word first, of which that word counts, and wraps.
+/// The parameters of the entry point for a secret counter besides the key: the data; its number of bytes; and the counter of its first
+/// block, least significant word first, of which that word counts, and wraps.
 const OF_SECRET_COUNTER: [(&str, Kind); 4] =
     [("in", Kind::Input), ("out", Kind::Output), ("length", Kind::U64), ("secret_counter", Kind::Words(4))];
 

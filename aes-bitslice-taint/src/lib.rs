@@ -8,8 +8,8 @@
 //! - everything computed from a secret, and everything read where a secret may have been written.
 //!
 //! A table is memory that describes the work: the caller says which parameter points to one ([`Secrets::table`]). Kernels read what is
-//! public in it by non-coherent loads, and read nothing else so. In PTX each of these is traced to its pointer, and one that does not belong to a table is
-//! reported; in machine code, which is compiled from that PTX, they are recognised by their kind.
+//! public in it by non-coherent loads, and read nothing else so. In PTX each of these is traced to its pointer, and one that does not
+//! belong to a table is reported; in machine code, which is compiled from that PTX, they are recognised by their kind.
 //!
 //! Parameters that are not named, special registers (index of the thread, sizes of the launch) and immediates are public.
 //!

@@ -21,8 +21,8 @@ impl Secrets {
         self
     }
 
-    /// Adds a pointer to a table: memory that is never written, such as a description of the work. Values that non-coherent loads read there
-    /// are public, and others are secret.
+    /// Adds a pointer to a table: memory that is never written, such as a description of the work. Values that non-coherent loads read
+    /// there are public, and others are secret.
     pub fn table(mut self) -> Self {
         self.tables.push(self.parameters.len());
         self.parameter(8, 0..0)

@@ -2,9 +2,9 @@
 //!
 //! The words of keys, the factor and the addend of a hash, a counter that depends on the key, and everything read from device memory except
 //! descriptions of messages are secret. Pointers, numbers (including the numbers of data units), IVs and other counters, the number of
-//! rounds, and, where a decryption ends, whether the tag matches are public. The tool proves that it can see on every entry point: with a lookup at the kernel's output planted
-//! in the text, the same entry point must be found guilty. Those that end a decryption write zeros only: they must have one branch by what
-//! is secret, which is the tag's, and nothing else.
+//! rounds, and, where a decryption ends, whether the tag matches are public. The tool proves that it can see on every entry point: with a
+//! lookup at the kernel's output planted in the text, the same entry point must be found guilty. Those that end a decryption write zeros
+//! only: they must have one branch by what is secret, which is the tag's, and nothing else.
 
 use aes_bitslice_core::signature::{EntryPoint, Kind};
 use aes_bitslice_taint::{Report, Secrets, ptx, sass};

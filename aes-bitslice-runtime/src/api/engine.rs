@@ -163,8 +163,8 @@ impl Engine {
     }
 
     /// Whether this operation can be called on host memory: some operations have no GPU kernels. The CPU performs serial ones on every
-    /// engine, and where there are no kernels for them also XTS, AES-GCM-SIV, and GCM with a nonce that is not 12 bytes long; an engine that
-    /// was opened as [`Backend::Auto`] has the CPU, too.
+    /// engine, and where there are no kernels for them also XTS, AES-GCM-SIV, and GCM with a nonce that is not 12 bytes long; an engine
+    /// that was opened as [`Backend::Auto`] has the CPU, too.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
         let falls_back = O::KEYS == Keys::Two || O::HAS_OWN_KEY || operation.counters_are_secret();
         O::SERIAL || falls_back || self.is_auto() || self.device_supports(operation)

@@ -163,15 +163,7 @@ mod tests {
     fn blocks_between_shares_are_copied_in_place_and_where_there_are_several() {
         let operation = CbcDecrypt::new(&std::array::from_fn(|i| i as u8));
         let grid = Grid::Warps { each: 1, least: 1 };
-        let (aligned_counters, takes_secret_counters) = (false, false);
-        let geometry = Geometry {
-            threads: 128,
-            tile_blocks: 64,
-            grid,
-            aligned_counters,
-            takes_secret_counters,
-            multiprocessors: 2,
-        };
+        let geometry = Geometry::small(grid);
         let tile = 64 * 16;
         let copied = Value::Gathered(Gather { first: 4 * tile - 16, apart: 4 * tile, blocks: 7 });
         // 30 tiles for two multiprocessors of four warps: four each, so eight shares, of which the last has two.

@@ -164,8 +164,7 @@ mod tests {
     }
 
     fn geometry(grid: Grid) -> Geometry {
-        let (aligned_counters, takes_secret_counters) = (true, true);
-        Geometry { threads: 128, tile_blocks: 64, grid, aligned_counters, takes_secret_counters, multiprocessors: 2 }
+        Geometry { aligned_counters: true, takes_secret_counters: true, ..Geometry::small(grid) }
     }
 
     #[test]

@@ -82,15 +82,7 @@ mod tests {
     #[test]
     fn more_than_any_device_has_is_refused() {
         let grid = Grid::Warps { each: 1, least: 1 };
-        let (aligned_counters, takes_secret_counters) = (false, false);
-        let geometry = Geometry {
-            threads: 128,
-            tile_blocks: 64,
-            grid,
-            aligned_counters,
-            takes_secret_counters,
-            multiprocessors: 2,
-        };
+        let geometry = Geometry::small(grid);
         let launches =
             |len| Ecb::encrypt().launches(&Shape { geometry: &geometry, len, in_place: true, is_aligned: &|_| true });
         assert!(matches!(launches(u64::MAX - 15), Err(Error::OutOfDeviceMemory { .. })));

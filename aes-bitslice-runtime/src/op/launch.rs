@@ -121,6 +121,13 @@ impl Geometry {
         }
     }
 
+    /// For tests: tiles of 64 blocks on two multiprocessors, and counters anywhere.
+    #[cfg(test)]
+    pub(crate) fn small(grid: Grid) -> Self {
+        let (aligned_counters, takes_secret_counters) = (false, false);
+        Self { threads: 128, tile_blocks: 64, grid, aligned_counters, takes_secret_counters, multiprocessors: 2 }
+    }
+
     /// Divides `blocks` chained blocks of 16 bytes into equal shares: one for each warp if warps have their own tiles, else one for each
     /// thread block. Returns the number of shares with data in them, and the bytes of each; the last may be shorter.
     pub(crate) fn shares(&self, blocks: u64) -> (u64, u64) {

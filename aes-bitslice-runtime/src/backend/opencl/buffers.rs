@@ -87,7 +87,7 @@ impl<'a> BufferCipher<'a> {
     /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, any error of the
     /// operation's own checks, [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`]
     /// if the slices overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
-    /// operation, as for GCM with a nonce that is not 12 bytes long, [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
+    /// operation, [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
     pub fn run<O: Operation<Output = ()>>(
         &self,
         queue: &CommandQueue,
@@ -121,7 +121,8 @@ impl<'a> BufferCipher<'a> {
     /// The first call under a key builds the hash tables of the key, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::WrongCall`] for an operation that returns no value; [`Error::NeedsKey`] on a cipher of one kernel.
+    /// As [`run`](Self::run); [`Error::WrongCall`] for an operation that returns no value; [`Error::NeedsKey`] on a cipher of one kernel;
+    /// [`Error::Unsupported`] also for GCM with a nonce that is not 12 bytes long, as no kernel here takes its secret counter as data.
     /// If the driver refuses a launch, the output holds what the launches before it write, and after [`GcmDecrypt`](crate::GcmDecrypt)
     /// zeros, or its previous contents if nothing was launched yet: discard it.
     pub fn run_with_output<O: Operation>(

@@ -165,8 +165,8 @@ pub(crate) fn drive<O: Operation>(
     }
 }
 
-/// The last block of every chunk, before anything is overwritten: the next chunk is chained to it. The first idle slot of each GPU has staging
-/// memory for the blocks of its own chunks.
+/// The last block of every chunk, before anything is overwritten: the next chunk is chained to it. The first idle slot
+/// of each GPU has staging memory for the blocks of its own chunks.
 pub(crate) fn ends<O: Operation>(
     gpus: &mut [Gpu<'_, O>],
     data: &ShardedBuffer,
