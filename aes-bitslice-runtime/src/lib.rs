@@ -57,6 +57,7 @@ pub use aes_bitslice_core::manifest::{Manifest, Printed};
 pub use aes_bitslice_core::mode::Mode;
 pub use aes_bitslice_core::named::UnknownName;
 pub use aes_bitslice_core::strategy::BakedStrategy;
+pub use api::aead;
 pub use api::cipher::Cipher;
 pub use api::engine::Engine;
 pub use api::host_buffer::HostBuffer;

@@ -1,16 +1,19 @@
 //! Types by their traits: the bitsliced ciphers through the traits of the `cipher` crate, as code uses them that knows
-//! only the traits (any number of blocks, in place and not, and CTR with seeking, on every kind of vector), and which
-//! types threads may share.
+//! only the traits (any number of blocks, in place and not, and CTR with seeking, on every kind of vector), GCM and
+//! AES-GCM-SIV through those of the crate `aead`, and which types threads may share.
 
+use aead::inout::InOutBuf;
+use aead::{Aead, AeadInOut, Payload};
 use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher, Tuning};
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
+use aes_bitslice_runtime::aead::{Gcm, GcmSiv};
 use aes_bitslice_runtime::{
-    CbcDecrypt, CbcEncrypt, Cipher, Counter, Ctr, Direction, Ecb, Engine, Error, HostBuffer, Key as SecretKey,
+    Backend, CbcDecrypt, CbcEncrypt, Cipher, Counter, Ctr, Direction, Ecb, Engine, Error, HostBuffer, Key as SecretKey,
     SubmitError, Submitted,
 };
 use aes_bitslice_tests::reference::{Reference, noise};
-use cipher::consts::{U16, U24, U32};
+use cipher::consts::{U12, U16, U24, U32};
 use cipher::{
     Array, Block, BlockCipherDecrypt, BlockCipherEncrypt, InnerIvInit, Key, KeyInit, StreamCipher,
     StreamCipherCoreWrapper, StreamCipherSeek,
@@ -127,4 +130,46 @@ fn keystream_with_seeking() {
     stream_cipher::<U16>();
     stream_cipher::<U24>();
     stream_cipher::<U32>();
+}
+
+/// Both directions, with the tag behind the message and apart from it, equal another implementation's; what was changed
+/// is refused, and cleared.
+fn authenticated(
+    ours: &(impl AeadInOut<NonceSize = U12, TagSize = U16> + Aead),
+    other: &(impl AeadInOut<NonceSize = U12, TagSize = U16> + Aead),
+) {
+    let nonce = [9; 12].into();
+    for bytes in [0, 1, 15, 16, 17, 1000, 100_000] {
+        let (message, aad) = (noise(4, bytes), noise(5, bytes % 50));
+        let payload = |msg| Payload { msg, aad: &aad };
+        let sealed = ours.encrypt(&nonce, payload(&message)).unwrap();
+        assert!(sealed == other.encrypt(&nonce, payload(&message)).unwrap(), "{bytes} bytes");
+        assert!(ours.decrypt(&nonce, payload(&sealed)).unwrap() == message, "{bytes} bytes back");
+
+        let mut out = vec![0; bytes];
+        let tag = ours.encrypt_inout_detached(&nonce, &aad, InOutBuf::new(&message, &mut out).unwrap()).unwrap();
+        assert!([&out, &tag[..]].concat() == sealed, "{bytes} bytes to another buffer");
+        let mut wrong = tag;
+        wrong[15] ^= 1;
+        let refused = ours.decrypt_inout_detached(&nonce, &aad, (&mut out[..]).into(), &wrong);
+        assert!(refused.is_err() && out == vec![0; bytes], "{bytes} bytes with a wrong tag");
+        assert!(ours.decrypt(&nonce, payload(&sealed[..sealed.len() - 1])).is_err(), "{bytes} bytes cut");
+        assert!(ours.decrypt(&nonce, &sealed[..]).is_err() || aad.is_empty(), "{bytes} bytes without the data beside");
+    }
+}
+
+#[test]
+fn authenticated_encryption_through_traits() {
+    let (short, long) = ([7; 16], [8; 32]);
+    for backend in [Backend::Cpu, Backend::CpuBitsliced] {
+        let engine = Engine::open(backend).unwrap();
+        let on = |key: &[u8]| engine.cipher(&SecretKey::new(key).unwrap()).unwrap();
+        authenticated(&Gcm::new(on(&short)).unwrap(), &aes_gcm::Aes128Gcm::new(&short.into()));
+        authenticated(&Gcm::new(on(&long)).unwrap(), &aes_gcm::Aes256Gcm::new(&long.into()));
+        authenticated(&GcmSiv::new(on(&short)).unwrap(), &aes_gcm_siv::Aes128GcmSiv::new(&short.into()));
+        authenticated(&GcmSiv::new(on(&long)).unwrap(), &aes_gcm_siv::Aes256GcmSiv::new(&long.into()));
+        assert!(matches!(GcmSiv::new(on(&[7; 24])), Err(Error::WrongKeys { .. })), "RFC 8452 has no keys of 192 bits");
+        let xts = engine.cipher(&SecretKey::generate_xts(aes_bitslice_runtime::KeyBits::Aes128).unwrap()).unwrap();
+        assert!(matches!(Gcm::new(xts), Err(Error::WrongKeys { .. })));
+    }
 }

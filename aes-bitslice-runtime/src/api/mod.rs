@@ -9,12 +9,14 @@
 //! | `jobs` | calls under many keys |
 //! | `named` | the same call under the names of modes, for host memory |
 //! | `submit` | calls that return at once |
+//! | `aead` | GCM and AES-GCM-SIV through the traits of the crate `aead` |
 //! | `rng` | the key stream as random numbers |
 //! | `host_buffer` | host memory that is fast for an engine |
 //! | `cuda` | what only a CUDA engine supports |
 //! | `opencl` | what only an OpenCL engine supports |
 //! | `bake` | kernels with a key baked in, printed at run time |
 
+pub mod aead;
 mod auto;
 #[cfg(feature = "bake")]
 mod bake;

@@ -100,7 +100,7 @@ pub enum Error {
         output: usize,
     },
     /// Data other than the operation takes.
-    #[error("{operation} takes {takes}: give it that and nothing else")]
+    #[error("{operation} takes {takes}")]
     WrongAccess {
         /// The operation.
         operation: &'static str,

@@ -32,10 +32,6 @@ impl Tag {
         }
     }
 
-    pub(crate) fn of(bytes: [u8; 16]) -> Self {
-        Self { bytes, len: 16 }
-    }
-
     /// The first `len` bytes as a shorter tag.
     ///
     /// # Errors
@@ -70,6 +66,12 @@ impl PartialEq for Tag {
 }
 
 impl Eq for Tag {}
+
+impl From<[u8; 16]> for Tag {
+    fn from(bytes: [u8; 16]) -> Self {
+        Self { bytes, len: 16 }
+    }
+}
 
 impl AsRef<[u8]> for Tag {
     fn as_ref(&self) -> &[u8] {
@@ -107,13 +109,13 @@ mod tests {
     fn every_bit_counts() {
         let computed: [u8; 16] = std::array::from_fn(|i| 17 * i as u8);
         for len in [4, 8, 12, 16] {
-            let tag = Tag::of(computed).truncated(len).unwrap();
+            let tag = Tag::from(computed).truncated(len).unwrap();
             tag.verify(&computed).unwrap();
             for bit in 0..8 * len {
                 let mut changed = computed;
                 changed[bit / 8] ^= 1 << (bit % 8);
                 assert!(matches!(tag.verify(&changed), Err(Error::Unauthenticated)));
-                assert_ne!(Tag::of(changed).truncated(len).unwrap(), tag);
+                assert_ne!(Tag::from(changed).truncated(len).unwrap(), tag);
             }
         }
         assert_eq!(format!("{:?}", Tag::new(&[0, 1, 0xfe, 255]).unwrap()), "Tag(0001feff)");

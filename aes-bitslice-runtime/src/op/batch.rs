@@ -128,7 +128,7 @@ impl EndOfAll for MakeTags {
     }
 
     fn end(&self, results: Results) -> Vec<Tag> {
-        results.tags.into_iter().map(Tag::of).collect()
+        results.tags.into_iter().map(Tag::from).collect()
     }
 }
 

@@ -21,9 +21,9 @@ impl Access {
     /// The error of a call whose data does not fit an operation with this access.
     pub(crate) fn refused(self, operation: &'static str) -> Error {
         let takes = match self {
-            Self::Maps => "an input and an output",
-            Self::Reads => "an input only",
-            Self::Writes => "an output only",
+            Self::Maps => "data that it may write: `&mut data` in place, or an input with an output of its length",
+            Self::Reads => "an input, and no output",
+            Self::Writes => "an output, and no input",
         };
         Error::WrongAccess { operation, takes }
     }

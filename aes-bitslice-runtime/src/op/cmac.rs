@@ -89,7 +89,7 @@ impl Steps for Cmac {
 
     fn finish(&self, parts: Vec<[u8; 16]>) -> Result<Tag, Error> {
         let empty = &self.derived.as_deref().expect("derived before the work")[2];
-        Ok(Tag::of(*parts.first().unwrap_or(empty)))
+        Ok(Tag::from(*parts.first().unwrap_or(empty)))
     }
 }
 

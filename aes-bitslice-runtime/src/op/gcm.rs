@@ -216,7 +216,7 @@ impl End for Seal {
     type Output = Tag;
 
     fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<Tag, Error> {
-        derived.tag_of(&self.aad, parts).map(Tag::of)
+        derived.tag_of(&self.aad, parts).map(Tag::from)
     }
 }
 

@@ -122,7 +122,7 @@ impl SivEnd for MakeTag {
     }
 
     fn end(&self, computed: &[u8; 16]) -> Result<Tag, Error> {
-        Ok(Tag::of(*computed))
+        Ok(Tag::from(*computed))
     }
 }
 
@@ -378,7 +378,7 @@ mod tests {
         let nonce = Nonce::from([3; 12]);
         for (aad, len) in [(&b""[..], 16), (b"a header", 1), (b"sixteen bytes...and more", 100)] {
             let message: Vec<u8> = (0..len).map(|i| (i * 37 + 11) as u8).collect();
-            let of = |tag: &[u8; 16]| derived(GcmSivDecrypt::new(&nonce, aad, &Tag::of(*tag)));
+            let of = |tag: &[u8; 16]| derived(GcmSivDecrypt::new(&nonce, aad, &Tag::from(*tag)));
             let siv = of(&[0; 16]);
             let (hash, bytes) = (siv.hash_key().hash(&message), message.len() as u64);
             let part = siv.part(bytes, &hash);
@@ -407,7 +407,7 @@ mod tests {
     /// RFC 8452, appendix C.3: the counter wraps in its first four bytes. A chunk begins anywhere.
     #[test]
     fn counters_wrap_in_the_first_word() {
-        let tag = Tag::of(std::array::from_fn(|i| if i < 4 { 0xff } else { i as u8 }));
+        let tag = Tag::from(std::array::from_fn(|i| if i < 4 { 0xff } else { i as u8 }));
         let siv = GcmSivDecrypt::new(&Nonce::from([0; 12]), b"", &tag);
         let at = |bytes| {
             let (counter, position) = siv.after(bytes, || unreachable!("it is not chained")).counters();

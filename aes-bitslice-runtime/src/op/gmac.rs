@@ -84,6 +84,6 @@ impl Steps for Gmac {
     fn finish(&self, parts: Vec<PartialHash>) -> Result<Tag, Error> {
         let derived = self.derived();
         let message = derived.hash.combine(0, parts)?;
-        Ok(Tag::of(derived.tag((&message.hash, message.bytes), &PartialHash::default())))
+        Ok(Tag::from(derived.tag((&message.hash, message.bytes), &PartialHash::default())))
     }
 }
