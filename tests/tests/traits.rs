@@ -4,10 +4,10 @@
 
 use aead::inout::InOutBuf;
 use aead::{Aead, AeadInOut, Payload};
+use aes_bitslice_runtime::aead::{Gcm, GcmSiv};
 use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher, Tuning};
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
-use aes_bitslice_runtime::aead::{Gcm, GcmSiv};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CbcEncrypt, Cipher, Counter, Ctr, Direction, Ecb, Engine, Error, HostBuffer, Key as SecretKey,
     SubmitError, Submitted,
