@@ -167,10 +167,7 @@ pub fn part(
     read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>,
 ) -> Result<Part> {
     let if_not_authentic = if is_of_any_key { OF_ANY_KEY } else { "" };
-    opening.places().part(length, range).map_err(|outside| {
-        let error = opening.check_end(length, read).err().unwrap_or(outside);
-        explain_segment(name, error, if_not_authentic)
-    })
+    opening.part(length, range, read).map_err(|error| explain_segment(name, error, if_not_authentic))
 }
 
 /// The error of a segment of the input `name`, and what else may be wrong if it is not authentic.

@@ -78,12 +78,16 @@ pub enum Error {
     #[error("the message is too long: a stream has at most 2^32 segments")]
     TooLong,
     /// A range outside the message. If a file was read, it is authentic that the message has no more than `len` bytes.
-    #[error("the message has {len} byte{}: there is no range {start}..{end} in it", if *len == 1 { "" } else { "s" })]
+    #[error(
+        "the message has {len} byte{}: there is no range {start}..{} in it",
+        if *len == 1 { "" } else { "s" },
+        end.map_or(String::new(), |end| end.to_string())
+    )]
     Range {
         /// The first byte asked for.
         start: u64,
-        /// One past the last.
-        end: u64,
+        /// One past the last; `None` for the end of the message.
+        end: Option<u64>,
         /// Bytes of the message.
         len: u64,
     },

@@ -59,7 +59,7 @@ pub mod tink;
 pub use error::Error;
 pub use passphrase::PassphraseCost;
 pub use places::{Part, Places};
-pub use sealed::{open, open_range, seal, seal_with};
+pub use sealed::{message_bytes, open, open_range, seal, seal_with};
 pub use sealing::{Opening, Sealing};
 pub use secret::Secret;
 pub use start::is_sealed;

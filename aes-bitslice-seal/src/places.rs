@@ -1,7 +1,7 @@
 //! Where segments are in a file, and their plaintext in the message.
 
 use crate::error::Error;
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds};
 
 /// Bytes of a tag.
 pub(crate) const TAG: usize = 16;
@@ -32,6 +32,8 @@ pub struct Places {
 /// A part of a message, and the part of its file that holds it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
+    /// The bytes of the message that were asked for.
+    pub range: Range<u64>,
     /// The first segment.
     pub first: u64,
     /// How many there are.
@@ -100,21 +102,32 @@ impl Places {
     }
 
     /// The part of a file of `file` bytes that holds the bytes `range` of its message: at least one segment. For an empty range, it is the
-    /// segment that contains it, or the last if the range is at the end.
+    /// segment that contains it, or the last if the range is at the end. A range without an end goes to the end of the message.
     ///
     /// # Errors
     /// [`Error::Range`] for bytes that the message of a file this long does not have, and as [`message`](Self::message). The length of a
-    /// file may have been changed: see [`Opening::check_end`](crate::Opening::check_end).
-    pub fn part(self, file: u64, range: &Range<u64>) -> Result<Part, Error> {
+    /// file may have been changed: [`Opening::part`](crate::Opening::part) checks it.
+    pub fn part(self, file: u64, range: &impl RangeBounds<u64>) -> Result<Part, Error> {
         let (segments, len) = self.message(file)?;
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => Some(last.saturating_add(1)),
+            Bound::Excluded(&end) => Some(end),
+            Bound::Unbounded => None,
+        };
+        let range = start..end.unwrap_or(len);
         if range.start > range.end || range.end > len {
-            return Err(Error::Range { start: range.start, end: range.end, len });
+            return Err(Error::Range { start, end, len });
         }
         let first = self.segment_of(range.start).min(segments - 1);
         let end = if range.is_empty() { first } else { self.segment_of(range.end - 1) } + 1;
         let read = self.place(first)..self.place(end).min(file);
         let skip = (range.start - self.first_byte(first)) as usize;
-        Ok(Part { first, segments: end - first, read, skip, is_end: end == segments })
+        Ok(Part { range, first, segments: end - first, read, skip, is_end: end == segments })
     }
 }
 
@@ -148,6 +161,7 @@ mod tests {
                         let touched: Vec<_> = parts.iter().filter(touches).collect();
                         let (first, last) = (touched[0], touched[touched.len() - 1]);
                         let part = places.part(file, &(start..end)).unwrap();
+                        assert_eq!(part.range, start..end);
                         assert_eq!(part.read, first.1.start..last.1.end, "{start}..{end} of {len}");
                         assert_eq!((places.place(part.first), part.segments), (first.1.start, touched.len() as u64));
                         assert_eq!((part.skip as u64, part.is_end), (start - first.0.start, last.1.end == file));
@@ -156,7 +170,8 @@ mod tests {
                 // An empty range is in the segment of its byte, or in the last.
                 for start in (0..len).step_by(7) {
                     let alone = places.part(file, &(start..start)).unwrap();
-                    assert_eq!(alone, places.part(file, &(start..start + 1)).unwrap());
+                    let byte = places.part(file, &(start..start + 1)).unwrap();
+                    assert_eq!(alone, Part { range: start..start, ..byte });
                 }
                 let end = places.part(file, &(len..len)).unwrap();
                 let last = &parts[parts.len() - 1];

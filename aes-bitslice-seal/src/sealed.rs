@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::passphrase::PassphraseCost;
-use crate::sealing::{Opening, Sealing, read_start};
+use crate::sealing::{Opening, Sealing, read_at, read_start};
 use crate::secret::Secret;
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::ops::RangeBounds;
 
 /// Seals `input` to `output`; returns the bytes of `input`. The output is 136 bytes longer, and 16 for each segment of about a MiB.
 ///
@@ -48,7 +48,8 @@ pub fn open(
     Opening::new(engine, secret, &start)?.run(input, output)
 }
 
-/// Opens the bytes `range` of a sealed message: only the segments that hold them are read.
+/// Opens the bytes `range` of a sealed message, such as `5000..6000`, or `5000..` for all from there on: only the segments that hold them are
+/// read. Returns how many bytes they are.
 ///
 /// # Errors
 /// As [`open`], and [`Error::Range`].
@@ -56,10 +57,22 @@ pub fn open_range(
     engine: &Engine,
     secret: Secret<'_>,
     mut input: impl Read + Seek + Send,
-    range: Range<u64>,
+    range: impl RangeBounds<u64>,
     output: impl Write,
 ) -> Result<u64, Error> {
+    opening(engine, secret, &mut input)?.open_range(input, range, output)
+}
+
+/// The number of bytes of a sealed message. It is authentic: the last segment is opened.
+///
+/// # Errors
+/// As [`open`].
+pub fn message_bytes(engine: &Engine, secret: Secret<'_>, mut input: impl Read + Seek) -> Result<u64, Error> {
+    let opening = opening(engine, secret, &mut input)?;
+    opening.message_bytes(input.seek(SeekFrom::End(0))?, read_at(&mut input))
+}
+
+fn opening(engine: &Engine, secret: Secret<'_>, input: &mut (impl Read + Seek)) -> Result<Opening, Error> {
     input.seek(SeekFrom::Start(0))?;
-    let start = read_start(&mut input, Opening::START)?;
-    Opening::new(engine, secret, &start)?.run_range(input, range, output)
+    Opening::new(engine, secret, &read_start(input, Opening::START)?)
 }

@@ -11,7 +11,7 @@ use crate::start::stream_header_bytes;
 use crate::stream::Stream;
 use aes_bitslice_runtime::Engine;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::ops::RangeBounds;
 use zeroize::Zeroizing;
 
 /// A new file: a [sealed](Self::new) one, or a [stream alone](crate::tink::sealing). The bytes to write come from [`header`](Self::header)
@@ -166,13 +166,12 @@ impl Opening {
         self.stream.open(first, is_last, memory, bytes)
     }
 
-    /// Checks that the message ends where a file of `file` bytes does, by opening the last segment, which is marked as the last. Until then
-    /// only the length of the file tells the length of the message, and the file may have been cut. `read` fills a slice with the bytes of
-    /// the file from a position on.
+    /// The number of bytes of the message of a file of `file` bytes. The last segment is opened, which is marked as the last: this shows
+    /// that the file was not cut, as its length alone does not. `read` fills a slice with the bytes of the file from a position on.
     ///
     /// # Errors
     /// [`Error::Damaged`] and [`Error::CutOff`] for a file that was changed or cut, and what reading and the engine report.
-    pub fn check_end(&self, file: u64, read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>) -> Result<(), Error> {
+    pub fn message_bytes(&self, file: u64, read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>) -> Result<u64, Error> {
         let (_, len) = self.places().message(file)?;
         let Part { first, read: place, .. } = self.places().part(file, &(len..len))?;
         let bytes = (place.end - place.start) as usize;
@@ -180,7 +179,24 @@ impl Opening {
         memory.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory)?;
         memory.resize(bytes, 0);
         read(place.start, &mut memory)?;
-        self.open(first, true, &mut memory, bytes).map(drop)
+        self.open(first, true, &mut memory, bytes).map(|_| len)
+    }
+
+    /// The part of a file of `file` bytes that holds the bytes `range` of its message, as [`Places::part`] says. A range outside the message
+    /// is refused only when [`message_bytes`](Self::message_bytes) has shown that the message ends with the file.
+    ///
+    /// # Errors
+    /// [`Error::Range`], and as [`message_bytes`](Self::message_bytes).
+    pub fn part(
+        &self,
+        file: u64,
+        range: &impl RangeBounds<u64>,
+        read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>,
+    ) -> Result<Part, Error> {
+        self.places().part(file, range).or_else(|outside| match outside {
+            Error::Range { .. } => self.message_bytes(file, read).and(Err(outside)),
+            _ => Err(outside),
+        })
     }
 
     /// Opens a whole file; `input` is past its header. Returns how many bytes the message has.
@@ -199,22 +215,20 @@ impl Opening {
         Ok(bytes)
     }
 
-    /// Opens the bytes `range` of the message. Returns how many they are.
-    pub(crate) fn run_range(
+    /// Opens the bytes `range` of the message of the file `input`, and writes them to `output`. Returns how many they are. Only the segments
+    /// that hold them are read; for a range without an end, these are the segments up to the last.
+    ///
+    /// # Errors
+    /// [`Error::Range`], [`Error::Damaged`], [`Error::CutOff`], and what reading, writing and the engine report.
+    pub fn open_range(
         &self,
         mut input: impl Read + Seek + Send,
-        range: Range<u64>,
+        range: impl RangeBounds<u64>,
         output: impl Write,
     ) -> Result<u64, Error> {
         let file = input.seek(SeekFrom::End(0))?;
-        let read_at = |place, bytes: &mut [u8]| {
-            input.seek(SeekFrom::Start(place))?;
-            input.read_exact(bytes)
-        };
-        let Part { first, segments, read, skip, is_end } = match self.places().part(file, &range) {
-            Err(error @ Error::Range { .. }) => return self.check_end(file, read_at).and(Err(error)),
-            part => part?,
-        };
+        let part = self.part(file, &range, read_at(&mut input))?;
+        let Part { range, first, segments, read, skip, is_end } = part;
         input.seek(SeekFrom::Start(read.start))?;
         let mut at = range.start - skip as u64;
         // By its number: if a file ends earlier than it said, no other chunk becomes the last.
@@ -251,6 +265,14 @@ impl Opening {
             |of, memory| self.open(segment(of.number), is_last(of), memory, of.read),
             |output, of| write(output, &of.bytes),
         )
+    }
+}
+
+/// Fills a slice with the bytes of `input` from a position on.
+pub(crate) fn read_at(input: &mut (impl Read + Seek)) -> impl FnOnce(u64, &mut [u8]) -> io::Result<()> {
+    move |place, bytes| {
+        input.seek(SeekFrom::Start(place))?;
+        input.read_exact(bytes)
     }
 }
 

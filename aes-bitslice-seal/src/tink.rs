@@ -1,11 +1,11 @@
 //! Tink's AES-GCM-HKDF streams alone: opens what any Tink library writes, and the other way round.
 
 use crate::error::Error;
-use crate::sealing::{Opening, Sealing, read_start};
+use crate::sealing::{Opening, Sealing, read_at, read_start};
 use crate::stream::{Stream, StreamKey};
 use aes_bitslice_runtime::Engine;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::ops::RangeBounds;
 use zeroize::Zeroizing;
 
 pub use crate::keyset::Keyset;
@@ -85,8 +85,8 @@ pub fn decrypt(
     opening.run(start[opening.places().header_bytes()..].chain(input), output)
 }
 
-/// Decrypts the bytes `range` of the message of a stream, with whichever key of a keyset opens it. Reads only the segments that hold them
-/// and, if the keyset has several keys, the first, which tells the key.
+/// Decrypts the bytes `range` of the message of a stream, such as `5000..6000` or `5000..`, with whichever key of a keyset opens it. Reads
+/// only the segments that hold them and, if the keyset has several keys, the first, which tells the key. Returns how many bytes they are.
 ///
 /// # Errors
 /// As [`decrypt`], and [`Error::Range`].
@@ -95,10 +95,32 @@ pub fn decrypt_range(
     keyset: &Keyset,
     associated_data: &[u8],
     mut input: impl Read + Seek + Send,
-    range: Range<u64>,
+    range: impl RangeBounds<u64>,
     output: impl Write,
 ) -> Result<u64, Error> {
+    opening_of(engine, keyset, associated_data, &mut input)?.open_range(input, range, output)
+}
+
+/// The number of bytes of the message of a stream, with whichever key of a keyset opens it. It is authentic: the last segment is opened.
+///
+/// # Errors
+/// As [`decrypt`].
+pub fn message_bytes(
+    engine: &Engine,
+    keyset: &Keyset,
+    associated_data: &[u8],
+    mut input: impl Read + Seek,
+) -> Result<u64, Error> {
+    let opening = opening_of(engine, keyset, associated_data, &mut input)?;
+    opening.message_bytes(input.seek(SeekFrom::End(0))?, read_at(&mut input))
+}
+
+fn opening_of(
+    engine: &Engine,
+    keyset: &Keyset,
+    associated_data: &[u8],
+    input: &mut (impl Read + Seek),
+) -> Result<Opening, Error> {
     input.seek(SeekFrom::Start(0))?;
-    let start = read_start(&mut input, keyset.start_bytes())?;
-    opening(engine, keyset, associated_data, &start)?.run_range(input, range, output)
+    opening(engine, keyset, associated_data, &read_start(input, keyset.start_bytes())?)
 }

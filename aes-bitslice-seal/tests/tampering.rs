@@ -3,8 +3,9 @@
 
 use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
 use aes_bitslice_seal::tink::{self, Keyset};
-use aes_bitslice_seal::{Error, PassphraseCost, Secret, open, open_range, seal, seal_with};
+use aes_bitslice_seal::{Error, PassphraseCost, Secret, message_bytes, open, open_range, seal, seal_with};
 use std::io::Cursor;
+use std::ops::Bound;
 
 /// A keyset whose segments have 100 bytes, so that a short message has several.
 const SMALL: &str = r#"{"primaryKeyId": 7, "key": [{"keyData": {
@@ -161,8 +162,22 @@ fn any_range_opens_alone() {
         assert_eq!(range, to - from);
         assert!(out == message[from as usize..to as usize], "{from} to {to}");
     }
-    let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(&sealed), 5..len + 1, vec![]);
-    assert!(matches!(refused, Err(Error::Range { len: l, .. }) if l == len));
+    let bounds = |from, to, expected: &[u8]| {
+        let mut out = vec![];
+        let opened = open_range(&engine(), Secret::Key(&key), Cursor::new(&sealed), (from, to), &mut out).unwrap();
+        assert!((opened, &out[..]) == (expected.len() as u64, expected), "{from:?} to {to:?}");
+    };
+    for from in [0, 1, mib - 40, len - 1, len] {
+        bounds(Bound::Included(from), Bound::Unbounded, &message[from as usize..]);
+    }
+    bounds(Bound::Unbounded, Bound::Included(9), &message[..10]);
+    bounds(Bound::Excluded(9), Bound::Excluded(12), &message[10..12]);
+    let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(&sealed), 5..len + 1, vec![]).unwrap_err();
+    assert!(matches!(refused, Error::Range { len: l, .. } if l == len));
+    let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(&sealed), len + 7.., vec![]).unwrap_err();
+    assert_eq!(refused.to_string(), "the message has 5243201 bytes: there is no range 5243208.. in it");
+    let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(&sealed), ..=u64::MAX, vec![]).unwrap_err();
+    assert!(matches!(refused, Error::Range { start: 0, end: Some(u64::MAX), .. }));
     // A change in a segment that the range does not touch is not seen; a change in one that it touches is.
     let mut changed = sealed.clone();
     changed[(3 << 20) + 200] ^= 1;
@@ -174,6 +189,10 @@ fn any_range_opens_alone() {
     assert!(matches!(refused, Err(Error::Damaged { index: 1 })));
     // Nor does the length of a file that was cut off or made longer count as the length of the message.
     for cut in [cut, &sealed[..sealed.len() - 1], &[&sealed[..], &[0; 32]].concat()] {
+        let refused = message_bytes(&engine(), Secret::Key(&key), Cursor::new(cut));
+        assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
+        let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), 5.., vec![]);
+        assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
         for range in [2 * len..3 * len, 0..2 * len, len + 33..len + 33] {
             let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), range, vec![]);
             assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
@@ -184,6 +203,26 @@ fn any_range_opens_alone() {
     assert!(matches!(range(3 * mib..3 * mib), Err(Error::Damaged { index: 3 })));
     let refused = open_range(&engine(), Secret::Key(&key), Cursor::new(cut), 2 * mib - 40..2 * mib - 40, vec![]);
     assert!(matches!(refused, Err(Error::Damaged { index: 1 })));
+}
+
+/// Wherever the input stands.
+#[test]
+fn the_length_of_a_message_is_told() {
+    let key = Key::generate(KeyBits::Aes256).unwrap();
+    for len in [0, 1, (1 << 20) - 56, (1 << 20) - 55, 2_500_000] {
+        let message = message(len);
+        let mut sealed = vec![];
+        seal(&engine(), Secret::Key(&key), &message[..], &mut sealed).unwrap();
+        let mut input = Cursor::new(&sealed);
+        input.set_position(7);
+        assert_eq!(message_bytes(&engine(), Secret::Key(&key), &mut input).unwrap(), len as u64);
+    }
+    for len in [0, 1, 44, 45, 300] {
+        let mut input = Cursor::new(encrypt(&message(len)));
+        input.set_position(7);
+        assert_eq!(tink::message_bytes(&engine(), &small(), b"about", &mut input).unwrap(), len as u64);
+        assert!(tink::message_bytes(&engine(), &small(), b"others", &mut input).is_err());
+    }
 }
 
 #[test]
