@@ -198,4 +198,21 @@ mod tests {
             }
         }
     }
+
+    /// A key stream is longer than 2^64 bytes where the offset is near that.
+    #[test]
+    fn positions_have_more_than_64_bits() {
+        let c = counter(CounterMode::Ctr128BE, 5);
+        for blocks in [(1 << 28) - 1, 1 << 28, (1 << 32) + 3, (1 << 60) - 1, 1 << 60, (1 << 61) + 7_u128] {
+            assert_eq!(c.at(16 * blocks + 15), 5 + blocks);
+        }
+        let c = counter(CounterMode::Inc32, LAST_WORD);
+        assert_eq!([1 << 32, (1 << 32) + 1, 1 << 60].map(|blocks| c.at(16 * blocks)), [LAST_WORD, 0, LAST_WORD]);
+        let c = counter(CounterMode::Ctr64BE, 0);
+        c.check((1 << 68) - 16, 16).unwrap();
+        assert!(c.check((1 << 68) - 16, 17).is_err() && c.check(1 << 68, 1).is_err());
+        let over = c.check(1 << 68, u64::MAX).unwrap_err();
+        let needed = (1 << 64) + (1 << 60);
+        assert!(matches!(over, Error::CounterOverflow { bits: 64, needed: n, left } if n == needed && left == 1 << 64));
+    }
 }

@@ -184,7 +184,7 @@ impl OpenedBatch {
 }
 
 /// The maximum number of messages in a batch: kernels number them in 32 bits, and the last of these numbers means none.
-const MOST: usize = 1 << 31;
+pub(crate) const MOST: usize = 1 << 31;
 
 /// Refuses more messages than a batch has room for.
 ///
@@ -199,4 +199,36 @@ pub(crate) fn check_number(messages: usize) -> Result<(), Error> {
 
 pub(crate) fn refused<T>(what: String) -> Result<T, Error> {
     Err(Error::Batch { what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a shorter tag the bytes count that it has, and of those every bit.
+    #[test]
+    fn each_tag_is_verified_on_its_own_and_every_bit_counts() {
+        let computed: [[u8; 16]; 3] = std::array::from_fn(|n| std::array::from_fn(|i| (17 * i + 5 * n) as u8));
+        for len in [4, 8, 12, 13, 14, 15, 16] {
+            let tags = computed.map(|tag| Tag::from(tag).truncated(len).unwrap());
+            let verify = VerifyTags::new(&tags, 3).unwrap();
+            let failed = |computed: [[u8; 16]; 3]| verify.end(verify.of_tags(computed.to_vec())).failed().to_vec();
+            assert_eq!(failed(computed), [0; 0]);
+            for bit in 0..128 {
+                let mut changed = computed;
+                changed[1][bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(failed(changed), if bit < 8 * len { vec![1] } else { vec![] }, "{len} bytes, bit {bit}");
+            }
+            assert_eq!(failed([computed[0], computed[2], computed[1]]), [1, 2]);
+        }
+        assert!(VerifyTags::new(&[Tag::from([1; 16])], 2).is_err() && VerifyTags::new(&[], 1).is_err());
+    }
+
+    #[test]
+    fn a_batch_is_good_if_every_message_is() {
+        let opened = |failed: &[usize]| OpenedBatch { failed: failed.to_vec() };
+        assert!(opened(&[]).all().is_ok() && matches!(opened(&[3]).all(), Err(Error::Unauthenticated)));
+        let some = opened(&[1, 3]);
+        assert_eq!([0, 1, 2, 3, 4].map(|n| some.is_authentic(n)), [true, false, true, false, true]);
+    }
 }

@@ -268,4 +268,18 @@ mod tests {
             assert!(told.table == expected, "{count}");
         }
     }
+
+    #[test]
+    fn a_message_has_no_more_than_kernels_can_count() {
+        assert_eq!(LONGEST, 16 * ((1 << 32) - 1));
+        let batch = |range| CmacBatch::new(&[range]);
+        assert!(batch(0..LONGEST).is_ok() && batch(5..LONGEST + 5).is_ok() && batch(0..LONGEST + 1).is_err());
+        assert!(batch(1 << 40..1 << 40).is_ok() && batch(u64::MAX - 1..u64::MAX).is_ok());
+        #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
+        let backwards = 7..6;
+        assert!(batch(backwards).is_err());
+        // The end that counts is the largest.
+        let ends = CmacBatch::new(&[(1 << 40) - 9..1 << 40, 0..9]).unwrap();
+        assert!(ends.check(1 << 40).is_ok() && ends.check((1 << 40) - 1).is_err());
+    }
 }

@@ -239,4 +239,30 @@ mod tests {
         };
         assert_eq!((grid(0), grid(1), grid(63), grid(64)), (1, 2, 2, 1));
     }
+
+    /// A call may extend beyond byte 2^64 of the key stream.
+    #[test]
+    fn chunks_beyond_the_last_offset_have_their_counters() {
+        let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
+        let after = |offset, bytes| {
+            let ctr = Ctr::new(&counter, offset).after(bytes, || unreachable!("CTR is not chained"));
+            (ctr.first(), ctr.skip())
+        };
+        assert_eq!(after(u64::MAX, 0), ((1 << 60) - 1, 15));
+        assert_eq!(after(u64::MAX, 1), (1 << 60, 0));
+        assert_eq!(after(u64::MAX, u64::MAX), ((1 << 61) - 1, 14));
+        assert_eq!(after(5, 16 << 32), (1 << 32, 5));
+    }
+
+    /// Where a counter of 32 bits wraps in a long call: at a byte of more than 32 bits.
+    #[test]
+    fn a_long_call_is_cut_where_the_counter_wraps() {
+        let ctr = Ctr::new(&Counter::new(CounterMode::Inc32, [0; 16]), 3);
+        let runs = |len| ctr.runs(len).collect::<Vec<_>>();
+        let wraps = (16 << 32) - 3;
+        assert_eq!(runs(wraps), [0..wraps]);
+        assert_eq!(runs(wraps + 1), [0..wraps, wraps..wraps + 1]);
+        let wide = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 3);
+        assert_eq!(wide.runs(u64::MAX).collect::<Vec<_>>(), [0..u64::MAX]);
+    }
 }

@@ -365,3 +365,75 @@ fn update(hasher: &mut ghash::GHash, bytes: &[u8]) {
     use ghash::universal_hash::UniversalHash;
     hasher.update_padded(bytes);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::key::Key;
+    use crate::op::cpu_key::CpuKey;
+
+    fn derived() -> Derived {
+        let first = [[0xff; 12].as_slice(), &[0, 0, 0, 1]].concat();
+        let (cipher, hash) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), HashKey::from_bytes([0x42; 16]));
+        Derived::of_first(&cipher, hash, first.try_into().unwrap())
+    }
+
+    /// SP 800-38D, section 7.1, step 5: each length in bits, as a number of 64 bits.
+    #[test]
+    fn lengths_have_64_bits_each() {
+        for (bytes, bits) in [
+            (1, 8),
+            ((1 << 29) - 1, 0xffff_fff8),
+            (1 << 29, 1 << 32),
+            (1 << 32, 1 << 35),
+            (LONGEST, (1 << 39) - 256),
+            ((1 << 61) - 1, 0xffff_ffff_ffff_fff8_u64),
+        ] {
+            assert_eq!(
+                lengths(bytes, 0),
+                [bits.to_be_bytes(), [0; 8]].concat()[..],
+                "{bytes} bytes of additional data"
+            );
+            assert_eq!(lengths(0, bytes), [[0; 8], bits.to_be_bytes()].concat()[..], "{bytes} bytes of ciphertext");
+        }
+        assert_eq!(lengths(1 << 29, 3), [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24]);
+    }
+
+    /// The hash of additional data is moved by the blocks of the ciphertext, and both lengths are hashed, however long they are.
+    #[test]
+    fn the_tag_of_long_data_is_that_of_its_lengths() {
+        let (derived, aad, hash) = (derived(), [0x17; 16], [0x99; 16]);
+        for (aad_bytes, bytes) in [(1 << 29, 0), (1, 1 << 36), ((1 << 61) - 1, LONGEST), (1 << 32, (1 << 35) + 1)] {
+            let message = PartialHash { offset: 0, bytes, hash };
+            let both = derived.hash.append(&aad, &hash, bytes.div_ceil(16));
+            let expected = derived.masked(derived.hash.append_block(&both, &lengths(aad_bytes, bytes)));
+            assert_eq!(derived.tag((&aad, aad_bytes), &message), expected, "{aad_bytes} and {bytes} bytes");
+        }
+        let message = PartialHash { offset: 0, bytes: 1 << 33, hash };
+        let expected = derived.masked(derived.hash.append_block(&hash, &lengths(0, 1 << 33)));
+        assert_eq!(derived.tag((&[0; 16], 0), &message), expected, "without additional data");
+    }
+
+    /// 2^32 - 2 blocks, the last of which has the counter before J0's.
+    #[test]
+    fn the_last_block_of_the_longest_message_has_the_last_counter() {
+        let counter = |offset| derived().ctr(offset).first();
+        let high = u128::MAX - u128::from(u32::MAX);
+        assert_eq!(
+            [0, 16, (1 << 32), LONGEST - 16].map(counter),
+            [2, 3, 2 + (1 << 28), u128::from(u32::MAX)].map(|n| high + n)
+        );
+        assert_eq!(counter(LONGEST), high, "J0 comes next but one");
+    }
+
+    #[test]
+    fn a_message_has_no_more_than_the_standard_allows() {
+        assert_eq!(LONGEST, 16 * ((1 << 32) - 2));
+        let nonce = Nonce::from([3; 12]);
+        let part = |offset, bytes| GcmPart::new(Direction::Encrypt, &nonce, offset).check(bytes).is_ok();
+        assert!(GcmEncrypt::new(&nonce, b"").check(LONGEST).is_ok() && part(LONGEST - 16, 16) && part(LONGEST, 0));
+        assert!(GcmEncrypt::new(&nonce, b"").check(LONGEST + 1).is_err());
+        assert!(!part(LONGEST - 16, 17) && !part(LONGEST, 1) && !part(16, u64::MAX) && !part(u64::MAX - 15, 0));
+        assert!(!part(8, 1) && !part(1, 0) && part(1 << 33, 1));
+    }
+}

@@ -126,6 +126,11 @@ impl GcmDecryptBatch {
     }
 }
 
+/// The sum of these lengths in bytes, which kernels take as a number of 32 bits.
+fn sum_of(mut lengths: impl Iterator<Item = usize>) -> Option<u32> {
+    lengths.try_fold(0_u32, |sum, len| sum.checked_add(len.try_into().ok()?))
+}
+
 /// Two messages with the same nonce under one key give away both messages and the hash key.
 fn refuse_repeated_nonces(messages: &[GcmMessage<'_>]) -> Result<(), Error> {
     // Nonces that count up are in order already.
@@ -150,9 +155,7 @@ impl<E> GcmBatch<E> {
         let too_long =
             || refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
         // Checked before copying: there may not be enough memory for the copy.
-        let bytes_of_aad =
-            messages.iter().try_fold(0_u32, |sum, message| sum.checked_add(message.aad.len().try_into().ok()?));
-        let Some(bytes_of_aad) = bytes_of_aad else { return too_long() };
+        let Some(bytes_of_aad) = sum_of(messages.iter().map(|message| message.aad.len())) else { return too_long() };
         let mut aad = Vec::with_capacity(bytes_of_aad as usize);
         let (mut end_of_last, mut runs) = (0, 0);
         for (n, GcmMessage { nonce, aad: of_this, range }) in messages.iter().enumerate() {
@@ -326,5 +329,67 @@ impl<E: EndOfAll> Steps for GcmBatch<E> {
     fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
         let of_nothing = || self.of_nothing.as_deref().cloned().unwrap_or_default();
         Ok(self.end.end(parts.pop().unwrap_or_else(of_nothing)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::batch::MOST;
+
+    /// A batch of adjoining messages with these numbers of bytes.
+    fn batch(lengths: &[u64]) -> Result<GcmEncryptBatch, Error> {
+        let nonces: Vec<[u8; 12]> =
+            (0..lengths.len() as u64).map(|n| (u128::from(n) << 32).to_le_bytes()[..12].try_into().unwrap()).collect();
+        let mut end = 0;
+        let message = |(nonce, bytes): (&'static [u8; 12], &u64)| {
+            end += bytes;
+            GcmMessage { nonce, aad: b"a header", range: end - bytes..end }
+        };
+        let nonces: &'static [[u8; 12]] = nonces.leak();
+        GcmEncryptBatch::new(&nonces.iter().zip(lengths).map(message).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_message_and_a_batch_have_no_more_than_kernels_can_count() {
+        // 2^32 - 2 blocks and one for the tag make 2^27 runs of 32, of which 2^32 - 1 can be counted.
+        assert!(batch(&[LONGEST]).is_ok() && batch(&[LONGEST + 1]).is_err());
+        let most = batch(&[LONGEST; 31]).unwrap();
+        assert_eq!(most.messages[30].first_run, 30 << 27);
+        assert_eq!(
+            (most.messages[30].at, most.messages[30].bytes, most.messages[30].aad_at),
+            (30 * LONGEST, LONGEST, 240)
+        );
+        assert!(batch(&[LONGEST; 32]).is_err());
+        assert!(batch(&[&[LONGEST; 31][..], &[LONGEST - 512]].concat()).is_ok(), "2^32 - 1 runs");
+        let ends = 31 * LONGEST;
+        assert!(most.check(ends).is_ok() && most.check(u64::MAX).is_ok() && most.check(ends - 1).is_err());
+        assert!(check_number(MOST).is_ok() && check_number(MOST + 1).is_err() && MOST == 1 << 31);
+    }
+
+    #[test]
+    fn additional_data_is_counted_in_32_bits() {
+        const MOST: usize = u32::MAX as usize;
+        let sum = |lengths: &[usize]| sum_of(lengths.iter().copied());
+        assert_eq!([sum(&[]), sum(&[MOST]), sum(&[1, MOST - 1])], [Some(0), Some(u32::MAX), Some(u32::MAX)]);
+        assert_eq!([sum(&[MOST + 1]), sum(&[MOST, 1]), sum(&[1 << 33, 0])], [None; 3]);
+        assert_eq!([sum(&[1 << 31, 1 << 31]), sum(&[usize::MAX])], [None; 2]);
+    }
+
+    #[test]
+    fn ranges_that_do_not_ascend_are_refused() {
+        let messages = |ranges: [Range<u64>; 2]| {
+            let [one, two] = ranges;
+            GcmEncryptBatch::new(&[
+                GcmMessage { nonce: &[1; 12], aad: b"", range: one },
+                GcmMessage { nonce: &[2; 12], aad: b"", range: two },
+            ])
+        };
+        assert!(messages([0..5, 5..5]).is_ok() && messages([3..3, 3..9]).is_ok());
+        #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
+        let backwards = 7..6;
+        assert!(
+            messages([0..5, 4..9]).is_err() && messages([0..5, backwards]).is_err() && messages([9..10, 0..2]).is_err()
+        );
     }
 }

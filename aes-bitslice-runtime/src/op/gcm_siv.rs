@@ -180,16 +180,25 @@ impl Derived {
 
     /// The block whose encryption is the tag of a message with this hash (section 5), except for the highest bit, which must be 0.
     fn before_tag(&self, nonce: &[u8], aad: &[u8], message: &PartialHash) -> Zeroizing<[u8; 16]> {
-        let lengths = u128::from(8 * message.bytes) << 64 | u128::from(8 * aad.len() as u64);
         let both = Zeroizing::new(match aad {
             [] => message.hash,
             _ => self.hash.append(&self.hash.hash(aad), &message.hash, message.bytes.div_ceil(16)),
         });
-        let sum = self.hash.append_block(&both, &Blocks::Reversed.block(lengths.to_le_bytes()));
+        let sum = self.hash.append_block(&both, &Blocks::Reversed.block(lengths(aad.len() as u64, message.bytes)));
         let mut block = Zeroizing::new(Blocks::Reversed.block(sum));
         block.iter_mut().zip(nonce).for_each(|(byte, nonce)| *byte ^= nonce);
         block
     }
+}
+
+/// The last block to be hashed: the lengths in bits of the additional data and the message (section 4), which are given in bytes.
+fn lengths(aad: u64, message: u64) -> [u8; 16] {
+    (u128::from(message) << 67 | u128::from(aad) << 3).to_le_bytes()
+}
+
+/// Whether a message and its additional data, in bytes, are no longer than allowed.
+fn is_allowed(message: u64, aad: u64) -> bool {
+    message <= LONGEST && aad <= LONGEST
 }
 
 /// The bits that count in the last byte of the block that is encrypted to a tag.
@@ -266,9 +275,9 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
         if let Some(tag) = self.end.given().map(|tag| tag.as_bytes().len()).filter(|&tag| tag != 16) {
             return refused(format!("a tag has 16 bytes, and this one has {tag}"));
         }
-        match bytes.max(aad) > LONGEST {
-            true => refused(format!("a message has at most {LONGEST} bytes, and so has its additional data")),
-            false => Ok(()),
+        match is_allowed(bytes, aad) {
+            true => Ok(()),
+            false => refused(format!("a message has at most {LONGEST} bytes, and so has its additional data")),
         }
     }
 
@@ -417,5 +426,63 @@ mod tests {
         assert_eq!((at(0)[..4].to_vec(), at(0)[4..].to_vec()), (vec![0xff; 4], rest.to_vec()));
         assert_eq!((at(16)[..4].to_vec(), at(16)[4..].to_vec()), (vec![0; 4], rest.to_vec()));
         assert_eq!(at(16 << 9)[..4], [0xff, 1, 0, 0]);
+    }
+
+    /// RFC 8452, section 4: each length in bits, as a little-endian number of 64 bits.
+    #[test]
+    fn lengths_have_64_bits_each() {
+        for (bytes, bits) in [(1, 8), ((1 << 29) - 1, 0xffff_fff8), (1 << 29, 1_u64 << 32), (LONGEST, 1 << 39)] {
+            assert_eq!(
+                lengths(bytes, 0),
+                [bits.to_le_bytes(), [0; 8]].concat()[..],
+                "{bytes} bytes of additional data"
+            );
+            assert_eq!(lengths(0, bytes), [[0; 8], bits.to_le_bytes()].concat()[..], "{bytes} bytes of the message");
+        }
+    }
+
+    #[test]
+    fn a_message_and_its_data_have_no_more_than_the_standard_allows() {
+        assert_eq!(LONGEST, 1 << 36);
+        assert!(is_allowed(LONGEST, LONGEST) && !is_allowed(LONGEST + 1, 0) && !is_allowed(0, LONGEST + 1));
+        let encrypt = GcmSivEncrypt::new(&Nonce::from([3; 12]), b"a header");
+        assert!(
+            encrypt.check(LONGEST).is_ok() && encrypt.check(LONGEST + 1).is_err() && encrypt.check(1 << 37).is_err()
+        );
+        for len in [1, 11, 13, 16] {
+            assert!(GcmSivEncrypt::new(&Nonce::new(&vec![3; len]).unwrap(), b"").check(1).is_err(), "a nonce of {len}");
+        }
+        let decrypt = |len| GcmSivDecrypt::new(&Nonce::from([3; 12]), b"", &Tag::new(&vec![5; len]).unwrap()).check(1);
+        assert!(decrypt(16).is_ok() && [4, 8, 12, 13, 14, 15].into_iter().all(|len| decrypt(len).is_err()));
+    }
+
+    /// The hash of additional data is moved by the blocks of the message, however long it is.
+    #[test]
+    fn the_hash_of_a_long_message_is_that_of_its_lengths() {
+        let siv = derived(GcmSivDecrypt::new(&Nonce::from([0; 12]), b"", &Tag::from([0; 16])));
+        let (key, hash) = (&siv.derived().hash, [0x99; 16]);
+        for bytes in [1_u64 << 29, 1 << 32, (1 << 35) + 1, LONGEST] {
+            let message = PartialHash { offset: 0, bytes, hash };
+            let of = |aad: &[u8]| {
+                let both = if aad.is_empty() { hash } else { key.append(&key.hash(aad), &hash, bytes.div_ceil(16)) };
+                let lengths = Blocks::Reversed.block(lengths(aad.len() as u64, bytes));
+                Blocks::Reversed.block(key.append_block(&both, &lengths))
+            };
+            for aad in [&b""[..], b"a header"] {
+                assert_eq!(*siv.derived().before_tag(&[0; 12], aad, &message), of(aad), "{bytes} bytes");
+            }
+        }
+    }
+
+    /// RFC 8452, section 4: 2^36 bytes are 2^32 blocks, whose counters differ.
+    #[test]
+    fn chunks_of_a_long_message_begin_with_their_counters() {
+        let siv = GcmSivDecrypt::new(&Nonce::from([0; 12]), b"", &Tag::from([0; 16]));
+        let first = |offset| {
+            let (counter, position) = siv.after(offset, || unreachable!("it is not chained")).counters();
+            u32::from_le_bytes(counter.at(position).to_le_bytes()[..4].try_into().unwrap())
+        };
+        let offsets = [0, 16, 1 << 32, (1 << 35) + 32, LONGEST - 16];
+        assert_eq!(offsets.map(first), [0, 1, 1 << 28, (1 << 31) + 2, u32::MAX]);
     }
 }

@@ -87,3 +87,26 @@ impl Steps for Gmac {
         Ok(Tag::from(derived.tag((&message.hash, message.bytes), &PartialHash::default())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::key::Key;
+    use crate::op::cpu_key::CpuKey;
+    use crate::op::gcm::lengths;
+
+    /// Of parts, each as long as it says it is.
+    #[test]
+    fn a_long_message_is_hashed_with_its_length() {
+        let gmac = Gmac::new(&Nonce::from([3; 12]));
+        assert!(gmac.check((1 << 61) - 1).is_ok() && gmac.check(1 << 61).is_err() && gmac.check(u64::MAX).is_err());
+        let gmac = gmac.keyed(&CpuKey::new(&Key::new(&[7; 16]).unwrap()));
+        for bytes in [1_u64 << 29, 1 << 32, (1 << 36) + 1, (1 << 61) - 1] {
+            let (first, rest) = (gmac.part(bytes / 32 * 16, &[1; 16]), bytes - bytes / 32 * 16);
+            let second = gmac.after(bytes - rest, || unreachable!("it is not chained")).part(rest, &[2; 16]);
+            let hash = gmac.hash_key().append(&[1; 16], &[2; 16], rest.div_ceil(16));
+            let tag = gmac.derived().masked(gmac.hash_key().append_block(&hash, &lengths(bytes, 0)));
+            assert_eq!(gmac.finish(vec![second, first]).unwrap(), Tag::from(tag), "{bytes} bytes");
+        }
+    }
+}

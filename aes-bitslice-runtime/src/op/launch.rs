@@ -216,3 +216,33 @@ pub(crate) fn counter_words(counter: u128) -> [u32; 4] {
 pub(crate) fn block_words(block: &[u8; 16]) -> [u32; 4] {
     std::array::from_fn(|i| u32::from_le_bytes(block.as_chunks().0[i]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Grids of 2^31 - 1 thread blocks, and as many tiles.
+    #[test]
+    fn a_grid_has_no_more_than_a_device_can_count() {
+        const TILES: u64 = i32::MAX as u64;
+        for grid in [Grid::Covers, Grid::Warps { each: 1, least: 1 }] {
+            let geometry = Geometry { aligned_counters: true, ..Geometry::small(grid) };
+            let shape = Shape { geometry: &geometry, len: 0, in_place: true, is_aligned: &|_| true };
+            let blocks = |blocks, counter| shape.launch_from(Entry::Blocks, 0, blocks, counter, vec![]);
+            assert!(blocks(0, 0).unwrap().is_none());
+            let most = blocks(64 * TILES, 1 << 40).unwrap().unwrap();
+            assert!(grid != Grid::Covers || u64::from(most.thread_blocks) == TILES);
+            for (number, counter) in [(64 * TILES + 1, 0), (64 * TILES, 1), (64 << 32, 0), (u64::MAX >> 4, 0)] {
+                let refused = blocks(number, counter);
+                assert!(matches!(refused, Err(Error::OutOfDeviceMemory { .. })), "{number} blocks: {refused:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn counters_and_blocks_as_words() {
+        let bytes: [u8; 16] = std::array::from_fn(|i| i as u8);
+        assert_eq!(counter_words(u128::from_be_bytes(bytes)), [0x0c0d_0e0f, 0x0809_0a0b, 0x0405_0607, 0x0001_0203]);
+        assert_eq!(block_words(&bytes), [0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0f0e_0d0c]);
+    }
+}

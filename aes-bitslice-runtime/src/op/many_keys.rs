@@ -350,3 +350,82 @@ fn on_cores(flow: Flow, mut work: Vec<(&[u8], u128, Buffers<'_>)>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jobs with these counters and ranges, under different keys.
+    fn jobs(mode: Mode, all: &[(u128, Range<u64>)]) -> Result<Jobs, Error> {
+        let keys: Vec<[u8; 16]> = (0..all.len()).map(|n| [n as u8; 16]).collect();
+        let job = |(key, (counter, range)): (&'static [u8; 16], &(u128, Range<u64>))| Job {
+            key,
+            counter: counter.to_be_bytes(),
+            range: range.clone(),
+        };
+        let keys: &'static [[u8; 16]] = keys.leak();
+        Jobs::new(mode, &keys.iter().zip(all).map(job).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn only_equal_jobs_are_equal_shares() {
+        let shares = |mode, all: &[(u128, Range<u64>)]| {
+            let each = jobs(mode, all).unwrap().as_each_key();
+            each.map(|each| (each.flow.mode(), each.bits, each.counter, each.bytes))
+        };
+        let equal = [(5, 0..32), (5, 32..64), (5, 64..96)];
+        for mode in [Mode::Ctr, Mode::Keystream, Mode::EcbEncrypt, Mode::EcbDecrypt] {
+            assert_eq!(shares(mode, &equal), Some((mode, KeyBits::Aes128, 5, 32)));
+            let last = |counter, range| shares(mode, &[equal[0].clone(), equal[1].clone(), (counter, range)]);
+            for other in [64..80, 64..112, 80..112, 96..128] {
+                assert_eq!(last(5, other), None);
+            }
+            // ECB has no counters.
+            let counts = mode == Mode::Ctr || mode == Mode::Keystream;
+            for counter in [4, 6, 5 + (1 << 32), 5 + (1 << 64), 5 + (1 << 127)] {
+                assert_eq!(last(counter, 64..96).is_none(), counts, "{mode:?}, {counter:#x}");
+                assert_eq!(shares(mode, &[(counter, 0..32), (5, 32..64)]).is_none(), counts, "{mode:?}, {counter:#x}");
+            }
+            assert_eq!(shares(mode, &[(5, 16..48), (5, 48..80)]), None, "they do not begin with the data");
+            assert_eq!(shares(mode, &[(5, 0..0), (5, 0..0)]), None, "there is nothing to do");
+        }
+        assert_eq!(shares(Mode::Ctr, &[(5, 0..17), (5, 17..34)]), None, "not whole blocks");
+        assert_eq!(shares(Mode::Ctr, &[]), None);
+    }
+
+    #[test]
+    fn a_job_and_all_of_them_have_no_more_than_kernels_can_count() {
+        // 2^32 - 1 blocks make 2^27 runs of 32, of which 2^32 - 1 can be counted.
+        const LONGEST: u64 = 16 * MOST_BLOCKS;
+        let adjoining = |n: u64, bytes| (0..n).map(|i| (0, i * bytes..(i + 1) * bytes)).collect::<Vec<_>>();
+        assert_eq!(MOST_BLOCKS, (1 << 32) - 1);
+        for mode in [Mode::Ctr, Mode::EcbEncrypt] {
+            assert!(jobs(mode, &[(0, 0..LONGEST)]).is_ok());
+            assert!(jobs(mode, &[(0, 0..LONGEST + 16)]).is_err());
+            assert!(jobs(mode, &adjoining(31, LONGEST)).is_ok() && jobs(mode, &adjoining(32, LONGEST)).is_err());
+        }
+        assert!(jobs(Mode::Ctr, &[(0, 0..LONGEST + 1)]).is_err());
+        assert!(jobs(Mode::EcbEncrypt, &[(0, 0..17)]).is_err() && jobs(Mode::Ctr, &[(0, 0..17)]).is_ok());
+        assert!(
+            jobs(Mode::Ctr, &[(0, 0..9), (0, 8..12)]).is_err() && jobs(Mode::Ctr, &[(0, 0..9), (0, 9..12)]).is_ok()
+        );
+        let far = jobs(Mode::Ctr, &[(0, 3..9), (0, 1 << 40..(1 << 40) + 1)]).unwrap();
+        assert!(far.check((1 << 40) + 1).is_ok() && far.check(1 << 40).is_err());
+    }
+
+    #[test]
+    fn shares_have_no_more_than_kernels_can_count() {
+        let each = |bits, bytes| EachKey::new(Mode::Ctr, bits, [0; 16], bytes).unwrap();
+        assert!([0, 15, 17].iter().all(|&bytes| EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], bytes).is_err()));
+        let large = each(KeyBits::Aes128, 1 << 35);
+        assert!(large.check(16, 1 << 35).is_ok() && large.check(32, 1 << 36).is_err());
+        let most = each(KeyBits::Aes256, 16 * MOST_BLOCKS);
+        assert!(most.check(32, 16 * MOST_BLOCKS).is_ok() && most.check(32, 16 * MOST_BLOCKS + 16).is_err());
+        assert!(each(KeyBits::Aes256, 16 * MOST_BLOCKS + 16).check(32, 16 * MOST_BLOCKS + 16).is_err());
+        // Numbers of keys and bytes whose product is a multiple of 2^64.
+        assert!(each(KeyBits::Aes128, 1 << 60).check(16 << 4, 0).is_err());
+        let small = each(KeyBits::Aes192, 48);
+        assert!(small.check(72, 144).is_ok() && small.check(0, 0).is_ok());
+        assert!(small.check(73, 144).is_err() && small.check(72, 143).is_err() && small.check(72, 96).is_err());
+    }
+}

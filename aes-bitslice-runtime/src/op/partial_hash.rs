@@ -281,4 +281,29 @@ mod tests {
         assert_eq!(*HashKey::from_bytes(x).power(0), ONE);
         assert_eq!(*power(&x, 5), *product(&x, &product(&product(&x, &x), &product(&x, &x))));
     }
+
+    /// H^n for numbers of blocks of more than 32 bits, by another order of products.
+    #[test]
+    fn parts_of_any_length_are_combined() {
+        let key = HashKey::from_bytes(std::array::from_fn(|i| 16 * i as u8 + 3));
+        let by_bits = |n: u64| {
+            (0..64).rev().fold(ONE, |power, bit| {
+                let square = *product(&power, &power);
+                if n >> bit & 1 == 1 { *product(&square, key.bytes()) } else { square }
+            })
+        };
+        let (one, two) = ([0x17; 16], [0x99; 16]);
+        for blocks in [1, 2, (1 << 25) - 1, 1 << 25, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 57) + 5] {
+            let moved = product(&one, &by_bits(blocks));
+            let expected: [u8; 16] = std::array::from_fn(|i| moved[i] ^ two[i]);
+            assert_eq!(key.append(&one, &two, blocks), expected, "{blocks} blocks");
+            // The last block may not be whole, and parts that come first may be as long.
+            for bytes in [16 * blocks, 16 * blocks - 3] {
+                let first = PartialHash { offset: 32, bytes: 1 << 37, hash: one };
+                let second = PartialHash { offset: 32 + (1 << 37), bytes, hash: two };
+                let whole = key.combine(32, vec![second, first]).unwrap();
+                assert_eq!((whole.offset, whole.bytes, whole.hash), (32, bytes + (1 << 37), expected), "{bytes} bytes");
+            }
+        }
+    }
 }

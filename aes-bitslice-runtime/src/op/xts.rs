@@ -300,4 +300,45 @@ mod tests {
         assert!(refused(33).contains("would have 1 byte,"), "{}", refused(33));
         assert!(refused(47).contains("would have 15 bytes,"), "{}", refused(47));
     }
+
+    #[test]
+    fn units_are_numbered_to_the_last_of_128_bits() {
+        let check = |first, bytes| Xts::encrypt(32, first).unwrap().check(bytes).is_ok();
+        assert!(check(u128::MAX, 32) && check(u128::MAX, 16) && check(u128::MAX, 0) && check(u128::MAX - 1, 48));
+        assert!(!check(u128::MAX, 48) && !check(u128::MAX, 64) && !check(u128::MAX - 1, 80));
+        // More units than 32 bits count.
+        assert!(check(u128::MAX - (1 << 40), 32 << 40) && check(u128::MAX - (1 << 40), (32 << 40) + 32));
+        assert!(!check(u128::MAX - (1 << 40), (32 << 40) + 48));
+        assert!(!check(0, 1) && !check(0, 33) && !check(0, 47) && check(0, 48));
+    }
+
+    #[test]
+    fn a_unit_has_as_many_bytes_as_the_standard_allows() {
+        let is_ok = |bytes| Xts::encrypt(bytes, 0).is_ok();
+        assert!(is_ok(16) && is_ok(17) && is_ok(16 << 20));
+        assert!(!is_ok(0) && !is_ok(15) && !is_ok((16 << 20) + 1) && !is_ok(u64::MAX));
+    }
+
+    /// Numbers of units are not cut, and do not depend on where the data is cut.
+    #[test]
+    fn a_chunk_begins_in_its_unit() {
+        let after = |first, bytes| {
+            let Xts { first_unit, before, .. } =
+                Xts::encrypt(48, first).unwrap().after(bytes, || unreachable!("XTS is not chained"));
+            (first_unit, before)
+        };
+        assert_eq!([0, 16, 47, 48, 80].map(|bytes| after(7, bytes)), [(7, 0), (7, 16), (7, 47), (8, 0), (8, 32)]);
+        for units in [1 << 32, (1 << 32) + 1, 1 << 58] {
+            for first in [0, u128::from(u32::MAX), u128::from(u64::MAX), u128::from(u64::MAX) << 32] {
+                assert_eq!(after(first, 48 * units + 16), (first + u128::from(units), 16));
+            }
+        }
+        // From within a unit.
+        let within = Xts { before: 32, ..Xts::encrypt(48, 3).unwrap() };
+        let after = |bytes| within.after(bytes, || unreachable!("XTS is not chained"));
+        assert_eq!(
+            [16, 32, 48].map(|bytes| (after(bytes).first_unit, after(bytes).before)),
+            [(4, 0), (4, 16), (4, 32)]
+        );
+    }
 }
