@@ -55,9 +55,9 @@ fn one_key(cipher: &Cipher, mode: Mode, stream: &CudaStream, data: &mut CudaSlic
 
 /// Jobs of one length.
 fn jobs(engine: &Engine, stream: &Arc<CudaStream>, mode: Mode) -> Outcome<()> {
-    println!("\n{mode}, Tbit/s");
+    println!("\nTbit/s");
     println!(
-        "{:>18} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
+        "{:>32} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
         "jobs", "key", "events", "alone", "ahead", "one key", "alone", "ahead"
     );
     for bits in [KeyBits::Aes128, KeyBits::Aes256] {
@@ -83,8 +83,8 @@ fn jobs(engine: &Engine, stream: &Arc<CudaStream>, mode: Mode) -> Outcome<()> {
             let [one_events, one_alone, one_ahead] =
                 times(stream, &mut data, |data| one_key(&cipher, mode, stream, data))?;
             println!(
-                "{:>18} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
-                format!("{count} x {bytes}"),
+                "{:>32} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
+                format!("{mode}, {count} x {bytes}"),
                 bits.bits(),
                 all / events,
                 all / alone,

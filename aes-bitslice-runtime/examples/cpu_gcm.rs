@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Error> {
     let engine = Engine::open(Backend::Cpu)?;
-    println!("{:>12} {:>12} {:>12}  GB/s; threads: {}", "16 KiB", "1 MiB", "64 MiB", threads());
+    println!("{:>7} {:>12} {:>12} {:>12}  GB/s; threads: {}", "", "16 KiB", "1 MiB", "64 MiB", threads());
     for bits in KeyBits::ALL {
         let cipher = engine.cipher(&Key::generate(bits)?)?;
         let rates = [16 << 10, 1 << 20, 64 << 20].map(|len| speed(&cipher, len));
         let [short, medium, long] = rates.map(|rate| rate.map_or_else(|e| e.to_string(), |rate| format!("{rate:.3}")));
-        println!("{short:>12} {medium:>12} {long:>12}  AES-{}", bits.bits());
+        println!("AES-{} {short:>12} {medium:>12} {long:>12}", bits.bits());
     }
     Ok(())
 }

@@ -12,17 +12,31 @@ use std::process::Command;
 const SCRIPT: &str = include_str!("bundle/run.sh");
 /// The packages whose tests are included; the tests of the command line look for their program where it was built.
 const PACKAGES: [&str; 3] = ["aes-bitslice-tests", "aes-bitslice-runtime", "aes-bitslice-nvrtc"];
+/// The package whose examples measure.
+const BENCHMARKS: &str = "aes-bitslice-runtime";
 
-pub fn run(root: &Path) -> Result<()> {
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only what `./run.sh bench` needs
+    #[arg(long)]
+    bench: bool,
+}
+
+pub fn run(root: &Path, args: &Args) -> Result<()> {
     let cargo = Cargo::new(root);
-    let built = cargo.tests(&PACKAGES)?;
-    if !built.iter().any(|b| b.is_test) {
+    let built = match args.bench {
+        true => cargo.examples(BENCHMARKS)?,
+        false => cargo.tests(&PACKAGES)?,
+    };
+    if !args.bench && !built.iter().any(|b| b.is_test) {
         bail!("cargo built no tests");
     }
     let place = |b: Built| (b.path, Path::new(if b.is_test { "tests" } else { "examples" }).join(b.name));
     let mut binaries: Vec<(PathBuf, PathBuf)> = built.into_iter().map(place).collect();
     binaries.push((cargo.program("aes-bitslice-cli", "aes-bitslice", Profile::Release)?, "aes-bitslice".into()));
-    binaries.push((cargo.program(papers::PACKAGE, papers::PACKAGE, Profile::Release)?, papers::PACKAGE.into()));
+    if !args.bench {
+        binaries.push((cargo.program(papers::PACKAGE, papers::PACKAGE, Profile::Release)?, papers::PACKAGE.into()));
+    }
 
     let folder = cargo.target.join("gpu-bundle");
     if folder.exists() {
@@ -39,9 +53,24 @@ pub fn run(root: &Path) -> Result<()> {
         let _ = Command::new("strip").arg(&to).status();
         bytes += fs::metadata(&to)?.len();
     }
-    files::write_all(&folder, &[("run.sh", SCRIPT.as_bytes())], false)?;
+    let commit = commit(root)?;
+    files::write_all(&folder, &[("run.sh", SCRIPT.as_bytes()), ("commit", commit.as_bytes())], false)?;
     #[cfg(unix)]
     fs::set_permissions(folder.join("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     say!("{}: {} programs, {} MiB; copy it and run ./run.sh", folder.display(), binaries.len(), bytes >> 20);
     Ok(())
+}
+
+/// The commit of the checkout, with a note if files differ from it.
+fn commit(root: &Path) -> Result<String> {
+    let git = |arguments: &[&str]| -> Result<String> {
+        let output = Command::new("git").args(arguments).current_dir(root).output().context("cannot run git")?;
+        if !output.status.success() {
+            bail!("`git {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8(output.stdout)?.trim().to_string())
+    };
+    let commit = git(&["rev-parse", "--short", "HEAD"])?;
+    let changed = !git(&["status", "--porcelain"])?.is_empty();
+    Ok(format!("{commit}{}\n", if changed { " with changes" } else { "" }))
 }

@@ -56,6 +56,11 @@ impl Cargo {
         self.build(&arguments, Profile::Release)
     }
 
+    /// Builds the examples of a package.
+    pub fn examples(&self, package: &str) -> Result<Vec<Built>> {
+        self.build(&["build", "--examples", "--package", package], Profile::Release)
+    }
+
     /// Runs the tests of the whole workspace, with these options, and returns whether all passed.
     pub fn test(&self, options: &[&str], environment: &[(&str, &str)]) -> Result<bool> {
         let mut command = Command::new(&self.program);

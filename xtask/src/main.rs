@@ -11,9 +11,9 @@
 //! | `sbom` | [`sbom`] | a bill of materials |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
+//! | `benchmarks` | [`benchmarks`] | BENCHMARKS.md, the README's table and their plot, printed from measured figures |
 //! | `papers` | [`papers`] | the papers' tables on the GPU of this machine |
 //! | `rivals` | [`rivals`] | other people's code for GPUs, compared with this project's |
-//! | `scale` | [`scale`] | what a petabyte takes, on paper: from figures in BENCHMARKS.md |
 //! | `demo` | [`demo`] | the main job, from start to finish |
 //! | `test`, `test --all` | [`mod@test`] | the tests of the whole workspace |
 //!
@@ -35,6 +35,7 @@ macro_rules! say {
 }
 
 mod bake;
+mod benchmarks;
 mod bundle;
 mod cargo;
 mod ceilings;
@@ -49,7 +50,6 @@ mod papers;
 mod rivals;
 mod sass;
 mod sbom;
-mod scale;
 mod scratch;
 mod search;
 mod secrets;
@@ -84,13 +84,13 @@ enum Command {
     /// Print the bill of materials of the published crates: CycloneDX in JSON
     Sbom,
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
-    GpuBundle,
+    GpuBundle(bundle::Args),
+    /// Print the measured figures into BENCHMARKS.md and the README, or take over new ones
+    Benchmarks(benchmarks::Args),
     /// Measure the papers' tables on the GPU of this machine, and render docs/papers.md
     Papers(papers::Args),
     /// Compare with public AES code of others for GPUs, in one run, from checkouts of their code, with nvcc and ncu
     Rivals(rivals::Args),
-    /// Estimate the time, energy and cost of a petabyte on many GPUs, from measured figures and stated assumptions
-    Scale(scale::Args),
     /// Bake a key, encrypt a file with the fastest engine of this machine, verify it, and decrypt it again
     Demo(demo::Args),
     /// Run the tests of the whole workspace
@@ -138,10 +138,10 @@ fn main() -> ExitCode {
         Command::Ptx(args) => images::run(&root, &args),
         Command::ConstantTime(args) => constant_time::run(&root, &args),
         Command::Sbom => sbom::run(&root),
-        Command::GpuBundle => bundle::run(&root),
+        Command::GpuBundle(args) => bundle::run(&root, &args),
+        Command::Benchmarks(args) => benchmarks::run(&root, &args),
         Command::Papers(args) => papers::run(&root, &args),
         Command::Rivals(args) => rivals::run(&root, &args),
-        Command::Scale(args) => scale::run(&root, &args),
         Command::Demo(args) => demo::run(&root, &args),
         Command::Test(args) => test::run(&root, &args),
     };

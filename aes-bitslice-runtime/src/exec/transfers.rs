@@ -1,7 +1,7 @@
 //! How data in host memory goes to a GPU and back: the size of chunks, the number of streams, and the number of
 //! threads.
 //!
-//! Measured on an H200 on PCIe 5, with sixteen cores (BENCHMARKS.md): pinned data needs large chunks and few threads,
+//! Measured on an H200 on PCIe 5, with sixteen cores (docs/record/2026-11-host-memory.md): pinned data needs large chunks and few threads,
 //! because only the GPU copies. Unpinned data is staged through pinned memory by threads, which copy slower than the
 //! link: one for each core, with chunks that together stay in the last-level cache. The less data, the smaller the
 //! chunks, so that the first is not in flight alone for long; data whose transfer takes hardly longer than the latency

@@ -30,9 +30,11 @@ step() {
     name=$1
     shift
     echo "== $name: $*"
+    started=$(date +%s)
     { "$@" 2>&1; echo $? > "$RESULTS/$name.status"; } | tee "$RESULTS/$name.log"
     status=$(cat "$RESULTS/$name.status")
     rm -f "$RESULTS/$name.status"
+    echo "== $name took $(($(date +%s) - started)) s"
     if [ "$status" != 0 ]; then
         echo "== $name FAILED ($status)"
         failed="$failed $name"
@@ -77,13 +79,67 @@ sanitize() {
     done
 }
 
+# What `cargo xtask benchmarks --from RESULTS` reads: some eight minutes on a machine with sixteen cores. The most important figures come
+# first, so that there is something to keep if time runs out.
 bench() {
-    step bench ./aes-bitslice bench --all --json "$RESULTS/bench.json" --plot "$RESULTS/bench.svg" --force
-    step bench-host ./aes-bitslice bench --modes ecb-encrypt,ctr --sizes 2GiB --timings host --backends cuda \
-        --json "$RESULTS/bench-host.json" --force
-    step bench-kernels ./aes-bitslice bench --kernel auto,tbox,co-resident --sizes 256MiB,1GiB,4GiB --timings device \
-        --backends cuda --json "$RESULTS/bench-kernels.json" --force
-    step tune ./aes-bitslice tune --dry-run
+    gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, /, driver /')
+    cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+    printf '%s\n%s\n%s\n' "$(cat commit)" "$(date -u +%F)" "$gpu, $cpu, $(nproc) cores" > "$RESULTS/machine.txt"
+    # rates NAME OPTION...: a table of `aes-bitslice bench`.
+    rates() {
+        name=bench-$1
+        shift
+        step "$name" ./aes-bitslice bench --force --json "$RESULTS/$name.json" "$@"
+    }
+    rates device --backends cuda --timings device,new-key --runs 20 --key-bits 128,192,256 \
+        --modes ctr,keystream,ecb-encrypt,ecb-decrypt,cbc-decrypt --sizes 1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB
+    step gcm example device_gcm 4GiB
+    rates host --backends cuda,cpu,cpu-bitsliced --timings host,host-in-place,pinned,pinned-in-place --modes ctr --key-bits 128 \
+        --sizes 64KiB,1MiB,16MiB,256MiB,4GiB
+    rates tables --backends cuda --timings device --runs 20 --modes ctr,ecb-encrypt --kernel tbox,co-resident --sizes 256MiB,4GiB
+    rates xts --backends cuda --timings device --runs 20 --modes xts-encrypt,xts-decrypt --sizes 1MiB,16MiB,256MiB,4GiB
+    step gcm-siv example device_gcm_siv 4GiB
+    step sealed sealed
+    step gcm-batch example device_gcm_batch
+    step cpu-gcm example cpu_gcm
+    step cmac example device_cmac
+    step many-keys example device_many_keys
+}
+
+# example NAME ARGUMENT...: runs an example of this folder.
+example() {
+    name=$1
+    shift
+    "examples/aes-bitslice-runtime-$name" "$@"
+}
+
+# The rates of `seal` and `open` on a file of 4 GiB in $FILES, which is to be in memory and to have 16 GiB: whole commands by the clock, medians of five.
+sealed() {
+    files=$(mktemp -d "${FILES:-/dev/shm}/bench.XXXXXX") || return 1
+    bytes=4294967296
+    ./aes-bitslice keygen --bits 256 -o "$files/key" &&
+        ./aes-bitslice keystream --quiet -k "$files/key" --bytes $bytes -o "$files/data" || { rm -rf "$files"; return 1; }
+    for backend in cpu cuda; do
+        # The first run of each is not timed.
+        for run in 0 1 2 3 4 5; do
+            timed seal "$files/data" "$files/sealed" && timed open "$files/sealed" "$files/opened" || break 2
+            [ $run != 0 ] || cmp "$files/data" "$files/opened" || break 2
+        done
+        for command in seal open; do
+            sed 1d "$files/$command.times" | sort -n | sed -n 3p | awk -v what="$command $backend" -v bytes=$bytes '{ print what, bytes / $1 }'
+            rm "$files/$command.times"
+        done
+        done=$backend
+    done
+    rm -rf "$files"
+    [ "${done:-}" = cuda ]
+}
+
+# timed COMMAND FROM TO: adds the command's nanoseconds to its list.
+timed() {
+    begin=$(date +%s%N)
+    ./aes-bitslice "$1" --quiet --force --backend "$backend" -k "$files/key" -o "$3" "$2" || return 1
+    echo $(($(date +%s%N) - begin)) >> "$files/$1.times"
 }
 
 papers() {

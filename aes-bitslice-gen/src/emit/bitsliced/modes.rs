@@ -10,7 +10,7 @@ use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 
-/// The kernels of a mode in a layout, with one data path. All sizes are the fastest ones measured (docs/performance.md), and nothing spills
+/// The kernels of a mode in a layout, with one data path. All sizes are the fastest ones measured (docs/record/), and nothing spills
 /// with them: 255 registers for the state and the values between two of its layers, or 128 for a column of it.
 struct Row {
     mode: Mode,

@@ -1,4 +1,4 @@
-//! The templates of each mode, and measured sizes (docs/performance.md). A mode without a row has no table kernel.
+//! The templates of each mode, and measured sizes (docs/record/2026-11-notebook.md). A mode without a row has no table kernel.
 
 use crate::templates::{CBC, COUNTER, SHARE};
 use aes_bitslice_core::mode::Mode;

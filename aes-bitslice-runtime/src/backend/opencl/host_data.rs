@@ -38,7 +38,7 @@ fn room_on(pool: &Pool, wanted: usize) -> Result<usize, Error> {
 }
 
 /// The size of a chunk for a GPU, in bytes. OpenCL drivers want larger chunks than CUDA, and one in flight for each of many threads
-/// (measured on an H200: BENCHMARKS.md).
+/// (measured on an H200: docs/record/2026-11-host-memory.md).
 fn fastest_chunk(bytes: usize) -> usize {
     (bytes / 128).clamp(4 << 20, 8 << 20).min(bytes / 8).max(1 << 20)
 }

@@ -4,7 +4,7 @@
 //! Pinned memory is copied from and to directly. Other memory is staged: a worker copies a chunk into the pinned memory
 //! of its slot, and the result out of it. For small calls without a hash, on aligned data, kernels read and write
 //! pinned memory, the caller's or the slot's, over the link themselves. (Pinning the caller's pages for the duration of
-//! a call was measured, too: it takes longer than the copies, BENCHMARKS.md.)
+//! a call was measured, too: it takes longer than the copies, docs/record/2026-11-host-memory.md.)
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::pinned::{is_pinned, on_device};
