@@ -43,7 +43,7 @@
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`], [`segments`] | what is done to a stream |
 //! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`text`], [`baked`], [`progress`] | where bytes and keys come from and go to |
-//! | [`scratch`], [`terminal`], [`signals`], [`access`] | temporary files, a terminal that hides what is typed, what undoes both, and who may use a file |
+//! | [`scratch`], [`terminal`], [`signals`], [`access`] | temporary files, a terminal that hides what is typed, what undoes both, and who may use an existing file |
 //! | [`core_dumps`] | no core dumps of a process that has keys |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |

@@ -7,7 +7,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use crate::access::{Access, Given, is_block_device};
+use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER};
+
+use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::scratch::{self, Scratch};
@@ -158,7 +160,9 @@ impl Target {
                 let made = match like {
                     Like::Any => Scratch::create(folder, ANYBODY).map(|scratch| (scratch, None)),
                     Like::Private => Scratch::create(folder, OWNER).map(|scratch| (scratch, None)),
-                    Like::Input(access) => create_like(folder, &access).map(|scratch| (scratch, None)),
+                    Like::Input(access) => access
+                        .create(|mode| Scratch::create(folder, mode), Scratch::file)
+                        .map(|scratch| (scratch, None)),
                     // Its owner's alone until it is complete.
                     Like::Old(access) => Scratch::create(folder, OWNER).map(|scratch| (scratch, Some(access))),
                 };
@@ -184,21 +188,6 @@ impl Target {
     /// Whether it is the file that `path` leads to.
     pub fn is_file(&self, path: &Path) -> bool {
         matches!(&self.kind, Kind::File { path: target, .. } if place(target) == place(path))
-    }
-}
-
-/// The modes of new files, before the umask applies.
-const ANYBODY: u32 = 0o666;
-const OWNER: u32 = 0o600;
-
-/// Makes a file that no one may use who may not use one with this `access`.
-fn create_like(folder: &Path, access: &Access) -> io::Result<Scratch> {
-    let narrow = ANYBODY & access.mode_for_any();
-    let scratch = Scratch::create(folder, narrow)?;
-    // Only now is its owner known. Changing the mode would bypass the umask.
-    match ANYBODY & access.mode_for(scratch.file())? {
-        mode if mode == narrow => Ok(scratch),
-        mode => Scratch::create(folder, mode),
     }
 }
 

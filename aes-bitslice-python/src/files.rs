@@ -1,28 +1,27 @@
 //! Sealed files and Tink's streams: from a path or a file object to a path or a file object.
 
-use crate::access;
 use crate::buffer::small;
 use crate::engine::Engine;
 use crate::error::{guarded, of_seal, os_error};
 use crate::file_object::{FileObject, raised};
 use crate::fork::with_threads;
 use crate::key::Key;
+use crate::new_file::{Like, NewFile, path_of};
 use crate::number;
 use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealing, Secret};
-use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::fs::{self, File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
 /// Encrypts and authenticates a file; returns the number of bytes in the message.
@@ -148,7 +147,7 @@ fn run(
     }
     let mut input = Source::of(source, seeks)?;
     refuse_same(source, destination)?;
-    let mut output = Destination::of(destination, overwrite, &input)?;
+    let mut output = Destination::of(destination, overwrite, &Like::source(source))?;
     guarded(|| {
         let bytes = py.detach(|| {
             with_threads(|| {
@@ -164,7 +163,7 @@ fn run(
             })
         })?;
         let bytes = bytes.map_err(|error| of_seal(error, input.path()))?;
-        py.detach(|| output.finish(overwrite))?;
+        py.detach(|| output.finish())?;
         Ok(bytes)
     })
 }
@@ -227,10 +226,14 @@ impl Source {
     }
 }
 
+fn of_path(path: &Path) -> impl FnOnce(io::Error) -> PyErr {
+    |error| os_error(error, &path.display().to_string())
+}
+
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::File { file, path } => file.read(buffer).map_err(|error| named(error, path)),
+            Self::File { file, path } => file.read(buffer).map_err(|error| named(error, of_path(path))),
             Self::Object(object) => object.read(buffer),
         }
     }
@@ -239,7 +242,7 @@ impl Read for Source {
 impl Seek for Source {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
-            Self::File { file, path } => file.seek(to).map_err(|error| named(error, path)),
+            Self::File { file, path } => file.seek(to).map_err(|error| named(error, of_path(path))),
             Self::Object(object) => object.seek(to),
         }
     }
@@ -253,62 +256,28 @@ struct Destination {
 }
 
 enum To {
-    /// A new file, which gets its name when it is complete, and the file that it replaces. `given` is its path as the caller gave it, for
-    /// messages.
-    File {
-        file: NamedTempFile,
-        path: PathBuf,
-        given: PathBuf,
-        old: Option<Box<Metadata>>,
-    },
+    File(Box<NewFile>),
     Object(FileObject),
 }
 
 impl Destination {
-    fn of(destination: &Bound<'_, PyAny>, overwrite: bool, source: &Source) -> PyResult<Self> {
+    fn of(destination: &Bound<'_, PyAny>, overwrite: bool, like: &Like) -> PyResult<Self> {
         let asked = Instant::now();
-        if destination.hasattr(intern!(destination.py(), "write"))? {
-            return Ok(Self { to: To::Object(FileObject::new(destination)), asked });
-        }
-        let given = path_of(destination, "destination")?;
-        let failed = |error: io::Error| os_error(error, &given.display().to_string());
-        let (mut path, mut old): (PathBuf, Option<Box<Metadata>>) = (given.clone(), None);
-        if given.symlink_metadata().is_ok() {
-            if !overwrite {
-                return Err(exists(&given));
+        let to = match destination.hasattr(intern!(destination.py(), "write"))? {
+            true => To::Object(FileObject::new(destination)),
+            false => {
+                let path = path_of(destination, "destination")?;
+                To::File(NewFile::at(&path, path.display().to_string(), Some(overwrite), like)?.into())
             }
-            // A link is followed: its target is replaced.
-            let replaced = fs::canonicalize(&given).map_err(failed)?;
-            let metadata = fs::metadata(&replaced).map_err(failed)?;
-            if !metadata.is_file() {
-                return Err(PyValueError::new_err(format!(
-                    "{}: it is a folder, a device or a pipe, which is not replaced: give another path, or an open file object",
-                    given.display()
-                )));
-            }
-            (path, old) = (replaced, Some(metadata.into()));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let like = match source {
-            Source::File { file, path } => {
-                Some(file.metadata().map_err(|error| os_error(error, &path.display().to_string()))?)
-            }
-            Source::Object(_) => None,
         };
-        let file = access::new_file(folder, like.as_ref(), old.as_deref()).map_err(failed)?;
-        Ok(Self { to: To::File { file, path, given, old }, asked })
+        Ok(Self { to, asked })
     }
 
-    fn finish(self, overwrite: bool) -> PyResult<()> {
-        let To::File { file, path, given, old } = self.to else { return Ok(()) };
-        let failed = |error: io::Error| os_error(error, &given.display().to_string());
-        old.map_or(Ok(()), |old| access::keep(file.as_file(), &old)).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        let outcome = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
-        outcome.map(drop).map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(&given),
-            _ => failed(error.error),
-        })
+    fn finish(self) -> PyResult<()> {
+        match self.to {
+            To::File(file) => file.finish(),
+            To::Object(_) => Ok(()),
+        }
     }
 }
 
@@ -319,7 +288,7 @@ impl Write for Destination {
             self.asked = Instant::now();
         }
         match &mut self.to {
-            To::File { file, given, .. } => file.as_file().write(bytes).map_err(|error| named(error, given)),
+            To::File(file) => file.write(bytes).map_err(|error| named(error, |error| file.failed(error))),
             To::Object(object) => object.write(bytes),
         }
     }
@@ -329,20 +298,10 @@ impl Write for Destination {
     }
 }
 
-/// An error of the system with the name of its file. An error that only requests a retry stays as it is.
-fn named(error: io::Error, path: &Path) -> io::Error {
+/// An error of the system as the exception that `raise` makes of it. An error that only requests a retry stays as it is.
+fn named(error: io::Error, raise: impl FnOnce(io::Error) -> PyErr) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,
-        _ => raised(os_error(error, &path.display().to_string())),
+        _ => raised(raise(error)),
     }
-}
-
-fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
-    argument.extract().map_err(|_| {
-        PyTypeError::new_err(format!("{name} must be a path, or a file object that reads or writes bytes"))
-    })
-}
-
-fn exists(path: &Path) -> PyErr {
-    PyFileExistsError::new_err((17, "it exists; overwrite=True replaces it", path.display().to_string()))
 }

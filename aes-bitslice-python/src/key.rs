@@ -4,6 +4,7 @@ use crate::buffer::{new_bytes, small};
 use crate::call::{Anywhere, Pace, in_parts};
 use crate::error::{of_runtime, os_error};
 use crate::memory::Host;
+use crate::new_file::{Like, NewFile};
 use crate::number;
 use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
@@ -11,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::borrow::Cow;
 use std::fmt::Arguments;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -97,11 +98,9 @@ impl Key {
     fn save(&self, path: PathBuf) -> PyResult<()> {
         let digits = Zeroizing::new(base16ct::lower::encode_string(self.key.expose()));
         let text = Zeroizing::new([digits.as_bytes(), b"\n"].concat());
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).and_then(|mut file| file.write_all(&text)).map_err(|error| at_path(error, &path))
+        let mut file = NewFile::at(&path, path_shown(&path).into_owned(), None, &Like::Private)?;
+        file.write_all(&text).map_err(|error| file.failed(error))?;
+        file.finish()
     }
 
     /// The bytes of the key. This copy is not wiped.

@@ -18,12 +18,12 @@
 //! | `batch` | how a call's many messages are given: their ranges, nonces, additional data, tags |
 //! | `many_keys` | calls under many keys, which take an engine, not a cipher |
 //! | `files` | sealing and opening files |
+//! | `new_file` | files that are made: complete or absent, and no more open than their source |
 //! | `file_object` | Python's file objects as Rust readers, writers and seekers |
 //!
 //! Names, signatures and documentation for users are in `python/aes_bitslice/_native.pyi`.
 #![deny(unsafe_code)]
 
-mod access;
 mod arrays;
 mod batch;
 #[allow(unsafe_code)]
@@ -45,6 +45,7 @@ mod key;
 mod many_keys;
 #[allow(unsafe_code)]
 mod memory;
+mod new_file;
 mod number;
 mod opened;
 mod outcome;
@@ -67,6 +68,8 @@ mod _native {
     use crate::fork::forked;
     #[pymodule_export]
     use crate::key::{Key, random_bytes};
+    #[pymodule_export]
+    use crate::new_file::open_like;
     #[pymodule_export]
     use crate::outcome::DeviceTag;
     /// For one message, `failed` is empty.

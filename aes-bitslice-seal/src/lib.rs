@@ -34,11 +34,13 @@
 //! | `gpus` | chunks on CUDA GPUs |
 //! | `pipeline` | chunks read, worked on by all cores, and written, at the same time |
 //! | `error` | everything that can go wrong |
+//! | [`access`] | who may use a new file: no more users than its source or the file it replaces |
 //!
 //! No byte of a segment is written before its tag is checked. The output is dropped at the first failure; a call returns when the read in
 //! progress has returned.
 #![forbid(unsafe_code)]
 
+pub mod access;
 mod chunk;
 mod error;
 #[cfg(feature = "cuda")]

@@ -29,6 +29,7 @@ __all__ = [
     "UnavailableError",
     "__version__",
     "_forked",
+    "_open_like",
     "engines",
     "is_sealed",
     "open",
@@ -96,7 +97,8 @@ class Key:
         in transit."""
 
     def save(self, path: _Path) -> None:
-        """Writes the key to a new file that only this user can read. `FileExistsError` if the file exists."""
+        """Writes the key to a new file that only this user can read, which appears whole or not at all.
+        `FileExistsError` if the file exists."""
 
     def expose(self) -> bytes:
         """The bytes of the key, for a caller that stores them. This copy is not wiped."""
@@ -559,3 +561,4 @@ def is_sealed(start: _Data) -> bool:
     """Whether data begins as a sealed file does."""
 
 def _forked() -> None: ...
+def _open_like(path: _Path, source: _Path | _Readable) -> int: ...

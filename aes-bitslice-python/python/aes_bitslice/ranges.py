@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import Cipher, Engine, keys, open, random_bytes, seal
+from ._native import _open_like
 
 #: Bytes to read, encrypt and write at a time.
 PIECE = 64 << 20
@@ -42,9 +43,11 @@ def rows(
 
     A local destination is one file. A store writes objects only whole, so there each part is an object of its own: the
     destination, a slash, and its first byte in 20 digits. A source may be such parts, too. A destination that exists is
-    refused, because its remaining parts would be taken for the end of the new one: `overwrite=True` removes it, now.
+    refused, because its remaining parts would be taken for the end of the new one: `overwrite=True` empties a file and
+    removes objects, now. A new file is no more open than its source; an emptied one keeps its owner, group and mode.
     """
-    source, destination = os.fspath(source), os.fspath(destination).rstrip("/")
+    source, destination = (str(_path(place)) if _is_local(place) else os.fspath(place) for place in (source, destination))
+    destination = destination.rstrip("/")
     if not isinstance(part_bytes, int) or part_bytes < 16:
         raise ValueError(f"part_bytes must be a whole number of at least 16, not {part_bytes!r}")
     iv = random_bytes(16).hex() if iv is None else _iv(iv).hex()
@@ -89,8 +92,10 @@ def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
         return int(work(_path(source), _path(destination), overwrite=True, **options))
     import fsspec
 
-    store, path = fsspec.core.url_to_fs(destination)
     with fsspec.open(source, "rb") as reads:
+        if _is_local(destination):
+            return int(work(reads, _path(destination), overwrite=True, **options))
+        store, path = fsspec.core.url_to_fs(destination)
         # An unfinished object does not appear if the store has commits, as S3-like stores do.
         writes = store.open(path, "wb", autocommit=False)
         try:
@@ -144,19 +149,19 @@ class _Worker:
         with fsspec.open(source, "rb") as file:
             file.seek(start)
             data = bytearray(file.read(length))
-        if len(data) != length:
-            raise OSError(f"{source} ends before byte {start + length}")
-        cipher.ctr(iv, data, offset=offset, out=data)
-        if _is_local(destination):
-            with _opened(_path(destination)) as file:
-                _write(file.fileno(), data, offset)
-        else:
-            _put(destination, bytes(data))
+            if len(data) != length:
+                raise OSError(f"{source} ends before byte {start + length}")
+            cipher.ctr(iv, data, offset=offset, out=data)
+            if _is_local(destination):
+                with _opened(_path(destination), file) as writes:
+                    _write(writes.fileno(), data, offset)
+            else:
+                _put(destination, bytes(data))
         return length
 
     def _encrypt_local(self, cipher: Cipher, iv: bytes, source: Path, destination: Path, offset: int, length: int) -> int:
         memory = self.memory(min(PIECE, length)) if length else memoryview(b"")
-        with source.open("rb") as reads, _opened(destination) as writes:
+        with source.open("rb") as reads, _opened(destination, reads) as writes:
             for start in range(offset, offset + length, PIECE):
                 piece = memory[: min(PIECE, offset + length - start)]
                 _read(reads.fileno(), piece, start)
@@ -193,13 +198,13 @@ def _refuse_same(source: str, destination: str) -> None:
 
 
 def _make_way(destination: str, overwrite: bool) -> None:
-    """Refuses a destination that exists, or removes it."""
+    """Refuses a destination that exists, or empties it."""
     if _is_local(destination):
         path = _path(destination)
         if not path.exists():
             return
         if overwrite and path.is_file():
-            path.unlink()
+            os.truncate(path, 0)  # as it is, it is for the same users
             return
     else:
         import fsspec
@@ -230,9 +235,10 @@ def _put(destination: str, data: bytes) -> None:
         store.pipe_file(path, data)
 
 
-def _opened(path: Path) -> Any:
-    """Opens a file for writing at any place: creates it if it does not exist, and never truncates it."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb", buffering=0)
+def _opened(path: Path, source: Any) -> Any:
+    """Opens a file for writing at any place: creates it if it does not exist, no more open than the source, and never
+    truncates it."""
+    return os.fdopen(_open_like(path, source), "wb", buffering=0)
 
 
 def _read(file: int, into: memoryview, at: int) -> None:
@@ -251,12 +257,18 @@ def _write(file: int, data: Any, at: int) -> None:
         left, at = left[written:], at + written
 
 
+#: What addresses of local files may begin with.
+_LOCAL = ("file://", "local://")
+
+
 def _is_local(address: str | os.PathLike[str]) -> bool:
-    return "://" not in os.fspath(address) or os.fspath(address).startswith("file://")
+    return "://" not in os.fspath(address) or os.fspath(address).startswith(_LOCAL)
 
 
 def _path(address: str | os.PathLike[str]) -> Path:
-    return Path(os.fspath(address).removeprefix("file://"))
+    """A local file; whatever the working folder of the process that uses it is."""
+    text = os.fspath(address)
+    return Path(text.partition("://")[2] if text.startswith(_LOCAL) else text).absolute()
 
 
 def _objects(source: str) -> list[tuple[str, int, int]]:

@@ -1,0 +1,169 @@
+//! New files: each appears complete or not at all, and is no more open than the file that it replaces or is made from
+//! ([`aes_bitslice_seal::access`]).
+
+use crate::error::os_error;
+use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
+use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::IntoRawFd;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Who may use a new file.
+pub enum Like {
+    /// Anyone whom the umask allows.
+    Any,
+    /// Its owner alone.
+    Private,
+    /// Anyone whom the umask allows and who may use its source.
+    Source(Access),
+}
+
+impl Like {
+    /// Like the source that a caller gave: an open file at its path, or a file object. What comes from a pipe or from memory may be
+    /// anybody's.
+    pub fn source(source: &Bound<'_, PyAny>) -> Self {
+        // A file object names its descriptor; this path leads to the open file, even if that has no name any more.
+        let descriptor = || source.call_method0(intern!(source.py(), "fileno"))?.extract::<u32>();
+        let path = source.extract().or_else(|_| descriptor().map(|number| PathBuf::from(format!("/dev/fd/{number}"))));
+        let access = path.ok().and_then(|path| Some((fs::metadata(&path).ok()?, path)));
+        match access {
+            Some((metadata, path)) if holds_data(&metadata) => Self::Source(Access::of(&path, &metadata)),
+            _ => Self::Any,
+        }
+    }
+
+    /// Makes a temporary file in a folder.
+    fn make(&self, folder: &Path) -> io::Result<NamedTempFile> {
+        let make = |mode| {
+            let mut file = tempfile::Builder::new();
+            file.prefix(".aes-bitslice-");
+            #[cfg(unix)]
+            file.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+            file.tempfile_in(folder)
+        };
+        match self {
+            Self::Any => make(ANYBODY),
+            Self::Private => make(OWNER),
+            Self::Source(access) => access.create(make, NamedTempFile::as_file),
+        }
+    }
+}
+
+/// Whether it is a file or a disk, whose data only some users may read.
+fn holds_data(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
+    #[cfg(not(unix))]
+    let is_disk = false;
+    metadata.is_file() || is_disk
+}
+
+/// A file that is being written under a temporary name in its folder, and removed when dropped.
+pub struct NewFile {
+    file: NamedTempFile,
+    path: PathBuf,
+    /// How messages name it.
+    shown: String,
+    overwrite: Option<bool>,
+    /// Who may use the file that it replaces.
+    old: Option<Access>,
+}
+
+impl NewFile {
+    /// Makes one that will be at the path `given`, which messages name `shown`; `overwrite` is whether it may replace a file,
+    /// none if the caller's function has no such parameter.
+    ///
+    /// # Errors
+    /// `FileExistsError`, `ValueError` for what is never replaced, other exceptions of the system.
+    pub fn at(given: &Path, shown: String, overwrite: Option<bool>, like: &Like) -> PyResult<Self> {
+        let failed = |error: io::Error| os_error(error, &shown);
+        let (mut path, mut old) = (given.to_owned(), None);
+        if given.symlink_metadata().is_ok() {
+            // A link is followed: its target is replaced.
+            path = fs::canonicalize(given).map_err(failed)?;
+            let metadata = fs::metadata(&path).map_err(failed)?;
+            if !metadata.is_file() {
+                let what = if metadata.is_dir() { "a folder" } else { "a device or a pipe" };
+                return Err(PyValueError::new_err(format!(
+                    "{shown}: it is {what}, which is not replaced: give the path of a file, or an open file object"
+                )));
+            }
+            if overwrite != Some(true) {
+                return Err(exists(&shown, overwrite));
+            }
+            old = Some(Access::of(&path, &metadata));
+        }
+        // Its owner's alone until it is complete, if it will replace another.
+        let like = if old.is_some() { &Like::Private } else { like };
+        let file = like.make(folder_of(&path)).map_err(failed)?;
+        Ok(Self { file, path, shown, overwrite, old })
+    }
+
+    /// The error of writing it.
+    pub fn failed(&self, error: io::Error) -> PyErr {
+        os_error(error, &self.shown)
+    }
+
+    /// Gives the complete file its name.
+    pub fn finish(self) -> PyResult<()> {
+        let Self { file, path, shown, overwrite, old } = self;
+        let failed = |error: io::Error| os_error(error, &shown);
+        old.map_or(Ok(()), |old| old.give(file.as_file()).map(drop)).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        let outcome = if overwrite == Some(true) { file.persist(&path) } else { file.persist_noclobber(&path) };
+        outcome.map(drop).map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&shown, overwrite),
+            _ => failed(error.error),
+        })
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Opens a file to write at any place in it, and returns its descriptor, which the caller closes. If there is none, it is made: several
+/// processes may do so at once, and get the same file.
+#[pyfunction(name = "_open_like")]
+pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> PyResult<i32> {
+    let like = Like::source(source);
+    let open = || {
+        let existing = || OpenOptions::new().write(true).open(&path);
+        match existing() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match like.make(folder_of(&path))?.persist_noclobber(&path) {
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => existing(),
+            made => made.map_err(|error| error.error),
+        }
+    };
+    let file: File = py.detach(open).map_err(|error| os_error(error, &path.display().to_string()))?;
+    Ok(file.into_raw_fd())
+}
+
+/// The path that an argument of this name is.
+pub fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
+    argument.extract().map_err(|_| {
+        PyTypeError::new_err(format!("{name} must be a path, or a file object that reads or writes bytes"))
+    })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn exists(shown: &str, overwrite: Option<bool>) -> PyErr {
+    let advice = if overwrite.is_some() { "overwrite=True replaces it" } else { "give another path" };
+    PyFileExistsError::new_err((17, format!("it exists; {advice}"), shown.to_owned()))
+}

@@ -1,0 +1,241 @@
+//! Who may read and write a file: an output is never more open than the file that it replaces or is made from.
+//!
+//! This covers owner, group, mode, and on Linux the POSIX access list. Except on Unix, a file is as the system makes it. The command line
+//! and the Python package make all their files for data by this rule.
+
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+
+/// The mode of a new file that anybody may use whom the umask allows.
+pub const ANYBODY: u32 = 0o666;
+
+/// The mode of a new file that its owner alone may use.
+pub const OWNER: u32 = 0o600;
+
+/// Who may read and write a file.
+pub struct Access {
+    mode: u32,
+    owner: u32,
+    group: u32,
+    list: List,
+}
+
+/// A POSIX access list.
+enum List {
+    None,
+    /// As the file system stores it.
+    Entries(Vec<u8>),
+    /// It cannot be read.
+    Unknown,
+}
+
+/// The outcome of giving an access to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// All of it.
+    All,
+    /// Less: the system does not let this user give all of it.
+    Less,
+}
+
+#[cfg(unix)]
+impl Access {
+    /// The access of an existing file.
+    pub fn of(path: &Path, metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let list = list::read(path);
+        Access { mode: metadata.mode() & 0o777, owner: metadata.uid(), group: metadata.gid(), list }
+    }
+
+    /// The access of an open file.
+    pub fn of_open(file: &File, metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let list = list::read_open(file);
+        Access { mode: metadata.mode() & 0o777, owner: metadata.uid(), group: metadata.gid(), list }
+    }
+
+    /// Makes a file that no one may use who may not use one with this access, except its owner. `make` makes a file of this mode, as the
+    /// umask restricts it, and may be called twice; `file` is the open file of what it made.
+    ///
+    /// # Errors
+    /// As `make`, and of the system if it does not tell the new file's owner.
+    pub fn create<T>(&self, mut make: impl FnMut(u32) -> io::Result<T>, file: impl Fn(&T) -> &File) -> io::Result<T> {
+        let narrow = ANYBODY & self.mode_if(false, false);
+        let made = make(narrow)?;
+        // Only now is its owner known. Changing the mode would bypass the umask.
+        match ANYBODY & self.mode_for(file(&made))? {
+            mode if mode == narrow => Ok(made),
+            // The folder gave it a list, whose users may do what the mode allows the group: what this mode allows everybody.
+            _ if !matches!(list::read_open(file(&made)), List::None) => Ok(made),
+            mode => make(mode),
+        }
+    }
+
+    /// The mode with which `file`, with its owner and group, admits no one who may not use this one, except its owner.
+    fn mode_for(&self, file: &File) -> io::Result<u32> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = file.metadata()?;
+        Ok(self.mode_if(metadata.uid() == self.owner, metadata.gid() == self.group))
+    }
+
+    /// If the group differs, members of the old one are among the others, and the other way round; the old owner may be in either.
+    fn mode_if(&self, same_owner: bool, same_group: bool) -> u32 {
+        if !matches!(self.list, List::None) {
+            // A mode cannot express entries for users and groups.
+            return self.mode & 0o700;
+        }
+        let [owner, group, others] = [6, 3, 0].map(|shift| self.mode >> shift & 7);
+        let of_owner = if same_owner { 7 } else { owner };
+        let (group, others) = if same_group { (group, others) } else { (group & others, group & others) };
+        owner << 6 | (group & of_owner) << 3 | others & of_owner
+    }
+
+    /// Gives it to `file`, which only its owner may use until then.
+    ///
+    /// # Errors
+    /// Of the system if it does not tell the file's owner or change its mode.
+    pub fn give(&self, file: &File) -> io::Result<Given> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let owned = |metadata: Metadata| (metadata.uid(), metadata.gid()) == (self.owner, self.group);
+        if !owned(file.metadata()?) {
+            // A user can give a file to groups, if not to other users.
+            let _ = fchown(file, Some(self.owner), Some(self.group)).or_else(|_| fchown(file, None, Some(self.group)));
+        }
+        let is_owned = owned(file.metadata()?);
+        // The list comes before the mode, which would open the file to users whom the list keeps out.
+        let (mode, has_list) = match &self.list {
+            // The folder may have given it one.
+            List::None => (self.mode_for(file)?, list::remove(file).is_ok()),
+            List::Entries(entries) if is_owned => (self.mode, list::write(file, entries).is_ok()),
+            List::Entries(_) | List::Unknown => (self.mode_for(file)?, false),
+        };
+        let mode = if has_list { mode } else { mode & 0o700 };
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        Ok(if is_owned && has_list { Given::All } else { Given::Less })
+    }
+}
+
+#[cfg(not(unix))]
+impl Access {
+    /// The access of an existing file.
+    pub fn of(_path: &Path, _metadata: &Metadata) -> Self {
+        Access { mode: 0o777, owner: 0, group: 0, list: List::None }
+    }
+
+    /// The access of an open file.
+    pub fn of_open(_file: &File, metadata: &Metadata) -> Self {
+        Self::of(Path::new(""), metadata)
+    }
+
+    /// Makes a file, with `make`.
+    pub fn create<T>(&self, mut make: impl FnMut(u32) -> io::Result<T>, _file: impl Fn(&T) -> &File) -> io::Result<T> {
+        make(ANYBODY)
+    }
+
+    /// Does nothing.
+    pub fn give(&self, _file: &File) -> io::Result<Given> {
+        Ok(Given::All)
+    }
+}
+
+/// Access lists, an extended attribute of files.
+#[cfg(target_os = "linux")]
+mod list {
+    use super::List;
+    use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr, getxattr};
+    use rustix::io::{Errno, Result};
+    use std::fs::File;
+    use std::path::Path;
+
+    const NAME: &str = "system.posix_acl_access";
+
+    /// No attribute is larger.
+    const LARGEST: usize = 64 << 10;
+
+    pub fn read(path: &Path) -> List {
+        read_by(|entries| getxattr(path, NAME, entries))
+    }
+
+    pub fn read_open(file: &File) -> List {
+        read_by(|entries| fgetxattr(file, NAME, entries))
+    }
+
+    fn read_by(get: impl FnOnce(&mut [u8]) -> Result<usize>) -> List {
+        let mut entries = vec![0; LARGEST];
+        match get(&mut entries) {
+            Ok(length) => {
+                entries.truncate(length);
+                List::Entries(entries)
+            }
+            Err(error) if is_none(error) => List::None,
+            Err(_) => List::Unknown,
+        }
+    }
+
+    pub fn write(file: &File, entries: &[u8]) -> Result<()> {
+        fsetxattr(file, NAME, entries, XattrFlags::empty())
+    }
+
+    pub fn remove(file: &File) -> Result<()> {
+        fremovexattr(file, NAME).or_else(|error| if is_none(error) { Ok(()) } else { Err(error) })
+    }
+
+    /// Whether there is no list, or no such thing on this file system.
+    fn is_none(error: Errno) -> bool {
+        matches!(error, Errno::NODATA | Errno::NOTSUP | Errno::NOSYS)
+    }
+}
+
+/// Elsewhere they are not known.
+#[cfg(all(unix, not(target_os = "linux")))]
+mod list {
+    use super::List;
+    use std::fs::File;
+    use std::io::Result;
+    use std::path::Path;
+
+    pub fn read(_path: &Path) -> List {
+        List::None
+    }
+
+    pub fn read_open(_file: &File) -> List {
+        List::None
+    }
+
+    pub fn write(_file: &File, _entries: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    pub fn remove(_file: &File) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_for_another_owner_or_group_lets_nobody_in() {
+        let mode = |mode, same_owner, same_group| {
+            Access { mode, owner: 1, group: 1, list: List::None }.mode_if(same_owner, same_group)
+        };
+        assert_eq!(mode(0o640, true, true), 0o640);
+        // The new group was among the others.
+        assert_eq!(mode(0o640, true, false), 0o600);
+        assert_eq!(mode(0o644, true, false), 0o644);
+        // Members of the old group are among the others now.
+        assert_eq!(mode(0o604, true, false), 0o600);
+        // The old owner is in the group, or among the others.
+        assert_eq!(mode(0o066, false, true), 0o000);
+        assert_eq!(mode(0o466, false, true), 0o444);
+        assert_eq!(mode(0o664, false, false), 0o644);
+        for list in [List::Unknown, List::Entries(Vec::new())] {
+            let access = Access { mode: 0o664, owner: 1, group: 1, list };
+            assert_eq!((access.mode_if(true, true), access.mode_if(false, false)), (0o600, 0o600));
+        }
+    }
+}
