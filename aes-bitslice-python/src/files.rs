@@ -2,7 +2,7 @@
 
 use crate::buffer::small;
 use crate::engine::Engine;
-use crate::error::{guarded, of_seal, os_error};
+use crate::error::{guarded, of_io, of_seal, os_error};
 use crate::file_object::{FileObject, raised};
 use crate::fork::with_threads;
 use crate::key::Key;
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::ops::Bound as Limit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,12 +60,12 @@ pub fn open(
     passphrase: Option<&Bound<'_, PyAny>>,
     keyset: Option<&str>,
     associated_data: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = number::range)] range: Option<(u64, u64)>,
+    #[pyo3(from_py_with = number::range)] range: Option<(u64, Option<u64>)>,
     overwrite: bool,
     engine: Option<Py<Engine>>,
 ) -> PyResult<u64> {
     let given = Given::of(key, passphrase, keyset, associated_data)?;
-    let range: Option<Range<u64>> = range.map(|(start, end)| start..end);
+    let range = range.map(|(start, end)| (Limit::Included(start), end.map_or(Limit::Unbounded, Limit::Excluded)));
     run(py, source, range.is_some(), destination, overwrite, engine, move |engine, input, output| {
         let secret = match &given {
             Given::Key(key) => Secret::Key(&key.get().key),
@@ -162,7 +162,9 @@ fn run(
                 work(engine, &mut input, &mut output)
             })
         })?;
-        let bytes = bytes.map_err(|error| of_seal(error, input.path()))?;
+        let bytes = bytes.map_err(|error| of_seal(error, input.path()));
+        input.restore(seeks)?;
+        let bytes = bytes?;
         py.detach(|| output.finish())?;
         Ok(bytes)
     })
@@ -215,6 +217,14 @@ impl Source {
         match source.py().detach(|| File::open(&path)) {
             Ok(file) => Ok(Self::File { file, path }),
             Err(error) => Err(os_error(error, &path.display().to_string())),
+        }
+    }
+
+    /// Puts a file object back to where it was before seeking in it, for the next call.
+    fn restore(&mut self, seeks: bool) -> PyResult<()> {
+        match self {
+            Self::Object(object) if seeks => object.seek(SeekFrom::Start(0)).map(drop).map_err(of_io),
+            _ => Ok(()),
         }
     }
 

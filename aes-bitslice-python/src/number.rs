@@ -3,7 +3,7 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString, PyTuple};
+use pyo3::types::{PyInt, PyList, PyRange, PySlice, PyString, PyTuple};
 
 /// For each parameter, the function that extracts it: `function: type, name, what is allowed`.
 macro_rules! parameters {
@@ -42,13 +42,33 @@ pub fn tag_bytes(given: &Bound<'_, PyAny>) -> PyResult<usize> {
     }
 }
 
-/// The first and the end of a range of bytes, which is not before the first.
-pub fn range(given: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
-    let range: PyResult<Option<(u64, u64)>> = given.extract();
+/// A range of bytes: its first, and the one after its last, which is not before the first; none for the end of the message.
+pub fn range(given: &Bound<'_, PyAny>) -> PyResult<Option<(u64, Option<u64>)>> {
+    let py = given.py();
+    if given.is_none() {
+        return Ok(None);
+    }
+    let given = match given.cast::<PyList>() {
+        Ok(list) => list.to_tuple().into_any(),
+        Err(_) => given.clone(),
+    };
+    let slice = |slice: &Bound<'_, PyAny>| -> PyResult<(u64, Option<u64>)> {
+        let [start, stop, step] = ["start", "stop", "step"].map(|name| slice.getattr(name));
+        let (start, step): (Option<u64>, Option<i64>) = (start?.extract()?, step?.extract()?);
+        match step {
+            None | Some(1) => Ok((start.unwrap_or(0), stop?.extract()?)),
+            Some(_) => Err(PyValueError::new_err("a step")),
+        }
+    };
+    let is_slice = given.is_instance_of::<PySlice>() || given.is_instance_of::<PyRange>();
+    let range = if is_slice { slice(&given) } else { given.extract() };
     let range = range.map_err(|error| {
-        let py = given.py();
-        let what =
-            || format!("range must be a tuple of two numbers, each 0 to 2^64 - 1, not {}", numbers_or_kind(given));
+        let what = || {
+            let kind = numbers_or_kind(&given);
+            format!(
+                "range must be (start, end) or a slice, with numbers of 0 to 2^64 - 1 or None as the end, not {kind}"
+            )
+        };
         match error {
             error if error.is_instance_of::<PyTypeError>(py) => caused(PyTypeError::new_err(what()), py, error),
             error if error.is_instance_of::<PyOverflowError>(py) || error.is_instance_of::<PyValueError>(py) => {
@@ -58,10 +78,10 @@ pub fn range(given: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
         }
     })?;
     match range {
-        Some((start, end)) if end < start => Err(PyValueError::new_err(format!(
+        (start, Some(end)) if end < start => Err(PyValueError::new_err(format!(
             "range ends before it starts: its start is {start}, and its end {end}; give (start, end)"
         ))),
-        range => Ok(range),
+        range => Ok(Some(range)),
     }
 }
 

@@ -450,14 +450,18 @@ def test_what_a_file_object_raises_has_no_path_of_another_file(key, tmp_path):
     [
         ((9, 2), ValueError, "^range ends before it starts: its start is 9, and its end 2; give "),
         ((2, 10), ValueError, r"^range is \(2, 10\), and the message has 9 bytes: give a range inside it$"),
-        ((2**64, 5), ValueError, "^range must be a tuple of two numbers, each 0 to "),
-        ((1,), ValueError, r"^range must be a tuple of two numbers, .* not \(1,\)"),
-        ((1, 2, 3), ValueError, "^range must be a tuple of two numbers, "),
-        (("a", 3), TypeError, r"^range must be a tuple of two numbers, .* not \(str, int\)(\n|$)"),
-        ("1-2", TypeError, "^range must be a tuple of two numbers, .* not str(\\n|$)"),
-        (b"0123456789abcdef", TypeError, "^range must be a tuple of two numbers, .* not bytes(\\n|$)"),
-        (5, TypeError, "^range must be a tuple of two numbers, .* not int(\\n|$)"),
-        ((10**5000, 5), ValueError, "^range must be a tuple of two numbers, .* not these"),
+        ((2**64, 5), ValueError, "^range must be .start, end. or a slice, with numbers of 0 to "),
+        ((1,), ValueError, r"^range must be .start, end. or a slice, .* not \(1,\)"),
+        ((1, 2, 3), ValueError, "^range must be .start, end. or a slice, "),
+        (("a", 3), TypeError, r"^range must be .start, end. or a slice, .* not \(str, int\)(\n|$)"),
+        ("1-2", TypeError, "^range must be .start, end. or a slice, .* not str(\\n|$)"),
+        (b"0123456789abcdef", TypeError, "^range must be .start, end. or a slice, .* not bytes(\\n|$)"),
+        (5, TypeError, "^range must be .start, end. or a slice, .* not int(\\n|$)"),
+        (slice(1, 5, 2), ValueError, "^range must be .start, end. or a slice, .* not slice"),
+        (slice(-5, None), ValueError, "^range must be .start, end. or a slice, .* not slice"),
+        ((None, None), TypeError, "^range must be .start, end. or a slice, "),
+        ((10, None), ValueError, r"^range is \(10, None\), and the message has 9 bytes: give a range inside it$"),
+        ((10**5000, 5), ValueError, "^range must be .start, end. or a slice, .* not these"),
     ],
 )
 def test_errors_about_a_range_name_it(key, given, kind, words):
@@ -474,6 +478,27 @@ def test_errors_about_a_range_name_it(key, given, kind, words):
         aes_bitslice.open(sealed, into, key=key, range=(0, 2))
     sealed.seek(0)
     assert aes_bitslice.open(sealed, into, key=key, range=(1, 1)) == 0
+
+
+def test_a_range_is_a_pair_or_a_slice_and_leaves_the_position(key):
+    sealed, message = io.BytesIO(), os.urandom(2_500_000)
+    aes_bitslice.seal(io.BytesIO(message), sealed, key=key)
+    sealed.seek(0)
+    for given, expected in [
+        ((5, 9), message[5:9]),
+        ([5, 2_000_000], message[5:2_000_000]),
+        ((2_400_000, None), message[2_400_000:]),
+        (slice(None, 7), message[:7]),
+        (slice(7, None), message[7:]),
+        (slice(3, 5, 1), message[3:5]),
+        (range(3, 5), message[3:5]),
+    ]:
+        into = io.BytesIO()  # the source is where it was: no seek(0) between the calls
+        assert aes_bitslice.open(sealed, into, key=key, range=given) == len(expected)
+        assert into.getvalue() == expected and sealed.tell() == 0
+    with pytest.raises(ValueError):
+        aes_bitslice.open(sealed, io.BytesIO(), key=key, range=(0, 2_500_001))
+    assert sealed.tell() == 0
 
 
 def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):

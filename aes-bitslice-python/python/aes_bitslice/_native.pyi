@@ -545,15 +545,17 @@ def open(
     passphrase: str | _Data | None = None,
     keyset: str | None = None,
     associated_data: _Data | None = None,
-    range: tuple[int, int] | None = None,
+    range: tuple[int, int | None] | Sequence[int] | slice | None = None,
     overwrite: bool = False,
     engine: Engine | None = None,
 ) -> int:
     """Decrypts the output of `seal`, or `range`: the bytes from the first number to before the second; returns how
     many.
 
-    A file object is read from its position on. With `range` it must be able to seek, and its position counts as the
-    start of the file. `AuthenticationError` if anything was changed, `Error` if the first nine bytes are not those of a
+    range: (start, end), where None as the end is that of the message, or a slice. A file object is then one that can seek; its position
+    counts as the start of the file, and is the same after the call.
+
+    Without `range` a file object is read from its position on. `AuthenticationError` if anything was changed, `Error` if the first nine bytes are not those of a
     sealed file of this version. Then no file appears; a file object has received the true beginning of the message.
     """
 
