@@ -82,6 +82,7 @@ fn with_text(error: Runtime, text: String) -> PyErr {
 pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
     let text = match &error {
         Seal::Range { start, end, len } => {
+            let end = end.map_or("None".into(), |end| end.to_string());
             let len = counted(len, "byte");
             let end = end.map_or("None".into(), |end| end.to_string());
             format!("range is ({start}, {end}), and the message has {len}: give a range inside it")
