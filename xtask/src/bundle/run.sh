@@ -108,9 +108,9 @@ bench() {
 
 # example NAME ARGUMENT...: runs an example of this folder.
 example() {
-    name=$1
+    program=examples/aes-bitslice-runtime-$1
     shift
-    "examples/aes-bitslice-runtime-$name" "$@"
+    "$program" "$@"
 }
 
 # The rates of `seal` and `open` on a file of 4 GiB in $FILES, which is to be in memory and to have 16 GiB: whole commands by the clock, medians of five.
