@@ -84,7 +84,6 @@ pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
         Seal::Range { start, end, len } => {
             let end = end.map_or("None".into(), |end| end.to_string());
             let len = counted(len, "byte");
-            let end = end.map_or("None".into(), |end| end.to_string());
             format!("range is ({start}, {end}), and the message has {len}: give a range inside it")
         }
         _ => error.to_string(),
