@@ -102,4 +102,32 @@ mod tests {
             assert!(matches!(Header::parse(&[length]), Err(Error::LikeTink)));
         }
     }
+
+    /// Where the checksum does not show it.
+    #[test]
+    fn what_version_1_does_not_have_is_refused() {
+        let cost = PassphraseCost { memory_kib: 65536, passes: 3, lanes: 4 };
+        for cost in [None, Some(cost)] {
+            let bytes = Header { cost, salt: [7; 32], commitment: [9; 32] }.to_bytes();
+            let with = |at: usize, byte: u8| {
+                let mut changed = bytes;
+                changed[at] = byte;
+                let checksum = Sha256::digest(&changed[..CHECKSUM]);
+                changed[CHECKSUM..].copy_from_slice(&checksum[..8]);
+                Header::parse(&changed)
+            };
+            assert!(with(24, 7).is_ok());
+            let kinds = [0, 3, 4, 255].map(|kind| (9, kind));
+            let zeros = (10..if cost.is_none() { 24 } else { 12 }).flat_map(|at| (0..8).map(move |bit| (at, 1 << bit)));
+            for (at, byte) in kinds.into_iter().chain(zeros) {
+                let outcome = with(at, byte);
+                assert!(matches!(outcome, Err(Error::DamagedHeader(_))), "{byte} at {at}: {outcome:?}");
+            }
+            assert!(matches!(with(8, 2), Err(Error::Version(2))));
+        }
+        // A passphrase without a cost is one that the header says, and Argon2id refuses.
+        let none = PassphraseCost { memory_kib: 0, passes: 0, lanes: 0 };
+        let bytes = Header { cost: Some(none), salt: [7; 32], commitment: [9; 32] }.to_bytes();
+        assert_eq!(Header::parse(&bytes).unwrap().cost, Some(none));
+    }
 }

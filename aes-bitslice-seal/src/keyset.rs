@@ -211,3 +211,101 @@ fn stream_key(value: &str) -> Result<StreamKey, Error> {
     }
     Ok(StreamKey { input: Zeroizing::new(std::mem::take(&mut key.key_value)), derived_bytes, segment })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key in base 64.
+    fn value(version: u32, segment: u32, derived: u32, hash: i32, key_bytes: usize) -> String {
+        let parameters =
+            Parameters { ciphertext_segment_size: segment, derived_key_size: derived, hkdf_hash_type: hash };
+        let message = StreamingKey { version, parameters: Some(parameters), key_value: vec![7; key_bytes] };
+        Base64::encode_string(&message.encode_to_vec())
+    }
+
+    #[test]
+    fn every_bound_of_a_key_is_one() {
+        let taken = |version, segment, derived, hash, key_bytes| {
+            stream_key(&value(version, segment, derived, hash, key_bytes)).is_ok()
+        };
+        for (segment, derived, key_bytes) in
+            [(57, 32, 32), (41, 16, 16), (1 << 30, 32, 32), (1 << 30, 16, 16), (4096, 16, 32), (4096, 32, 100)]
+        {
+            assert!(taken(0, segment, derived, SHA256, key_bytes), "{segment}, {derived}, {key_bytes}");
+            assert!(!taken(1, segment, derived, SHA256, key_bytes));
+            // SHA-1, SHA-384, SHA-512, SHA-224.
+            assert!([0, 1, 2, 4, 5].iter().all(|&hash| !taken(0, segment, derived, hash, key_bytes)));
+        }
+        for (segment, derived, key_bytes) in [
+            (56, 32, 32),
+            (40, 16, 16),
+            ((1 << 30) + 1, 32, 32),
+            (4096, 24, 32),
+            (4096, 0, 32),
+            (4096, 32, 31),
+            (4096, 16, 15),
+        ] {
+            assert!(!taken(0, segment, derived, SHA256, key_bytes), "{segment}, {derived}, {key_bytes}");
+        }
+        let without = StreamingKey { version: 0, parameters: None, key_value: vec![7; 32] };
+        assert!(stream_key(&Base64::encode_string(&without.encode_to_vec())).is_err());
+        assert!(stream_key("=").is_err() && stream_key("AAAA").is_err());
+    }
+
+    /// Every field, as Tink's own libraries write it.
+    #[test]
+    fn a_keyset_is_written_as_tink_writes_it() {
+        let keys = vec![StreamKey::aes256_1mib(Zeroizing::new(vec![7; 32])); 2];
+        let written: serde_json::Value = serde_json::from_str(&Keyset { keys }.to_json(u32::MAX)).unwrap();
+        let key = |id: u32| {
+            serde_json::json!({
+                "keyData": {
+                    "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
+                    "value": Base64::encode_string(&[&b"\x12\x08\x08\x80\x80\x40\x10\x20\x18\x03\x1a\x20"[..], &[7; 32]].concat()),
+                    "keyMaterialType": "SYMMETRIC",
+                },
+                "status": "ENABLED",
+                "keyId": id,
+                "outputPrefixType": "RAW",
+            })
+        };
+        assert_eq!(written, serde_json::json!({ "primaryKeyId": u32::MAX, "key": [key(u32::MAX), key(0)] }));
+    }
+
+    /// Keys that are disabled or of another type are passed over; the primary key comes first.
+    #[test]
+    fn only_enabled_keys_of_the_type_are_taken() {
+        let key = |id: u32, status: &str, type_url: &str| {
+            serde_json::json!({
+                "keyData": {
+                    "typeUrl": type_url,
+                    "value": value(0, 4096 + id, 32, SHA256, 32),
+                    "keyMaterialType": "SYMMETRIC",
+                },
+                "status": status, "keyId": id, "outputPrefixType": "RAW",
+            })
+        };
+        let of = |primary: u32, keys: &[serde_json::Value]| {
+            let json = serde_json::json!({ "primaryKeyId": primary, "key": keys }).to_string();
+            Keyset::from_json(&json).map(|keyset| keyset.keys.iter().map(|key| key.segment - 4096).collect::<Vec<_>>())
+        };
+        let other = "type.googleapis.com/google.crypto.tink.AesCtrHmacAeadKey";
+        let keys = [
+            key(1, "ENABLED", TYPE_URL),
+            key(2, "DISABLED", TYPE_URL),
+            key(3, "DESTROYED", TYPE_URL),
+            key(4, "ENABLED", other),
+            key(5, "ENABLED", TYPE_URL),
+        ];
+        assert_eq!((of(1, &keys).unwrap(), of(5, &keys).unwrap()), (vec![1, 5], vec![5, 1]));
+        for primary in [2, 3, 4, 6] {
+            assert!(matches!(of(primary, &keys), Err(Error::Keyset(_))), "{primary}");
+        }
+        let short = Key::new(&[7; 16]).unwrap();
+        let two = Key::xts(&[[7; 16], [8; 16]].concat());
+        assert!(matches!(Keyset::of_key(&short), Err(Error::KeyLength(128))));
+        assert!(matches!(Keyset::of_key(&two.unwrap()), Err(Error::KeyLength(256))));
+        assert_ne!(*Keyset::generate().unwrap().keys[0].input, *Keyset::generate().unwrap().keys[0].input);
+    }
+}

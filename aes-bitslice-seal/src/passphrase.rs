@@ -48,3 +48,19 @@ impl PassphraseCost {
         Ok(bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bound_is_one() {
+        let within = |memory_kib, passes, lanes| PassphraseCost { memory_kib, passes, lanes }.params().is_ok();
+        for most in [(2 << 20, 1, 1), (8, 64, 1), (512, 1, 64), (8, 1, 1), (2 << 20, 64, 64)] {
+            assert!(within(most.0, most.1, most.2), "{most:?}");
+        }
+        for beyond in [((2 << 20) + 1, 1, 1), (8, 65, 1), (520, 1, 65), (7, 1, 1), (15, 1, 2), (8, 0, 1), (8, 1, 0)] {
+            assert!(!within(beyond.0, beyond.1, beyond.2), "{beyond:?}");
+        }
+    }
+}

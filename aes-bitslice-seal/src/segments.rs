@@ -105,11 +105,7 @@ impl Stream {
 
     /// Whether this many segments are one batch call. On a GPU a single one is not: a batch has an eighth of a thread block for each.
     fn is_batched(&self, segments: usize) -> bool {
-        #[cfg(feature = "cuda")]
-        if self.gpus.is_some() && segments == 1 {
-            return false;
-        }
-        self.is_batched
+        self.is_batched && (segments > 1 || !self.cipher.engine().backend().is_cuda())
     }
 
     /// Runs an operation where the engine is.

@@ -96,20 +96,14 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new(engine: &Engine, key: &Key, prefix: [u8; PREFIX], places: Places) -> Result<Self, Error> {
-        #[cfg(feature = "cuda")]
-        let gpus = Gpus::of(engine)?;
-        #[cfg(feature = "cuda")]
-        let is_on_gpus = gpus.is_some();
-        #[cfg(not(feature = "cuda"))]
-        let is_on_gpus = false;
         Ok(Self {
             cipher: engine.cipher(key)?,
             prefix,
             places,
             // A batch in host memory runs on the CPU: other engines get each segment separately.
-            is_batched: is_on_gpus || engine.backend() == Backend::Cpu,
+            is_batched: engine.backend().is_cuda() || engine.backend() == Backend::Cpu,
             #[cfg(feature = "cuda")]
-            gpus,
+            gpus: Gpus::of(engine)?,
         })
     }
 

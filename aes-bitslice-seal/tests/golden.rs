@@ -133,3 +133,32 @@ fn every_bit_of_the_commitment_is_compared_before_anything_is_opened() {
         assert!(matches!(outcome, Err(Error::WrongKey)), "bit {bit}: {outcome:?}");
     }
 }
+
+/// What is sealed now begins as the files that are kept, except for what is random; and that is new each time.
+#[test]
+fn a_new_file_has_the_same_fields_and_other_random_bytes() {
+    let key = key();
+    for (name, secret) in [("key", Secret::Key(&key)), ("passphrase", Secret::Passphrase(b"correct horse"))] {
+        let kept = file(&format!("v{}-{name}-0.sealed", version()));
+        let [one, two] = [(); 2].map(|()| {
+            let mut sealed = vec![];
+            seal(&engine(), secret, &b""[..], &mut sealed).unwrap();
+            sealed
+        });
+        assert_eq!(Opening::needs_passphrase(&kept).unwrap(), name == "passphrase");
+        for new in [&one, &two] {
+            assert!(new.len() == kept.len() && new[..24] == kept[..24] && new[96] == kept[96], "{name}");
+        }
+        // The two salts, the commitment, the prefix of nonces, the tag. No part of eight bytes is anything like another's.
+        for part in [24..32, 32..40, 48..56, 56..64, 97..105, 121..129, 129..136, 136..152] {
+            assert!(one[part.clone()] != two[part.clone()] && one[part.clone()] != kept[part.clone()], "{part:?}");
+        }
+    }
+    // One format is told from the other.
+    let sealed = file("v1-key-1.sealed");
+    let keyset = Keyset::of_key(&key).unwrap();
+    let as_tink = tink::decrypt(&engine(), &keyset, b"", &sealed[..], vec![]);
+    assert!(matches!(as_tink, Err(Error::Sealed)), "{as_tink:?}");
+    let as_sealed = open(&engine(), Secret::Key(&key), &file("key-1.tink")[..], vec![]);
+    assert!(matches!(as_sealed, Err(Error::LikeTink)), "{as_sealed:?}");
+}
