@@ -12,7 +12,7 @@ type Result = std::result::Result<(), Error>;
 /// An operation that returns nothing except what it writes. All of these have these methods: each is one call of the
 /// runtime. An operation that only writes ignores the input that it is given.
 pub trait AnyOperation {
-    /// The name, for messages.
+    /// The name, used in error texts.
     fn name(&self) -> &'static str;
 
     /// Whether its chunks must be done in order, on one core of the CPU.

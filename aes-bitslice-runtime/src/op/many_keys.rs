@@ -174,7 +174,7 @@ impl Flow {
     }
 }
 
-/// The name, for messages.
+/// The name, used in error texts.
 pub(crate) const NAME: &str = "a call under many keys";
 
 /// The maximum number of blocks in a job: block numbers have 32 bits.

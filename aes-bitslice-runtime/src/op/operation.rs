@@ -19,7 +19,7 @@ use std::sync::Arc;
 ///
 /// Only the types of `op` implement it.
 pub trait Operation: Steps {
-    /// The name, for messages.
+    /// The name, used in error texts.
     const NAME: &'static str;
     /// How it accesses its data.
     const ACCESS: Access;
@@ -27,7 +27,7 @@ pub trait Operation: Steps {
     const KEYS: Keys = Keys::One;
     /// The key lengths for which it is defined.
     const KEY_LENGTHS: &'static [KeyBits] = &KeyBits::ALL;
-    /// Whether the CPU performs it in host memory, whatever the engine, and its data cannot be cut.
+    /// Whether its data cannot be cut. In host memory, the CPU then performs it on every engine.
     const SERIAL: bool = false;
     /// Whether each call has its own key, derived from the cipher's. The CPU supports such calls, and so do devices: in host memory and,
     /// with CUDA, in the memory of one GPU.

@@ -10,8 +10,8 @@
 //! context is used in it, except that a stream may wait for an event of another. A copy between devices needs access, too, where the driver
 //! would go through the host.
 //!
-//! It notes what no caller of the driver may do, and what is left when a context is released, and makes the call fail that a test names
-//! ([`control`]). It does not know kernels that are compiled at run time, graphs, or streams that wait for the default stream.
+//! It records misuse of the driver API, reports leaks when a context is released, and can make a chosen call fail ([`control`]). It does
+//! not know kernels that are compiled at run time, graphs, or streams that wait for the default stream.
 //!
 //! | file | idea |
 //! |---|---|

@@ -21,8 +21,8 @@ use zeroize::ZeroizeOnDrop;
 /// It works on batches of blocks: 512 with AVX-512, 256 with AVX2, 64 elsewhere. A batch that is not full costs as much
 /// as a full one, so a single block costs as much as hundreds.
 ///
-/// Key expansion uses table look-ups and is not constant-time; everything after it is. The expanded key is wiped on
-/// drop.
+/// No branch, no address and no table index depends on the key or the data, in the key expansion as in the cipher. The
+/// expanded key is wiped on drop.
 #[derive(Clone)]
 pub struct BitslicedAes<K> {
     inner: Bitsliced,

@@ -57,7 +57,7 @@ pub struct DeviceCipher<'a> {
     choice: Option<Choice>,
 }
 
-/// The name of the memory, for messages.
+/// The name of the memory, used in error texts.
 const MEMORY: &str = "device memory";
 
 impl<'a> DeviceCipher<'a> {

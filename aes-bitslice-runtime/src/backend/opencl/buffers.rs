@@ -49,7 +49,7 @@ pub struct BufferCipher<'a> {
     cpu: Option<&'a CpuKey>,
 }
 
-/// The name of the memory, for messages.
+/// The name of the memory, used in error texts.
 const MEMORY: &str = "OpenCL buffers";
 
 impl<'a> BufferCipher<'a> {

@@ -33,7 +33,7 @@ pub struct ShardedCipher<'a> {
     cpu: Option<&'a Arc<CpuKey>>,
 }
 
-/// The name of the memory, for messages.
+/// The name of the memory, used in error texts.
 const MEMORY: &str = "sharded memory";
 
 /// Refuses an operation on `bytes` bytes that cannot be cut at multiples of `cut`, as shares and chunks are. The last piece may be whatever

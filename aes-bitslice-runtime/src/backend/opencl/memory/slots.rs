@@ -1,7 +1,7 @@
 //! Slots: queues with device memory and pinned host memory to stage data in, each for one chunk of a call at a time.
 //!
-//! The device copies only from and to staged data. Whatever a driver still does after a failure, it does to memory of the slot, which is
-//! then left to the driver.
+//! The device copies only from and to staged data. After a failure the driver may still write. It then writes into the slot, so the slot
+//! is leaked, not reused.
 //!
 //! A device has at most 40 slots; further requests wait. Slots are kept from call to call, cleared, until the engine is dropped.
 
