@@ -37,27 +37,35 @@ impl<'py> Library<'py> {
 
     /// The library's description of an array without a DLPack export, which is slow in some libraries: through its C functions, else in
     /// Python. `None` if the library gives none.
-    pub fn describe(&self, array: &Bound<'py, PyAny>) -> PyResult<Option<Described>> {
+    ///
+    /// # Errors
+    /// What the library's check raises: for an array whose bytes are not its values, or that must not be written although `writes` is set.
+    pub fn describe(&self, array: &Bound<'py, PyAny>, writes: bool) -> PyResult<Option<Described>> {
         let py = array.py();
-        let is_plain = || self.0.call_method1(intern!(py, "is_plain"), (array,))?.is_truthy();
+        let check = || self.0.call_method1(intern!(py, "check"), (array, writes)).map(drop);
         let types = self.0.getattr(intern!(py, "types"))?;
         let Some(functions) = types.cast::<PyDict>()?.get_item(array.get_type())? else {
             // It refuses what an export would not.
-            is_plain()?;
+            check()?;
             return Ok(None);
         };
         if !functions.is_none()
             && let Some(functions) = Functions::of(&functions)?
         {
-            return functions.describe(array, is_plain);
+            return functions.describe(array, writes, check);
         }
-        let span = self.0.call_method1(intern!(py, "span"), (array,))?;
+        let span = self.0.call_method1(intern!(py, "span"), (array, writes))?;
         let Some((pointer, len, device)) = span.extract::<Option<(u64, u64, i64)>>()? else { return Ok(None) };
         let (place, stream) = match usize::try_from(device) {
             Err(_) => (Place::Host, None),
             Ok(ordinal) => (Place::Cuda(ordinal), self.stream(array)?),
         };
         Ok(Some(Described { pointer, len, place, stream }))
+    }
+
+    /// Tells the library that an array was written.
+    pub fn written(&self, array: &Bound<'py, PyAny>) -> PyResult<()> {
+        self.0.call_method1(intern!(array.py(), "written"), (array,)).map(drop)
     }
 
     /// The handle of the library's current stream on the device of an array; `None` if the library has no such thing.

@@ -63,7 +63,7 @@ impl<'a> OnDevice<'a> {
             }
             py.detach(|| self.prepare(mode)).map_err(of_runtime)?;
         }
-        let (input, output, len) = pointers(call);
+        let (input, output, len) = call.on_device();
         py.detach(|| {
             // SAFETY: the objects hold their memory until the call has returned, and free it in stream order, as they do for their
             // libraries' own kernels; the stream belongs to this device, as its library or the caller says.
@@ -75,7 +75,7 @@ impl<'a> OnDevice<'a> {
 
     /// Does an operation that returns a value when the stream has reached it.
     pub fn run_with_output<O: Operation>(&self, py: Python<'_>, call: &Call<'_>, operation: O) -> PyResult<Pending<O>> {
-        let (input, output, len) = pointers(call);
+        let (input, output, len) = call.on_device();
         self.run_raw_with_output(py, stream_of(call), input, output, len, operation)
     }
 
@@ -132,7 +132,7 @@ impl<'a> JobsOnDevice<'a> {
 
     /// Runs jobs, and waits for them: their keys are wiped on the GPU before this returns.
     pub fn run(&self, py: Python<'_>, call: &Call<'_>, jobs: &Jobs) -> PyResult<()> {
-        let (stream, (input, output, len)) = (stream_of(call), pointers(call));
+        let (stream, (input, output, len)) = (stream_of(call), call.on_device());
         py.detach(|| {
             // SAFETY: as in `OnDevice::run`.
             let pending = unsafe { self.jobs.run_raw(stream.handle as sys::CUstream, jobs, input, output, len) };
@@ -148,7 +148,7 @@ impl<'a> JobsOnDevice<'a> {
         (mode, each): (Mode, &EachKey),
         keys: &Memory,
     ) -> PyResult<()> {
-        let (stream, (input, output, len)) = (stream_of(call), pointers(call));
+        let stream = stream_of(call);
         let bit = 1 << u8::from(mode == Mode::EcbDecrypt);
         if self.loaded.load(Ordering::Relaxed) & bit == 0 && is_captured(&self.context, stream) {
             return Err(Error::new_err(format!(
@@ -157,7 +157,7 @@ impl<'a> JobsOnDevice<'a> {
                 mode.name()
             )));
         }
-        let (pointer, bytes) = (keys.pointer, keys.len);
+        let ((input, output, len), (pointer, bytes)) = (call.on_device(), (keys.pointer, keys.len));
         let waits = stream.waits || keys.stream.is_some_and(|stream| stream.waits);
         py.detach(|| {
             let handle = stream.handle as sys::CUstream;
@@ -205,10 +205,6 @@ fn wait(context: &Arc<CudaContext>, stream: Stream) -> PyResult<()> {
 
 fn stream_of(call: &Call<'_>) -> Stream {
     call.stream.expect("memory of a GPU comes with a stream")
-}
-
-fn pointers(call: &Call<'_>) -> (u64, u64, u64) {
-    (call.input.as_ref().map_or(call.output(), |input| input.pointer), call.output(), call.len)
 }
 
 fn synchronized(context: &Arc<CudaContext>, stream: u64) -> PyResult<()> {

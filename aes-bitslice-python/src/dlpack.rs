@@ -249,21 +249,23 @@ impl Functions {
         Ok(Some(functions).filter(|functions| functions.major == 1))
     }
 
-    /// Describes an object of the type that has these functions. Does not order any work. `None` if they cannot describe it, or if it does
-    /// not hold integers or Booleans and `is_plain` says that its bytes are not its values: `__dlpack__` says why.
+    /// Describes an object of the type that has these functions. Does not order any work. `None` if they cannot describe it: `__dlpack__`
+    /// says why. `check` refuses objects whose bytes are not their values, and, with `writes`, those that must not be written.
     ///
     /// # Errors
-    /// `BufferError` for a tensor that is not contiguous, `TypeError` for other devices, and what `is_plain` raises.
+    /// `BufferError` for a tensor that is not contiguous, `TypeError` for other devices, and what `check` raises.
     pub fn describe(
         &self,
         object: &Bound<'_, PyAny>,
-        is_plain: impl FnOnce() -> PyResult<bool>,
+        writes: bool,
+        check: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<Option<Described>> {
         let (Some(describe), Some(current_stream)) = (self.describe, self.current_stream) else { return Ok(None) };
         let (py, mut tensor) = (object.py(), MaybeUninit::<DlTensor>::uninit());
         // SAFETY: the object lives and has their type, and the place is one for a tensor.
         if unsafe { describe(object.as_ptr(), tensor.as_mut_ptr()) } != 0 {
             let _ = PyErr::take(py);
+            check()?;
             return Ok(None);
         }
         // SAFETY: it was written; its lists are the object's, which lives and is not changed here.
@@ -281,8 +283,10 @@ impl Functions {
             }
         };
         // Integers have no gradient, and nothing that is not in memory.
-        let is_plain = INTEGERS.contains(&tensor.dtype.code) || is_plain()?;
-        Ok(is_plain.then_some(Described { pointer, len, place, stream }))
+        if writes || !INTEGERS.contains(&tensor.dtype.code) {
+            check()?;
+        }
+        Ok(Some(Described { pointer, len, place, stream }))
     }
 }
 

@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
+use std::cell::Cell;
 use std::ops::Range;
 use std::slice;
 
@@ -43,7 +44,7 @@ pub struct Memory {
     pub stream: Option<Stream>,
     /// Their library's current stream there, if it has such a thing.
     current: Option<u64>,
-    _kept: Kept,
+    kept: Kept,
 }
 
 /// The legacy default stream, as DLPack and CUDA name it.
@@ -61,7 +62,7 @@ impl Memory {
         match Buffer::of(object, writable, name) {
             Ok(Some(buffer)) => {
                 let (pointer, len) = (buffer.pointer(), buffer.len());
-                Ok(Self { pointer, len, place: Place::Host, stream: None, current: None, _kept: Kept::Buffer(buffer) })
+                Ok(Self { pointer, len, place: Place::Host, stream: None, current: None, kept: Kept::Buffer(buffer) })
             }
             Ok(None) => Self::exported(object, writable, name, stream),
             // Some arrays have the protocol only for some of their types, or only for host memory.
@@ -99,7 +100,7 @@ impl Memory {
     ) -> PyResult<Self> {
         let given = stream.map(handle_of).transpose()?;
         let library = Library::of(object)?;
-        if let Some(memory) = Self::told(object, library.as_ref(), given)? {
+        if let Some(memory) = Self::told(object, writable, library.as_ref(), given)? {
             return Ok(memory);
         }
         let (memory, read_only) = match place_of(object)? {
@@ -127,11 +128,12 @@ impl Memory {
     /// The library's description without DLPack, which is slow in some libraries.
     fn told<'py>(
         object: &Bound<'py, PyAny>,
+        writable: bool,
         library: Option<&Library<'py>>,
         given: Option<u64>,
     ) -> PyResult<Option<Self>> {
         let Some(library) = library else { return Ok(None) };
-        let Some(Described { pointer, len, place, stream: current }) = library.describe(object)? else {
+        let Some(Described { pointer, len, place, stream: current }) = library.describe(object, writable)? else {
             return Ok(None);
         };
         let stream = match place {
@@ -146,8 +148,8 @@ impl Memory {
                 Some(Stream { handle, waits: false })
             }
         };
-        let _kept = Kept::Object(object.clone().unbind());
-        Ok(Some(Self { pointer, len, place, stream, current, _kept }))
+        let kept = Kept::Object(object.clone().unbind());
+        Ok(Some(Self { pointer, len, place, stream, current, kept }))
     }
 
     fn on_gpu<'py>(
@@ -166,7 +168,7 @@ impl Memory {
     /// A tensor, and whether it must not be written.
     fn of_tensor(tensor: Tensor, stream: Option<Stream>, current: Option<u64>) -> (Self, bool) {
         let (pointer, len, place, read_only) = (tensor.pointer, tensor.len, tensor.place, tensor.read_only);
-        (Self { pointer, len, place, stream, current, _kept: Kept::Tensor(tensor) }, read_only)
+        (Self { pointer, len, place, stream, current, kept: Kept::Tensor(tensor) }, read_only)
     }
 
     /// `__cuda_array_interface__`, version 2 and 3.
@@ -200,8 +202,8 @@ impl Memory {
             driver::order(py, ordinal, theirs, given)?;
         }
         let stream = Some(Stream { handle: given.or(theirs).unwrap_or(LEGACY), waits: false });
-        let _kept = Kept::Object(object.clone().unbind());
-        Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, current: None, _kept }, read_only))
+        let kept = Kept::Object(object.clone().unbind());
+        Ok((Self { pointer, len, place: Place::Cuda(ordinal), stream, current: None, kept }, read_only))
     }
 
     /// Tells the library of the array whose memory this is that a stream uses it. It need not know for its current stream, as its own
@@ -223,12 +225,39 @@ impl Memory {
     }
 }
 
+/// The caller's array that a call writes. Its library is told so when the call ends, even by an error, if the work had begun.
+struct Written<'py> {
+    array: Bound<'py, PyAny>,
+    begun: Cell<bool>,
+}
+
+impl<'py> Written<'py> {
+    /// `None` for memory that is not a library's.
+    fn of(array: &Bound<'py, PyAny>, memory: &Memory) -> Option<Self> {
+        let is_theirs = !matches!(memory.kept, Kept::Buffer(_));
+        is_theirs.then(|| Self { array: array.clone(), begun: Cell::new(false) })
+    }
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        let tell = || Library::of(&self.array)?.map_or(Ok(()), |library| library.written(&self.array));
+        if self.begun.get()
+            && let Err(error) = tell()
+        {
+            error.write_unraisable(self.array.py(), Some(&self.array));
+        }
+    }
+}
+
 /// The memory of one call.
 pub struct Call<'py> {
     /// The input; none for a call that only writes.
     pub input: Option<Memory>,
     /// The output, unless it is a new `bytes`.
     written: Option<Memory>,
+    /// The output as its library knows it, unless it is new.
+    theirs: Option<Written<'py>>,
     /// The address of the output.
     output: u64,
     /// Bytes.
@@ -281,7 +310,8 @@ impl<'py> Call<'py> {
         let waits = waits(&input) || output.as_ref().is_some_and(waits);
         let stream = input.stream.map(|stream| Stream { waits, ..stream });
         let (place, data) = (input.place, Some(data.clone()));
-        Ok(Self { input: Some(input), written: output, output: pointer, len, place, stream, data, result })
+        let theirs = out.zip(output.as_ref()).and_then(|(out, output)| Written::of(out, output));
+        Ok(Self { input: Some(input), written: output, theirs, output: pointer, len, place, stream, data, result })
     }
 
     fn new_like(
@@ -322,14 +352,15 @@ impl<'py> Call<'py> {
                 let memory = Memory::of(out, true, "out", stream)?;
                 memory.takes(stream, "out")?;
                 let (output, len, place, stream) = (memory.pointer, memory.len, memory.place, memory.stream);
-                let result = out.clone();
-                Ok(Self { input: None, written: Some(memory), output, len, place, stream, data: None, result })
+                let (result, theirs) = (out.clone(), Written::of(out, &memory));
+                Ok(Self { input: None, written: Some(memory), theirs, output, len, place, stream, data: None, result })
             }
             (Some(_), None) if stream.is_some() => Err(no_stream("a new key stream")),
             (Some(len), None) => {
                 let (result, output) = new_bytes(py, len)?;
                 let (len, place) = (len as u64, Place::Host);
-                Ok(Self { input: None, written: None, output, len, place, stream: None, data: None, result })
+                let (written, theirs) = (None, None);
+                Ok(Self { input: None, written, theirs, output, len, place, stream: None, data: None, result })
             }
             _ => Err(PyTypeError::new_err("give either a length or out=")),
         }
@@ -340,9 +371,21 @@ impl<'py> Call<'py> {
         self.output
     }
 
-    /// The memory of a call on the host.
+    /// Notes that the work on the output begins.
+    fn begins(&self) {
+        self.theirs.iter().for_each(|theirs| theirs.begun.set(true));
+    }
+
+    /// The addresses of the input and the output and the number of bytes, for work that begins on a GPU.
+    pub fn on_device(&self) -> (u64, u64, u64) {
+        self.begins();
+        (self.input.as_ref().map_or(self.output, |input| input.pointer), self.output, self.len)
+    }
+
+    /// The memory of a call, for work that begins on the host.
     pub fn host(&self) -> Host {
         debug_assert_eq!(self.place, Place::Host);
+        self.begins();
         let input = self.input.as_ref().map(|input| input.pointer);
         Host { input, output: self.output, len: self.len as usize }
     }

@@ -706,6 +706,53 @@ class Torch(Case):
         generator = adapter.create_random_device_generator("")
         adapter.uniform_(numbers, generator=generator)
         self.assertTrue(0 <= float(numbers.min()) and float(numbers.max()) < 1 and abs(float(numbers.mean()) - 0.5) < 0.01)
+        for dtype, low, high in [("int64", 0, 3 << 61), ("int64", -(1 << 63), (1 << 63) - 1), ("uint8", 0, 3), ("float16", 0, 7)]:
+            found = adapter.random_(torch.empty(1 << 20, dtype=getattr(torch, dtype), device="cuda"), low, high, generator=generator)
+            self.assertTrue(low <= int(found.min()) and int(found.max()) < high)
+            below = float((found.double() < (low + high) // 2).double().mean())
+            self.assertAlmostEqual(below, ((low + high) // 2 - low) / (high - low), delta=0.005)
+        found = adapter.uniform_(torch.empty(10_000_000, dtype=torch.float16, device="cuda"), 1000, 1001, generator=generator)
+        self.assertEqual(found.unique().tolist(), [1000, 1000.5])
+        self.assertAlmostEqual(float(found.double().mean()), 1000.25, delta=0.001)
+        found = adapter.normal_(torch.empty(1 << 20, dtype=torch.complex64, device="cuda"), generator=generator)
+        for part in (found.real, found.imag):
+            self.assertAlmostEqual(float(part.square().mean()), 0.5, delta=0.01)
+        for wrong in [lambda: adapter.random_(numbers.to(torch.int8), 0, 1000), lambda: adapter.normal_(numbers, std=-1)]:
+            self.assertRaises(ValueError, wrong)
+        leaf = torch.zeros(16, device="cuda", requires_grad=True)
+        for write in (adapter.uniform_, generator.fill_, lambda leaf: adapter.encrypt(numbers[:16], leaf, bytes(16), "aes128", "ecb")):
+            self.assertRaises(BufferError, write, leaf)
+        self.assertFalse(bool(leaf.any()))
+
+    def test_autograd_sees_what_is_written(self):
+        ranges, nonces, tag = [(0, 16), (16, 64)], bytes(12) + NONCE, bytes(16)
+        xts = self.engine.cipher(Key.generate(xts=True))
+        keys = self.tensor(32)
+
+        def unauthentic(x):
+            with self.assertRaises(AuthenticationError):
+                self.cipher.gcm_decrypt(NONCE, x, tag, out=x)
+
+        for write in [
+            lambda x: self.cipher.ctr(IV, x, out=x),
+            lambda x: self.cipher.ctr(IV, x, out=x, stream=self.torch.cuda.Stream()),
+            lambda x: self.cipher.keystream(IV, out=x),
+            lambda x: self.cipher.ecb_encrypt(x, out=x),
+            lambda x: self.cipher.cbc_decrypt(IV, x, out=x),
+            lambda x: xts.xts_encrypt(x, unit_bytes=32, out=x),
+            lambda x: self.cipher.gcm_encrypt(NONCE, x, out=x),
+            lambda x: self.cipher.gcm_siv_encrypt(NONCE, x, out=x),
+            lambda x: self.cipher.gcm_encrypt_batch(nonces, ranges, x, out=x),
+            lambda x: self.engine.run_each_key("ctr", keys, x, bytes_per_key=32, out=x),
+            lambda x: self.engine.run_jobs("ctr", bytes(32), ranges, x, counters=bytes(32), out=x),
+            unauthentic,
+        ]:
+            weights = self.torch.ones(16, device="cuda", requires_grad=True)
+            x = self.torch.arange(16.0, device="cuda")
+            loss = (weights * x).sum()
+            write(x)
+            with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+                loss.backward()
 
 
 class CuPy(Case):

@@ -71,19 +71,12 @@ def test_what_tensors_are_asked(cpu, torch, asked):
     assert raw(plain) == kept[:2] + cipher.ctr(IV, kept[2:])
 
 
-def test_tensors_that_are_refused(cpu, torch, asked):
-    cipher = cpu.cipher(Key(bytes(16)))
-    plain = torch.zeros(8, 8)
-    conjugate = torch.zeros(8, dtype=torch.complex64).conj()
-    for bad in [plain.T[:4], plain[:, ::2], torch.zeros(8, requires_grad=True), plain.to_sparse(), conjugate]:
-        with pytest.raises((BufferError, RuntimeError)):
-            cipher.ctr(IV, bad)
-        with pytest.raises((BufferError, RuntimeError)):
-            cipher.ctr(IV, bytes(bad.numel() * bad.element_size()), out=bad)
-    negated = torch.ones(1, dtype=torch.complex64).conj().imag
-    for call in [lambda: cipher.ctr(IV, negated), lambda: cipher.ctr(IV, bytes(4), out=negated)]:
-        with pytest.raises(BufferError, match="resolve_neg"):
-            call()
+def test_overlapping_and_strided_tensors_are_refused(cpu, torch, asked):
+    cipher, plain = cpu.cipher(Key(bytes(16))), torch.zeros(8, 8)
+    for bad in [plain.T[:4], plain[:, ::2]]:
+        for call in [lambda bad=bad: cipher.ctr(IV, bad), lambda bad=bad: cipher.ctr(IV, bytes(4 * bad.numel()), out=bad)]:
+            with pytest.raises(BufferError, match="contiguous"):
+                call()
     with pytest.raises(ValueError, match="overlap"):
         cipher.ctr(IV, plain[:4], out=plain[2:6])
     assert not plain.any()
@@ -150,24 +143,10 @@ def test_wrong_calls_of_the_adapter(adapter, torch):
     assert not out.any() and adapter.supports_cuda() in (True, False)
 
 
-def test_random_numbers(adapter, torch):
+def test_generators_and_processes(adapter, torch):
     generator = adapter.create_random_device_generator("")
     first, second = (generator.fill_(torch.zeros(1000, dtype=torch.uint8)) for _ in range(2))
     assert not torch.equal(first, second) and first.unique().numel() > 200
-    for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.bfloat16):
-        found = adapter.random_(torch.zeros(100_000, dtype=dtype), generator=generator)
-        most = 1 if dtype == torch.bool else 2 / torch.finfo(dtype).eps if dtype.is_floating_point else torch.iinfo(dtype).max
-        assert found.min() >= 0 and float(found.max()) <= float(most) and float(found.double().mean()) == pytest.approx(most / 2, rel=0.02)
-    found = adapter.random_(torch.zeros(100_000, dtype=torch.int32), -3, 4)
-    assert found.unique().tolist() == list(range(-3, 4))
-    assert set(adapter.random_(torch.zeros(1000, dtype=torch.int64), 5).tolist()) == set(range(5))
-    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-        found = adapter.uniform_(torch.zeros(200_000, dtype=dtype), generator=generator)
-        assert found.min() >= 0 and found.max() < 1 and float(found.double().mean()) == pytest.approx(0.5, abs=0.01)
-    found = adapter.normal_(torch.zeros(200_000), 3.0, 2.0)
-    assert float(found.mean()) == pytest.approx(3, abs=0.05) and float(found.std()) == pytest.approx(2, abs=0.05)
-    with pytest.raises(ValueError):
-        adapter.random_(found, 5, 5)
     child = os.fork()
     if child == 0:
         os._exit(0 if generator._process != os.getpid() and generator.fill_(second.clone()) is not None and generator._made == 1008 else 1)

@@ -270,9 +270,13 @@ def described(monkeypatch):
     class Library(_arrays._Library):
         types = _arrays._with_functions(Described)
 
-        def is_plain(self, array):
-            asked.append("is_plain")
-            return array.is_plain
+        def check(self, array, writes):
+            asked.append("check and write" if writes else "check")
+            if not array.is_plain:
+                raise BufferError("the bytes are not the values")
+
+        def written(self, array):
+            asked.append("written")
 
     monkeypatch.setitem(_arrays.known, Described, Library("numpy"))
     assert list(Library.types) == [Described]
@@ -287,7 +291,11 @@ def test_tensors_by_functions_in_c(cipher, described):
         assert cipher.ctr(IV, described(part), out=bytearray(part.nbytes)) == cipher.ctr(IV, part.tobytes())
     assert cipher.ctr(IV, array.tobytes(), out=out) is out
     assert out.array.tobytes() == cipher.ctr(IV, array.tobytes())
-    assert set(asked) == {"describe"}
+    assert asked == ["describe"] * 5 + ["check and write", "written"]
+    for refused in (lambda: cipher.ecb_encrypt(array[:, :1].tobytes(), out=out), lambda: cipher.ctr(IV, b"", out=out)):
+        with pytest.raises(ValueError):
+            refused()
+    assert asked.count("written") == 1
     with pytest.raises(BufferError, match="not contiguous"):
         cipher.ctr(IV, described(array[:, ::2]))
     with pytest.raises(TypeError, match="type 7"):
@@ -296,7 +304,7 @@ def test_tensors_by_functions_in_c(cipher, described):
     there = described(array, device=(2, 3))
     with pytest.raises(UnavailableError, match="in the memory of CUDA device 3"):
         cipher.ctr(IV, there, out=there)
-    assert asked == ["describe", (2, 3)] * 2
+    assert asked == ["describe", (2, 3)] * 2 + ["check and write"]
 
 
 def test_functions_in_c_that_do_not_tell(cipher, described):
@@ -309,12 +317,13 @@ def test_functions_in_c_that_do_not_tell(cipher, described):
         assert cipher.ctr(IV, tensor, out=bytearray(800)) == secret
         assert asked == list(wanted)
 
-    wants(described(array), "describe", "is_plain")
+    wants(described(array), "describe", "check")
     tensor = described(array)
     tensor.is_plain = False
-    wants(tensor, "describe", "is_plain", "export")
-    tensor.is_refused = True
-    wants(tensor, "describe", "export")
+    with pytest.raises(BufferError, match="the bytes are not the values"):
+        cipher.ctr(IV, tensor)
+    tensor.is_plain, tensor.is_refused = True, True
+    wants(tensor, "describe", "check", "export")
     # For integers no more calls are made, and a type derived from the library's has no functions.
     tensor = described(array.view(np.int64))
     tensor.is_plain = False

@@ -1,5 +1,6 @@
-"""What the native module needs from the libraries of arrays: a new array like a given one, the current stream, and a
-way to tell the allocator of a stream. To add a library, add a class here, and its name to `_LIBRARIES`.
+"""What the native module needs from the libraries of arrays: whether an array may be read and written as bytes, a new array
+like a given one, the current stream, and ways to tell the library what was done. To add a library, add a class here, and
+its name to `_LIBRARIES`.
 """
 
 from __future__ import annotations
@@ -8,8 +9,12 @@ import ctypes
 import importlib
 from typing import Any
 
+from ._native import UnavailableError
+
 
 class _Library:
+    #: The type that all arrays have; other objects of the library are not arrays.
+    array: type = object
     #: Whether the arrays are immutable.
     immutable = False
     #: Types of arrays whose memory is looked up without a DLPack export, which takes longer: through the library's C
@@ -23,14 +28,16 @@ class _Library:
         """A new array of the same shape and type in the same memory."""
         return self.module.empty_like(array)
 
-    def is_plain(self, array: Any) -> bool:
-        """Whether the bytes of an array are exactly its values. If not, its DLPack export says so, or this does. Not
-        called for integers of one of `types`."""
-        return True
+    def check(self, array: Any, writes: bool) -> None:
+        """Refuses an array whose bytes are not exactly its values, or that must not be written although `writes` is set.
+        Not called for integers of one of `types` that are only read."""
 
-    def span(self, array: Any) -> tuple[int, int, int] | None:
-        """For arrays of `types` without C functions: the address of the first byte, the number of bytes, and the number
-        of the CUDA device, -1 in host memory. None if they are not plain, or if only an export tells."""
+    def written(self, array: Any) -> None:
+        """Tells the library that an array was written."""
+
+    def span(self, array: Any, writes: bool) -> tuple[int, int, int] | None:
+        """For arrays of `types` without C functions, checked: the address of the first byte, the number of bytes, and the
+        number of the CUDA device, -1 in host memory. None if only an export tells."""
         return None
 
     def stream(self, array: Any) -> int | None:
@@ -46,23 +53,44 @@ def _with_functions(*types: type) -> dict[type, Any]:
     return {kind: getattr(kind, "__dlpack_c_exchange_api__", None) for kind in types}
 
 
+def check_pytorch(torch: Any) -> None:
+    """Refuses a version of PyTorch that cannot be told that a tensor was written."""
+    if not hasattr(torch.autograd.graph, "increment_version"):
+        raise UnavailableError(f"PyTorch {torch.__version__} is too old: tensors need PyTorch 2.1 or later")
+
+
 class _Torch(_Library):
     def __init__(self, module: str) -> None:
         super().__init__(module)
         torch = self.module
+        check_pytorch(torch)
+        self.array = torch.Tensor
         self.types = _with_functions(torch.Tensor, torch.nn.Parameter)
+        self._increment_version = torch.autograd.graph.increment_version
         # As compilers of PyTorch kernels do it; the public way creates an object.
         self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self._streams: dict[tuple[int, int], Any] = {}
 
-    def is_plain(self, array: Any) -> bool:
-        if array.is_neg():  # DLPack does not refuse this
+    def check(self, array: Any, writes: bool) -> None:
+        if array.layout is not self.module.strided or array.is_nested:
+            raise BufferError(f"the tensor has the layout {array.layout}: make it dense first (`.to_dense()`)")
+        if not (array.is_cpu or array.is_cuda):
+            raise BufferError(f"the tensor is on the device {array.device}: bring it to host memory or to a CUDA GPU")
+        if array.requires_grad:
+            raise BufferError("the tensor requires a gradient, which is not computed here: pass it without (`.detach()`)")
+        if array.is_neg():
             raise BufferError("the tensor is negated when it is read, and not in memory: make it so first (`.resolve_neg()`)")
-        return not (array.requires_grad or array.is_conj())
+        if array.is_conj():
+            raise BufferError("the tensor is conjugated when it is read, and not in memory: make it so first (`.resolve_conj()`)")
+        if writes and array.is_inference() and not self.module.is_inference_mode_enabled():
+            raise BufferError("the tensor was made in inference mode and cannot be changed outside it: change a copy (`.clone()`)")
 
-    def span(self, array: Any) -> tuple[int, int, int] | None:
-        if not self.is_plain(array) or array.layout is not self.module.strided or not (array.is_cuda or array.is_cpu):
-            return None  # DLPack says why not
+    def written(self, array: Any) -> None:
+        # Autograd compares it with the version that it kept: a gradient of overwritten values is an error then.
+        self._increment_version(array)
+
+    def span(self, array: Any, writes: bool) -> tuple[int, int, int] | None:
+        self.check(array, writes)
         if not array.is_contiguous():
             raise BufferError("the tensor is not contiguous: make it so first (`.contiguous()`)")
         return array.data_ptr(), array.nbytes, array.get_device()
@@ -97,7 +125,7 @@ class _CuPy(_Library):
         with array.device:
             return self.module.empty_like(array)
 
-    def span(self, array: Any) -> tuple[int, int, int] | None:
+    def span(self, array: Any, writes: bool) -> tuple[int, int, int] | None:
         if not array.flags.c_contiguous:
             raise BufferError("the array is not contiguous: make it so first (`cupy.ascontiguousarray`)")
         memory = array.data
@@ -128,7 +156,8 @@ def library_of(kind: type) -> _Library | None:
     if kind not in known:
         names = (base.__module__.partition(".")[0] for base in kind.__mro__)
         name = next((name for name in names if name in _LIBRARIES), None)
-        known[kind] = None if name is None else _LIBRARIES[name](name)
+        library = None if name is None else _LIBRARIES[name](name)
+        known[kind] = library if library is not None and issubclass(kind, library.array) else None
     return known[kind]
 
 

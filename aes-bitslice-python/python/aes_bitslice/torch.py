@@ -9,7 +9,8 @@ must be used for one tensor only**. With `iv=` it is CTR as everywhere else (SP 
 `Cipher.gcm_encrypt` does.
 
 PyTorch does not allow a `torch.Generator` from outside: `torch.rand(generator=...)` does not take these. Fill tensors
-with `random_`, `uniform_` and `normal_` of this module.
+with `random_`, `uniform_` and `normal_` of this module: they take the arguments of the tensor methods of these names, have
+PyTorch check them, and write tensors as PyTorch does, so autograd sees it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ import functools
 import math
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from . import Cipher, Engine, Key
+from . import Cipher, Engine, Key, _arrays
+from ._numbers import acceptance, representable, steps
 
+_tensors: Any = _arrays.library_of(torch.Tensor)
 _PIECE = 1 << 22  # counter blocks computed at a time: 64 MiB
 
 
@@ -40,6 +44,7 @@ def encrypt(
     key: a tensor of 16, 24 or 32 bytes, bytes, or a `Key`. cipher: "aes128", "aes192" or "aes256". mode: "ecb" or "ctr".
     iv: for "ctr", the initial counter block, 16 bytes; without it, torchcsprng's counters.
     """
+    _check_types(input=input, output=output)
     rounded = -(-_nbytes(input) // 16) * 16
     if _nbytes(output) != rounded:
         raise ValueError(f"output must have {rounded} bytes, those of input rounded up to 16, not {_nbytes(output)}")
@@ -50,6 +55,7 @@ def decrypt(
     input: torch.Tensor, output: torch.Tensor, key: Any, cipher: str, mode: str, *, iv: Any = None
 ) -> torch.Tensor:
     """Decrypts a tensor of whole blocks of 16 bytes into another, which may be up to 15 bytes shorter."""
+    _check_types(input=input, output=output)
     if _nbytes(input) % 16 or not 0 <= _nbytes(input) - _nbytes(output) < 16:
         raise ValueError(
             "input must have whole blocks of 16 bytes, and output the same number of bytes or up to 15 fewer, "
@@ -70,6 +76,8 @@ def _crypt(
     key = _key(key)
     if key.bits != int(cipher[3:]):
         raise ValueError(f"{cipher} has a key of {int(cipher[3:]) // 8} bytes, not {key.bits // 8}")
+    _tensors.check(input.detach(), False)
+    _tensors.check(output, True)
     made = _engine(_name(input.device)).cipher(key)
     size = -(-_nbytes(input) // 16) * 16
     data = torch.zeros(size, dtype=torch.uint8, device=input.device)
@@ -84,9 +92,8 @@ def _crypt(
     result = data[: _nbytes(output)]
     if output.is_contiguous():
         _bytes(output).copy_(result)
-    else:
-        output.copy_(result.clone().view(output.dtype).reshape(output.shape))
-    return output
+        return output
+    return _put(output, result.view(output.dtype).reshape(output.shape))
 
 
 def _add_key_stream(cipher: Cipher, data: torch.Tensor) -> None:
@@ -120,6 +127,10 @@ class RandomDeviceGenerator:
 
     def fill_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Fills a contiguous tensor with random bits."""
+        _check_types(tensor=tensor)
+        _tensors.check(tensor, True)
+        if not tensor.is_contiguous():
+            raise BufferError("the tensor is not contiguous: make it so first (`.contiguous()`)")
         name = _name(tensor.device)
         with self._lock:
             if self._process != os.getpid():
@@ -165,57 +176,139 @@ def _generator(generator: RandomDeviceGenerator | None) -> RandomDeviceGenerator
 
 
 def random_(
-    tensor: torch.Tensor, low: int = 0, high: int | None = None, *, generator: RandomDeviceGenerator | None = None
+    tensor: torch.Tensor, low: Any = None, high: Any = ..., *, generator: RandomDeviceGenerator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with whole numbers from `low` to before `high`; without them, as `Tensor.random_` does, with all
-    that are not negative, for a floating-point type all up to 2 to the bits of its mantissa."""
-    if high is None and low == 0 and not tensor.is_floating_point():
-        high = 2 if tensor.dtype == torch.bool else torch.iinfo(tensor.dtype).max + 1
-    elif high is None and low == 0:
-        high = round(2 / torch.finfo(tensor.dtype).eps) + 1
-    elif high is None:
-        low, high = 0, low
-    if not low < high or high - low > 1 << 63:
-        raise ValueError(f"the range from {low} up to {high}, exclusive, is empty or has more than 2^63 numbers")
-    bits = _generator(generator).fill_(torch.empty(tensor.shape, dtype=torch.int64, device=tensor.device))
-    bits &= (1 << 63) - 1
-    if high - low < 1 << 63:
-        bits %= high - low
-    return tensor.copy_(bits + low)
+    """Fills a tensor with whole numbers, all equally likely.
+
+    They are from `low` to before `high`; of all that the type has from `low` on if `high` is None; from 0 to before the
+    only number that is given. Without numbers, they are all from 0 on that the type has. A floating-point type has those
+    up to 2 to the bits of its mantissa; whole numbers that it has not are rounded to their neighbours within the range.
+    """
+    source = _generator(generator)
+    bounds = () if low is None and high is ... else (low,) if high is ... else (low or 0, high)
+    _check(tensor, "random_", *bounds)
+    least, most, digits = _whole(tensor.dtype)
+    start = int(bounds[0]) if len(bounds) == 2 else 0
+    end = int(bounds[-1]) if bounds and bounds[-1] is not None else most + 1
+    first, last = representable(start, end - 1, digits)
+    if first > last or first < least:
+        raise ValueError(f"random_: not all of the whole numbers from {start} to before {end} can be had as {tensor.dtype}")
+    return _put(tensor, _integers(tensor.shape, tensor.device, first, last - first + 1, source))
 
 
 def uniform_(
     tensor: torch.Tensor, low: float = 0.0, high: float = 1.0, *, generator: RandomDeviceGenerator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with numbers from `low` to before `high`, all equally likely."""
-    return tensor.copy_(_unit(tensor, generator) * (high - low) + low)
+    """Fills a tensor with numbers from `low` to before `high`, both rounded to the tensor's type; of complex numbers, both
+    parts. They are multiples of one step, all equally likely: the distance of the type's numbers near the larger bound."""
+    source = _generator(generator)
+    _check(tensor, "uniform_", low, high)
+
+    def uniform(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+        first, end = (float(torch.tensor(float(bound), dtype=torch.float64).to(dtype)) for bound in (low, high))
+        if first == end:
+            return torch.full(shape, first, dtype=dtype, device=tensor.device)
+        info = torch.finfo(dtype)
+        step, start, count = steps(first, end, _digits(dtype), info.smallest_normal * info.eps)
+        return (_integers(shape, tensor.device, start, count, source).double() * step).to(dtype)
+
+    return _put(tensor, _parts(tensor, uniform))
 
 
 def normal_(
     tensor: torch.Tensor, mean: float = 0.0, std: float = 1.0, *, generator: RandomDeviceGenerator | None = None
 ) -> torch.Tensor:
-    """Fills a tensor with normally distributed numbers (Box and Muller, 1958)."""
-    radius = torch.sqrt(-2 * torch.log1p(-_unit(tensor, generator, torch.float64)))
-    return tensor.copy_(radius * torch.cos(2 * math.pi * _unit(tensor, generator, torch.float64)) * std + mean)
+    """Fills a tensor with normally distributed numbers (Box and Muller, 1958). The parts of complex numbers have the mean
+    `mean`, and half of the variance each."""
+    source = _generator(generator)
+    _check(tensor, "normal_", mean, std)
+    deviation = float(std) / math.sqrt(2) if tensor.is_complex() else float(std)
+
+    def normal(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+        distance, angle = (_integers(shape, tensor.device, 0, 1 << 53, source).double() * 2.0**-53 for _ in range(2))
+        radius = torch.sqrt(-2 * torch.log1p(-distance))
+        return (radius * torch.cos(2 * math.pi * angle) * deviation + float(mean)).to(dtype)
+
+    return _put(tensor, _parts(tensor, normal))
 
 
-def _unit(
-    tensor: torch.Tensor, generator: RandomDeviceGenerator | None, dtype: torch.dtype | None = None
+def _check(tensor: torch.Tensor, method: str, *arguments: Any) -> None:
+    """PyTorch's own check of the arguments of a tensor's method, which fills a small tensor of the type for that."""
+    _check_types(tensor=tensor)
+    try:
+        getattr(torch.empty(1, dtype=tensor.dtype), method)(*arguments, generator=torch.Generator())
+    except NotImplementedError as error:
+        raise TypeError(f"{method}: {_line(error)}") from error
+    except RuntimeError as error:
+        raise ValueError(f"{method}: {_line(error)}") from error
+
+
+def _put(tensor: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Writes values as PyTorch's own methods do: if it allows to change the tensor, and seen by autograd."""
+    try:
+        return tensor.copy_(values)
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:
+            raise  # such as too little memory
+        raise BufferError(f"the tensor cannot be changed: {_line(error)}") from error
+
+
+def _parts(tensor: torch.Tensor, make: Callable[[Any, torch.dtype], torch.Tensor]) -> torch.Tensor:
+    """What `make` gives for a tensor's shape and type; of complex numbers, for both of their parts."""
+    if not tensor.is_complex():
+        return make(tensor.shape, tensor.dtype)
+    return torch.view_as_complex(make((*tensor.shape, 2), tensor.dtype.to_real()))
+
+
+def _integers(
+    shape: Any, device: torch.device, low: int, count: int, generator: RandomDeviceGenerator
 ) -> torch.Tensor:
-    """Numbers from 0 to before 1, with the bits of the type's mantissa, so that none is rounded up to 1."""
-    dtype = dtype or tensor.dtype
-    digits = round(-math.log2(torch.finfo(dtype).eps))
-    wide = torch.int64 if digits > 30 else torch.int32
-    bits = _generator(generator).fill_(torch.empty(tensor.shape, dtype=wide, device=tensor.device))
-    bits &= (1 << digits) - 1
-    return bits.to(dtype) * 2.0**-digits
+    """`count` whole numbers from `low` on, at most 2^64, all equally likely: as int64, modulo 2^64."""
+    mask, limit = acceptance(count)
+
+    def draw(shape: Any) -> torch.Tensor:
+        return generator.fill_(torch.empty(shape, dtype=torch.int64, device=device)) & mask
+
+    numbers = draw(shape)
+    while limit < 1 << 63 and (refused := numbers >= limit).any():
+        numbers[refused] = draw(int(refused.sum()))
+    if count < 1 << 63:
+        numbers %= count
+    start = low if count <= 1 << 63 else low + (1 << 63)
+    return numbers + ((start + (1 << 63)) % (1 << 64) - (1 << 63))
+
+
+def _whole(dtype: torch.dtype) -> tuple[float, int, int]:
+    """The least number of a type, the largest whole number that `random_` takes by itself, and the type's binary digits."""
+    if dtype == torch.bool:
+        return 0, 1, 1
+    if dtype.is_floating_point:
+        return torch.finfo(dtype).min, 1 << _digits(dtype), _digits(dtype)
+    info = torch.iinfo(dtype)
+    return info.min, info.max, info.bits
+
+
+def _digits(dtype: torch.dtype) -> int:
+    """The binary digits of a floating-point type."""
+    return 1 - round(math.log2(torch.finfo(dtype).eps))
+
+
+def _line(error: Exception) -> str:
+    """The first line of an error of PyTorch, whose others tell of its source."""
+    return str(error).partition("\n")[0]
+
+
+def _check_types(**tensors: Any) -> None:
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{name} must be a tensor of PyTorch, not {type(tensor).__name__}")
 
 
 def _key(key: Any) -> Key:
     if isinstance(key, Key):
         return key
     if isinstance(key, torch.Tensor):
-        key = _bytes(key.detach().contiguous()).cpu().numpy()
+        key = bytes(_bytes(key.contiguous()).tolist())
     return Key(key)
 
 
