@@ -2,6 +2,7 @@
 
 use aes_bitslice_ptx::Variable;
 use aes_bitslice_taint::{Finding, Secrets, sass};
+use std::collections::BTreeSet;
 
 /// A kernel with a pointer, a key of four words and a number, and in shared memory a table of 64 bytes after a counter.
 fn check(code: &str) -> Vec<Finding> {
@@ -157,4 +158,242 @@ fn tables_are_public() {
     let (table, other) = (Secrets::default().table(), Secrets::default().parameter(8, 0..0));
     assert!(is_clean("LDG.E.CONSTANT", table.clone()) && !is_clean("LDG.E.CONSTANT", other));
     assert!(!is_clean("LDG.E", table));
+}
+
+/// Examples of all instructions that have a rule: the names, and what follows them. The words say what an operand is, and the digit after
+/// one how many registers it occupies: `to` is written, and public if the others are; `secret` is written, and always secret; what is
+/// written depends on `from`, shared memory on `stored`, local memory on `local`; `p` stands before what is said of a predicate. A secret in
+/// place of any other word is found, and the finding contains the word.
+const COMPUTE: [(&str, &str); 20] = [
+    (
+        "BMOV BMSK BREV CS2UR FLO IABS IADD IADD3 IDP IMAD IMNMX LEA LOP3 MOV P2UR POPC PRMT R2UR REDUX S2R S2UR SEL SGXT SHF UBMSK \
+         UBREV UFLO UIADD3 UIMAD ULEA ULOP3 UMOV UPOPC UPRMT UR2UP USEL USGXT USHF UVIADD UVIMNMX VABSDIFF VIADD VIADDMNMX VIMNMX VIMNMX3",
+        "$to, $from, $from, $from",
+    ),
+    ("IADD3 LEA LOP3 UIADD3 ULEA ULOP3", "$to, $pto, $from, $from, $from"),
+    ("IADD3.X LEA.HI.X SEL USEL UIADD3.X", "$to, $from, $from, $pfrom"),
+    ("IMAD.WIDE.U32 UIMAD.WIDE", "$to2, $from, $from, $from2"),
+    ("IMAD.HI.U32", "$to, $from, $from, $from"),
+    ("SHF.L.U64.HI SHF.R.W.U32", "$to, $from, $from, $from"),
+    ("CS2R", "$to2, $from"),
+    ("CS2R.32", "$to, $from"),
+    ("MOV.64 IADD.64", "$to2, $from2, $from2"),
+    ("BMMA IMMA", "$to4, $from4, $from4, $from4"),
+    ("ISETP.NE.AND UISETP.NE.AND", "$pto, $pto, $from, $from, $pfrom"),
+    ("ISETP.GE.U64.AND", "$pto, $pto, $from2, $from2, $pfrom"),
+    ("PLOP3 UPLOP3", "$pto, $pto, $pfrom, $pfrom, $pfrom, 0x80, 0x8"),
+    ("ELECT", "$pto, $to, PT"),
+    ("VOTE.ANY VOTEU.ANY VOTED.ANY", "$to, $pto, $pfrom"),
+    ("VOTE.ALL", "$pto, $pfrom"),
+    ("P2R", "$to, PR, $from, 0x7f"),
+    ("R2P", "PR, $from, 0x7f"),
+    ("MUFU.RCP F2I I2F I2FP F2F FADD FMUL FFMA FCHK UI2F UF2I HFMA2", "$to, $time, $time, $time"),
+    ("FSEL", "$to, $time, $time, $ptime"),
+];
+
+/// The same of those whose predicate must be public.
+const OTHERS: [(&str, &str); 32] = [
+    ("FSETP.NE.AND", "$pto, $pto, $time, $time, $ptime"),
+    (
+        "ACQBULK ACQSHMINIT BAR.SYNC BPT BREAK CCTL CGAERRBAR DEPBAR ENDCOLLECTIVE ERRBAR EXIT FENCE KILL LDGDEPBAR MEMBAR NANOSLEEP NOP \
+         PREEXIT UBLKRED UCGABAR_ARV UCGABAR_WAIT USETMAXREG UTMACMDFLUSH WARPGROUP WARPGROUPSET WARPSYNC YIELD BSYNC",
+        "$control, $pcontrol",
+    ),
+    ("BRA BRA.DIV BRX CALL.REL", "$control, `(.L_x_0)"),
+    ("BSSY", "B0, `(.L_x_1), $control"),
+    ("LDS LDSM", "$to, [$address+0x10]"),
+    ("LDS.64", "$to2, [$address+$address]"),
+    ("LDS.128 LDSM.16.M88.4", "$to4, [$address]"),
+    ("LDL", "$to, [$address]"),
+    ("LDL.64", "$to2, [$address]"),
+    ("LDL.128", "$to4, [$address]"),
+    ("LDG.E LD.E", "$secret, desc[$address][$address2.64]"),
+    ("LDG.E.64 LD.E.64", "$secret2, desc[$address][$address2.64+0x10]"),
+    ("LDG.E.128.CONSTANT", "$secret4, desc[$address][$address2.64]"),
+    ("LDC ULDC LDCU", "$secret, c[0x0][$address]"),
+    ("LDC.64", "$to2, c[0x3][$address]"),
+    ("STS", "[$address+$address], $stored"),
+    ("STS.64", "[$address], $stored2"),
+    ("STS.128", "[$address], $stored4"),
+    ("STL", "[$address], $local"),
+    ("STL.128", "[$address], $local4"),
+    ("STG.E RED.E.XOR REDG.E.XOR", "desc[$address][$address2.64], $from"),
+    ("STG.E.128", "desc[$address][$address2.64], $from4"),
+    ("ATOMS.ADD", "$to, [$address], $stored"),
+    ("ATOMS.CAS", "$to, [$address], $stored, $stored"),
+    ("ATOMS.CAS.64", "$to2, [$address], $stored2, $stored2"),
+    ("ATOMG.E.ADD", "$psecret, $secret, desc[$address][$address2.64], $from"),
+    ("UBLKCP.S.G", "[$address], [$address], $address"),
+    ("LDGSTS.E", "[$address], desc[$address][$address2.64], $paddress"),
+    ("SYNCS.EXCH", "$to, [$address], $barrier"),
+    ("SYNCS.PHASECHK.TRANS64.TRYWAIT", "$pto, [$address], $barrier"),
+    ("SHFL.IDX", "$pto, $to, $from, $lane, $lane"),
+    ("BGMMA.64x8x256", "$secret4, $from, gdesc[$address]"),
+];
+
+/// Those that write memory of a space that is not known, and so everything.
+const GENERIC: [&str; 2] = ["ST.E [R40], R4", "ATOM.E.ADD PT, R80, [R40], R4"];
+
+/// Control for which other operands are understood, in tests of their own.
+const ELSEWHERE: [&str; 1] = ["RET"];
+
+/// An operand of an example: what it is, whether it is a predicate, and how many registers it occupies.
+#[derive(Clone, Copy, Debug)]
+struct Place<'a> {
+    word: &'a str,
+    is_predicate: bool,
+    width: usize,
+    number: usize,
+}
+
+impl Place<'_> {
+    fn is_written(&self) -> bool {
+        self.word == "to" || self.word == "secret"
+    }
+
+    fn name(&self, more: usize) -> String {
+        match (self.is_predicate, self.is_written()) {
+            (true, _) => format!("P{}", self.number + 1),
+            (false, true) => format!("R{}", 80 + 4 * self.number + more),
+            (false, false) => format!("R{}", 40 + 4 * self.number + more),
+        }
+    }
+
+    /// What makes one of its registers secret.
+    fn with_secret(&self, more: usize) -> String {
+        match self.is_predicate {
+            true => format!("ISETP.NE.AND {}, PT, R4, RZ, PT", self.name(0)),
+            false => format!("MOV {}, R4", self.name(more)),
+        }
+    }
+
+    /// A load at an address that depends on one of its registers.
+    fn used(&self, more: usize) -> String {
+        match self.is_predicate {
+            true => format!("SEL R6, R5, RZ, {}\n LDS R7, [R6]", self.name(0)),
+            false => format!("LDS R7, [{}]", self.name(more)),
+        }
+    }
+}
+
+/// The operands of an example, and its text.
+fn example<'a>(name: &str, operands: &'a str) -> (Vec<Place<'a>>, String) {
+    let mut pieces = operands.split('$');
+    let (mut places, mut text) = (vec![], format!("{name} {}", pieces.next().unwrap()));
+    for piece in pieces {
+        let (word, rest) = piece.split_at(piece.find(|sign: char| !sign.is_ascii_lowercase()).unwrap_or(piece.len()));
+        let word_of_predicate = word.strip_prefix('p');
+        let digits = rest.len() - rest.trim_start_matches(|sign: char| sign.is_ascii_digit()).len();
+        let place = Place {
+            word: word_of_predicate.unwrap_or(word),
+            is_predicate: word_of_predicate.is_some(),
+            width: rest[..digits].parse().unwrap_or(1),
+            number: places.len(),
+        };
+        text = text + &place.name(0) + &rest[digits..];
+        places.push(place);
+    }
+    (places, text)
+}
+
+/// Instructions before an example, it, what follows, and the labels that examples name.
+fn around(before: &str, text: &str, after: &str) -> String {
+    format!("{LOADS}{before}\n {text}\n.L_x_0:\n {after}\n BSYNC B0\n.L_x_1:\n EXIT")
+}
+
+/// What is wrong with an instruction among others with which nothing is.
+fn found(before: &str, text: &str) -> Vec<&'static str> {
+    let all = check(&around(before, text, "NOP"));
+    assert!(
+        all.iter().all(|finding| finding.instruction == text || finding.instruction.starts_with("BSYNC")),
+        "{all:?}"
+    );
+    all.iter().filter(|finding| finding.instruction == text).map(|finding| finding.what).collect()
+}
+
+/// Whether a use is found, and nothing else.
+fn is_secret(before: &str, text: &str, used: &str) -> bool {
+    let all = check(&around(before, text, used));
+    assert!(all.iter().all(|finding| finding.instruction.starts_with("LDS R7,")), "{before}\n{text}: {all:?}");
+    !all.is_empty()
+}
+
+/// Every secret operand is found or followed, and no public one is.
+#[test]
+fn every_operand_of_every_instruction() {
+    const SHARED: &str = "LDS R6, [R120]\n LDS R7, [R6]";
+    const LOCAL: &str = "LDL R6, [R1+0x8]\n LDS R7, [R6]";
+    let all = COMPUTE.iter().map(|one| (one, true)).chain(OTHERS.iter().map(|one| (one, false)));
+    for ((names, operands), may_have_secret_predicate) in all {
+        for name in names.split(' ') {
+            let (places, text) = example(name, operands);
+            assert_eq!(found("", &text), [""; 0], "{text}");
+            let leads_away = ["BRA", "BRX", "CALL", "EXIT", "KILL"].contains(&name.split('.').next().unwrap());
+            let written = || places.iter().filter(|place| place.is_written());
+            for place in written() {
+                for n in 0..place.width {
+                    assert_eq!(is_secret("", &text, &place.used(n)), place.word == "secret", "{text}: {place:?}, {n}");
+                }
+            }
+            let is_copy = name.starts_with("UBLKCP") || name.starts_with("LDGSTS");
+            assert_eq!(is_secret("", &text, SHARED), is_copy, "{text}");
+            for place in places.iter().filter(|place| !place.is_written()) {
+                for n in 0..place.width {
+                    let before = place.with_secret(n);
+                    match place.word {
+                        "from" | "stored" | "local" => {
+                            for to in written() {
+                                for m in 0..to.width {
+                                    assert!(is_secret(&before, &text, &to.used(m)), "{before}\n{text}: {to:?}, {m}");
+                                }
+                            }
+                            assert_eq!(is_secret(&before, &text, SHARED), place.word == "stored", "{before}\n{text}");
+                            assert_eq!(is_secret(&before, &text, LOCAL), place.word == "local", "{before}\n{text}");
+                        }
+                        word => {
+                            let found = found(&before, &text);
+                            assert!(
+                                found.len() == 1 && found[0].contains(word),
+                                "{before}\n{text}: {found:?}, not {word}"
+                            );
+                        }
+                    }
+                }
+            }
+            let secret_predicate = "ISETP.NE.AND P6, PT, R4, RZ, PT";
+            for guard in ["@P6", "@!P6"] {
+                let guarded = format!("{guard} {text}");
+                if name == "R2P" {
+                    assert!(is_secret(secret_predicate, &guarded, "SEL R6, R5, RZ, P3\n LDS R7, [R6]"), "{guarded}");
+                } else if may_have_secret_predicate {
+                    for to in written() {
+                        let time = operands.contains("time");
+                        assert!(time || is_secret(secret_predicate, &guarded, &to.used(0)), "{guarded}");
+                    }
+                } else if !operands.contains("time") && !leads_away {
+                    assert_eq!(found(secret_predicate, &guarded), ["its predicate is secret"], "{guarded}");
+                }
+            }
+        }
+    }
+    assert!(is_secret("MOV R40, R4", "R2P PR, R40, 0x7f", "SEL R6, R5, RZ, P3\n LDS R7, [R6]"));
+    for text in GENERIC {
+        for used in [SHARED, LOCAL] {
+            assert!(
+                is_secret("", text, used) && !is_secret("", &text.replace("R4", "R5").replace("R50", "R40"), used),
+                "{text}"
+            );
+        }
+        assert_eq!(found("MOV R40, R4", text), ["an address depends on a secret"], "{text}");
+    }
+}
+
+/// An instruction without an example fails.
+#[test]
+fn every_instruction_has_an_example() {
+    let examples = COMPUTE.iter().chain(&OTHERS).flat_map(|(names, _)| names.split(' '));
+    let examples = examples.chain(GENERIC).chain(ELSEWHERE).map(|name| name.split(['.', ' ']).next().unwrap());
+    let examples: BTreeSet<&str> = examples.collect();
+    let names: BTreeSet<&str> = sass::names().collect();
+    assert_eq!(names, examples);
 }

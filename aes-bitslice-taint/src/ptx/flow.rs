@@ -1,5 +1,6 @@
 //! How secrets flow through a program.
 
+use super::opcodes::{Effect, Role, rule};
 use crate::finding::{Finding, Report};
 use crate::secrets::Secrets;
 use crate::solve::{Code, solve};
@@ -7,72 +8,8 @@ use crate::value::{At, Value};
 use aes_bitslice_ptx::{Object, Operand, Program, Space, Statement};
 use std::collections::BTreeSet;
 
-/// Instructions that compute their first operand from the others and from nothing else.
-const COMPUTE: [&str; 43] = [
-    "abs",
-    "activemask",
-    "add",
-    "addc",
-    "and",
-    "bfe",
-    "bfi",
-    "bfind",
-    "brev",
-    "clz",
-    "cnot",
-    "cvt",
-    "cvta",
-    "dp2a",
-    "dp4a",
-    "elect",
-    "fns",
-    "lop3",
-    "mad",
-    "mad24",
-    "mapa",
-    "max",
-    "min",
-    "mov",
-    "mul",
-    "mul24",
-    "neg",
-    "not",
-    "or",
-    "popc",
-    "prmt",
-    "redux",
-    "sad",
-    "selp",
-    "set",
-    "setp",
-    "shf",
-    "shl",
-    "shr",
-    "slct",
-    "sub",
-    "subc",
-    "xor",
-];
-
-/// Instructions that access no memory by an address and compute nothing: their operands must be public.
-const CONTROL: [&str; 16] = [
-    "bar",
-    "barrier",
-    "bra",
-    "brkpt",
-    "cp.async.bulk.commit_group",
-    "cp.async.bulk.wait_group",
-    "exit",
-    "fence",
-    "griddepcontrol",
-    "membar",
-    "nanosleep",
-    "pmevent",
-    "ret",
-    "trap",
-    "wgmma.fence",
-    "setmaxnreg",
-];
+/// How the names of types of floating-point numbers begin.
+const FLOATS: [&str; 7] = ["f16", "f32", "f64", "bf16", "tf32", "e4m3", "e5m2"];
 
 /// The state of an analysis in progress.
 struct Flow<'a> {
@@ -261,12 +198,11 @@ impl Step<'_, '_> {
 
     fn step(mut self) {
         let Statement { opcode, operands, guard, .. } = self.statement;
-        let parts: Vec<&str> = opcode.split('.').collect();
         let guarded = guard.is_some_and(|(register, _)| self.registers[register].secret);
         let values: Vec<Value> = operands.iter().map(|operand| self.value(operand)).collect();
-        let any = |values: &[Value]| values.iter().any(|value| value.secret);
         self.flow.report.instructions += usize::from(self.is_known);
-        self.flow.report.secret += usize::from(self.is_known && (guarded || any(&values)));
+        self.flow.report.secret += usize::from(self.is_known && (guarded || values.iter().any(|value| value.secret)));
+        let parts: Vec<&str> = opcode.split('.').collect();
         let space = parts.iter().find_map(|part| match part.split(':').next()? {
             "shared" => Some(Space::Shared),
             "local" => Some(Space::Local),
@@ -274,167 +210,113 @@ impl Step<'_, '_> {
             "param" => Some(Space::Parameter),
             _ => None,
         });
-        let is_control = CONTROL
-            .iter()
-            .any(|name| opcode == name || opcode.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
-        let is_call = parts[0] == "call";
-        let computes = COMPUTE.contains(&parts[0]);
-        let is_slow = ["div", "rem", "sqrt", "rsqrt", "rcp", "sin", "cos", "lg2", "ex2", "tanh", "fma"]
-            .contains(&parts[0])
-            || parts[1..].iter().any(|part| ["f16", "f32", "f64", "bf16"].contains(part));
-        if guarded && !(computes || is_slow) {
+        let Some((effect, roles)) = rule(opcode).filter(|(effect, roles)| self.is_covered(*effect, roles, space))
+        else {
+            self.find("there is no rule for this instruction");
+            return operands.iter().for_each(|operand| self.write(operand, Value::SECRET));
+        };
+        if guarded && effect != Effect::Compute {
             self.find("its predicate is secret");
         }
-        // An undefined name, or memory that does not exist.
-        let is_lost = |operand: &Operand| matches!(operand, Operand::Name(_));
-        let is_lost = operands.iter().any(is_lost) && !is_call;
-        let is_nowhere = space.is_some_and(|space| space != Space::Global && !self.flow.has(space));
-        if is_lost || (is_nowhere && parts[0] != "cvta") {
-            self.find("there is no rule for this instruction");
+        let computes = matches!(effect, Effect::Compute | Effect::Collective);
+        let is_float = computes && parts.iter().any(|part| FLOATS.iter().any(|float| part.starts_with(float)));
+        let mut secret = guarded;
+        for (n, (operand, value)) in operands.iter().zip(&values).enumerate() {
+            let role = match roles[n.min(roles.len() - 1)] {
+                Role::From if is_float => Role::Time,
+                role => role,
+            };
+            let is_vector = matches!(operand, Operand::Several(_));
+            if let Some(what) = role.must_be_public(is_vector).filter(|_| value.secret) {
+                self.find(what);
+            }
+            secret |= value.secret && role != Role::To;
         }
-        if is_control {
-            if any(&values) {
-                self.find("control or a barrier depends on a secret");
+        let at = roles.iter().position(|role| *role == Role::Address).map_or(Value::PUBLIC, |n| values[n]);
+        let to = operands.first().filter(|_| roles[0] == Role::To);
+        match effect {
+            Effect::Nothing => {}
+            Effect::Call => self.call(),
+            Effect::Load => self.load(space, at, secret),
+            Effect::Store => self.store(space, at.at, secret),
+            Effect::Transfer => {
+                self.store(Some(Space::Shared), at.at, true);
+                if opcode.starts_with("cp.async.bulk.global") || opcode.starts_with("cp.reduce") {
+                    self.store(Some(Space::Global), At::Anywhere, true);
+                }
             }
-            if parts[0] == "bra" && !matches!(operands.first(), Some(Operand::Label(_))) {
-                self.find("there is no rule for this instruction");
+            Effect::Update => {
+                self.store(space, at.at, secret);
+                let read = secret || self.flow.is_secret(space, at.at, self.bytes());
+                to.into_iter().for_each(|to| self.write(to, Value::some(read)));
             }
-        } else if is_call {
-            self.call();
-        } else if computes || is_slow {
-            if is_slow && any(&values[1..]) {
-                self.find("its time may depend on a secret");
-            }
-            self.compute(&values, guarded);
-        } else {
-            self.access(&values, space, guarded);
+            Effect::Compute => self.compute(&values, secret),
+            Effect::Collective => to.into_iter().for_each(|to| self.write(to, Value::some(secret))),
+            Effect::Product => to.into_iter().for_each(|to| self.write(to, Value::SECRET)),
         }
     }
 
-    fn compute(&mut self, values: &[Value], guarded: bool) {
-        let parts: Vec<&str> = self.statement.opcode.split('.').collect();
-        let secret = guarded || values.iter().skip(1).any(|value| value.secret);
-        let value = match (parts[0], values) {
+    /// Whether the rule of its opcode covers an instruction with its operands.
+    fn is_covered(&self, effect: Effect, roles: &[Role], space: Option<Space>) -> bool {
+        let Statement { opcode, operands, .. } = self.statement;
+        let least = match effect {
+            Effect::Nothing | Effect::Call => 0,
+            Effect::Compute | Effect::Collective => 1,
+            _ => roles.len(),
+        };
+        let is_place =
+            |operand: &Operand| matches!(operand, Operand::Register(_) | Operand::Several(_) | Operand::Special(_));
+        let writes_places = roles[0] != Role::To || operands.first().is_some_and(is_place);
+        // An undefined name, or memory that does not exist.
+        let is_known = |operand: &Operand| !matches!(operand, Operand::Name(_)) || effect == Effect::Call;
+        let is_there = space.is_none_or(|space| space == Space::Global || self.flow.has(space));
+        let leads_somewhere = opcode.split('.').next() != Some("bra") || matches!(operands[..], [Operand::Label(_)]);
+        operands.len() >= least
+            && writes_places
+            && operands.iter().all(is_known)
+            && (is_there || opcode.starts_with("cvta"))
+            && leads_somewhere
+    }
+
+    /// Bytes of memory that it accesses.
+    fn bytes(&self) -> i64 {
+        let parts = || self.statement.opcode.split('.');
+        let bits = parts().filter_map(|part| part.get(1..)?.parse::<i64>().ok()).last().unwrap_or(64);
+        let elements = parts().find_map(|part| part.strip_prefix('v')?.parse().ok()).unwrap_or(1);
+        elements * bits / 8
+    }
+
+    fn load(&mut self, space: Option<Space>, from: Value, secret: bool) {
+        let Statement { opcode, operands, .. } = self.statement;
+        // Of a table, only what non-coherent loads read is public.
+        let is_coherent = !opcode.split('.').any(|part| part == "nc");
+        let is_of_device = matches!(space, None | Some(Space::Global));
+        let bytes = if opcode.starts_with("ldmatrix") { 1 << 20 } else { self.bytes() };
+        let secret = secret || (is_of_device && is_coherent) || self.flow.is_secret(space, from.at, bytes);
+        // In machine code only such a load identifies a table.
+        if !is_coherent && secret {
+            self.find("a non-coherent load is of no table");
+        }
+        let table = match from.at {
+            At::Exactly(Some(object), 0) if space == Some(Space::Parameter) && self.flow.is_table(object) => {
+                Some(object)
+            }
+            _ => None,
+        };
+        self.write(&operands[0], table.filter(|_| !secret).map_or(Value::some(secret), Value::address));
+    }
+
+    fn compute(&mut self, values: &[Value], secret: bool) {
+        let value = match (self.statement.opcode.split('.').next().unwrap_or_default(), values) {
             ("mov" | "cvta" | "cvt", [_, value]) => *value,
             ("add", [_, a, b]) => a.plus(*b),
             ("sub", [_, a, b]) => a.minus(*b),
             ("mul", [_, a, b]) => a.times(*b),
             ("mad", [_, a, b, c]) => a.times(*b).plus(*c),
             ("selp", [_, a, b, _]) => a.or(*b, |_, _| false),
-            _ => Value::some(secret),
+            _ => Value::PUBLIC,
         };
-        if let Some(to) = self.statement.operands.first() {
-            self.write(to, value.tainted(secret));
-        }
-    }
-
-    /// Loads, stores and everything else that takes an address or a lane.
-    fn access(&mut self, values: &[Value], space: Option<Space>, guarded: bool) {
-        let Statement { opcode, operands, .. } = self.statement;
-        let parts: Vec<&str> = opcode.split('.').collect();
-        let address = "an address depends on a secret";
-        let width = parts.iter().rev().find_map(|part| part.get(1..)?.parse::<i64>().ok()).unwrap_or(64) / 8;
-        let elements = if parts.contains(&"v4") { 4 } else { 1 + i64::from(parts.contains(&"v2")) };
-        match (parts[0], operands.as_slice()) {
-            ("ld" | "ldu" | "ldmatrix", [to, _, rest @ ..]) => {
-                if values[1].secret || (!rest.is_empty() && values[2].secret) {
-                    self.find(address);
-                }
-                let bytes = if parts[0] == "ldmatrix" { 1 << 20 } else { width * elements };
-                // Of a table, only what non-coherent loads read is public.
-                let coherent = matches!(space, None | Some(Space::Global)) && !parts.contains(&"nc");
-                let secret = values[1].secret || guarded || coherent || self.flow.is_secret(space, values[1].at, bytes);
-                let pointer = match values[1].at {
-                    At::Exactly(Some(object), 0) if space == Some(Space::Parameter) => Some(object),
-                    _ => None,
-                };
-                // In machine code only such a load identifies a table.
-                if parts.contains(&"nc") && secret {
-                    self.find("a non-coherent load is of no table");
-                }
-                match pointer.filter(|&object| self.flow.is_table(object) && !secret) {
-                    Some(table) => self.write(to, Value::address(table)),
-                    None => self.write(to, Value::some(secret)),
-                }
-            }
-            ("st", [_, _]) => {
-                if values[0].secret {
-                    self.find(address);
-                }
-                self.store(space, values[0].at, values[1].secret || guarded);
-            }
-            ("atom", [to, _, ..]) => {
-                if values[1].secret {
-                    self.find(address);
-                }
-                let secret = values[2..].iter().any(|value| value.secret) || guarded;
-                self.store(space, values[1].at, secret);
-                let read = secret || self.flow.is_secret(space, values[1].at, width);
-                self.write(to, Value::some(read));
-            }
-            ("red", [_, _, ..]) => {
-                if values[0].secret {
-                    self.find(address);
-                }
-                self.store(space, values[0].at, values[1..].iter().any(|value| value.secret) || guarded);
-            }
-            // To shared memory, from where the secrets are; the rest gives the size, and the barrier to notify.
-            ("cp", [_, _, ..]) => {
-                if values.iter().any(|value| value.secret) {
-                    self.find(address);
-                }
-                self.store(Some(Space::Shared), values[0].at, true);
-                if opcode.starts_with("cp.async.bulk.global") || opcode.starts_with("cp.reduce") {
-                    self.store(Some(Space::Global), At::Anywhere, true);
-                }
-            }
-            ("mbarrier", _) => {
-                if values.iter().any(|value| value.secret) {
-                    self.find("control or a barrier depends on a secret");
-                }
-                // The progress of copies.
-                if let Some(to @ (Operand::Register(_) | Operand::Several(_))) = operands.first() {
-                    self.write(to, Value::PUBLIC);
-                }
-            }
-            ("shfl", [to, _, ..]) => {
-                if values[2..].iter().any(|value| value.secret) {
-                    self.find("a lane depends on a secret");
-                }
-                self.write(to, Value::some(values[1..].iter().any(|value| value.secret) || guarded));
-            }
-            ("vote" | "match", [to, _, ..]) => {
-                if values.last().is_some_and(|mask| mask.secret) {
-                    self.find("a mask of threads depends on a secret");
-                }
-                self.write(to, Value::some(values[1..].iter().any(|value| value.secret) || guarded));
-            }
-            ("mma", [to, ..]) => {
-                self.write(to, Value::some(values[1..].iter().any(|value| value.secret) || guarded));
-            }
-            ("wgmma", []) => {}
-            ("wgmma", _) if opcode.contains("commit_group") || opcode.contains("wait_group") => {}
-            ("wgmma", [to, a, ..]) => {
-                // The second matrix is in shared memory, given by its descriptor; the first, too, or in registers. The switches
-                // follow.
-                let is_descriptor = !matches!(a, Operand::Several(_));
-                if values[2..].iter().any(|value| value.secret) || (is_descriptor && values[1].secret) {
-                    self.find(address);
-                }
-                self.write(to, Value::SECRET);
-            }
-            ("prefetch" | "prefetchu" | "discard" | "applypriority", _) => {
-                if values.iter().any(|value| value.secret) {
-                    self.find(address);
-                }
-            }
-            _ => {
-                self.find("there is no rule for this instruction");
-                if let Some(to) = operands.first() {
-                    self.write(to, Value::SECRET);
-                }
-            }
-        }
+        self.write(&self.statement.operands[0], value.tainted(secret));
     }
 
     /// `call (results), function, (arguments)`: each is an object of the caller, each parameter one of the function.

@@ -1,9 +1,12 @@
-//! PTX: `flow` follows secrets through it.
+//! PTX: `opcodes` says what instructions do, and `flow` follows secrets through them.
 //!
 //! Registers are followed along every path through a function; objects in memory are one fact for the whole program. A function is
 //! analysed once, with the arguments of all its calls together.
 
 mod flow;
+mod opcodes;
+
+pub use opcodes::names;
 
 use crate::finding::Report;
 use crate::secrets::Secrets;

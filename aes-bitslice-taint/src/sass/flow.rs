@@ -1,116 +1,13 @@
 //! How secrets flow through machine code: a rule for every opcode that is allowed.
 
 use super::listing::{Instruction, Listing, Operand, REGISTERS};
+use super::opcodes::{Effect, effect};
 use crate::finding::{Finding, Report};
 use crate::secrets::Secrets;
 use crate::solve::{Code, solve};
 use crate::value::{At, Value};
 use aes_bitslice_ptx::Variable;
 use std::collections::BTreeSet;
-
-/// Instructions that compute registers and predicates from others, in constant time.
-const COMPUTE: [&str; 58] = [
-    "BMMA",
-    "BMOV",
-    "BMSK",
-    "BREV",
-    "CS2R",
-    "CS2UR",
-    "ELECT",
-    "FLO",
-    "IABS",
-    "IADD",
-    "IADD3",
-    "IDP",
-    "IMAD",
-    "IMMA",
-    "IMNMX",
-    "ISETP",
-    "LEA",
-    "LOP3",
-    "MOV",
-    "P2R",
-    "P2UR",
-    "PLOP3",
-    "POPC",
-    "PRMT",
-    "R2P",
-    "R2UR",
-    "REDUX",
-    "S2R",
-    "S2UR",
-    "SEL",
-    "SGXT",
-    "SHF",
-    "UBMSK",
-    "UBREV",
-    "UFLO",
-    "UIADD3",
-    "UIMAD",
-    "UISETP",
-    "ULEA",
-    "ULOP3",
-    "UMOV",
-    "UPLOP3",
-    "UPOPC",
-    "UPRMT",
-    "UR2UP",
-    "USEL",
-    "USGXT",
-    "USHF",
-    "UVIADD",
-    "UVIMNMX",
-    "VABSDIFF",
-    "VIADD",
-    "VIADDMNMX",
-    "VIMNMX",
-    "VIMNMX3",
-    "VOTE",
-    "VOTEU",
-    "VOTED",
-];
-
-/// Instructions whose time may depend on operands.
-const SLOW: [&str; 14] =
-    ["MUFU", "F2I", "I2F", "I2FP", "F2F", "FADD", "FMUL", "FFMA", "FSETP", "FCHK", "FSEL", "UI2F", "UF2I", "HFMA2"];
-
-/// Control instructions, all of whose operands must be public.
-const CONTROL: [&str; 34] = [
-    "ACQBULK",
-    "ACQSHMINIT",
-    "BAR",
-    "BPT",
-    "BRA",
-    "BREAK",
-    "BSSY",
-    "BSYNC",
-    "CALL",
-    "CCTL",
-    "CGAERRBAR",
-    "DEPBAR",
-    "ENDCOLLECTIVE",
-    "ERRBAR",
-    "EXIT",
-    "FENCE",
-    "KILL",
-    "LDGDEPBAR",
-    "MEMBAR",
-    "NANOSLEEP",
-    "NOP",
-    "PREEXIT",
-    "RET",
-    "UCGABAR_ARV",
-    "UCGABAR_WAIT",
-    "WARPGROUP",
-    "WARPSYNC",
-    "YIELD",
-    "BRA.DIV",
-    "UBLKRED",
-    "UTMACMDFLUSH",
-    "USETMAXREG",
-    "WARPGROUPSET",
-    "BRX",
-];
 
 /// The start of the parameters in constant bank 0, by generation.
 const PARAMETERS_AT: [u64; 3] = [0x160, 0x210, 0x380];
@@ -498,7 +395,7 @@ impl Step<'_, '_> {
         let predicates = |operands: &[Operand]| operands.iter().take_while(|operand| operand.is_predicate()).count();
         match opcode[0].as_str() {
             "ISETP" | "UISETP" | "FSETP" | "PLOP3" | "UPLOP3" | "ELECT" | "SHFL" => 2,
-            "VOTE" | "VOTEU" => operands.len().saturating_sub(1).min(2),
+            "VOTE" | "VOTEU" | "VOTED" => operands.len().saturating_sub(1).min(2),
             _ => match operands.first() {
                 Some(first) if first.is_predicate() => {
                     let predicates = predicates(operands);
@@ -513,13 +410,13 @@ impl Step<'_, '_> {
 
     fn step(mut self) {
         let Instruction { opcode, operands, guard, .. } = self.instruction;
-        let name = opcode[0].as_str();
         let guarded = guard.is_some_and(|(predicate, _)| self.registers[predicate].value.secret);
-        let computes = COMPUTE.contains(&name) || SLOW.contains(&name);
+        let effect = effect(&opcode[0]);
+        let computes = matches!(effect, Some(Effect::Compute | Effect::Slow));
         if guarded && !computes {
             self.find("its predicate is secret");
         }
-        let secret = if CONTROL.contains(&name) {
+        let secret = if effect == Some(Effect::Control) {
             let secret = operands.iter().any(|operand| self.value(operand, 1).secret);
             if secret {
                 self.find("control or a barrier depends on a secret");
@@ -532,9 +429,9 @@ impl Step<'_, '_> {
             }
             secret
         } else if computes {
-            self.compute(guarded)
+            self.compute(effect == Some(Effect::Slow), guarded)
         } else {
-            self.access(guarded)
+            self.access(effect, guarded)
         };
         if self.is_known {
             self.flow.report.instructions += 1;
@@ -542,7 +439,7 @@ impl Step<'_, '_> {
         }
     }
 
-    fn compute(&mut self, guarded: bool) -> bool {
+    fn compute(&mut self, is_slow: bool, guarded: bool) -> bool {
         let Instruction { opcode, operands, .. } = self.instruction;
         let name = opcode[0].as_str();
         let destinations = self.destinations();
@@ -556,7 +453,7 @@ impl Step<'_, '_> {
         };
         let values: Vec<Value> = from.iter().enumerate().map(|(n, operand)| self.value(operand, width(n))).collect();
         let secret = guarded || values.iter().any(|value| value.secret);
-        if SLOW.contains(&name) && secret {
+        if is_slow && secret {
             self.find("its time may depend on a secret");
         }
         let is_plain = !["X", "HI", "EX", "WIDE"].iter().any(|modifier| self.has(modifier));
@@ -661,120 +558,106 @@ impl Step<'_, '_> {
     }
 
     /// Loads, stores and everything else that takes an address or a lane. Returns whether a secret came in.
-    fn access(&mut self, guarded: bool) -> bool {
+    fn access(&mut self, effect: Option<Effect>, guarded: bool) -> bool {
         let Instruction { opcode, operands, .. } = self.instruction;
-        let name = opcode[0].as_str();
         let words = match () {
             () if self.has("128") => 4,
             () if self.has("64") || self.has("U64") => 2,
             () => 1,
         };
         let bytes = 4 * words as i64;
-        let destinations = self.destinations();
-        let (to, from) = operands.split_at(destinations);
-        let places: Vec<Value> =
-            from.iter().filter(|o| matches!(o, Operand::Memory(_))).map(|operand| self.value(operand, 1)).collect();
-        if places.iter().any(|place| place.secret) {
+        let (to, from) = operands.split_at(self.destinations());
+        let (places, others): (Vec<&Operand>, Vec<&Operand>) =
+            from.iter().partition(|operand| matches!(operand, Operand::Memory(_)));
+        let places: Vec<Value> = places.into_iter().map(|place| self.value(place, 1)).collect();
+        let others: Vec<Value> = others.into_iter().map(|other| self.value(other, words)).collect();
+        let address = places.iter().any(|place| place.secret);
+        if address {
             self.find("an address depends on a secret");
         }
-        let data = from.iter().filter(|o| !matches!(o, Operand::Memory(_)));
-        let data = data.map(|operand| self.value(operand, words).secret).fold(guarded, |all, one| all || one);
+        let data = guarded || others.iter().any(|other| other.secret);
         let at = places.first().map_or(At::Anywhere, |place| place.at);
-        let address_is_secret = places.iter().any(|place| place.secret);
-        match name {
-            "LDS" | "LDSM" => {
-                let secret = self.flow.is_secret_shared(at) || guarded || address_is_secret;
+        // How many registers each destination occupies, and whether they are secret.
+        let (width, secret) = match effect {
+            Some(Effect::SharedLoad) => {
                 let width = if self.has("4") { 4 } else { words };
-                to.iter().for_each(|to| self.write(to, width, Value::some(secret)));
-                secret
+                (width, self.flow.is_secret_shared(at) || guarded || address)
             }
-            "LDL" => {
-                let secret = self.flow.is_secret_local(at, bytes) || guarded || address_is_secret;
-                to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
-                secret
-            }
+            Some(Effect::LocalLoad) => (words, self.flow.is_secret_local(at, bytes) || guarded || address),
             // PTX shows which memory these loads read.
-            "LDG" if self.has("CONSTANT") && self.flow.secrets.has_tables() => {
-                let secret = guarded || address_is_secret;
-                to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
-                secret
+            Some(Effect::DeviceLoad) => {
+                let is_of_table = self.has("CONSTANT") && opcode[0] == "LDG" && self.flow.secrets.has_tables();
+                (words, !is_of_table || guarded || address)
             }
-            "LDG" | "LD" => {
-                to.iter().for_each(|to| self.write(to, words, Value::SECRET));
-                true
-            }
-            "LDC" | "ULDC" | "LDCU" => {
-                let place = from.first().map(|operand| self.value(operand, words));
-                let secret = guarded || place.is_none_or(|place| place.secret);
+            Some(Effect::ConstantLoad) => {
                 // The stack begins where constant bank 0 says.
-                let is_stack = matches!(to, [Operand::Register { number: 1, .. }]) && self.is_stack(from);
-                let value = if is_stack { Value::number(0) } else { Value::some(secret) };
-                to.iter().for_each(|to| self.write(to, words, value));
-                secret
+                if matches!(to, [Operand::Register { number: 1, .. }]) && self.is_stack(from) {
+                    self.write(&to[0], words, Value::number(0));
+                    return data;
+                }
+                (words, data || others.is_empty())
             }
-            "STS" => {
+            Some(Effect::SharedStore) => {
                 self.flow.store_shared(at, data);
-                data
+                (words, data)
             }
-            "STL" => {
+            Some(Effect::LocalStore) => {
                 self.flow.store_local(at, bytes, data);
-                data
+                (words, data)
             }
-            "STG" | "ST" | "RED" | "REDG" => {
-                if name == "ST" {
+            Some(Effect::DeviceStore | Effect::GenericStore) => {
+                if effect == Some(Effect::GenericStore) {
                     self.flow.store_shared(At::Anywhere, data);
                     self.flow.store_local(At::Anywhere, bytes, data);
                 }
                 self.flow.report.secret_stores += usize::from(data && self.is_known);
-                data
+                (words, data)
             }
-            "ATOMS" => {
+            Some(Effect::SharedUpdate) => {
                 self.flow.store_shared(at, data);
-                let secret = data || self.flow.is_secret_shared(at);
-                to.iter().for_each(|to| self.write(to, words, Value::some(secret)));
-                secret
+                (words, data || self.flow.is_secret_shared(at))
             }
-            "ATOM" | "ATOMG" => {
+            Some(Effect::DeviceUpdate | Effect::GenericUpdate) => {
+                if effect == Some(Effect::GenericUpdate) {
+                    self.flow.store_shared(At::Anywhere, data);
+                    self.flow.store_local(At::Anywhere, bytes, data);
+                }
                 self.flow.report.secret_stores += usize::from(data && self.is_known);
-                to.iter().for_each(|to| self.write(to, words, Value::SECRET));
-                true
+                (words, true)
             }
             // From global to shared memory, by the copy engine or by threads.
-            "UBLKCP" | "LDGSTS" => {
-                if from.iter().any(|operand| self.value(operand, 1).secret) {
+            Some(Effect::Transfer) => {
+                if others.iter().any(|other| other.secret) {
                     self.find("an address depends on a secret");
                 }
                 self.flow.store_shared(at, true);
-                true
+                (words, true)
             }
             // Barriers in shared memory: the progress of copies is public.
-            "SYNCS" => {
-                if data {
+            Some(Effect::Barrier) => {
+                if others.iter().any(|other| other.secret) {
                     self.find("control or a barrier depends on a secret");
                 }
-                to.iter().for_each(|to| self.write(to, words, Value::some(data)));
-                data
+                (words, data)
             }
-            "SHFL" => {
-                let lane = from.iter().skip(1).any(|operand| self.value(operand, 1).secret);
+            Some(Effect::Shuffle) => {
+                let lane = others.iter().skip(1).any(|other| other.secret);
                 if lane {
                     self.find("a lane depends on a secret");
                 }
-                let secret = self.elected(from).map_or(data, |value| value.secret || lane);
-                to.iter().for_each(|to| self.write(to, 1, Value::some(secret)));
-                secret
+                (1, self.elected(from).map_or(data, |value| value.secret || lane))
             }
             // Products with a matrix in shared memory, into half as many registers as there are columns.
-            "BGMMA" => {
+            Some(Effect::Product) => {
                 let columns = opcode.get(1).and_then(|shape| shape.split('x').nth(1)?.parse::<usize>().ok());
-                to.iter().take(1).for_each(|to| self.write(to, columns.unwrap_or(256) / 2, Value::SECRET));
-                true
+                (columns.unwrap_or(256) / 2, true)
             }
-            _ => {
+            Some(Effect::Compute | Effect::Slow | Effect::Control) | None => {
                 self.find("there is no rule for this instruction");
-                to.iter().for_each(|to| self.write(to, 4, Value::SECRET));
-                true
+                (4, true)
             }
-        }
+        };
+        to.iter().for_each(|to| self.write(to, width, Value::some(secret)));
+        secret
     }
 }

@@ -1,10 +1,14 @@
-//! Machine code as `nvdisasm` prints it, without options: `listing` reads it, `flow` follows secrets through it.
+//! Machine code as `nvdisasm` prints it, without options: `listing` reads it, `opcodes` says what
+//! instructions do, and `flow` follows secrets through them.
 //!
 //! Registers of machine code are reused, so they are followed along every path through an entry point. Where PTX has names of variables,
 //! machine code has numbers: the caller tells [`check`] which variables PTX has in shared memory.
 
 mod flow;
 mod listing;
+mod opcodes;
+
+pub use opcodes::names;
 
 use crate::finding::Report;
 use crate::secrets::Secrets;
