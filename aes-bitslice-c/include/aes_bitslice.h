@@ -157,8 +157,8 @@ int aes_bitslice_key_new(const uint8_t *bytes,
                          size_t len,
                          struct aes_bitslice_key **key);
 
-// An XTS key of `len` bytes, 32 or 64: the data key, then the tweak key (IEEE 1619, section 5.1). Equal halves are refused. `bytes` is
-// copied: wipe it when it is no longer needed.
+// An XTS key of `len` bytes, 32 or 64: the data key, then the tweak key (IEEE 1619, section 5.1). A key with equal
+// halves decrypts; it encrypts nothing. `bytes` is copied: wipe it when it is no longer needed.
 //
 // Writes the key to `key`; free it with aes_bitslice_key_free.
 int aes_bitslice_key_new_xts(const uint8_t *bytes,

@@ -54,8 +54,8 @@ pub unsafe extern "C" fn aes_bitslice_key_new(bytes: *const u8, len: usize, key:
     unsafe { key_of(bytes, len, key, Key::new) }
 }
 
-/// An XTS key of `len` bytes, 32 or 64: the data key, then the tweak key (IEEE 1619, section 5.1). Equal halves are refused. `bytes` is
-/// copied: wipe it when it is no longer needed.
+/// An XTS key of `len` bytes, 32 or 64: the data key, then the tweak key (IEEE 1619, section 5.1). A key with equal
+/// halves decrypts; it encrypts nothing. `bytes` is copied: wipe it when it is no longer needed.
 ///
 /// Writes the key to `key`; free it with aes_bitslice_key_free.
 #[unsafe(no_mangle)]

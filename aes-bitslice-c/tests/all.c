@@ -944,7 +944,10 @@ static void handles(void)
         }
     }
     memset(bytes, 7, sizeof bytes);
-    REFUSED(AES_BITSLICE_INVALID, "halves are equal", aes_bitslice_key_new_xts(bytes, 64, key));
+    // It decrypts; that it encrypts nothing is tested on every engine in tests/tests/xts.rs.
+    aes_bitslice_key *twice;
+    OK(aes_bitslice_key_new_xts(bytes, 64, &twice));
+    aes_bitslice_key_free(twice);
     IS_NULL("bytes", aes_bitslice_key_new(NULL, 16, key));
     IS_NULL("bytes", aes_bitslice_key_new_xts(NULL, 64, key));
     IS_NULL("key", aes_bitslice_key_new(bytes, 16, NULL));

@@ -31,16 +31,21 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
 
 fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let is_default = args.iv.is_none();
-    let CryptArgs { key, baked, stream: args, .. } = args;
+    let CryptArgs { key, baked, length, stream: args, .. } = args;
     if key.source.key_file.as_deref().is_some_and(standard::is_input) && input.is_none_or(standard::is_input) {
         return Err(Error::usage("standard input is the key or the data, not both; name the input file"));
     }
     let secret = Secret::read(&method, key, baked.as_deref(), args.quiet)?;
     let mut input = Input::open(input)?;
+    input.limit(*length)?;
+    let if_longer = if length.is_none() { input.if_longer() } else { None };
     let transform = Transform::new(&method, &mut input)?;
     if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
         let (name, iv) = (&input.name, in_hex(&transform.iv()));
-        note(&format!("{name} is taken to begin with its IV, {iv}; {IF_NOT_STORED}"));
+        note(&format!("{name}: taking the first 16 bytes, {iv}, as the IV; {IF_NOT_STORED}"));
+    }
+    if let Some(if_longer) = if_longer.as_ref().filter(|_| method.direction == Direction::Decrypt && !args.quiet) {
+        note(if_longer);
     }
     secret.must_stay(args.output.as_deref())?;
     let options = Options { force: args.force, private: false };
@@ -49,5 +54,6 @@ fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let (context, cipher) = Context::open(&method, secret, &[input.length], args)?;
     let output = target.open()?;
     let source = Source::new(input, context.cut);
-    single::run(context, transform.with(cipher), source, output, args.quiet)
+    let ended = single::run(context, transform.with(cipher), source, output, args.quiet);
+    ended.map_err(|error| error.advising(if_longer.as_deref()))
 }

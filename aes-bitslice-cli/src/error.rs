@@ -76,6 +76,14 @@ impl Error {
         }
     }
 
+    /// The same, with `advice` after it where the data may be at fault.
+    pub fn advising(self, advice: Option<&str>) -> Self {
+        match (advice, self.exit) {
+            (Some(advice), Exit::Failure) => Error::new(self.exit, format!("{}; {advice}", self.message())),
+            _ => self,
+        }
+    }
+
     /// Prints the line and returns the exit code.
     pub fn show(&self) -> Exit {
         if self.message.is_some() {

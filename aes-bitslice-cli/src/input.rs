@@ -33,7 +33,7 @@ impl Input {
     /// Opens `path`, or standard input for `None` and `-`.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let (name, opened) = match path {
-            Some(path) if path != Path::new("-") => (format!("`{}`", path.display()), File::open(path)),
+            Some(path) if path != Path::new("-") => (format!("`{}`", path.display()), standard::open(path)),
             _ => ("standard input".to_string(), Ok(standard::input()?)),
         };
         let opened = opened.and_then(|file| file.metadata().map(|metadata| (file, metadata)));
@@ -51,31 +51,27 @@ impl Input {
         let length = length(&metadata).filter(|&length| is_true_length(&file, &metadata, length));
         let known = length.and_then(|length| Some((file.stream_position().ok()?, length)));
         let (start, length) = known.map_or((0, None), |(start, length)| (start, Some(length.saturating_sub(start))));
-        Ok(Input { file, name, start, length, rest: 0, ahead: Cursor::default() })
+        let mut input = Input { file, name, start, length, rest: 0, ahead: Cursor::default() };
+        if is_block_device(&metadata) {
+            input.measure();
+        }
+        Ok(input)
     }
 
     /// Takes off the first 16 bytes, the IV that encryption stored.
     pub fn take_iv(&mut self) -> Result<[u8; 16]> {
-        let mut iv = [0; 16];
-        self.file.read_exact(&mut iv).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => Error::new(
-                Exit::InputOutput,
-                format!(
-                    "{} is shorter than the 16 bytes of an IV; if it does not begin with one, give it with --iv",
-                    self.name
-                ),
-            ),
-            _ => Error::io(format!("cannot read {}", self.name), &error),
-        })?;
-        if let Some(length) = &mut self.length {
-            self.start += 16;
-            *length = length.saturating_sub(16);
-        }
+        let Some(&iv) = self.peek(16)?.first_chunk() else {
+            let why = "is shorter than the 16 bytes of an IV; if it does not begin with one, give it with --iv";
+            return Err(Error::new(Exit::InputOutput, format!("{} {why}", self.name)));
+        };
+        self.skip(iv.len());
         Ok(iv)
     }
 
     /// Returns the first `bytes` bytes, or all if there are fewer; they are still to be read.
     pub fn peek(&mut self, bytes: usize) -> Result<Cow<'_, [u8]>> {
+        let length = self.length.map_or(usize::MAX, |length| usize::try_from(length).unwrap_or(usize::MAX));
+        let bytes = bytes.min(length);
         // What was peeked at before is read again only from a file.
         let mut start = std::mem::take(&mut self.ahead).into_inner();
         let more = bytes.saturating_sub(start.len());
@@ -83,10 +79,10 @@ impl Input {
             let why = format!("its first {bytes} bytes are read at a time, and there is too little memory for them");
             Error::new(Exit::Failure, format!("cannot read {}: {why}", self.name))
         })?;
-        let read = (&self.file).take(more as u64).read_to_end(&mut start);
-        let is_back =
+        let to_start =
             || if self.length.is_some() { (&self.file).seek(SeekFrom::Start(self.start)).map(drop) } else { Ok(()) };
-        read.and_then(|_| is_back()).map_err(|error| Error::io(format!("cannot read {}", self.name), &error))?;
+        let read = to_start().and_then(|()| (&self.file).take(more as u64).read_to_end(&mut start));
+        read.and_then(|_| to_start()).map_err(|error| Error::io(format!("cannot read {}", self.name), &error))?;
         if self.length.is_some() {
             return Ok(start.into());
         }
@@ -102,10 +98,10 @@ impl Input {
         }
     }
 
-    /// Finds the length of an input that is not a regular file but can be read from any byte on, such as a disk. Returns the length, if it
-    /// is known then.
+    /// Finds the length of a disk, or of a file that says that it has none. Returns the length, if it is known then.
     pub fn measure(&mut self) -> Option<u64> {
-        if self.length.is_none() {
+        let has_end = |metadata: Metadata| metadata.is_file() || is_block_device(&metadata);
+        if self.length.is_none() && self.file.metadata().is_ok_and(has_end) {
             let start = self.file.stream_position().ok()?;
             let end = self.file.seek(SeekFrom::End(0)).ok()?;
             self.start = self.file.seek(SeekFrom::Start(start)).ok()?;
@@ -124,7 +120,36 @@ impl Input {
     /// Leaves only `range` of its `length` bytes to read.
     pub fn narrow(&mut self, range: Range<u64>, length: u64) {
         (self.start, self.length, self.rest) =
-            (self.start + range.start, Some(range.end - range.start), length - range.end);
+            (self.start + range.start, Some(range.end - range.start), self.rest + (length - range.end));
+    }
+
+    /// Leaves only its first `bytes` bytes to read, if a number is given.
+    pub fn limit(&mut self, bytes: Option<u64>) -> Result<()> {
+        let Some(bytes) = bytes else { return Ok(()) };
+        let refuse = |why: String| Err(Error::new(Exit::InputOutput, why));
+        match self.measure() {
+            None => refuse(format!(
+                "--length needs a file or a disk, and {} is neither: put `head -c {bytes}` in front instead",
+                self.name
+            )),
+            Some(length) if bytes > length => {
+                refuse(format!("{} has only {length} bytes, and --length says {bytes}", self.name))
+            }
+            Some(length) => {
+                self.narrow(0..bytes, length);
+                Ok(())
+            }
+        }
+    }
+
+    /// What to know if it is a disk that is read to its end: what was written there may be shorter, and nothing marks where it ends.
+    pub fn if_longer(&self) -> Option<String> {
+        let is_whole_disk = self.rest == 0 && self.file.metadata().is_ok_and(|metadata| is_block_device(&metadata));
+        let bytes = self.length.filter(|_| is_whole_disk)?;
+        Some(format!(
+            "all {bytes} bytes of the disk {} are read: if fewer were written there, give their number with --length",
+            self.name
+        ))
     }
 
     /// Who may use it; `None` if it is neither a file nor a disk.

@@ -1,6 +1,5 @@
 //! Where a key comes from: a file, standard input or an environment variable. Every copy made here is wiped.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -72,7 +71,7 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
     let mut file = match is_standard_input {
         true => standard::input()?,
-        false => File::open(path).map_err(|error| match error.kind() {
+        false => standard::open(path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => refuse("there is no such file; for new data `aes-bitslice keygen` makes a key"),
             _ => refuse(&error.to_string()),
         })?,

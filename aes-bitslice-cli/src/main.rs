@@ -42,13 +42,14 @@
 //! | [`context`], [`engine`], [`secret`] | a key on an engine, for all streams of a command |
 //! | [`pipeline`] | streams in chunks, over threads |
 //! | [`transform`], [`method`], [`padding`], [`segments`] | what is done to a stream |
-//! | [`input`], [`output`], [`standard`], [`mod@chunk`], [`keys`], [`text`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`input`], [`output`], [`standard`], [`foreign`], [`mod@chunk`], [`keys`], [`text`], [`baked`], [`progress`] | where bytes and keys come from and go to |
+//! | [`descriptors`] | which files were open at the start |
 //! | [`scratch`], [`terminal`], [`signals`], [`access`] | temporary files, a terminal that hides what is typed, what undoes both, and who may use an existing file |
 //! | [`core_dumps`] | no core dumps of a process that has keys |
 //! | [`args`] | the command line as types |
 //! | [`modes`] | the modes: one file is one mode |
 //! | [`error`] | what can go wrong |
-// Only one module has `unsafe`: it writes files through mappings.
+// Two modules have `unsafe`: one writes files through mappings, the other asks which files were open at the start.
 #![deny(unsafe_code)]
 
 mod access;
@@ -59,8 +60,12 @@ mod chunk;
 mod context;
 mod core_dumps;
 mod crypt;
+#[cfg(unix)]
+#[allow(unsafe_code)]
+mod descriptors;
 mod engine;
 mod error;
+mod foreign;
 mod info;
 mod input;
 mod keygen;

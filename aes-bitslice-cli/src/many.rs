@@ -17,6 +17,7 @@ use crate::pipeline::pool;
 use crate::pipeline::source::Source;
 use crate::progress;
 use crate::secret::Secret;
+use crate::standard::Numbered;
 use crate::transform::{IF_NOT_STORED, Transform};
 
 /// Where a file goes.
@@ -37,7 +38,7 @@ pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) 
     let secret = Secret::read(&method, key, baked.as_deref(), args.quiet)?;
     let pairs = pairs(inputs, folder, args.force, &secret)?;
     if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
-        note(&format!("each input is taken to begin with its IV; {IF_NOT_STORED}"));
+        note(&format!("taking the first 16 bytes of each input as its IV; {IF_NOT_STORED}"));
     }
     // An unreadable file is reported when its turn comes.
     let length = |pair: &Pair| match &pair.refused {
@@ -146,6 +147,9 @@ fn pairs(inputs: &[PathBuf], folder: &Path, force: bool, secret: &Secret<'_>) ->
         let refused = match source {
             Some(source) => {
                 Some(format!("`{shown}` would replace the input `{}`; use another folder", source.display()))
+            }
+            None if Numbered::of(&output).is_some() => {
+                Some(format!("`{shown}` is a file that is open already; use another folder"))
             }
             None if !force && output.symlink_metadata().is_ok() => {
                 Some(format!("`{shown}` exists already; use --force to replace it, or another folder"))

@@ -4,7 +4,7 @@
 //! everything else that can fail.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER};
@@ -13,7 +13,7 @@ use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::scratch::{self, Scratch};
-use crate::standard;
+use crate::standard::{self, Numbered};
 
 /// A place for an output that may be written to.
 pub struct Target {
@@ -53,9 +53,29 @@ pub struct Output {
 
 enum Sink {
     /// Standard output, a device or a pipe: written as it comes.
-    Stream { file: File, to_sync: bool },
+    Stream { file: File, to_sync: bool, disk: Option<Disk> },
     /// A file that is being made.
     File { scratch: Scratch, path: PathBuf, force: bool, old: Option<Access> },
+}
+
+/// A disk that is written from byte `start` on, and its length.
+#[derive(Clone, Copy)]
+struct Disk {
+    start: u64,
+    length: u64,
+}
+
+impl Disk {
+    /// The disk that is open as `file`, if it is one.
+    fn of(mut file: &File) -> io::Result<Option<Self>> {
+        if !is_block_device(&file.metadata()?) {
+            return Ok(None);
+        }
+        let start = file.stream_position()?;
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(start))?;
+        Ok(Some(Disk { start, length }))
+    }
 }
 
 /// How to make an output.
@@ -72,14 +92,15 @@ impl Target {
     pub fn check(path: Option<&Path>, input: Option<&Input>, options: Options) -> Result<Self> {
         match path {
             Some(path) if path != Path::new("-") => Target::check_path(path, input, options),
-            _ => {
-                let name = "standard output".to_string();
-                let file = standard::output()?;
-                refuse_terminal(&name, &file, options)?;
-                refuse_input(&name, input, &file)?;
-                Ok(Target { name, options, kind: Kind::Standard(file) })
-            }
+            _ => Target::check_open("standard output".into(), standard::output()?, input, options),
         }
+    }
+
+    /// The target that is open as `file`.
+    fn check_open(name: String, file: File, input: Option<&Input>, options: Options) -> Result<Self> {
+        refuse_terminal(&name, &file, options)?;
+        refuse_input(&name, input, &file)?;
+        Ok(Target { name, options, kind: Kind::Standard(file) })
     }
 
     fn check_path(path: &Path, input: Option<&Input>, options: Options) -> Result<Self> {
@@ -87,6 +108,12 @@ impl Target {
         let refuse = |why: &str| Err(Error::new(Exit::InputOutput, format!("cannot write {name}: {why}")));
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return refuse("it names a folder; give a file name");
+        }
+        let numbered = Numbered::of(path);
+        if let Some(Numbered::Here(number)) = numbered {
+            let file =
+                standard::duplicate(number).map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
+            return Target::check_open(name, file, input, options);
         }
         let old = match fs::metadata(path) {
             Ok(metadata) => Some(metadata),
@@ -101,6 +128,9 @@ impl Target {
         if let Some(old) = &old {
             if old.is_dir() {
                 return refuse("it is a folder; give a file name");
+            }
+            if old.is_file() && numbered == Some(Numbered::Elsewhere) {
+                return refuse("it is an open file of another process; give the name of the file itself");
             }
             if !old.is_file() && !options.private {
                 if is_block_device(old) && !options.force {
@@ -146,14 +176,15 @@ impl Target {
         let Target { name, options, kind } = self;
         let sink = match kind {
             Kind::Standard(file) => {
-                let to_sync = file.metadata().is_ok_and(|metadata| is_block_device(&metadata));
-                Sink::Stream { file, to_sync }
+                let disk = Disk::of(&file).map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
+                Sink::Stream { file, to_sync: disk.is_some(), disk }
             }
             Kind::Special(path) => {
                 let file = OpenOptions::new().write(true).open(path);
                 let file = file.map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
                 refuse_terminal(&name, &file, options)?;
-                Sink::Stream { file, to_sync: true }
+                let disk = Disk::of(&file).map_err(|error| Error::io(format!("cannot write {name}"), &error))?;
+                Sink::Stream { file, to_sync: true, disk }
             }
             Kind::File { path, like } => {
                 let folder = folder_of(&path);
@@ -209,7 +240,10 @@ fn refuse_terminal(name: &str, file: &File, options: Options) -> Result<()> {
 }
 
 fn refuse_input(name: &str, input: Option<&Input>, output: &File) -> Result<()> {
-    match input.is_some_and(|input| input.is_same_file(output)) {
+    let is_same = |input: &Input| {
+        input.is_same_file(output) || output.metadata().is_ok_and(|output| input.is_same_device(&output))
+    };
+    match input.is_some_and(is_same) {
         true => {
             let message = format!("cannot write {name}: it is the input; write to another file");
             Err(Error::new(Exit::InputOutput, message))
@@ -233,6 +267,19 @@ impl Output {
         matches!(self.sink, Sink::File { .. })
     }
 
+    /// Refuses `bytes` bytes or more for a disk that has less room.
+    pub fn must_hold(&self, bytes: u64) -> Result<()> {
+        match self.sink {
+            Sink::Stream { disk: Some(Disk { start, length }), .. } if length.saturating_sub(start) < bytes => {
+                let room = length.saturating_sub(start);
+                let message =
+                    format!("cannot write {}: it has room for {room} bytes, and the output has {bytes}", self.name);
+                Err(Error::new(Exit::InputOutput, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// `error` happened while writing.
     pub fn error(&self, error: &io::Error) -> Error {
         Error::io(format!("cannot write {}", self.name), error)
@@ -243,11 +290,20 @@ impl Output {
         let Output { name, sink } = self;
         let failed = |error: &io::Error| Error::io(format!("cannot write {name}"), error);
         let (scratch, path, force, old) = match sink {
-            Sink::Stream { file, to_sync } => {
+            Sink::Stream { mut file, to_sync, disk } => {
                 if to_sync {
                     sync_stream(&file).map_err(|error| failed(&error))?;
                 }
-                return Ok(Vec::new());
+                let Some(Disk { start, length }) = disk else { return Ok(Vec::new()) };
+                let end = file.stream_position().map_err(|error| failed(&error))?;
+                let bytes = end.saturating_sub(start);
+                return Ok(match end < length {
+                    true => vec![format!(
+                        "{name} is a disk of {length} bytes, and nothing marks there where the output ends: note that it has {bytes} bytes; a \
+                         command that reads it takes --length {bytes}"
+                    )],
+                    false => Vec::new(),
+                });
             }
             Sink::File { scratch, path, force, old } => (scratch, path, force, old),
         };

@@ -1,7 +1,7 @@
 //! `seal` and `open`: files that are encrypted and authenticated.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,11 @@ use zeroize::Zeroizing;
 use crate::access::exposure;
 use crate::args::engine::KernelName;
 use crate::args::key::{KeyArgs, KeySource};
-use crate::args::seal::{Format, IT_ASKS, OpenArgs, SealArgs, SecretArgs};
+use crate::args::seal::{Bytes, Format, IT_ASKS, OpenArgs, SealArgs, SecretArgs};
 use crate::context::Context;
 use crate::engine::{self, Work};
 use crate::error::{Error, Exit, Result, warn};
+use crate::foreign::of_openssl;
 use crate::input::Input;
 use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
@@ -54,8 +55,14 @@ pub fn open(args: &OpenArgs) -> Result<()> {
             Given::Secret(secret) => Opening::new(engine, secret, &start(input, Opening::START)?),
         };
         let opening = opening.map_err(|error| explain(&input.name, error))?;
-        let range = match (range.clone(), length) {
-            (Some(range), Some(length)) => {
+        let range = match (range, length) {
+            (Some(Bytes { start, end }), Some(length)) => {
+                let end = match end {
+                    Some(end) => *end,
+                    None => opening.places().message(length).map_err(|error| explain(&input.name, error))?.1,
+                };
+                // If the message ends before `start`, what is outside of it is reported.
+                let range = *start..end.max(*start);
                 let of_any_key = common.format == Format::Tink;
                 let read = |place, bytes: &mut [u8]| input.read_at(place, bytes);
                 let part = segments::part(&opening, &input.name, length, &range, of_any_key, read)?;
@@ -76,7 +83,14 @@ pub fn open(args: &OpenArgs) -> Result<()> {
 fn start(input: &mut Input, bytes: usize) -> Result<Cow<'_, [u8]>> {
     match input.peek(1)?.is_empty() {
         true => Err(Error::new(Exit::Failure, format!("{}: it is empty, and so not a sealed file", input.name))),
-        false => input.peek(bytes),
+        false => {
+            let name = input.name.clone();
+            let start = input.peek(bytes)?;
+            match of_openssl(&start) {
+                Some(other) => Err(Error::new(Exit::Failure, format!("{name} {other}"))),
+                None => Ok(start),
+            }
+        }
     }
 }
 
@@ -130,6 +144,8 @@ fn run(
         return Err(Error::new(Exit::InputOutput, format!("cannot read the input: {error}; {IT_ASKS}")));
     }
     let mut input = Input::open(args.input.as_deref())?;
+    input.limit(args.length)?;
+    let if_longer = if args.length.is_none() { input.if_longer() } else { None };
     let options = Options { force: stream.force, private: false };
     let target = Target::check(stream.output.as_deref(), Some(&input), options)?;
     // Before a passphrase is typed, report what is wrong with the files, or that none is needed.
@@ -147,7 +163,7 @@ fn run(
         Held::Keyset(keyset) => Given::Keyset(keyset),
     };
     let data = args.associated_data.as_deref().unwrap_or_default().as_bytes();
-    let segments = begin(&engine, given, data, &mut input)?;
+    let segments = begin(&engine, given, data, &mut input).map_err(|error| error.advising(if_longer.as_deref()))?;
     // From here on only the key of the stream is needed.
     drop(secret);
     let output = target.open()?;
@@ -155,7 +171,8 @@ fn run(
     let segments = if is_in_order && stream.chunk_bytes.is_none() { segments.in_order() } else { segments };
     let context = Context::of_segments(engine, &segments, input.length, stream);
     let source = Source::new(input, context.cut);
-    single::run(context, segments, source, output, stream.quiet)
+    let ended = single::run(context, segments, source, output, stream.quiet);
+    ended.map_err(|error| error.advising(if_longer.as_deref()))
 }
 
 /// Reads the secret that the options name.
@@ -208,7 +225,7 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
     let file = match is_standard_input {
         true => standard::input()?,
-        false => File::open(path).map_err(|error| match error.kind() {
+        false => standard::open(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => refuse("there is no such file; the option takes a file that holds the secret"),
             _ => refuse(&error.to_string()),
         })?,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_runtime::{Key, KeyBits, Keys, Mode};
+use aes_bitslice_runtime::{Direction, Key, KeyBits, Keys, Mode};
 use same_file::Handle;
 
 use crate::access::exposure;
@@ -52,6 +52,11 @@ impl<'a> Secret<'a> {
             None => {
                 let key = keys::read(args, method.keys().into(), quiet)?;
                 check_length(method, Some(key.bits()))?;
+                if method.direction == Direction::Encrypt && key.halves_are_equal() {
+                    let message = "the two halves of the key are equal, and XTS encrypts with two independent keys: `keygen --xts` makes \
+                                   such a key; this one only decrypts";
+                    return Err(Error::new(Exit::Key, message));
+                }
                 Ok(Secret::Key(key, &args.source))
             }
         }

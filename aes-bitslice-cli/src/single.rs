@@ -20,6 +20,9 @@ pub fn run(
     output: Output,
     quiet: bool,
 ) -> Result<()> {
+    if let Some(least) = source.length().and_then(|length| transform.shortest_output(length)) {
+        output.must_hold(transform.header().len() as u64 + least)?;
+    }
     let (backend, workers) = (context.backend, context.workers.clone());
     let bar = progress::bar(source.length().and_then(|length| transform.longest_output(length)), quiet);
     let open = {

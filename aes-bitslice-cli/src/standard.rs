@@ -1,24 +1,64 @@
-//! Standard input and output as files without a buffer: chunks are large already.
-//!
-//! If a process starts with one of them closed, Rust's standard library opens `/dev/null` in its place, for reading and writing. Output
-//! there is lost and input is empty, so it is refused. A shell opens `/dev/null` for one of the two, and is believed. Some programs open it
-//! for both and mean it: they can use `-o /dev/null`.
+//! Standard input and output as files without a buffer: chunks are large already. And files that are open already, which paths such as
+//! `/dev/stdout` and `/dev/fd/3` name by their numbers: they are streams like these, used from where they stand.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use crate::descriptors;
 use crate::error::{Error, Exit, Result};
 
 /// Standard input; an error if it is closed.
 pub fn input() -> Result<File> {
-    let file = stdin().map_err(|error| Error::io("cannot read standard input", &error))?;
-    match was_closed(&file) {
-        true => {
-            let what = format!("cannot read standard input: {CLOSED}; name a file, or use a pipe");
-            Err(Error::new(Exit::InputOutput, what))
+    stdin().map_err(|error| {
+        Error::new(Exit::InputOutput, format!("cannot read standard input: {error}; name a file, or use a pipe"))
+    })
+}
+
+/// Standard output; an error if it is closed.
+pub fn output() -> Result<File> {
+    stdout().map_err(|error| {
+        let what = format!("cannot write standard output: {error}; redirect it to a file, or use a pipe");
+        Error::new(Exit::InputOutput, what)
+    })
+}
+
+/// A file that is open already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbered {
+    /// In this process, by its number.
+    Here(usize),
+    /// In another process.
+    Elsewhere,
+}
+
+impl Numbered {
+    /// The open file that `path` names by its number, as do `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, and links to them.
+    pub fn of(path: &Path) -> Option<Self> {
+        let mut path = path.to_path_buf();
+        // Linux follows no more links.
+        for _ in 0..40 {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = fs::canonicalize(folder).ok()?;
+            let number = || path.file_name()?.to_str()?.parse().ok();
+            let is_ours = |own: PathBuf| folder.starts_with(own);
+            let is_list = folder.ends_with("fd") && (folder.starts_with("/proc") || folder == Path::new("/dev/fd"));
+            if is_list && let Some(number) = number() {
+                let here = folder.starts_with("/dev") || fs::canonicalize("/proc/self").is_ok_and(is_ours);
+                return Some(if here { Numbered::Here(number) } else { Numbered::Elsewhere });
+            }
+            path = folder.join(fs::read_link(&path).ok()?);
         }
-        false => Ok(file),
+        None
+    }
+}
+
+/// Opens a file to read: the one that is open already, if `path` names it by its number.
+pub fn open(path: &Path) -> io::Result<File> {
+    match Numbered::of(path) {
+        Some(Numbered::Here(number)) => duplicate(number),
+        _ => File::open(path),
     }
 }
 
@@ -42,55 +82,40 @@ fn is_same_file(_path: &Path) -> bool {
     false
 }
 
-/// Standard output; an error if it is closed.
-pub fn output() -> Result<File> {
-    let file = stdout().map_err(|error| Error::io("cannot write standard output", &error))?;
-    match was_closed(&file) {
-        true => {
-            let what = format!("cannot write standard output: {CLOSED}; redirect it to a file, or use a pipe");
-            Err(Error::new(Exit::InputOutput, what))
-        }
-        false => Ok(file),
-    }
-}
-
-const CLOSED: &str = "it is closed, or `/dev/null` opened for reading and writing";
-
-/// Whether this file stands in for a closed one.
-#[cfg(target_os = "linux")]
-fn was_closed(file: &File) -> bool {
-    use rustix::fs::{OFlags, fcntl_getfl};
-    use std::os::unix::fs::MetadataExt;
-    let is_null = |file: &File| {
-        let null = std::fs::metadata("/dev/null").ok()?;
-        Some(file.metadata().ok()?.rdev() == null.rdev())
-    };
-    let is_for_both = fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::RDWR));
-    is_for_both && is_null(file) == Some(true)
-}
-
-/// Elsewhere it is not known.
-#[cfg(not(target_os = "linux"))]
-fn was_closed(_file: &File) -> bool {
-    false
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    opened(0)
 }
 
 #[cfg(unix)]
-fn stdin() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+fn stdout() -> io::Result<File> {
+    opened(1)
+}
+
+#[cfg(unix)]
+fn opened(number: usize) -> io::Result<File> {
+    match descriptors::was_open(number) {
+        true => descriptors::duplicate(number),
+        false => Err(io::Error::other("it is closed")),
+    }
+}
+
+/// A second handle to the file that is open under this number.
+#[cfg(unix)]
+pub fn duplicate(number: usize) -> io::Result<File> {
+    descriptors::duplicate(number)
+}
+
+/// Elsewhere files have no numbers.
+#[cfg(not(unix))]
+pub fn duplicate(_number: usize) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(windows)]
 fn stdin() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
-}
-
-#[cfg(unix)]
-fn stdout() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
 #[cfg(windows)]

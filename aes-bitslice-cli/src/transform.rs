@@ -8,14 +8,14 @@ use aes_bitslice_seal::is_sealed;
 use crate::args::iv::Iv;
 use crate::chunk::{BLOCK, Chunk};
 use crate::error::{Error, Exit, Result};
+use crate::foreign::of_openssl;
 use crate::input::Input;
 use crate::method::Method;
 use crate::modes::mode::Place;
 use crate::padding::{pad, unpad};
 
-/// The advice in a note on IVs: nothing shows whether they are stored.
-pub const IF_NOT_STORED: &str =
-    "where that is wrong, so is the output: give the IV with --iv; --iv stored leaves this note out";
+/// What to do where the first 16 bytes of an input are not its IV.
+pub const IF_NOT_STORED: &str = "if the IV is not stored there, give it with --iv (--iv stored silences this note)";
 
 /// The processing of one stream, chunk by chunk.
 pub trait OnChunks: Send + Sync {
@@ -24,6 +24,11 @@ pub trait OnChunks: Send + Sync {
 
     /// The most bytes of output for `length` bytes, without the header; `None` if there can be no output.
     fn longest_output(&self, length: u64) -> Option<u64>;
+
+    /// The fewest, likewise.
+    fn shortest_output(&self, length: u64) -> Option<u64> {
+        self.longest_output(length)
+    }
 
     /// If chunks must be processed in order: the block that the first is chained to.
     fn chained_to(&self) -> Option<[u8; BLOCK]>;
@@ -48,6 +53,16 @@ pub struct Transform {
 impl Transform {
     /// `method` for the stream `input`. Takes off a stored IV, and refuses a length that the mode does not take.
     pub fn new(method: &Method, input: &mut Input) -> Result<Self> {
+        if method.direction == Direction::Decrypt {
+            let start = input.peek(BLOCK)?;
+            let other = match is_sealed(&start) {
+                true => Some("is a sealed file: open it with `aes-bitslice open`"),
+                false => of_openssl(&start),
+            };
+            if let Some(other) = other {
+                return Err(Error::new(Exit::InputOutput, format!("{} {other}", input.name)));
+            }
+        }
         let iv = match method.iv {
             None => [0; BLOCK],
             Some(Iv::Given(iv)) => iv,
@@ -56,14 +71,7 @@ impl Transform {
                 getrandom::fill(&mut iv).map_err(runtime::Error::from)?;
                 iv
             }
-            Some(Iv::Stored) => {
-                let iv = input.take_iv()?;
-                if is_sealed(&iv) {
-                    let what = format!("{} is a sealed file: open it with `aes-bitslice open`", input.name);
-                    return Err(Error::new(Exit::InputOutput, what));
-                }
-                iv
-            }
+            Some(Iv::Stored) => input.take_iv()?,
         };
         if let Some(length) = input.length {
             method.check_length(length, &input.name)?;
@@ -130,9 +138,18 @@ impl OnChunks for Keyed {
     }
 
     fn longest_output(&self, length: u64) -> Option<u64> {
-        Some(match self.transform.method.padded {
-            true => length.saturating_add(BLOCK as u64),
-            false => length,
+        let block = BLOCK as u64;
+        Some(match (self.transform.method.padded, self.transform.method.direction) {
+            (true, Direction::Encrypt) => (length / block).saturating_add(1).saturating_mul(block),
+            _ => length,
+        })
+    }
+
+    fn shortest_output(&self, length: u64) -> Option<u64> {
+        let padding = if self.transform.method.padded { BLOCK as u64 } else { 0 };
+        Some(match self.transform.method.direction {
+            Direction::Encrypt => self.longest_output(length)?,
+            Direction::Decrypt => length.saturating_sub(padding),
         })
     }
 

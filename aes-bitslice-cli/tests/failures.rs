@@ -415,12 +415,11 @@ fn a_file_that_is_shorter_than_it_says() {
 #[test]
 fn closed_standard_streams() {
     let folder = folder(100);
-    let closed = "it is closed, or `/dev/null` opened for reading and writing";
+    let closed = "it is closed";
     for (redirection, options, message) in [
         (">&-", "in", format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe")),
         ("<&-", "", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
         ("<&- >&-", "-", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
-        ("1<>/dev/null", "in", format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe")),
     ] {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("exec {PROGRAM} \"$@\" {redirection}"), "sh"]);

@@ -155,3 +155,18 @@ fn a_signal_leaves_nothing_behind() {
     assert_eq!(child.wait().unwrap().signal(), Some(15));
     assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
 }
+
+/// Offsets beyond 32 bits, and the largest.
+#[test]
+fn an_offset_counts_in_64_bits() {
+    // The offset in whole blocks is added to the counter; the rest is bytes of the block.
+    let counter = u128::from_str_radix(IV, 16).unwrap();
+    for offset in [(1_u64 << 32) - 1, 1 << 32, (1 << 32) + 21, (1 << 36) + 5, (1 << 63) + 7, u64::MAX - 20] {
+        let start = counter.wrapping_add(u128::from(offset / 16));
+        let expected = of_zeros(KEYS[0], &format!("{start:032x}"), 16 + 20)[(offset % 16) as usize..][..20].to_vec();
+        let options = format!("--bytes 20 --offset {offset} --iv {IV} --backend cpu");
+        assert_eq!(bytes(&mut keystream(KEYS[0], &options), b""), expected, "{offset}");
+    }
+    let past = format!("--bytes 20 --offset {} --iv {IV} --backend cpu", u64::MAX - 19);
+    assert_eq!(pipe(&mut keystream(KEYS[0], &past), b"").status.code(), Some(2));
+}

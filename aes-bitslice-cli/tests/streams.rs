@@ -724,3 +724,29 @@ fn bench_of_everything_draws_what_it_writes() {
     assert_eq!(svg.matches("<circle ").count(), (5 * 3 + 2 * 2) * 2 * 2);
     assert_eq!(String::from_utf8(run("bench --plot-from rates.json --plot -")).unwrap(), svg);
 }
+
+/// In every mode, and in base64: key and IV of such a file come from a password and the salt in it.
+#[test]
+fn files_of_openssl_with_a_password() {
+    let file = [&b"Salted__"[..], &[7; 40]].concat();
+    for command in [
+        "decrypt -m ctr",
+        "decrypt -m cbc --iv stored",
+        "decrypt -m ecb",
+        "decrypt -m ctr -i f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff",
+    ] {
+        for input in [&file[..], b"U2FsdGVkX18HBwcHBwcHBw=="] {
+            let mut command = program(&format!("{command} -b cpu --key-env KEY"));
+            let output = pipe(command.env("KEY", KEYS[2]), input);
+            let told = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(4), 0), "{told}");
+            assert!(told.contains("begins with `Salted__`") && told.contains("`openssl enc -d"), "{told}");
+        }
+    }
+    let output = pipe(program("open -b cpu --key-env KEY").env("KEY", KEYS[2]), &file);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.contains("begins with `Salted__`"), "{told}");
+    // Encryption takes any bytes.
+    let mut command = program("encrypt -m ecb -b cpu --key-env KEY");
+    assert_eq!(pipe(command.env("KEY", KEYS[2]), &file).stdout.len(), 48);
+}

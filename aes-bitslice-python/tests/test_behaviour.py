@@ -67,7 +67,6 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
     digits = "0123456789abcdef" * 2
     (tmp_path / "bad").write_text(digits[:-1] + "g")
     (tmp_path / "long").write_text(digits * 100)
-    (tmp_path / "equal halves").write_text(digits * 2)
     (tmp_path / f"{digits}00").write_text("no key")
     monkeypatch.setenv("BAD_KEY", digits[:-2])
     monkeypatch.setenv(f"{digits}00", "no key")
@@ -76,15 +75,12 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
         (lambda: Key(bytes(15)), ValueError, ""),
         (lambda: Key(digits), TypeError, ""),
         (lambda: Key(5), TypeError, ""),
-        (lambda: Key.xts(bytes(32)), ValueError, ""),
         (lambda: Key.generate(100), ValueError, ""),
         (lambda: Key.generate(192, xts=True), ValueError, ""),
         (lambda: Key.from_hex(digits[:-1] + "g"), ValueError, "this is no key: "),
         (lambda: Key.from_hex(digits + "é"), ValueError, "this is no key: "),
-        (lambda: Key.from_hex(digits * 2, xts=True), ValueError, "this is no key: "),
         (lambda: Key.from_file(tmp_path / "bad"), ValueError, f"the file {tmp_path}/bad holds no key: it has a character"),
         (lambda: Key.from_file(tmp_path / "long"), ValueError, f"the file {tmp_path}/long holds no key: a key has 32, 48 or 64"),
-        (lambda: Key.from_file(tmp_path / "equal halves", xts=True), ValueError, f"the file {tmp_path}/equal halves holds no key: "),
         (lambda: Key.from_file(tmp_path / f"{digits}00"), ValueError, f"the file {hidden} holds no key: a key has 32, 48 or 64"),
         (lambda: Key.from_file(tmp_path / digits), FileNotFoundError, hidden),
         (lambda: Key.from_file(tmp_path / f"{digits}\n"), FileNotFoundError, hidden),

@@ -81,7 +81,8 @@ impl Access {
         Ok(self.mode_if(metadata.uid() == self.owner, metadata.gid() == self.group))
     }
 
-    /// If the group differs, members of the old one are among the others, and the other way round; the old owner may be in either.
+    /// A user belongs to the owner, the group or the others of the old file, and perhaps to another of these of the new one. So if the
+    /// group differs, group and others get only what both had; and if the owner differs, only what the old owner had.
     fn mode_if(&self, same_owner: bool, same_group: bool) -> u32 {
         if !matches!(self.list, List::None) {
             // A mode cannot express entries for users and groups.

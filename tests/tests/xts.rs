@@ -22,7 +22,7 @@ use std::ptr;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
-    let on_host = tests_of_engines![vectors, host_memory, keys_of_another_kind_are_refused];
+    let on_host = tests_of_engines![vectors, host_memory, keys_of_another_kind_are_refused, equal_halves_decrypt];
     Tests::default()
         .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto)], &[], on_host)
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, stretches_of_every_length])
@@ -184,6 +184,24 @@ fn keys_of_another_kind_are_refused(engines: &'static [Engine]) {
         assert!(matches!(refused, Err(Error::WrongKeys { operation: "XTS", .. })), "{refused:?}");
         assert!(matches!(two.ecb_encrypt(&mut data), Err(Error::WrongKeys { .. })));
         assert_eq!(data, [7; 48], "nothing was changed");
+    }
+}
+
+/// One AES key twice: what was encrypted with it is not lost, and nothing more is encrypted with it.
+fn equal_halves_decrypt(engines: &'static [Engine]) {
+    let (key, plain) = ([0x35; 32], noise(1, 1000));
+    let secret = others::xts(Direction::Encrypt, &key, 100, 7, &plain);
+    for engine in engines {
+        let cipher = engine.cipher(&Key::xts(&key).unwrap()).unwrap();
+        let mut data = secret.clone();
+        let refused = cipher.run(Xts::encrypt(100, 7).unwrap(), &mut data);
+        assert!(matches!(refused, Err(Error::XtsKey { .. })), "{}: {refused:?}", name(engine));
+        assert!(data == secret, "{}: the data was changed", name(engine));
+        cipher.run(Xts::decrypt(100, 7).unwrap(), &mut data).unwrap();
+        assert!(data == plain, "{}", name(engine));
+        let mut blocks = others::xts(Direction::Encrypt, &key, 112, 7, &plain[..896]);
+        cipher.run(Xts::decrypt(112, 7).unwrap(), &mut blocks).unwrap();
+        assert!(blocks == plain[..896], "{}", name(engine));
     }
 }
 

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::iv::{Iv, parse_to_encrypt};
 use super::key::KeyArgs;
 use super::mode::{ModeName, ModeParser};
+use super::numbers::parse_bytes;
 use super::sectors::SectorArgs;
 use super::stream::StreamArgs;
 
@@ -104,6 +105,11 @@ pub struct CryptArgs {
     /// Each has the name of its input.
     #[arg(short = 'd', long, value_name = "DIR", conflicts_with = "output")]
     pub out_dir: Option<PathBuf>,
+    /// Bytes of the input to read, from its start [default: all]
+    ///
+    /// For a disk or a file on which something else follows what was written. As a number, or with KiB, MiB, GiB, TiB.
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, hide_short_help = true, conflicts_with = "out_dir")]
+    pub length: Option<u64>,
     /// Input file [default: standard input]; several with -d
     #[arg(value_name = "IN")]
     pub inputs: Vec<PathBuf>,

@@ -59,6 +59,9 @@ mod tests {
         let given = Ok(Iv::Given(std::array::from_fn(|i| i as u8)));
         for parse in [parse_to_encrypt, parse_to_decrypt, parse_for_keystream] {
             assert_eq!(parse(digits), given);
+            for length in (0..=70).filter(|&length| length != 32) {
+                assert!(parse(&"0".repeat(length)).is_err(), "{length} digits");
+            }
             for text in ["", "00", "+0102030405060708090a0b0c0d0e0f0", "000102030405060708090a0b0c0d0e0f00", "Random"] {
                 assert!(parse(text).is_err(), "{text}");
             }

@@ -12,7 +12,9 @@ pub fn parse_key_bits(text: &str) -> Result<KeyBits, String> {
 
 /// A number within bounds.
 pub fn parse_in<T: TryFrom<usize>, const LEAST: usize, const MOST: usize>(text: &str) -> Result<T, String> {
-    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+    // `parse` alone would accept a sign.
+    let is_number = text.bytes().all(|digit| digit.is_ascii_digit());
+    let number = text.parse().ok().filter(|number| is_number && (LEAST..=MOST).contains(number));
     number.and_then(|number| number.try_into().ok()).ok_or_else(|| format!("{LEAST} to {MOST} are possible"))
 }
 
@@ -85,6 +87,35 @@ mod tests {
         for text in ["", "0", "15", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
             assert!(parse_size(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn limits() {
+        let parse = parse_in::<u32, 5, 3600>;
+        for (text, number) in
+            [("5", Some(5)), ("3600", Some(3600)), ("4", None), ("3601", None), ("+5", None), ("", None)]
+        {
+            assert_eq!(parse(text).ok(), number, "{text}");
+        }
+        assert!(parse_in::<u8, 0, 300>("256").is_err() && parse("18446744073709551621").is_err());
+        for (text, bits) in
+            [("128", Some(128)), ("192", Some(192)), ("256", Some(256)), ("127", None), ("0128", None), ("512", None)]
+        {
+            assert_eq!(parse_key_bits(text).ok().map(KeyBits::bits), bits, "{text}");
+        }
+        assert_eq!(parse_size("18446744073709551600"), Ok(usize::MAX - 15));
+        for text in ["17", "31", "18446744073709551616", "+16"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+        for (shift, unit) in [(10, "KiB"), (20, "MiB"), (30, "GiB"), (40, "TiB")] {
+            let most = u64::MAX >> shift;
+            assert_eq!(parse_bytes(&format!("{most}{unit}")), Ok(most << shift));
+            assert!(parse_bytes(&format!("{}{unit}", most + 1)).is_err(), "{unit}");
+            assert_eq!(split_unit(&format!("3{unit}")), ("3", shift));
+        }
+        assert_eq!(parse_chunk_bytes("67108864"), Ok(64 << 20));
+        assert_eq!((parse_sector_size("16777216"), parse_sector_blocks("16777216")), (Ok(1 << 24), Ok(1 << 24)));
+        assert!(parse_sector_blocks("16777232").is_err());
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Options of `seal` and `open`.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Arg, Args, ValueEnum};
 
 use super::key::KeyFormat;
+use super::numbers::parse_bytes;
 use super::stream::StreamArgs;
 
 /// What `seal --help` and `open --help` end with.
@@ -97,6 +97,11 @@ pub struct SealArgs {
     pub associated_data: Option<String>,
     #[command(flatten)]
     pub stream: StreamArgs,
+    /// Bytes of the input to read, from its start [default: all]
+    ///
+    /// For a disk or a file on which something else follows what was written. As a number, or with KiB, MiB, GiB, TiB.
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, hide_short_help = true)]
+    pub length: Option<u64>,
     /// Input file [default: standard input]
     #[arg(value_name = "IN")]
     pub input: Option<PathBuf>,
@@ -109,25 +114,33 @@ pub struct OpenArgs {
     pub common: SealArgs,
     /// Only these bytes of the message
     ///
-    /// START is the first one, counted from 0, and END is one past the last: 0..100 are the first hundred bytes.
+    /// START is the first one, counted from 0, and END is one past the last: 0..100 are the first hundred bytes. Without START they
+    /// begin with the first, without END they reach to the end of the message.
     #[arg(long, value_name = "START..END", value_parser = parse_range)]
-    pub range: Option<Range<u64>>,
+    pub range: Option<Bytes>,
 }
 
-fn parse_range(text: &str) -> Result<Range<u64>, String> {
-    let between = |sign| -> Option<Range<u64>> {
-        let (start, end) = text.split_once(sign)?;
-        Some(start.parse().ok()?..end.parse().ok()?)
-    };
-    if let Some(Range { start, end }) = between("-") {
+/// Bytes of a message: from `start` up to `end`, which is not one of them, or up to the end of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes {
+    pub start: u64,
+    pub end: Option<u64>,
+}
+
+fn parse_range(text: &str) -> Result<Bytes, String> {
+    // `parse` alone would accept a sign.
+    let number = |text: &str| text.parse::<u64>().ok().filter(|_| text.bytes().all(|digit| digit.is_ascii_digit()));
+    let [dashed, dotted] = ["-", ".."].map(|sign| text.split_once(sign));
+    if let Some((start, end)) = dashed.filter(|&(start, end)| number(start).is_some() && number(end).is_some()) {
         return Err(format!("a range is written with two dots, as {start}..{end}; the byte {end} is not in it"));
     }
-    if text.starts_with("..") || text.ends_with("..") {
-        return Err("a range has both ends, as in 5000..6000; the byte END is not in it".into());
-    }
-    let numbers = between("..");
-    numbers.filter(|range: &Range<u64>| range.start <= range.end).ok_or_else(|| {
-        "a range is START..END in bytes, END not before START and less than 2^64, as in 5000..6000; the byte END is not in it".into()
+    let range = dotted.and_then(|(start, end)| {
+        let start = if start.is_empty() { 0 } else { number(start)? };
+        let end = if end.is_empty() { None } else { Some(number(end)?) };
+        Some(Bytes { start, end })
+    });
+    range.filter(|range| range.end.is_none_or(|end| range.start <= end)).ok_or_else(|| {
+        "a range is START..END in bytes, END not before START and less than 2^64, as in 5000..6000, 5000.. or ..6000; the byte END is not in it".into()
     })
 }
 
@@ -137,8 +150,21 @@ mod tests {
 
     #[test]
     fn ranges() {
-        assert_eq!((parse_range("0..0"), parse_range("5..600")), (Ok(0..0), Ok(5..600)));
-        for bad in ["", "5", "..", "6..5", "-1..5", "a..b", "1..=2"] {
+        let most = u64::MAX;
+        for (text, start, end) in [
+            ("0..0", 0, Some(0)),
+            ("5..600", 5, Some(600)),
+            ("5..", 5, None),
+            ("..5", 0, Some(5)),
+            ("..", 0, None),
+            (&format!("{most}..{most}"), most, Some(most)),
+        ] {
+            assert_eq!(parse_range(text), Ok(Bytes { start, end }), "{text}");
+        }
+        let past = format!("{}0..", most);
+        for bad in
+            ["", "5", "6..5", "-1..5", "+1..5", "a..b", "1..=2", "1...2", "1..2..3", "0..18446744073709551616", &past]
+        {
             assert!(parse_range(bad).is_err(), "{bad}");
         }
     }

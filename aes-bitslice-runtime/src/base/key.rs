@@ -15,6 +15,8 @@ pub struct Key {
     bytes: Zeroizing<Box<[u8]>>,
     /// The length of one AES key.
     bits: KeyBits,
+    /// Whether it is an XTS key that is one AES key twice.
+    halves_are_equal: bool,
 }
 
 /// The message for an XTS key where one AES key is needed.
@@ -30,25 +32,21 @@ impl Key {
     /// [`Error::KeyLength`] for any other number of bytes.
     pub fn new(bytes: &[u8]) -> Result<Self, Error> {
         let bits = KeyBits::from_bytes(bytes.len()).ok_or(Error::KeyLength { bytes: bytes.len() })?;
-        Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
+        Ok(Self { bytes: Zeroizing::new(bytes.into()), bits, halves_are_equal: false })
     }
 
     /// Creates an XTS key from 32 or 64 bytes: the data key, then the tweak key (IEEE 1619, section 5.1), both of 128
-    /// or both of 256 bits.
+    /// or both of 256 bits. A key whose [halves are equal](Self::halves_are_equal) decrypts, and does not encrypt.
     ///
     /// # Errors
-    /// [`Error::XtsKey`] for any other number of bytes, and for two equal keys (FIPS 140-3, implementation guidance
-    /// C.I).
+    /// [`Error::XtsKey`] for any other number of bytes.
     pub fn xts(bytes: &[u8]) -> Result<Self, Error> {
-        let (data, tweak) = bytes.split_at(bytes.len() / 2);
         let bits = match bytes.len() {
-            32 | 64 => KeyBits::from_bytes(data.len()).expect("16 or 32 bytes"),
+            32 | 64 => KeyBits::from_bytes(bytes.len() / 2).expect("16 or 32 bytes"),
             other => return Err(Error::XtsKey { what: format!("it has 32 or 64 bytes, not {other}") }),
         };
-        if bool::from(data.ct_eq(tweak)) {
-            return Err(Error::XtsKey { what: "its halves are equal: the two keys have to be independent".into() });
-        }
-        Ok(Self { bytes: Zeroizing::new(bytes.into()), bits })
+        let (data, tweak) = bytes.split_at(bits.bytes());
+        Ok(Self { bytes: Zeroizing::new(bytes.into()), bits, halves_are_equal: data.ct_eq(tweak).into() })
     }
 
     /// Generates a new XTS key, two AES keys of `bits` bits (128 or 256), with the operating system's random number generator.
@@ -94,7 +92,7 @@ impl Key {
     pub fn generate(bits: KeyBits) -> Result<Self, Error> {
         let mut bytes = Zeroizing::new(vec![0; bits.bytes()].into_boxed_slice());
         getrandom::fill(&mut bytes)?;
-        Ok(Self { bytes, bits })
+        Ok(Self { bytes, bits, halves_are_equal: false })
     }
 
     /// The length of the AES key, or of each of the two XTS keys.
@@ -105,6 +103,13 @@ impl Key {
     /// Whether it is an XTS key.
     pub fn is_xts(&self) -> bool {
         self.bytes.len() != self.bits.bytes()
+    }
+
+    /// Whether it is an XTS key that is one AES key twice. [`Xts`](crate::Xts) then decrypts, so that data of old
+    /// programs is not lost, but does not encrypt: the two keys have to be independent (SP 800-38E; FIPS 140-3,
+    /// implementation guidance C.I).
+    pub fn halves_are_equal(&self) -> bool {
+        self.halves_are_equal
     }
 
     /// This key, for operations that need one AES key.
@@ -178,7 +183,13 @@ mod tests {
                 _ => assert!(matches!(key, Err(Error::XtsKey { .. })), "{len}"),
             }
         }
-        assert!(matches!(Key::xts(&[7; 64]), Err(Error::XtsKey { .. })));
+        assert!(Key::xts(&[7; 64]).unwrap().halves_are_equal());
+        for (at, len) in [(0, 32), (15, 32), (31, 64), (63, 64)] {
+            let mut bytes = vec![7; len];
+            bytes[at] ^= 1;
+            assert!(!Key::xts(&bytes).unwrap().halves_are_equal(), "{at} of {len}");
+        }
+        assert!(!Key::new(&[7; 32]).unwrap().halves_are_equal());
         assert!(Key::generate_xts(KeyBits::Aes192).is_err() && Key::generate_xts(KeyBits::Aes256).unwrap().is_xts());
         let one = Key::new(&[7; 32]).unwrap();
         assert!(!one.is_xts() && one.second().is_none() && one.first() == [7; 32]);

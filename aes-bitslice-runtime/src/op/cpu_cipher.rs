@@ -23,6 +23,11 @@ pub trait CpuCipher: Sync {
     /// If there is none.
     fn second(&self) -> &Self;
 
+    /// Whether it is an XTS key that is one AES key twice. Asked only of the key that operations derive their values from.
+    fn halves_are_equal(&self) -> bool {
+        false
+    }
+
     /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
     fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>);
 

@@ -19,6 +19,8 @@ use ctr::flavors::{Ctr32BE, Ctr128BE};
 pub(crate) struct CpuKey {
     cipher: Aes,
     second: Option<Box<CpuKey>>,
+    /// Whether the two keys of XTS are equal.
+    halves_are_equal: bool,
 }
 
 /// A key in the `aes` crate, which wipes it on drop.
@@ -30,8 +32,9 @@ enum Aes {
 
 impl CpuKey {
     pub(crate) fn new(key: &Key) -> Self {
-        let second = key.second().map(|bytes| Box::new(Self { cipher: Aes::new(bytes), second: None }));
-        Self { cipher: Aes::new(key.first()), second }
+        let second =
+            key.second().map(|bytes| Box::new(Self { cipher: Aes::new(bytes), second: None, halves_are_equal: false }));
+        Self { cipher: Aes::new(key.first()), second, halves_are_equal: key.halves_are_equal() }
     }
 
     /// Whether they are the two keys of XTS.
@@ -84,6 +87,10 @@ impl CpuCipher for CpuKey {
             Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),
             Direction::Decrypt => cipher.decrypt_blocks_inout(blocks),
         });
+    }
+
+    fn halves_are_equal(&self) -> bool {
+        self.halves_are_equal
     }
 
     fn second(&self) -> &Self {

@@ -88,6 +88,11 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Refuses an invalid call on this many bytes.
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
+    /// Refuses a key that the operation must not use. Called where [`keyed`](Self::keyed) is, before it.
+    fn check_key(&self, _cipher: &impl CpuCipher) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Returns the same operation with the values that it derives from the key. Called once per call, before the data
     /// is cut, and only for operations that need their [key on the CPU](Keys::OneOnCpu).
     fn keyed(self, _cipher: &impl CpuCipher) -> Self {
@@ -188,12 +193,14 @@ pub trait Steps: Clone + Send + Sync + 'static {
 /// The operation with the values that it derives from the key on the CPU. Leaves nothing of these on the stack.
 ///
 /// # Errors
-/// [`Error::NeedsKey`] for an operation that derives something, if there is no key on the CPU; and as [`check_length`].
+/// [`Error::NeedsKey`] for an operation that derives something, if there is no key on the CPU; as [`check_length`]; and as
+/// [`check_key`](Steps::check_key).
 pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
     match (O::KEYS, cpu) {
         (Keys::One, _) => Ok(operation),
         (Keys::OneOnCpu | Keys::Two, Some(cpu)) => {
             check_length::<O>(cpu.bits())?;
+            operation.check_key(cpu)?;
             Ok(scrubbed::<DERIVED, _>(|| operation.keyed(cpu)))
         }
         (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),

@@ -31,7 +31,8 @@ const MOST_BLOCKS: u64 = 1 << 20;
 
 /// XTS of consecutive data units, with a [key for XTS](crate::Key::xts).
 ///
-/// It encrypts data at rest. It does not authenticate: changes are not detected.
+/// It encrypts data at rest. It does not authenticate: changes are not detected. A key whose
+/// [halves are equal](crate::Key::halves_are_equal) decrypts; encryption with it is [`Error::XtsKey`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Xts {
     direction: Direction,
@@ -210,6 +211,16 @@ impl Steps for Xts {
         match self.first_unit.checked_add((bytes.div_ceil(self.unit_bytes)).saturating_sub(1).into()) {
             Some(_) => Ok(()),
             None => refused("the numbers of the data units would run past 2^128 - 1".into()),
+        }
+    }
+
+    /// Equal keys decrypt what was encrypted with them, and encrypt nothing.
+    fn check_key(&self, cipher: &impl CpuCipher) -> Result<(), Error> {
+        match self.direction {
+            Direction::Encrypt if cipher.halves_are_equal() => Err(Error::XtsKey {
+                what: "its halves are equal, and XTS encrypts with two independent keys: make a new key; this one only decrypts".into(),
+            }),
+            _ => Ok(()),
         }
     }
 

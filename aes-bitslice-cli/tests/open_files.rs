@@ -1,0 +1,142 @@
+//! Files that are open already, which paths name by their numbers: each is that stream, and no such path replaces a file.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{IV, KEYS, PROGRAM, bytes, message, pipe, program};
+use tempfile::TempDir;
+
+/// Runs a `line` of the shell in `folder`, where `$P` is the program.
+fn shell(folder: &Path, line: &str) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(folder).env("P", PROGRAM).env("KEY", KEYS[0]).env("IV", IV);
+    pipe(&mut shell, b"")
+}
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    symlink("/dev/stdout", folder.path().join("link")).unwrap();
+    symlink("link", folder.path().join("link to a link")).unwrap();
+    fs::write(folder.path().join("in"), message(100)).unwrap();
+    folder
+}
+
+fn key_stream(length: usize) -> Vec<u8> {
+    let arguments = format!("encrypt --mode ctr --backend cpu --key-env KEY --iv {IV}");
+    bytes(program(&arguments).env("KEY", KEYS[0]), &vec![0; length])
+}
+
+#[test]
+fn an_output_is_the_stream_that_it_names() {
+    let folder = folder();
+    let file = folder.path().join("file");
+    for name in [
+        "/dev/stdout",
+        "/dev/fd/1",
+        "/proc/self/fd/1",
+        "/proc/thread-self/fd/1",
+        "/proc/self/task/../fd/1",
+        "link",
+        "'link to a link'",
+        "./link",
+        "/proc/$$/fd/1",
+        "/dev/fd/3",
+        "/dev/stderr",
+    ] {
+        for force in ["", "--force"] {
+            fs::write(&file, "").unwrap();
+            let inode = fs::metadata(&file).unwrap().ino();
+            let line = format!(
+                "exec >file 3>&1; printf before; exec \"$P\" keystream -q --bytes 20 --key-env KEY --iv $IV --backend cpu {force} -o {name} 2>&1"
+            );
+            let output = shell(folder.path(), &line);
+            let written = fs::read(&file).unwrap();
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&written));
+            assert_eq!(written, [&b"before"[..], &key_stream(20)].concat(), "{name} {force}");
+            assert_eq!(fs::metadata(&file).unwrap().ino(), inode, "{name} {force}: the file was replaced");
+        }
+    }
+}
+
+/// A new key, too, and it does not count as an existing file.
+#[test]
+fn a_key_goes_to_the_stream_that_it_names() {
+    let folder = folder();
+    let output = shell(folder.path(), "\"$P\" keygen -b 128 -o /dev/stdout");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stdout.len(), 33);
+}
+
+#[test]
+fn what_is_not_open_or_open_elsewhere_is_refused() {
+    let folder = folder();
+    let file = folder.path().join("file");
+    for force in ["", "--force"] {
+        let run = |line: &str| {
+            let arguments = format!("keystream -q --bytes 20 --key-env KEY --iv $IV --backend cpu {force}");
+            let output = shell(folder.path(), &line.replace("RUN", &format!("\"$P\" {arguments}")));
+            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (code, told) = run("RUN -o /dev/fd/9");
+        assert_eq!(code, Some(4));
+        assert!(told.contains("no file is open as number 9"), "{told}");
+        // The file that is open is the shell's.
+        let (code, told) = run("exec >file; printf before; RUN -o /proc/$$/fd/1; exit $?");
+        assert_eq!(code, Some(4));
+        assert!(told.contains("an open file of another process; give the name of the file itself"), "{told}");
+        assert_eq!(fs::read(&file).unwrap(), b"before");
+    }
+    for input in ["/dev/fd/9", "/dev/stdin <&-"] {
+        let line = format!("\"$P\" encrypt -m ctr --key-env KEY --iv $IV --backend cpu -o out {input}");
+        let output = shell(folder.path(), &line);
+        assert_eq!(output.status.code(), Some(4), "{input}: {output:?}");
+        assert!(!folder.path().join("out").exists());
+    }
+}
+
+/// An input is read from where it stands, as standard input is.
+#[test]
+fn inputs_and_secrets_are_the_streams_that_they_name() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let rest = message(100)[16..].to_vec();
+    let arguments = format!("encrypt --mode ctr --backend cpu --key-env KEY --iv {IV}");
+    let expected = bytes(program(&arguments).env("KEY", KEYS[0]), &rest);
+    for name in ["", "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/fd/3"] {
+        let line = format!("exec <in 3<&0; dd bs=16 count=1 2>/dev/null >/dev/null; \"$P\" {arguments} {name}");
+        assert_eq!(shell(folder.path(), &line).stdout, expected, "{name}");
+    }
+    fs::write(at("lines"), format!("a line\n{}\n", KEYS[0])).unwrap();
+    let line =
+        format!("exec 3<lines; read line <&3; \"$P\" {} in", arguments.replace("--key-env KEY", "-q -k /dev/fd/3"));
+    let output = shell(folder.path(), &line);
+    assert_eq!(output.stdout, bytes(program(&format!("{arguments} {}", at("in").display())).env("KEY", KEYS[0]), b""));
+    let line = "exec 3<lines; read line <&3; \"$P\" seal -q --passphrase-file /dev/fd/3 -o sealed in; \
+                tail -n 1 lines >words; \"$P\" open -q --passphrase-file words sealed";
+    assert_eq!(shell(folder.path(), line).stdout, message(100));
+}
+
+/// As Python's `subprocess.DEVNULL` passes it on: it is not a closed stream.
+#[test]
+fn null_for_reading_and_writing_is_what_it_is() {
+    let null = || OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();
+    for arguments in
+        [format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY"), "info --json".into(), "--help".into()]
+    {
+        let mut command = program(&arguments);
+        let output = command.env("KEY", KEYS[0]).stdin(null()).stdout(null()).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments}: {output:?}");
+    }
+    let folder = folder();
+    let sealed = shell(
+        folder.path(),
+        "\"$P\" keygen -b 256 -o k && \"$P\" seal -k k <>/dev/null | \"$P\" open -k k 1<>/dev/null",
+    );
+    assert!(sealed.status.success() && sealed.stderr.is_empty(), "{sealed:?}");
+}
