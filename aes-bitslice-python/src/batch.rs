@@ -16,23 +16,43 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// From the first byte of each message in the data to the byte after its last.
 pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
     let mut found = Vec::new();
+    let outside = |n: usize| {
+        PyValueError::new_err(format!(
+            "range {n} has a number that is not a position in the data: it must be 0 to 2^64 - 1"
+        ))
+    };
+    // An array of integers is read where it is.
+    let array = Buffer::of(ranges, false, "ranges").ok().flatten();
+    if let Some((signed, rows)) = array.as_ref().and_then(Buffer::pairs) {
+        found.try_reserve_exact(rows.len()).map_err(|_| too_many())?;
+        for (n, row) in rows.iter().enumerate() {
+            let [start, stop] = [0, 1].map(|column| u64::from_ne_bytes(row.as_chunks().0[column]));
+            if signed && (start | stop) >> 63 == 1 {
+                return Err(outside(n));
+            }
+            found.push(start..stop);
+        }
+        return Ok(found);
+    }
     for (n, range) in values(ranges, "ranges")?.enumerate() {
         let range = range?;
         let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
         let (start, stop) = pair.map_err(|error| match range.py() {
-            py if error.is_instance_of::<PyOverflowError>(py) => PyValueError::new_err(format!(
-                "range {n} has a number that is not a position in the data: it must be 0 to 2^64 - 1"
-            )),
+            py if error.is_instance_of::<PyOverflowError>(py) => outside(n),
             py if error.is_instance_of::<PyException>(py) => {
                 PyTypeError::new_err(format!("range {n} is not a pair (start, stop) of positions in the data"))
             }
             // Such as Ctrl-C.
             _ => error,
         })?;
-        found.try_reserve(1).map_err(|_| PyMemoryError::new_err("too many ranges for one call"))?;
+        found.try_reserve(1).map_err(|_| too_many())?;
         found.push(start..stop);
     }
     Ok(found)
+}
+
+fn too_many() -> PyErr {
+    PyMemoryError::new_err("too many ranges for one call")
 }
 
 /// Iterates over a parameter of this name, which has a value for each message.

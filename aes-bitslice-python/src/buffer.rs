@@ -64,7 +64,7 @@ impl Buffer {
             // Some objects end theirs as a sentence.
             let why = why.trim_end_matches('.');
             let say = format!(
-                "{name} cannot be used: {why}; it has to be contiguous{}",
+                "{name} cannot be used: {why}; it has to be contiguous{}: a copy is (`numpy.ascontiguousarray`, or `bytes`)",
                 if writable { " and writable" } else { "" }
             );
             let raised = PyBufferError::new_err(say);
@@ -107,6 +107,21 @@ impl Buffer {
     /// The number of its bytes.
     pub fn len(&self) -> u64 {
         self.raw.len as u64
+    }
+
+    /// The rows of an array of two columns of integers of 64 bits: whether they have a sign, and their bytes. `None` for anything else.
+    pub fn pairs(&self) -> Option<(bool, &[[u8; 16]])> {
+        if self.raw.ndim != 2 || self.raw.itemsize != 8 || self.raw.shape.is_null() || self.raw.format.is_null() {
+            return None;
+        }
+        // SAFETY: as many lengths as it has dimensions, and a string, which live as long as the buffer.
+        let (columns, format) = unsafe { (*self.raw.shape.add(1), CStr::from_ptr(self.raw.format)) };
+        let signed = match format.to_bytes() {
+            b"l" | b"q" => true,
+            b"L" | b"Q" => false,
+            _ => return None,
+        };
+        (columns == 2).then(|| (signed, self.bytes().as_chunks().0))
     }
 
     /// The bytes, for a short look while the interpreter is attached.

@@ -4,6 +4,7 @@
 use crate::error::{caught, of_runtime, panicked};
 use crate::fork::with_threads;
 use crate::memory::{Host, Memory};
+use crate::signals;
 use aes_bitslice_runtime::Error as Runtime;
 use pyo3::prelude::*;
 use std::mem;
@@ -123,8 +124,8 @@ pub fn by_messages(
     })
 }
 
-/// Does `work` on all bytes, in parts, front to back. If an error or a signal ends it early, the output is set to zero; an error in the
-/// first part is an error of the whole call, which has already done so.
+/// Does `work` on all bytes, in parts, front to back. If an error or a signal comes, also during the last part, the output is set to zero; an
+/// error in the first part is an error of the whole call, which has already done so.
 ///
 /// A panic is passed to `poison` and becomes an exception.
 pub fn in_parts(
@@ -154,10 +155,8 @@ pub fn in_parts(
                 Err((panicked(&panic), true))
             }
         };
-        let outcome = outcome.and_then(|()| match end == len {
-            true => Ok(()),
-            false => py.check_signals().map_err(|error| (error, true)),
-        });
+        // After the last part, too: then an interrupted call is always cleared.
+        let outcome = outcome.and_then(|()| signals::check(py).map_err(|error| (error, true)));
         match outcome {
             Err((error, unclean)) => {
                 if unclean {
@@ -173,8 +172,8 @@ pub fn in_parts(
     }
 }
 
-/// Does `work` on all bytes in one call, which signals wait for, and returns its result. A panic is passed to `poison`, clears the output,
-/// and becomes an exception.
+/// Does `work` on all bytes in one call, which signals wait for, and returns its result. A signal then clears the output. A panic is passed to
+/// `poison`, clears the output, and becomes an exception.
 pub fn at_once<T: Send>(
     py: Python<'_>,
     mut host: Host,
@@ -182,13 +181,19 @@ pub fn at_once<T: Send>(
     work: impl FnOnce(&mut Host) -> Result<T, Runtime> + Send,
 ) -> PyResult<T> {
     match py.detach(|| with_threads(|| caught(|| work(&mut host))))? {
-        Ok(outcome) => outcome.map_err(of_runtime),
+        Ok(Ok(done)) => unless_interrupted(py, &mut host).map(|()| done),
+        Ok(Err(error)) => Err(of_runtime(error)),
         Err(panic) => {
             poison(&panic);
             py.detach(|| host.clear());
             Err(panicked(&panic))
         }
     }
+}
+
+/// Looks for signals when a call is complete, and clears its output if one ends it.
+pub fn unless_interrupted(py: Python<'_>, host: &mut Host) -> PyResult<()> {
+    signals::check(py).inspect_err(|_| py.detach(|| host.clear()))
 }
 
 /// Does `work`, which reads all bytes, and returns its result. For long data another thread does it, which a signal leaves running: it
@@ -214,7 +219,7 @@ pub fn reading<T: Send + 'static>(
         loop {
             match py.detach(|| receiver.lock().expect("nobody else has it").recv_timeout(LONG / 2)) {
                 Ok(outcome) => break outcome?,
-                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(RecvTimeoutError::Timeout) => signals::check(py)?,
                 Err(RecvTimeoutError::Disconnected) => break Err("the thread ended".into()),
             }
         }

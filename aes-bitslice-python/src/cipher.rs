@@ -2,9 +2,10 @@
 
 use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, received_tag, tags_of};
 use crate::buffer::{Buffer, small};
-use crate::call::{Grain, Pace, at_once, by_messages, in_parts, reading};
+use crate::call::{Grain, Pace, at_once, by_messages, in_parts, reading, unless_interrupted};
 use crate::device::OnDevice;
 use crate::dlpack::Place;
+use crate::documented::parameter;
 use crate::error::of_runtime;
 use crate::fork::ForkedNot;
 use crate::memory::{Call, Host, Memory, on_host};
@@ -24,7 +25,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// A key loaded on an engine. Any number of threads may use it.
-#[pyclass(frozen, module = "aes_bitslice")]
+///
+/// `data` is `bytes`, any object with the buffer protocol, a NumPy array, or a tensor of PyTorch, CuPy or JAX, in host
+/// memory or on a GPU of the engine; of any element type, and contiguous. A call returns a new object: for an array, an
+/// array of the same kind, shape and type, else `bytes`. With `out=` it writes there, and returns `out`; `out=data`
+/// works in place.
+///
+/// On a GPU a call goes to the library's current stream, or to `stream=`, and returns without waiting. JAX has no current stream:
+/// there, calls wait.
+///
+/// Wrong arguments raise `ValueError` or `TypeError` before any work, and change nothing. A call that fails later, or
+/// is interrupted, leaves its output cleared.
+#[pyclass(frozen, weakref, module = "aes_bitslice")]
 pub struct Cipher {
     opened: Arc<Opened>,
     cipher: ForkedNot<RuntimeCipher>,
@@ -230,7 +242,14 @@ impl Cipher {
 
 #[pymethods]
 impl Cipher {
-    /// CTR from byte `offset` of the key stream on: encrypts and decrypts.
+    /// CTR: encrypts and decrypts any number of bytes.
+    ///
+    /// iv: the initial counter block, 16 bytes. Under one key, no two messages may have overlapping counter blocks.
+    /// offset: the byte of the key stream for the first byte of the data: the place of the data in its message.
+    /// counter_bits: how many of the last bits of the counter block count: 128, 64 or 32.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (iv, data, *, offset = 0, counter_bits = 128, out = None, stream = None))]
     fn ctr<'py>(
         &self,
@@ -253,7 +272,14 @@ impl Cipher {
         })
     }
 
-    /// The key stream of CTR from byte `offset` on: as a new `bytes` of this length, or into `out`.
+    /// The key stream of CTR from byte `offset` on: the output of `ctr` for zeros, as pseudorandom bytes.
+    ///
+    /// iv: the initial counter block, 16 bytes.
+    /// length: of a new `bytes`; or give `out`.
+    /// offset: the first byte of the key stream.
+    /// counter_bits: how many of the last bits of the counter block count: 128, 64 or 32.
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (iv, length = None, *, offset = 0, counter_bits = 128, out = None, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn keystream<'py>(
@@ -279,7 +305,11 @@ impl Cipher {
         })
     }
 
-    /// ECB encryption of whole blocks.
+    /// ECB encryption of whole blocks of 16 bytes. It reveals which blocks are equal: not for messages.
+    ///
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (data, *, out = None, stream = None))]
     fn ecb_encrypt<'py>(
         &self,
@@ -290,7 +320,11 @@ impl Cipher {
         self.ecb(Direction::Encrypt, data, out, stream)
     }
 
-    /// ECB decryption of whole blocks.
+    /// ECB decryption of whole blocks of 16 bytes.
+    ///
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (data, *, out = None, stream = None))]
     fn ecb_decrypt<'py>(
         &self,
@@ -301,7 +335,11 @@ impl Cipher {
         self.ecb(Direction::Decrypt, data, out, stream)
     }
 
-    /// CBC encryption of whole blocks, on one core of the CPU.
+    /// CBC encryption of whole blocks, without padding. Serial: on one CPU core whatever the engine, in host memory.
+    ///
+    /// iv: 16 random bytes, new for every message.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
     #[pyo3(signature = (iv, data, *, out = None))]
     fn cbc_encrypt<'py>(
         &self,
@@ -330,7 +368,12 @@ impl Cipher {
         })
     }
 
-    /// CBC decryption of whole blocks.
+    /// CBC decryption of whole blocks; padding is left as it is.
+    ///
+    /// iv: the 16 bytes of the encryption.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (iv, data, *, out = None, stream = None))]
     fn cbc_decrypt<'py>(
         &self,
@@ -354,7 +397,14 @@ impl Cipher {
         })
     }
 
-    /// XTS encryption of consecutive data units.
+    /// XTS encryption of consecutive data units, with a key from `Key.xts` or `Key.generate(xts=True)`; on a GPU
+    /// units of whole blocks of 16 bytes.
+    ///
+    /// unit_bytes: bytes of a data unit, such as 512 or 4096 for a sector; the last may be shorter, down to 16.
+    /// first_unit: the number of the first data unit.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None, stream = None))]
     fn xts_encrypt<'py>(
         &self,
@@ -367,7 +417,13 @@ impl Cipher {
         self.xts(Direction::Encrypt, data, unit_bytes, first_unit, out, stream)
     }
 
-    /// XTS decryption of consecutive data units.
+    /// XTS decryption of consecutive data units; see `xts_encrypt`.
+    ///
+    /// unit_bytes: bytes of a data unit, as at the encryption.
+    /// first_unit: the number of the first data unit.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (data, *, unit_bytes, first_unit = 0, out = None, stream = None))]
     fn xts_decrypt<'py>(
         &self,
@@ -380,7 +436,13 @@ impl Cipher {
         self.xts(Direction::Decrypt, data, unit_bytes, first_unit, out, stream)
     }
 
-    /// GCM encryption of a whole message: the ciphertext and its tag.
+    /// GCM encryption of a whole message: returns the ciphertext and its tag of 16 bytes, on a GPU a `DeviceTag`.
+    ///
+    /// nonce: usually 12 bytes. Never use it for two messages under one key.
+    /// aad: additional data, which the tag authenticates but which is not encrypted.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (nonce, data, aad = None, *, out = None, stream = None))]
     fn gcm_encrypt<'py>(
         &self,
@@ -399,7 +461,9 @@ impl Cipher {
             let tag = match call.place {
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Encrypt, &nonce)?;
-                    Outcome::<GcmEncrypt>::Now(self.cipher.combine(&whole, parts).map_err(of_runtime)?)
+                    let tag = self.cipher.combine(&whole, parts).map_err(of_runtime)?;
+                    unless_interrupted(py, &mut call.host())?;
+                    Outcome::<GcmEncrypt>::Now(tag)
                 }
                 Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?,
             };
@@ -408,7 +472,18 @@ impl Cipher {
         })
     }
 
-    /// GCM decryption of a whole message, if its tag is right.
+    /// GCM decryption of a whole message. Waits, also on a GPU, until the tag has been checked.
+    ///
+    /// tag_bytes: the length that the tag must have: 16, or 4, 8 or 12 to 15 if sender and receiver agreed on that. `ValueError` for a
+    ///     tag of another length: a forged message with a tag of 4 bytes is accepted once in 2^32 attempts.
+    #[doc = parameter!(nonce)]
+    #[doc = parameter!(data)]
+    #[doc = parameter!(tag)]
+    #[doc = parameter!(aad)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
+    ///
+    /// `AuthenticationError` if anything was changed; no plaintext is left then.
     #[pyo3(signature = (nonce, data, tag, aad = None, *, tag_bytes = 16, out = None, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt<'py>(
@@ -435,6 +510,7 @@ impl Cipher {
                         call.host().clear();
                         of_runtime(error)
                     })?;
+                    unless_interrupted(py, &mut call.host())?;
                 }
                 Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?.wait(py)?,
             }
@@ -442,7 +518,16 @@ impl Cipher {
         })
     }
 
-    /// AES-GCM-SIV encryption of a whole message: the ciphertext and its tag.
+    /// AES-GCM-SIV encryption (RFC 8452) of a whole message: returns the ciphertext and its tag of 16 bytes, on a
+    /// GPU a `DeviceTag`. For keys of 128 or 256 bits. It reads the data twice: on a GPU it waits until the stream has
+    /// finished the first pass.
+    ///
+    /// nonce: 12 bytes, new for every message. A nonce used twice under a key reveals only whether two messages with
+    ///     the same additional data are equal.
+    /// aad: additional data, which the tag authenticates but which is not encrypted.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (nonce, data, aad = None, *, out = None, stream = None))]
     fn gcm_siv_encrypt<'py>(
         &self,
@@ -460,7 +545,16 @@ impl Cipher {
         })
     }
 
-    /// AES-GCM-SIV decryption of a whole message, if its tag is right.
+    /// AES-GCM-SIV decryption of a whole message. Waits, also on a GPU, until the tag has been checked.
+    ///
+    /// `AuthenticationError` if anything was changed; no plaintext is left then.
+    ///
+    #[doc = parameter!(nonce)]
+    #[doc = parameter!(data)]
+    #[doc = parameter!(tag)]
+    #[doc = parameter!(aad)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
     fn gcm_siv_decrypt<'py>(
         &self,
@@ -485,7 +579,11 @@ impl Cipher {
         })
     }
 
-    /// GMAC of a whole message: its tag.
+    /// GMAC: the tag of a message that is not encrypted. No two messages under one key may have the same nonce. Compare tags with
+    /// nonce: usually 12 bytes.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(stream)]
+    /// `hmac.compare_digest`.
     #[pyo3(signature = (nonce, data, *, stream = None))]
     fn gmac<'py>(
         &self,
@@ -499,7 +597,10 @@ impl Cipher {
         })
     }
 
-    /// CMAC of a whole message, on one core of the CPU: its tag.
+    /// CMAC of a whole message in host memory, on one core of the CPU. Compare tags with `hmac.compare_digest`. For
+    /// a GPU there is `cmac_batch`: the blocks of a message are processed in sequence, so one message is slow there.
+    ///
+    #[doc = parameter!(data)]
     fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
             let memory = Memory::read(data, None)?;
@@ -508,7 +609,20 @@ impl Cipher {
         })
     }
 
-    /// GCM encryption of many messages: their tags, contiguous.
+    /// GCM encryption of many messages in one call: returns their tags, 16 bytes each, contiguous; on a GPU as a
+    /// `DeviceTag`.
+    ///
+    /// nonces: 12 bytes for each message, contiguous, or a list with a nonce of any length for each. No two may be
+    ///     equal.
+    /// ranges: a pair for each message: its first byte in the data, and the byte after its last. They ascend and do not
+    ///     overlap.
+    /// aads: a list with the additional data of each message.
+    /// out: where the output goes; may be the data itself. Bytes of `out` between messages stay as they are.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(stream)]
+    ///
+    /// The CPU cores process data in host memory, whatever the engine; data on a GPU of the engine goes to that GPU, on
+    /// the stream. Nonces and additional data are in host memory.
     #[pyo3(signature = (nonces, ranges, data, aads = None, *, out, stream = None))]
     fn gcm_encrypt_batch<'py>(
         &self,
@@ -543,7 +657,19 @@ impl Cipher {
         })
     }
 
-    /// GCM decryption of many messages. An exception lists those that are not authentic; the others are decrypted.
+    /// GCM decryption of many messages in one call. `AuthenticationError` if any is not authentic: `failed` has
+    /// their numbers, and they are cleared in `out`. The others are still decrypted. Waits, also on a GPU, until all
+    /// tags have been checked.
+    ///
+    /// tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of the
+    ///     encryption.
+    /// tag_bytes: the length of every tag, as for `gcm_decrypt`. The rest is as for `gcm_encrypt_batch`.
+    /// nonces: 12 bytes for each message, contiguous, or a list.
+    /// ranges: a pair for each message: its first byte in the data, and the byte after its last.
+    /// aads: a list with the additional data of each message.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, tag_bytes = 16, out, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt_batch<'py>(
@@ -584,7 +710,16 @@ impl Cipher {
         })
     }
 
-    /// CMAC of many messages: their tags, contiguous.
+    /// CMAC of many messages in one call: returns their tags, 16 bytes each, contiguous; on a GPU as a `DeviceTag`.
+    ///
+    /// ranges: a pair for each message: its first byte in the data, and the byte after its last. They may have any
+    ///     order, and overlap.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(stream)]
+    ///
+    /// The CPU cores process data in host memory, whatever the engine; data on a GPU of the engine goes to that GPU, on
+    /// the stream: there, thousands of messages are fast and a few are not, because the blocks of a message are
+    /// processed in sequence.
     #[pyo3(signature = (ranges, data, *, stream = None))]
     fn cmac_batch<'py>(
         &self,
@@ -598,7 +733,15 @@ impl Cipher {
         })
     }
 
-    /// CMAC of many messages, compared with tags. An exception lists those that are not authentic.
+    /// CMAC of many messages, compared with tags in constant time. `AuthenticationError` if any is not authentic:
+    /// `failed` has their numbers. Waits, also on a GPU.
+    ///
+    /// tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of
+    ///     `cmac_batch`.
+    /// tag_bytes: the length of every tag, as for `gcm_decrypt`.
+    /// ranges: a pair for each message: its first byte in the data, and the byte after its last.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(stream)]
     #[pyo3(signature = (ranges, data, tags, *, tag_bytes = 16, stream = None))]
     fn cmac_verify_batch(
         &self,
@@ -617,8 +760,11 @@ impl Cipher {
         })
     }
 
-    /// Loads the GPU kernels of a mode on all GPUs of the engine, before time counts or a graph is captured. For other engines there is
-    /// nothing to load.
+    /// Loads the GPU kernels of a mode before time counts or a graph is captured: "ctr", "ctr-le32" (for
+    /// AES-GCM-SIV), "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt", "xts-decrypt", "gcm",
+    /// "gcm-batch", "cmac-batch".
+    ///
+    /// mode: the name of a mode.
     fn prepare(&self, py: Python<'_>, mode: &str) -> PyResult<()> {
         self.begin(|| match mode {
             "gcm" => self.prepare_by(py, |gpu| gpu.prepare_for(&GcmEncrypt::new(&Nonce::from([0; 12]), &[]))),
@@ -633,7 +779,16 @@ impl Cipher {
     }
 
     fn __repr__(&self) -> String {
-        format!("{:?}", *self.cipher)
+        format!("Cipher(on {:?})", self.opened.engine.backend().to_string())
+    }
+
+    /// It never changes: a copy is the same object.
+    fn __copy__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        this
     }
 
     fn __reduce__(&self) -> PyResult<()> {

@@ -161,8 +161,8 @@ impl Tensor {
         }
         options.set_item(intern!(py, "max_version"), (1, 1))?;
         let capsule = match export.call((), Some(&options)) {
-            // A library from before DLPack had versions.
-            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            // A library from before DLPack had versions: Python's own error, not one that the library made of it.
+            Err(error) if error.get_type(py).is(py.get_type::<PyTypeError>()) => {
                 options.del_item(intern!(py, "max_version"))?;
                 export.call((), Some(&options))?
             }

@@ -2,6 +2,7 @@
 
 use crate::arrays::view;
 use crate::cipher::Cipher;
+use crate::documented::parameter;
 use crate::driver::keeping_context;
 use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
@@ -17,7 +18,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// An opened backend: a GPU, several GPUs, an OpenCL device, or the CPU. Any number of threads may use it.
-#[pyclass(frozen, module = "aes_bitslice")]
+///
+/// Opens a backend.
+///
+/// backend: "auto" (the first CUDA GPU, or the CPU, whichever is faster for a call), "cuda:0", "cuda:all", "cpu",
+///     "cpu-bitsliced", "opencl", "opencl:P.D", or a list of CUDA GPU numbers, which share the work of a call.
+/// kernels: which GPU kernels may be used; "auto" allows constant-time kernels only.
+///
+/// `UnavailableError` if it does not open, with the reason. "auto" always opens.
+#[pyclass(frozen, weakref, module = "aes_bitslice")]
 pub struct Engine {
     pub opened: Arc<Opened>,
 }
@@ -35,7 +44,9 @@ impl Engine {
         Ok(Self { opened: Opened::new(engine.with_kernels(kernels)) })
     }
 
-    /// Loads a key on this engine.
+    /// Loads a key on this engine. Expanding a key takes time: keep the cipher.
+    ///
+    /// key: the key. XTS takes one of `Key.xts` or `Key.generate(xts=True)`.
     fn cipher(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Cipher> {
         self.opened.check()?;
         let Ok(key) = key.cast::<Key>() else {
@@ -46,7 +57,20 @@ impl Engine {
         Ok(Cipher::new(self.opened.clone(), cipher))
     }
 
-    /// Processes the same number of bytes under each of the contiguous `keys`.
+    /// Processes the same number of bytes under each of many contiguous keys: the first key is for the first
+    /// `bytes_per_key` bytes.
+    ///
+    /// mode: "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream", which takes no data.
+    /// bytes_per_key: a multiple of 16.
+    /// counter: the first counter block under each key, 16 bytes; zeros if omitted. Use a key for one such call only.
+    /// keys: the keys, one after another, or an array whose rows are keys.
+    /// key_bits: of each key: 128, 192 or 256.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
+    ///
+    /// Keys and data are both in host memory, where the CPU cores do the work, or both on the engine's GPU, which
+    /// expands the keys.
     #[pyo3(signature = (mode, keys, data = None, *, bytes_per_key, key_bits = 128, counter = None, out = None, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn run_each_key<'py>(
@@ -66,7 +90,19 @@ impl Engine {
         self.opened.guarded(|| many_keys::each_key(py, &self.opened, mode, keys, each, &data))
     }
 
-    /// Runs jobs, each with a key, a first counter and a range of the data.
+    /// Runs many jobs, each with a key, a first counter block and a range of the data, in one call.
+    ///
+    /// mode: "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream", which takes no data.
+    /// keys: the keys of all jobs, contiguous, of one length, in host memory.
+    /// ranges: a pair for each job: its first byte in the data, and the byte after its last. They ascend and do not
+    ///     overlap.
+    /// counters: 16 bytes for each job, contiguous; none for ECB. Jobs with the same key must share no counter.
+    /// out: where the output goes; may be the data itself, must not overlap keys and counters. Bytes of `out` between
+    ///     jobs stay as they are.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(stream)]
+    ///
+    /// The CPU cores process data in host memory, the engine's GPU data in its memory; the call waits for it.
     #[pyo3(signature = (mode, keys, ranges, data = None, *, counters = None, out, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn run_jobs<'py>(
@@ -85,7 +121,12 @@ impl Engine {
         self.opened.guarded(|| many_keys::jobs(py, &self.opened, mode, keys, counters, ranges, &data))
     }
 
-    /// Host memory that is fast for this engine: pinned if it has CUDA GPUs. All zero, and wiped when it is no longer used.
+    /// Host memory that is fast for this engine: pinned (page-locked) where it has CUDA GPUs.
+    ///
+    /// All zero, and wiped when it is no longer used. `numpy.asarray` makes an array of it without a copy. Pinning
+    /// takes about a millisecond per MiB: reuse such memory.
+    ///
+    /// length: of the memory, in bytes.
     fn host_buffer<'py>(
         &self,
         py: Python<'py>,
@@ -98,7 +139,7 @@ impl Engine {
         view(Bound::new(py, HostMemory { buffer: ForkedNot::new(buffer, is_pinned) })?.into_any())
     }
 
-    /// The name of the backend, such as `cuda` or `cpu`.
+    /// The name of the backend, such as "cuda" or "cpu".
     #[getter]
     fn name(&self) -> String {
         self.opened.engine.backend().to_string()
@@ -117,7 +158,16 @@ impl Engine {
     }
 
     fn __repr__(&self) -> String {
-        format!("Engine({})", self.description())
+        format!("Engine({:?})", self.name())
+    }
+
+    /// It never changes: a copy is the same object.
+    fn __copy__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        this
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -158,7 +208,7 @@ impl Wanted {
     }
 }
 
-/// Host memory of an engine: the memory of the `memoryview` that [`Engine::host_buffer`] returns.
+/// Host memory of an engine: the memory of the `memoryview` that `Engine.host_buffer` returns.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct HostMemory {
     buffer: ForkedNot<HostBuffer>,
@@ -186,6 +236,8 @@ impl HostMemory {
 }
 
 /// The engines of this machine: for each its name, whether it opens, and the device or the reason why not.
+///
+/// opencl: OpenCL engines, too. Looking for them loads the library of every installed platform into the process.
 #[pyfunction]
 #[pyo3(signature = (*, opencl = false))]
 pub fn engines<'py>(py: Python<'py>, opencl: bool) -> PyResult<Vec<Bound<'py, PyDict>>> {

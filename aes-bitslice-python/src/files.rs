@@ -1,6 +1,7 @@
 //! Sealed files and Tink's streams: from a path or a file object to a path or a file object.
 
 use crate::buffer::small;
+use crate::documented::parameter;
 use crate::engine::Engine;
 use crate::error::{guarded, of_io, of_seal, os_error};
 use crate::file_object::{FileObject, raised};
@@ -9,6 +10,7 @@ use crate::key::Key;
 use crate::new_file::{Like, NewFile, path_of};
 use crate::number;
 use crate::opened::Opened;
+use crate::signals::Looks;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealing, Secret};
@@ -21,10 +23,19 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Bound as Limit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
-/// Encrypts and authenticates a file; returns the number of bytes in the message.
+/// Encrypts and authenticates a file, in segments of 1 MiB; returns the number of bytes in the message.
+///
+/// source, destination: paths, or file objects that read and write bytes. A new file gets its name when it is complete.
+/// If `write` of a raw file object (`io.RawIOBase`) returns None, it would block, and `BlockingIOError` is raised: give
+/// blocking files. From any other file object, None means that everything was written.
+/// key: of 256 bits; or a passphrase; or keyset, a Tink keyset as JSON in the clear, which gives a Tink stream without a header.
+/// passphrase: text, which is encoded as UTF-8, or bytes, which are used as they are.
+/// associated_data: authenticated with a Tink stream.
+/// overwrite: whether a file may be replaced; else `FileExistsError`.
+/// engine: where to compute; the CPU if none is given.
+#[doc = parameter!(keyset)]
 #[pyfunction]
 #[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, overwrite = false, engine = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
@@ -48,7 +59,22 @@ pub fn seal(
     })
 }
 
-/// Decrypts a sealed file, or its bytes from `range[0]` to before `range[1]`; returns the number of bytes decrypted.
+/// Decrypts the output of `seal`, or `range`: the bytes from the first number to before the second; returns how
+/// many.
+///
+/// range: (start, end), where None as the end is that of the message, or a slice. A file object is then one that can seek; its position
+/// source: a path, or a file object.
+/// destination: a path, or a file object that the message is written to.
+#[doc = parameter!(key)]
+#[doc = parameter!(passphrase)]
+#[doc = parameter!(keyset)]
+#[doc = parameter!(associated_data)]
+#[doc = parameter!(overwrite)]
+#[doc = parameter!(engine)]
+/// counts as the start of the file, and is the same after the call.
+///
+/// Without `range` a file object is read from its position on. `AuthenticationError` if anything was changed, `Error` if the first nine bytes are not those of a
+/// sealed file of this version. Then no file appears; a file object has received the true beginning of the message.
 #[pyfunction]
 #[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, range = None, overwrite = false, engine = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
@@ -85,20 +111,22 @@ pub fn open(
 }
 
 /// Whether data begins as a sealed file does.
+///
+/// start: the first bytes of the data, 9 or more.
 #[pyfunction]
 pub fn is_sealed(start: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(sealing::is_sealed(small(start, "start")?.bytes()))
 }
 
 /// The secret that a file is sealed with.
-enum Given {
+pub enum Given {
     Key(Py<Key>),
     Passphrase(Zeroizing<Vec<u8>>),
     Keyset(Keyset, Vec<u8>),
 }
 
 impl Given {
-    fn of(
+    pub fn of(
         key: Option<Py<Key>>,
         passphrase: Option<&Bound<'_, PyAny>>,
         keyset: Option<&str>,
@@ -141,32 +169,38 @@ fn run(
     engine: Option<Py<Engine>>,
     work: impl FnOnce(&RuntimeEngine, &mut Source, &mut Destination) -> Result<u64, sealing::Error> + Send,
 ) -> PyResult<u64> {
-    let opened: Option<Arc<Opened>> = engine.map(|engine| engine.get().opened.clone());
-    if let Some(opened) = &opened {
-        opened.check()?;
-    }
+    let opened = checked(engine)?;
     let mut input = Source::of(source, seeks)?;
     refuse_same(source, destination)?;
     let mut output = Destination::of(destination, overwrite, &Like::source(source))?;
     guarded(|| {
-        let bytes = py.detach(|| {
-            with_threads(|| {
-                let cpu;
-                let engine = match &opened {
-                    Some(opened) => &*opened.engine,
-                    None => {
-                        cpu = RuntimeEngine::open(Backend::Cpu)?;
-                        &cpu
-                    }
-                };
-                work(engine, &mut input, &mut output)
-            })
-        })?;
+        let bytes = on_engine(py, &opened, |engine| work(engine, &mut input, &mut output))?;
         let bytes = bytes.map_err(|error| of_seal(error, input.path()));
         input.restore(seeks)?;
         let bytes = bytes?;
         py.detach(|| output.finish())?;
         Ok(bytes)
+    })
+}
+
+/// The engine that the caller gave, if it is still usable.
+pub fn checked(engine: Option<Py<Engine>>) -> PyResult<Option<Arc<Opened>>> {
+    let opened = engine.map(|engine| engine.get().opened.clone());
+    opened.iter().try_for_each(|opened| opened.check())?;
+    Ok(opened)
+}
+
+/// Does `work` without the interpreter's lock, with this engine or else the CPU's.
+pub fn on_engine<T: Send>(
+    py: Python<'_>,
+    opened: &Option<Arc<Opened>>,
+    work: impl FnOnce(&RuntimeEngine) -> Result<T, sealing::Error> + Send,
+) -> PyResult<Result<T, sealing::Error>> {
+    py.detach(|| {
+        with_threads(|| match opened {
+            Some(opened) => work(&opened.engine),
+            None => work(&RuntimeEngine::open(Backend::Cpu)?),
+        })
     })
 }
 
@@ -202,13 +236,13 @@ fn stat<'py>(os: &Bound<'py, PyModule>, file: &Bound<'py, PyAny>, method: &str) 
 }
 
 /// The source of the data.
-enum Source {
+pub enum Source {
     File { file: File, path: PathBuf },
     Object(FileObject),
 }
 
 impl Source {
-    fn of(source: &Bound<'_, PyAny>, seeks: bool) -> PyResult<Self> {
+    pub fn of(source: &Bound<'_, PyAny>, seeks: bool) -> PyResult<Self> {
         if source.hasattr(intern!(source.py(), "read"))? {
             return Ok(Self::Object(if seeks { FileObject::to_seek(source)? } else { FileObject::new(source) }));
         }
@@ -228,7 +262,7 @@ impl Source {
         }
     }
 
-    fn path(&self) -> Option<&Path> {
+    pub fn path(&self) -> Option<&Path> {
         match self {
             Self::File { path, .. } => Some(path),
             Self::Object(_) => None,
@@ -259,10 +293,9 @@ impl Seek for Source {
 }
 
 /// The destination of the data.
-struct Destination {
+pub struct Destination {
     to: To,
-    /// When signals were last checked.
-    asked: Instant,
+    looks: Looks,
 }
 
 enum To {
@@ -271,8 +304,7 @@ enum To {
 }
 
 impl Destination {
-    fn of(destination: &Bound<'_, PyAny>, overwrite: bool, like: &Like) -> PyResult<Self> {
-        let asked = Instant::now();
+    pub fn of(destination: &Bound<'_, PyAny>, overwrite: bool, like: &Like) -> PyResult<Self> {
         let to = match destination.hasattr(intern!(destination.py(), "write"))? {
             true => To::Object(FileObject::new(destination)),
             false => {
@@ -280,10 +312,10 @@ impl Destination {
                 To::File(NewFile::at(&path, path.display().to_string(), Some(overwrite), like)?.into())
             }
         };
-        Ok(Self { to, asked })
+        Ok(Self { to, looks: Looks::default() })
     }
 
-    fn finish(self) -> PyResult<()> {
+    pub fn finish(self) -> PyResult<()> {
         match self.to {
             To::File(file) => file.finish(),
             To::Object(_) => Ok(()),
@@ -293,10 +325,7 @@ impl Destination {
 
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.asked.elapsed() > Duration::from_millis(50) {
-            Python::attach(|py| py.check_signals()).map_err(raised)?;
-            self.asked = Instant::now();
-        }
+        self.looks.look().map_err(raised)?;
         match &mut self.to {
             To::File(file) => file.write(bytes).map_err(|error| named(error, |error| file.failed(error))),
             To::Object(object) => object.write(bytes),

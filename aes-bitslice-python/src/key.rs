@@ -2,6 +2,7 @@
 
 use crate::buffer::{new_bytes, small};
 use crate::call::{Anywhere, Pace, in_parts};
+use crate::documented::parameter;
 use crate::error::{of_runtime, os_error};
 use crate::memory::Host;
 use crate::new_file::{Like, NewFile};
@@ -15,10 +16,18 @@ use std::fmt::Arguments;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// An AES key, or the two keys of XTS. It never shows itself, cannot be pickled, and is wiped when no longer used.
-#[pyclass(frozen, module = "aes_bitslice")]
+/// An AES key, or the two keys of XTS. It never shows itself, cannot be pickled, and is wiped when no longer
+/// used.
+///
+/// The key with these 16, 24 or 32 bytes.
+///
+/// The object that they are copied from is not wiped. `ValueError` for any other number of bytes.
+///
+/// data: the bytes of the key.
+#[pyclass(frozen, weakref, module = "aes_bitslice")]
 pub struct Key {
     pub key: RuntimeKey,
 }
@@ -34,14 +43,19 @@ impl Key {
         Ok(Self { key })
     }
 
-    /// An XTS key: 32 or 64 bytes, two keys that differ.
+    /// An XTS key of 32 or 64 bytes: the data key and the tweak key. `ValueError` if they are equal.
+    ///
+    /// data: the bytes of both keys, one after another.
     #[staticmethod]
     fn xts(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let key = RuntimeKey::xts(small(data, "a key")?.bytes()).map_err(of_runtime)?;
         Ok(Self { key })
     }
 
-    /// A new key from the system's random number generator.
+    /// A new key of 128, 192 or 256 bits from the system's random number generator; for XTS, two such keys.
+    ///
+    /// bits: of the key, or of each of the two.
+    /// xts: whether it is for XTS.
     #[staticmethod]
     #[pyo3(signature = (bits = 256, *, xts = false))]
     fn generate(#[pyo3(from_py_with = number::bits)] bits: usize, xts: bool) -> PyResult<Self> {
@@ -54,14 +68,22 @@ impl Key {
         Ok(Self { key: key.map_err(of_runtime)? })
     }
 
-    /// A key of 32, 48 or 64 hexadecimal digits; for XTS, 64 or 128.
+    /// The key given as hexadecimal digits. Error messages never repeat the text.
+    ///
+    /// text: 32, 48 or 64 digits; for XTS, 64 or 128.
+    #[doc = parameter!(xts)]
     #[staticmethod]
     #[pyo3(signature = (text, *, xts = false))]
     fn from_hex(text: &str, xts: bool) -> PyResult<Self> {
         of_text(text.as_bytes(), xts, format_args!("this is no key"))
     }
 
-    /// The key in a file, as hexadecimal digits and a line end.
+    /// The key in a file, as hexadecimal digits and a line end, as `aes-bitslice keygen` and `save` write it.
+    ///
+    /// Error messages name the file, unless its name is 32 hexadecimal digits or more: it may be the key itself.
+    ///
+    /// path: of the file.
+    #[doc = parameter!(xts)]
     #[staticmethod]
     #[pyo3(signature = (path, *, xts = false))]
     fn from_file(py: Python<'_>, path: PathBuf, xts: bool) -> PyResult<Self> {
@@ -71,7 +93,12 @@ impl Key {
         of_text(&text[..len], xts, format_args!("the file {} holds no key", path_shown(&path)))
     }
 
-    /// The key in an environment variable, as hexadecimal digits.
+    /// The key in an environment variable, as hexadecimal digits. `LookupError` if it is not set.
+    ///
+    /// Error messages name the variable, unless its name has 16 hexadecimal digits in a row: it may be the key itself.
+    ///
+    /// name: of the variable.
+    #[doc = parameter!(xts)]
     #[staticmethod]
     #[pyo3(signature = (name, *, xts = false))]
     fn from_env(name: &str, xts: bool) -> PyResult<Self> {
@@ -82,19 +109,36 @@ impl Key {
         of_text(&text, xts, format_args!("the environment variable {shown} holds no key"))
     }
 
-    /// The key that a reference names: `env:NAME` or `file:PATH`.
+    /// The key that a reference names: `env:NAME` or `file:PATH`. A reference is not secret and may replace the key
+    /// in transit.
+    ///
+    /// reference: `env:NAME`, `file:PATH`, or one of a scheme of `aes_bitslice.keys`.
+    #[doc = parameter!(xts)]
     #[staticmethod]
     #[pyo3(signature = (reference, *, xts = false))]
     fn from_reference(py: Python<'_>, reference: &str, xts: bool) -> PyResult<Self> {
         match reference.split_once(':') {
             Some(("env", name)) => Self::from_env(name, xts),
             Some(("file", path)) => Self::from_file(py, path.into(), xts),
-            // It is not repeated: some users put the key itself in its place.
-            _ => Err(PyValueError::new_err("a key is referred to as env:NAME or file:PATH, and this is neither")),
+            _ => {
+                let key = py.import("aes_bitslice.keys")?.call_method1("resolve", (reference,))?;
+                let key = key.cast_into::<Self>()?.get().key.clone();
+                match key.is_xts() == xts {
+                    true => Ok(Self { key }),
+                    false => Err(PyValueError::new_err(format!(
+                        "the key of this reference is {} XTS key, and xts is {}",
+                        if xts { "no" } else { "an" },
+                        if xts { "True" } else { "False" },
+                    ))),
+                }
+            }
         }
     }
 
-    /// Writes the key to a new file that only this user can read, as hexadecimal digits and a line end.
+    /// Writes the key to a new file that only this user can read, which appears whole or not at all.
+    /// `FileExistsError` if the file exists.
+    ///
+    /// path: of the new file.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         let digits = Zeroizing::new(base16ct::lower::encode_string(self.key.expose()));
         let text = Zeroizing::new([digits.as_bytes(), b"\n"].concat());
@@ -103,7 +147,7 @@ impl Key {
         file.finish()
     }
 
-    /// The bytes of the key. This copy is not wiped.
+    /// The bytes of the key, for a caller that stores them. This copy is not wiped.
     fn expose<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.key.expose())
     }
@@ -122,6 +166,27 @@ impl Key {
 
     fn __repr__(&self) -> String {
         format!("{:?}", self.key)
+    }
+
+    /// Takes the same time whatever the bytes of the keys are.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let same = |other: &RuntimeKey| {
+            self.key.is_xts() == other.is_xts() && bool::from(self.key.expose().ct_eq(other.expose()))
+        };
+        other.cast::<Self>().is_ok_and(|other| same(&other.get().key))
+    }
+
+    /// Says nothing about the bytes.
+    fn __hash__(&self) -> u64 {
+        self.key.expose().len() as u64
+    }
+
+    fn __copy__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        this
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -200,7 +265,9 @@ fn path_shown(path: &Path) -> Cow<'_, str> {
     }
 }
 
-/// Bytes from the system's random number generator.
+/// Bytes from the system's random number generator: for nonces and IVs.
+///
+/// length: how many.
 #[pyfunction]
 pub fn random_bytes(
     py: Python<'_>,

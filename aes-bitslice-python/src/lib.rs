@@ -14,14 +14,17 @@
 //! | `device` | one operation on GPU memory, on a stream |
 //! | `outcome` | the result of a call besides the bytes that it writes: at once, or when a stream has reached it |
 //! | `opened` | an opened engine, which ciphers and files share |
+//! | `documented` | texts about parameters that many calls have |
 //! | `key`, `engine`, `cipher` | the classes |
 //! | `batch` | how a call's many messages are given: their ranges, nonces, additional data, tags |
 //! | `many_keys` | calls under many keys, which take an engine, not a cipher |
 //! | `files` | sealing and opening files |
 //! | `new_file` | files that are made: complete or absent, and no more open than their source |
+//! | `sealed_file` | the message of a sealed file, read at any position or written bit by bit |
+//! | `signals` | looking for Ctrl-C |
 //! | `file_object` | Python's file objects as Rust readers, writers and seekers |
 //!
-//! Names, signatures and documentation for users are in `python/aes_bitslice/_native.pyi`.
+//! The documentation for users is in the comments of what Python sees; types are in `python/aes_bitslice/_native.pyi`.
 #![deny(unsafe_code)]
 
 mod arrays;
@@ -34,6 +37,7 @@ mod cipher;
 mod device;
 #[allow(unsafe_code)]
 mod dlpack;
+mod documented;
 #[allow(unsafe_code)]
 mod driver;
 mod engine;
@@ -49,6 +53,8 @@ mod new_file;
 mod number;
 mod opened;
 mod outcome;
+mod sealed_file;
+mod signals;
 
 /// The module, as Python imports it.
 #[pyo3::pymodule(gil_used = true)]
@@ -72,6 +78,10 @@ mod _native {
     use crate::new_file::open_like;
     #[pymodule_export]
     use crate::outcome::DeviceTag;
+    #[pymodule_export]
+    use crate::sealed_file::{SealedReader, SealedWriter};
+    #[pymodule_export]
+    use crate::signals::interrupt_at;
     /// For one message, `failed` is empty.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

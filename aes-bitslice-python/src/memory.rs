@@ -7,7 +7,7 @@ use crate::dlpack::{Described, Place, Tensor, elements, place_of};
 use crate::driver;
 use crate::error::of_runtime;
 use aes_bitslice_runtime::{Buffers, Error as Runtime};
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
@@ -104,14 +104,22 @@ impl Memory {
             return Ok(memory);
         }
         let (memory, read_only) = match place_of(object)? {
-            Some(Place::Host) => Self::of_tensor(Tensor::of(object, None)?, None, None),
+            Some(Place::Host) => {
+                Self::of_tensor(Tensor::of(object, None).map_err(|error| refused(object, name, error))?, None, None)
+            }
             Some(Place::Cuda(_)) => Self::on_gpu(object, library.as_ref(), given)?,
             None => match object.getattr_opt(intern!(object.py(), "__cuda_array_interface__"))? {
                 Some(interface) => Self::of_interface(object, interface.cast::<PyDict>()?, given)?,
                 None => {
                     let kind = object.get_type().name()?;
+                    let advice = match () {
+                        () if object.is_instance_of::<PyString>() => ": encode it, as with .encode()",
+                        () if object.hasattr(intern!(object.py(), "to_numpy"))? => ": give its .to_numpy()",
+                        () if object.try_iter().is_ok() => ": make bytes or an array of it",
+                        () => "",
+                    };
                     return Err(PyTypeError::new_err(format!(
-                        "{name} is bytes, an array or a tensor (the buffer protocol, DLPack or __cuda_array_interface__), not {kind}"
+                        "{name} is bytes, an array or a tensor (the buffer protocol, DLPack or __cuda_array_interface__), not {kind}{advice}"
                     )));
                 }
             },
@@ -410,6 +418,22 @@ pub fn in_words(place: Place) -> String {
         Place::Host => "in host memory".into(),
         Place::Cuda(ordinal) => format!("in the memory of CUDA device {ordinal}"),
     }
+}
+
+/// An error of a library about its array. Exceptions that only the library knows become a `TypeError` with its text.
+fn refused(object: &Bound<'_, PyAny>, name: &str, error: PyErr) -> PyErr {
+    let py = object.py();
+    let kind = error.get_type(py);
+    let is_ours = kind.getattr(intern!(py, "__module__")).is_ok_and(|module| {
+        module.eq("builtins").unwrap_or(false) && !error.is_instance_of::<PyRuntimeError>(py)
+            || module.eq("aes_bitslice").unwrap_or(false)
+    });
+    if is_ours || !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    let raised = PyTypeError::new_err(format!("{name} cannot be used: {}", error.value(py)));
+    raised.set_cause(py, Some(error));
+    raised
 }
 
 /// The error that a stream was given for host memory.

@@ -2,6 +2,7 @@
 //! ([`aes_bitslice_seal::access`]).
 
 use crate::error::os_error;
+use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -114,6 +115,8 @@ impl NewFile {
         let failed = |error: io::Error| os_error(error, &shown);
         old.map_or(Ok(()), |old| old.give(file.as_file()).map(drop)).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
+        // That may have taken long.
+        Python::attach(signals::check)?;
         let outcome = if overwrite == Some(true) { file.persist(&path) } else { file.persist_noclobber(&path) };
         outcome.map(drop).map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => exists(&shown, overwrite),

@@ -18,12 +18,13 @@ macro_rules! parameters {
 }
 
 const U64: &str = "0 to 2^64 - 1";
+/// More bytes no object of Python has.
+const LENGTH: &str = "0 to 2^63 - 1";
 const TAG_BYTES: &str = "4, 8 or 12 to 16";
 
 parameters! {
     offset: u64, "offset", U64;
-    length: usize, "length", "0 to 2^63 - 1";
-    optional_length: Option<usize>, "length", "0 to 2^63 - 1";
+    any_length: Option<usize>, "length", LENGTH;
     counter_bits: u32, "counter_bits", "128, 64 or 32";
     unit_bytes: u64, "unit_bytes", "16 to 2^24";
     first_unit: u128, "first_unit", "0 to 2^128 - 1";
@@ -32,6 +33,22 @@ parameters! {
     bits: usize, "bits", "128, 192 or 256";
     any_tag_bytes: usize, "tag_bytes", TAG_BYTES;
     stream: u64, "stream", "a handle, 0 to 2^64 - 1";
+}
+
+/// The length of a new object, if one is given.
+pub fn optional_length(given: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    match any_length(given)? {
+        Some(length) if isize::try_from(length).is_err() => {
+            Err(PyValueError::new_err(format!("length must be {LENGTH}, not {length}")))
+        }
+        length => Ok(length),
+    }
+}
+
+/// The length of a new object.
+pub fn length(given: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let of_none = || PyTypeError::new_err(format!("length must be an int: {LENGTH}, not NoneType"));
+    optional_length(given)?.ok_or_else(of_none)
 }
 
 /// The number of bytes of the tags that a call takes: those of SP 800-38D, section 5.2.1.2.

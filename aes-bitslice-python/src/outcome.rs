@@ -63,7 +63,8 @@ impl<O: Operation<Output: Tags>> Outcome<O> {
 /// Waits for tags on a GPU.
 type Waiting = Box<dyn FnOnce() -> Result<Vec<u8>, Runtime> + Send>;
 
-/// The tag of a message in GPU memory, or the contiguous tags of a batch: `bytes(tag)` waits until the stream reaches it.
+/// The tag of a message in GPU memory, or the contiguous tags of a batch. `bytes(tag)` waits until the stream
+/// reaches it.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct DeviceTag {
     state: Mutex<State>,

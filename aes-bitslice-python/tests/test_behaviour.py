@@ -368,6 +368,15 @@ def test_the_benchmark_beside_the_rust_program(tmp_path):
         assert line["rust_seconds"] == 1e-3 and line["share"] == 1e-3 / line["python_seconds"]
 
 
+def test_the_benchmark_compares_gcm_too():
+    ran = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", "--bytes", "2000000", "--runs", "1", "--json"], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran
+    lines = [json.loads(line)["what"] for line in ran.stdout.splitlines() if not line.startswith("#")]
+    for who in ["cpu: ", "cryptography (OpenSSL): "]:
+        for what in ["CTR", "GCM", "a call of CTR on 16 bytes", "a call of GCM on 16 bytes"]:
+            assert any(line.startswith(f"{who}{what}") for line in lines), (who, what, lines)
+
+
 def test_the_benchmark_ends_where_an_output_is_wrong(monkeypatch):
     from aes_bitslice._beside_rust import Beside
 

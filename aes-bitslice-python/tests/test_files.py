@@ -507,3 +507,134 @@ def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):
     sealed.seek(0)
     aes_bitslice.open(sealed, into, passphrase=b"\xff\xfe")
     assert into.getvalue() == b"a message"
+
+
+def test_sealed_bytes(key):
+    message = os.urandom(1_500_000)
+    for data in [message, bytearray(message), memoryview(message)]:
+        sealed = aes_bitslice.seal_bytes(data, key=key)
+        assert aes_bitslice.open_bytes(sealed, key=key) == message
+    assert aes_bitslice.open_bytes(sealed, key=key, range=slice(1_400_000, None)) == message[1_400_000:]
+    sealed = aes_bitslice.seal_bytes(b"", passphrase="a passphrase")
+    assert aes_bitslice.open_bytes(sealed, passphrase="a passphrase") == b""
+    with pytest.raises(AuthenticationError):
+        aes_bitslice.open_bytes(sealed[:-1], passphrase="a passphrase")
+    with pytest.raises(TypeError):
+        aes_bitslice.seal_bytes("text", key=key)
+
+
+@pytest.mark.parametrize("size", [0, 1, (1 << 20) - 56, 1 << 20, 3_333_333, 40_000_000])
+def test_a_sealed_file_is_a_file_object(key, tmp_path, size):
+    message, path = os.urandom(size), tmp_path / "sealed"
+    with aes_bitslice.SealedFile(path, "wb", key=key) as file:
+        assert file.writable() and not file.readable() and not file.seekable()
+        for start in range(0, size, 700_001):
+            file.write(message[start : start + 700_001])
+        assert file.tell() == file.length == size
+        assert not path.exists()
+        with pytest.raises(io.UnsupportedOperation):
+            file.read()
+        with pytest.raises(io.UnsupportedOperation):
+            file.seek(0)
+    assert aes_bitslice.open_bytes(path.read_bytes(), key=key) == message
+    with open(path, "rb") as whole:
+        for source in [path, whole]:
+            with aes_bitslice.SealedFile(source, key=key) as file:
+                assert file.readable() and file.seekable() and file.length == size
+                assert file.read() == message and file.read() == b"" and file.read(5) == b""
+                for at, count in [(size // 3, 10), (size // 3 + 5, 2_000_000), (size, 5), (size + 7, 5), (0, 1)]:
+                    assert file.seek(at) == at and file.read(count) == message[at : at + count]
+                    assert file.tell() == at + len(message[at : at + count])
+                assert file.seek(-size, io.SEEK_END) == 0 and file.read1(9) == message[:9]
+                buffer = bytearray(20)
+                assert file.readinto(buffer) == len(message[9:29]) and bytes(buffer).startswith(message[9:29])
+                with pytest.raises(ValueError, match="before the start"):
+                    file.seek(-1)
+                with pytest.raises(io.UnsupportedOperation):
+                    file.write(b"x")
+            with pytest.raises(ValueError, match="closed"):
+                file.read()
+
+
+def test_a_sealed_file_serves_other_libraries(key, tmp_path):
+    import pickle
+    import zipfile
+
+    numpy = pytest.importorskip("numpy")
+    path = tmp_path / "sealed"
+    array = numpy.arange(300_000.0)
+
+    def there_and_back(save, load):
+        path.unlink(missing_ok=True)
+        with aes_bitslice.SealedFile(path, "wb", key=key) as file:
+            save(file)
+        with aes_bitslice.SealedFile(path, key=key) as file:
+            return load(file)
+
+    assert (there_and_back(lambda f: numpy.save(f, array), numpy.load) == array).all()
+    assert (there_and_back(lambda f: numpy.savez(f, a=array), lambda f: numpy.load(f)["a"]) == array).all()
+    assert there_and_back(lambda f: pickle.dump(["x"] * 1000, f), pickle.load) == ["x"] * 1000
+    lines = [b"a line\n", b"another"]
+    assert there_and_back(lambda f: f.writelines(lines), lambda f: list(f)) == lines
+
+    def zipped(file):
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("name", b"content")
+
+    assert there_and_back(zipped, lambda f: zipfile.ZipFile(f).read("name")) == b"content"
+    assert there_and_back(zipped, lambda f: zipfile.ZipFile(io.BufferedReader(f)).read("name")) == b"content"
+
+
+def test_a_sealed_file_that_is_not_complete_does_not_appear(key, tmp_path):
+    path = tmp_path / "sealed"
+    with pytest.raises(KeyError):
+        with aes_bitslice.SealedFile(path, "wb", key=key) as file:
+            file.write(b"a message")
+            raise KeyError
+    file = aes_bitslice.SealedFile(path, "wb", key=key)
+    file.write(b"a message")
+    del file
+    file = aes_bitslice.SealedFile(path, "wb", key=key)
+    file.discard()
+    with pytest.raises(ValueError, match="closed"):
+        file.write(b"more")
+    assert list(tmp_path.iterdir()) == []
+    path.write_bytes(b"precious")
+    with pytest.raises(FileExistsError):
+        aes_bitslice.SealedFile(path, "wb", key=key)
+    for mode, options in [("r", {}), ("ab", {}), ("rb", {"overwrite": True})]:
+        with pytest.raises(ValueError):
+            aes_bitslice.SealedFile(path, mode, key=key, **options)
+    assert path.read_bytes() == b"precious"
+
+
+def test_a_sealed_file_that_was_changed_is_refused(key, tmp_path):
+    sealed = bytearray(aes_bitslice.seal_bytes(bytes(3_000_000), key=key))
+    with pytest.raises(AuthenticationError):
+        aes_bitslice.SealedFile(io.BytesIO(sealed[:-1_000_000]), key=key)
+    with pytest.raises(AuthenticationError, match="wrong key"):
+        aes_bitslice.SealedFile(io.BytesIO(sealed), key=Key.generate())
+    sealed[1_500_000] ^= 1
+    with aes_bitslice.SealedFile(io.BytesIO(sealed), key=key) as file:
+        assert file.read(1000) == bytes(1000)
+        for count in [10, 1_900_000]:
+            file.seek(1_400_000)
+            with pytest.raises(AuthenticationError, match="segment 1 is damaged"):
+                file.read(count)
+        file.seek(2_500_000)
+        assert file.read(5) == bytes(5)
+
+
+def test_a_sealed_file_of_a_passphrase_or_of_tink(tink):
+    from tink import cleartext_keyset_handle, streaming_aead
+
+    text = io.StringIO()
+    handle = tink.new_keyset_handle(streaming_aead.streaming_aead_key_templates.AES256_GCM_HKDF_4KB)
+    cleartext_keyset_handle.write(tink.JsonKeysetWriter(text), handle)
+    for secret in [{"passphrase": "a passphrase"}, {"keyset": text.getvalue(), "associated_data": b"data"}]:
+        sealed = io.BytesIO()
+        with aes_bitslice.SealedFile(sealed, "wb", **secret) as file:
+            file.write(bytes(range(256)) * 100)
+        with aes_bitslice.SealedFile(io.BytesIO(sealed.getvalue()), **secret) as file:
+            assert file.length == 25_600 and file.seek(5000) and file.read(3) == bytes([136, 137, 138])
+        assert aes_bitslice.open_bytes(sealed.getvalue(), **secret) == bytes(range(256)) * 100

@@ -59,6 +59,17 @@ def test_rows_in_any_order_twice_and_back(key, key_ref, tmp_path, size):
     assert ranges.rows(source, "x")[0]["iv"] != ranges.rows(source, "x")[0]["iv"]
 
 
+def test_rows_mean_the_same_files_in_every_working_folder(key_ref, tmp_path, monkeypatch):
+    (tmp_path / "data").write_bytes(bytes(100))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    made = ranges.rows("data", "data.enc")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for row in made:
+        ranges.encrypt_row(row, key_ref, "cpu")
+    assert (tmp_path / "data.enc").stat().st_size == 100 and not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_rows_that_cannot_be_are_refused(key_ref, tmp_path):
     source = tmp_path / "data"
     source.write_bytes(bytes(1000))
@@ -305,7 +316,7 @@ def test_ray(key, key_ref, tmp_path):
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         options = {"fn_constructor_args": (key_ref,), "fn_constructor_kwargs": {"engine": "cpu"}, "batch_size": 1}
-        assert ray.data.from_items(rows).map_batches(Encryptor, concurrency=2, **options).sum("bytes") == len(data)
+        assert ray.data.from_items(rows).map_batches(Encryptor, compute=ray.data.ActorPoolStrategy(size=2), **options).sum("bytes") == len(data)
     finally:
         ray.shutdown()
     assert (tmp_path / "out").read_bytes() == expected(key, rows[0]["iv"], data)

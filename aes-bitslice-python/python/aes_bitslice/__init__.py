@@ -8,13 +8,15 @@
 b'a message'
 
 A `Key` must stay secret, an `Engine` computes, a `Cipher` is a key on an engine. `seal` and `open` encrypt and
-authenticate files. `python -m aes_bitslice` shows the engines of this machine.
+authenticate files, `SealedFile` is a file object for one. `python -m aes_bitslice` shows the engines of this machine.
 
 Raw modes (CTR, CBC, ECB, XTS) do not authenticate: changed ciphertext decrypts to changed plaintext, unnoticed. Never
 use a key twice with the same nonce or IV, or with overlapping counters.
 """
 
+import importlib as _importlib
 import os as _os
+from typing import Any as _Any
 
 from ._native import (
     AuthenticationError,
@@ -33,6 +35,7 @@ from ._native import (
     random_bytes,
     seal,
 )
+from ._sealed import SealedFile, open_bytes, seal_bytes
 
 __all__ = [
     "AuthenticationError",
@@ -42,13 +45,26 @@ __all__ = [
     "Engine",
     "Error",
     "Key",
+    "SealedFile",
     "UnavailableError",
     "__version__",
     "engines",
     "is_sealed",
+    "open_bytes",
     "random_bytes",
     "seal",
+    "seal_bytes",
 ]
+
+_MODULES = ("bench", "dask", "keys", "ranges", "ray", "torch")
+
+
+def __getattr__(name: str) -> _Any:
+    """`aes_bitslice.ranges` and the other modules without an import of their own."""
+    if name in _MODULES:
+        return _importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_forked)

@@ -17,7 +17,7 @@ from typing import Any
 from . import Engine, Error, Key
 from ._beside_rust import Beside, check
 
-IV = bytes(16)
+IV, NONCE = bytes(16), bytes(12)
 KEY = bytes(range(32))
 
 
@@ -94,7 +94,8 @@ def host(key: Key, size: int) -> None:
     data = np.frombuffer(np.random.default_rng(1).bytes(size), np.uint8)
     out = np.empty_like(data)
     out[:] = 1
-    expected = Engine("cpu").cipher(key).ctr(IV, data[: 1 << 20])
+    start = data[: 1 << 20]
+    expected, of_gcm = Engine("cpu").cipher(key).ctr(IV, start), Engine("cpu").cipher(key).gcm_encrypt(NONCE, start)[0]
     for name in ("cpu", "cpu-bitsliced", "cuda", "auto"):
         try:
             engine = Engine(name)
@@ -111,17 +112,22 @@ def host(key: Key, size: int) -> None:
             report(f"{name}: CTR, in place in host_buffer", timed(lambda c=cipher, p=pinned: c.ctr(IV, p, out=p)), size)  # type: ignore[misc]
             del pinned
         report(f"{name}: CTR, NumPy to a new array", timed(lambda c=cipher: c.ctr(IV, data)), size)  # type: ignore[misc]
+        cipher.gcm_encrypt(NONCE, data, out=out)
+        check(bool((out[: 1 << 20] == of_gcm).all()), name)
+        report(f"{name}: GCM, NumPy to NumPy (out=)", timed(lambda c=cipher: c.gcm_encrypt(NONCE, data, out=out)), size)  # type: ignore[misc]
     report("copy of memory, NumPy, one core", timed(lambda: np.copyto(out, data)), size)
     small, cipher = bytes(16), Engine("cpu").cipher(key)
-    report("cpu: a call on 16 bytes", each(lambda: cipher.ctr(IV, small)))
-    other(key, data, expected)
+    report("cpu: a call of CTR on 16 bytes", each(lambda: cipher.ctr(IV, small)))
+    report("cpu: a call of GCM on 16 bytes", each(lambda: cipher.gcm_encrypt(NONCE, small)))
+    other(key, data, expected, of_gcm)
 
 
-def other(key: Key, data: Any, expected: Any) -> None:
+def other(key: Key, data: Any, expected: Any, of_gcm: Any) -> None:
     """The same with other packages, on one core, as they are usually called."""
     whole = data.tobytes()
     try:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         secret = Cipher(algorithms.AES(key.expose()), modes.CTR(IV)).encryptor()
         check(secret.update(whole[: 1 << 20]) == expected.tobytes(), "cryptography")
@@ -130,8 +136,12 @@ def other(key: Key, data: Any, expected: Any) -> None:
         report("cryptography (OpenSSL): CTR into a buffer of 16 MiB", timed(lambda: secret.update_into(piece, out)), len(piece))
         report("cryptography (OpenSSL): CTR to new bytes", timed(lambda: secret.update(whole)), len(whole))
         small = bytes(16)
+        gcm = AESGCM(key.expose())
+        check(gcm.encrypt(NONCE, whole[: 1 << 20], None)[:-16] == of_gcm.tobytes(), "cryptography")
+        report("cryptography (OpenSSL): GCM to new bytes", timed(lambda: gcm.encrypt(NONCE, whole, None)), len(whole))
+        report("cryptography (OpenSSL): a call of GCM on 16 bytes", each(lambda: gcm.encrypt(NONCE, small, None)))
         report(
-            "cryptography (OpenSSL): a call on 16 bytes, with its context",
+            "cryptography (OpenSSL): a call of CTR on 16 bytes, with its context",
             each(lambda: Cipher(algorithms.AES(KEY), modes.CTR(IV)).encryptor().update(small)),
         )
     except ImportError:
@@ -142,6 +152,12 @@ def other(key: Key, data: Any, expected: Any) -> None:
         made = AES.new(key.expose(), AES.MODE_CTR, nonce=b"", initial_value=IV)
         check(made.encrypt(whole[: 1 << 20]) == expected.tobytes(), "PyCryptodome")
         report("PyCryptodome: CTR to new bytes", timed(lambda: made.encrypt(whole)), len(whole))
+
+        def gcm_of() -> Any:
+            return AES.new(key.expose(), AES.MODE_GCM, nonce=NONCE)
+
+        check(gcm_of().encrypt(whole[: 1 << 20]) == of_gcm.tobytes(), "PyCryptodome")
+        report("PyCryptodome: GCM to new bytes", timed(lambda: gcm_of().encrypt_and_digest(whole)), len(whole))
     except ImportError:
         print("# PyCryptodome: not installed")
 

@@ -1,7 +1,8 @@
 """Parts of files and objects over the workers of Dask.
 
->>> from aes_bitslice import dask, ranges                               # doctest: +SKIP
->>> futures = dask.encrypt(client, ranges.rows("data", "data.enc"), "file:/keys/key")
+>>> import aes_bitslice.dask as aes_dask                                # doctest: +SKIP
+>>> from aes_bitslice import ranges
+>>> futures = aes_dask.encrypt(client, ranges.rows("data", "data.enc"), "file:/keys/key")
 >>> sum(client.gather(futures))
 
 Each worker reads the key where its reference says; a task has only the reference. If its worker is lost, another worker

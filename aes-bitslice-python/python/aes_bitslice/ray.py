@@ -5,7 +5,7 @@
 >>> ds = ray.data.from_items(ranges.rows("data", "data.enc"))
 >>> ds.map_batches(
 ...     Encryptor, fn_constructor_args=("file:/keys/key",), fn_constructor_kwargs={"engine": "cuda"},
-...     batch_size=1, num_gpus=1, concurrency=8,
+...     batch_size=1, num_gpus=1, compute=ray.data.ActorPoolStrategy(size=8),
 ... ).sum("bytes")
 
 One actor per GPU: it opens the engine and allocates pinned memory once. It reads the key where its reference says; Ray

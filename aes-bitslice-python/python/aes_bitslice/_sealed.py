@@ -1,0 +1,195 @@
+"""Sealed data in memory, and a sealed file as a file object of its message."""
+
+from __future__ import annotations
+
+import io
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ._native import Engine, Key, _SealedReader, _SealedWriter, open as _open, seal as _seal
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def seal_bytes(
+    data: Buffer,
+    *,
+    key: Key | None = None,
+    passphrase: str | Buffer | None = None,
+    keyset: str | None = None,
+    associated_data: Buffer | None = None,
+    engine: Engine | None = None,
+) -> bytes:
+    """Seals a message in memory: returns the bytes of a sealed file.
+
+    data: the message: bytes, or another object with the buffer protocol.
+    key, passphrase, keyset, associated_data, engine: as for `seal`.
+    """
+    sealed = io.BytesIO()
+    source, secret = io.BytesIO(data), {"passphrase": passphrase, "keyset": keyset, "associated_data": associated_data}
+    _seal(source, sealed, key=key, engine=engine, **secret)  # type: ignore[arg-type]
+    return sealed.getvalue()
+
+
+def open_bytes(
+    data: Buffer,
+    *,
+    key: Key | None = None,
+    passphrase: str | Buffer | None = None,
+    keyset: str | None = None,
+    associated_data: Buffer | None = None,
+    range: Any = None,
+    engine: Engine | None = None,
+) -> bytes:
+    """Opens the bytes of a sealed file: returns the message, or its bytes in `range`. On an exception nothing is returned.
+
+    data: the sealed bytes.
+    key, passphrase, keyset, associated_data, range, engine: as for `open`.
+    """
+    message = io.BytesIO()
+    source, secret = io.BytesIO(data), {"passphrase": passphrase, "keyset": keyset, "associated_data": associated_data}
+    _open(source, message, key=key, range=range, engine=engine, **secret)  # type: ignore[arg-type]
+    return message.getvalue()
+
+
+class SealedFile(io.BufferedIOBase):
+    """A sealed file as a file object of its message, for `torch.save`, `numpy.load`, `zipfile` and others.
+
+    file: a path, or a file object; one to read must be able to seek, and its position counts as the start.
+    mode: "rb" reads and seeks; "wb" writes from the start to the end, and does not seek.
+    key, passphrase, keyset, associated_data, engine: as for `seal`.
+    overwrite: for "wb", whether a file may be replaced; else `FileExistsError`.
+
+    Reading opens only the segments of about a MiB that are read, and keeps the last one; `length` is the number of
+    bytes of the message. Opening the file finds out that it was cut, reading that a segment was changed:
+    `AuthenticationError`.
+
+    Writing: the new file appears when `close` is called, or at the end of a `with` block. It does not appear if the
+    block ends with an exception, or if the object is dropped without `close`.
+    """
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str] | Any,
+        mode: str = "rb",
+        *,
+        key: Key | None = None,
+        passphrase: str | Buffer | None = None,
+        keyset: str | None = None,
+        associated_data: Buffer | None = None,
+        overwrite: bool = False,
+        engine: Engine | None = None,
+    ) -> None:
+        self._reader: _SealedReader | None = None
+        self._writer: _SealedWriter | None = None
+        self._at = 0
+        secret: dict[str, Any] = {
+            "key": key, "passphrase": passphrase, "keyset": keyset, "associated_data": associated_data, "engine": engine,
+        }  # fmt: skip
+        if mode == "rb":
+            if overwrite:
+                raise ValueError('overwrite is for the mode "wb"')
+            self._reader = _SealedReader(file, **secret)
+        elif mode == "wb":
+            self._writer = _SealedWriter(file, overwrite=overwrite, **secret)
+        else:
+            raise ValueError(f'mode must be "rb" or "wb", not {mode!r}')
+        self.mode = mode
+
+    @property
+    def length(self) -> int:
+        """The number of bytes of the message; of a file that is being written, of what was written so far."""
+        return self._reader.length if self._reader is not None else self._at
+
+    def readable(self) -> bool:
+        """Whether its mode is "rb"."""
+        return self._reader is not None
+
+    def writable(self) -> bool:
+        """Whether its mode is "wb"."""
+        return self._writer is not None
+
+    def seekable(self) -> bool:
+        """Whether its mode is "rb"."""
+        return self._reader is not None
+
+    def tell(self) -> int:
+        """The position in the message."""
+        self._check()
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Moves to a position, which may be after the end of the message; returns it."""
+        self._reads("seek")
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.length}.get(whence)
+        if start is None:
+            raise ValueError(f"whence must be 0, 1 or 2, not {whence!r}")
+        if start + offset < 0:
+            raise ValueError(f"the position {start + offset} is before the start of the message")
+        self._at = start + offset
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fills a buffer; returns the number of bytes, which is less only at the end of the message."""
+        count = self._reads("read").readinto(self._at, buffer)
+        self._at += count
+        return count
+
+    readinto1 = readinto
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The next `size` bytes, or all up to the end of the message."""
+        self._reads("read")
+        left = max(self.length - self._at, 0)
+        data = bytearray(left if size is None or size < 0 else min(size, left))
+        self.readinto(data)
+        return bytes(data)
+
+    read1 = read
+
+    def write(self, data: Any, /) -> int:
+        """Writes all bytes of an object; returns how many. After an exception the file is given up."""
+        self._check()
+        if self._writer is None:
+            raise io.UnsupportedOperation("write: the file was opened to be read")
+        count = self._writer.write(data)
+        self._at += count
+        return count
+
+    def close(self) -> None:
+        """Completes a file that was written."""
+        if not self.closed:
+            try:
+                if self._writer is not None:
+                    self._writer.finish()
+            finally:
+                super().close()
+
+    def discard(self) -> None:
+        """Gives up a file that is being written: it never appears. A file object has received a part of it, which does not open."""
+        if self._writer is not None:
+            self._writer.abort()
+        super().close()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __del__(self) -> None:
+        # Not `close`, which would complete a file that is not.
+        if not self.closed and hasattr(self, "mode"):
+            self.discard()
+
+    def _check(self) -> None:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+
+    def _reads(self, what: str) -> _SealedReader:
+        self._check()
+        if self._reader is None:
+            raise io.UnsupportedOperation(f"{what}: the file was opened to be written")
+        return self._reader

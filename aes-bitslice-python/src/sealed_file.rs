@@ -1,0 +1,309 @@
+//! The message of a sealed file as a file: read at any position, or written bit by bit. `python/aes_bitslice/_sealed.py` makes a file object
+//! of it.
+
+use crate::engine::Engine;
+use crate::error::{guarded, of_seal};
+use crate::file_object::raised;
+use crate::files::{Destination, Given, Source, checked, on_engine};
+use crate::key::Key;
+use crate::memory::{Host, Memory, on_host};
+use crate::new_file::Like;
+use crate::opened::Opened;
+use crate::signals::Looks;
+use aes_bitslice_runtime::{Buffers, Engine as RuntimeEngine};
+use aes_bitslice_seal::{Error, Opening, PassphraseCost, Sealing, Secret, tink};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
+use zeroize::Zeroizing;
+
+/// Bytes of the tag of a segment.
+const TAG: usize = 16;
+
+/// The message of a sealed file, to read.
+#[pyclass(frozen, module = "aes_bitslice", name = "_SealedReader")]
+pub struct SealedReader {
+    engine: Option<Arc<Opened>>,
+    length: u64,
+    state: Mutex<Reading>,
+}
+
+struct Reading {
+    opening: Opening,
+    input: Source,
+    /// The first byte of the last segment that was read in part, and its bytes: small reads are often in one segment.
+    segment: (u64, Zeroizing<Vec<u8>>),
+}
+
+#[pymethods]
+impl SealedReader {
+    #[new]
+    #[pyo3(signature = (source, *, key = None, passphrase = None, keyset = None, associated_data = None, engine = None))]
+    fn new(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        key: Option<Py<Key>>,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        keyset: Option<&str>,
+        associated_data: Option<&Bound<'_, PyAny>>,
+        engine: Option<Py<Engine>>,
+    ) -> PyResult<Self> {
+        let given = Given::of(key, passphrase, keyset, associated_data)?;
+        let engine = checked(engine)?;
+        let mut input = Source::of(source, true)?;
+        guarded(|| {
+            let found = on_engine(py, &engine, |engine| {
+                let file = input.seek(SeekFrom::End(0))?;
+                let opening = opening(&given, engine, &mut input)?;
+                let length = opening.message_bytes(file, |place, bytes| {
+                    input.seek(SeekFrom::Start(place))?;
+                    input.read_exact(bytes)
+                })?;
+                Ok((opening, length))
+            })?;
+            let (opening, length) = found.map_err(|error| of_seal(error, input.path()))?;
+            let segment = (0, Zeroizing::new(Vec::new()));
+            Ok(Self { engine, length, state: Mutex::new(Reading { opening, input, segment }) })
+        })
+    }
+
+    /// The number of bytes of the message.
+    #[getter]
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Fills a buffer with the bytes of the message from `position` on; returns how many they are.
+    fn readinto(&self, py: Python<'_>, position: u64, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.engine.iter().try_for_each(|engine| engine.check())?;
+        let memory = Memory::of(buffer, true, "buffer", None)?;
+        on_host(memory.place, "what is read")?;
+        let len = self.length.saturating_sub(position).min(memory.len) as usize;
+        let host = Host::new(memory.pointer, len);
+        guarded(|| {
+            let read = on_engine(py, &self.engine, |_| {
+                let mut state = locked(&self.state);
+                let read = state.read(position, self.length, host);
+                Ok(read.map_err(|error| of_seal(error, state.input.path())))
+            })?;
+            read.expect("no engine is opened to fail")
+        })?;
+        Ok(len)
+    }
+}
+
+impl Reading {
+    /// Reads as many bytes as `to` has, which the message has.
+    fn read(&mut self, position: u64, length: u64, to: Host) -> Result<(), Error> {
+        let places = self.opening.places();
+        let (mut at, end, mut done) = (position, position + to.len as u64, 0);
+        while at < end {
+            let (first, bytes) = &self.segment;
+            let here = at.checked_sub(*first).and_then(|skip| bytes.get(skip as usize..)).unwrap_or_default();
+            if !here.is_empty() {
+                let some = here.len().min((end - at) as usize);
+                Into::new(to.part(done..done + some)).write_all(&here[..some])?;
+                (at, done) = (at + some as u64, done + some);
+                continue;
+            }
+            let number = places.segment_of(at);
+            let segment = places.first_byte(number)..places.first_byte(number + 1).min(length);
+            if end - at >= places.segment_bytes() as u64 {
+                self.opening.open_range(&mut self.input, at..end, Into::new(to.part(done..to.len)))?;
+                return Ok(());
+            }
+            let mut bytes = Zeroizing::new(Vec::with_capacity((segment.end - segment.start) as usize));
+            self.opening.open_range(&mut self.input, segment.clone(), &mut *bytes)?;
+            self.segment = (segment.start, bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Writes to the memory of a call, front to back.
+struct Into {
+    to: Host,
+    done: usize,
+    looks: Looks,
+}
+
+impl Into {
+    fn new(to: Host) -> Self {
+        Self { to, done: 0, looks: Looks::default() }
+    }
+}
+
+impl Write for Into {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.looks.look().map_err(raised)?;
+        let end = self.done + bytes.len();
+        if let Buffers::Write(to) = self.to.part(self.done..end).buffers() {
+            to.copy_from_slice(bytes);
+        }
+        self.done = end;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A sealed file that is being written.
+#[pyclass(frozen, module = "aes_bitslice", name = "_SealedWriter")]
+pub struct SealedWriter {
+    engine: Option<Arc<Opened>>,
+    /// None when it is complete or given up.
+    state: Mutex<Option<Writing>>,
+}
+
+struct Writing {
+    sealing: Sealing,
+    output: Destination,
+    /// The plaintext of a chunk, until it is full and more comes: only then it is known not to be the last.
+    memory: Zeroizing<Vec<u8>>,
+    /// The number of the chunk.
+    number: u64,
+}
+
+#[pymethods]
+impl SealedWriter {
+    #[new]
+    #[pyo3(signature = (destination, *, key = None, passphrase = None, keyset = None, associated_data = None, overwrite = false, engine = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
+    fn new(
+        py: Python<'_>,
+        destination: &Bound<'_, PyAny>,
+        key: Option<Py<Key>>,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        keyset: Option<&str>,
+        associated_data: Option<&Bound<'_, PyAny>>,
+        overwrite: bool,
+        engine: Option<Py<Engine>>,
+    ) -> PyResult<Self> {
+        let given = Given::of(key, passphrase, keyset, associated_data)?;
+        let engine = checked(engine)?;
+        let mut output = Destination::of(destination, overwrite, &Like::Any)?;
+        guarded(|| {
+            let begun = on_engine(py, &engine, |engine| {
+                let sealing = sealing(&given, engine)?;
+                output.write_all(sealing.header())?;
+                Ok(Writing { sealing, output, memory: Zeroizing::new(Vec::new()), number: 0 })
+            })?;
+            let begun = begun.map_err(|error| of_seal(error, None))?;
+            Ok(Self { engine, state: Mutex::new(Some(begun)) })
+        })
+    }
+
+    /// Writes bytes. After an exception the file is given up.
+    fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let memory = Memory::read(data, None)?;
+        on_host(memory.place, "what is sealed")?;
+        let host = memory.host();
+        self.go_on(py, |mut writing| {
+            writing.write(host.input())?;
+            Ok(Some(writing))
+        })?;
+        Ok(memory.len)
+    }
+
+    /// Completes the file.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let mut output = None;
+        self.go_on(py, |mut writing| {
+            writing.seal(true)?;
+            output = Some(writing.output);
+            Ok(None)
+        })?;
+        py.detach(|| output.map_or(Ok(()), Destination::finish))
+    }
+
+    /// Gives the file up: it never appears. An object has received a part of it, which does not open.
+    fn abort(&self, py: Python<'_>) {
+        py.detach(|| drop(locked(&self.state).take()));
+    }
+}
+
+impl SealedWriter {
+    fn go_on(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(Writing) -> Result<Option<Writing>, Error> + Send,
+    ) -> PyResult<()> {
+        self.engine.iter().try_for_each(|engine| engine.check())?;
+        guarded(|| {
+            let done = on_engine(py, &self.engine, |_| {
+                let mut state = locked(&self.state);
+                let Some(writing) = state.take() else { return Ok(false) };
+                *state = work(writing)?;
+                Ok(true)
+            })?;
+            match done.map_err(|error| of_seal(error, None))? {
+                true => Ok(()),
+                false => Err(PyValueError::new_err("the sealed file is closed, or was given up after an error")),
+            }
+        })
+    }
+}
+
+impl Writing {
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let (places, segments) = (self.sealing.places(), self.sealing.chunk_segments() as u64);
+            let first = self.number * segments;
+            let capacity = (places.first_byte(first + segments) - places.first_byte(first)) as usize;
+            if self.memory.capacity() == 0 {
+                let room = self.memory.try_reserve_exact(capacity + TAG * segments as usize + places.header_bytes());
+                room.map_err(|_| Error::OutOfMemory)?;
+            }
+            if self.memory.len() == capacity {
+                self.seal(false)?;
+                continue;
+            }
+            let (some, rest) = bytes.split_at(bytes.len().min(capacity - self.memory.len()));
+            self.memory.extend_from_slice(some);
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Seals and writes the chunk.
+    fn seal(&mut self, is_last: bool) -> Result<(), Error> {
+        let (segments, bytes) = (self.sealing.chunk_segments(), self.memory.len());
+        self.memory.resize(bytes + TAG * segments, 0);
+        let sealed = self.sealing.seal(self.number * segments as u64, is_last, &mut self.memory, bytes)?;
+        self.output.write_all(&self.memory[..sealed])?;
+        self.memory.clear();
+        self.number += 1;
+        Ok(())
+    }
+}
+
+fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn opening(given: &Given, engine: &RuntimeEngine, input: &mut Source) -> Result<Opening, Error> {
+    let mut start = Vec::new();
+    input.seek(SeekFrom::Start(0))?;
+    let mut read = |bytes: usize| input.take(bytes as u64).read_to_end(&mut start).map(|_| ());
+    match given {
+        Given::Keyset(keyset, _) => read(keyset.start_bytes())?,
+        _ => read(Opening::START)?,
+    }
+    match given {
+        Given::Key(key) => Opening::new(engine, Secret::Key(&key.get().key), &start),
+        Given::Passphrase(passphrase) => Opening::new(engine, Secret::Passphrase(passphrase), &start),
+        Given::Keyset(keyset, data) => tink::opening(engine, keyset, data, &start),
+    }
+}
+
+fn sealing(given: &Given, engine: &RuntimeEngine) -> Result<Sealing, Error> {
+    let new = |secret| Sealing::new(engine, secret, PassphraseCost::default());
+    match given {
+        Given::Key(key) => new(Secret::Key(&key.get().key)),
+        Given::Passphrase(passphrase) => new(Secret::Passphrase(passphrase)),
+        Given::Keyset(keyset, data) => tink::sealing(engine, keyset, data),
+    }
+}

@@ -1,0 +1,142 @@
+"""A call that Ctrl-C ends has cleared its output, wherever in the call it came: at each place where a call looks for signals."""
+
+import io
+
+import pytest
+
+import aes_bitslice
+from aes_bitslice import Engine, Key
+from aes_bitslice._native import _interrupt_at
+
+IV, NONCE, KEY = bytes(16), bytes(12), Key(bytes(range(32)))
+#: Long enough for several parts.
+SIZES = [100 * 16, 40 << 20]
+
+
+def interrupted(call, check):
+    """Interrupts a call at its first look for signals, then at its second, until it is complete; returns how often."""
+    looks = 0
+    try:
+        while True:
+            _interrupt_at(looks + 1)
+            try:
+                call()
+            except KeyboardInterrupt:
+                looks += 1
+                check()
+            else:
+                return looks
+    finally:
+        _interrupt_at(0)
+
+
+def tag_of(cipher, method, data, *options):
+    return getattr(cipher, method)(NONCE, data, *options)[1]
+
+
+CALLS = {
+    "ctr": lambda c, data: c.ctr(IV, data, out=data),
+    "keystream": lambda c, data: c.keystream(IV, out=data),
+    "ecb_encrypt": lambda c, data: c.ecb_encrypt(data, out=data),
+    "ecb_decrypt": lambda c, data: c.ecb_decrypt(data, out=data),
+    "cbc_encrypt": lambda c, data: c.cbc_encrypt(IV, data, out=data),
+    "cbc_decrypt": lambda c, data: c.cbc_decrypt(IV, data, out=data),
+    "gcm_encrypt": lambda c, data: c.gcm_encrypt(NONCE, data, out=data),
+    "gcm_siv_encrypt": lambda c, data: c.gcm_siv_encrypt(NONCE, data, out=data),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", list(CALLS))
+def test_an_interrupted_call_has_cleared_its_output(name, size):
+    cipher, data = Engine("cpu").cipher(KEY), bytearray(size)
+
+    def call():
+        data[:] = b"\1" * size
+        CALLS[name](cipher, data)
+
+    def check():
+        assert data.count(0) == size
+
+    # The last look comes after the last part.
+    assert interrupted(call, check) >= (1 if size < 1 << 20 or "siv" in name else 2)
+    assert data.count(0) < size
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["gcm", "gcm_siv", "xts"])
+def test_an_interrupted_decryption_has_cleared_its_output(name, size):
+    key = Key.generate(128, xts=True) if name == "xts" else KEY
+    cipher, data = Engine("cpu").cipher(key), bytearray(size)
+    if name == "xts":
+        call = lambda: cipher.xts_decrypt(b"\1" * size, unit_bytes=512 if size > 4096 else 16, out=data)
+    else:
+        secret, tag = getattr(cipher, f"{name}_encrypt")(NONCE, b"\1" * size)
+        call = lambda: getattr(cipher, f"{name}_decrypt")(NONCE, secret, tag, out=data)
+
+    def check():
+        assert data.count(0) == size
+
+    assert interrupted(call, check) >= 1
+    assert data.count(0) < size
+
+
+@pytest.mark.parametrize("each", [100, 9 << 20])
+@pytest.mark.parametrize("name", ["encrypt", "decrypt", "jobs", "each key"])
+def test_an_interrupted_batch_has_cleared_its_messages_and_nothing_else(name, each):
+    engine = Engine("cpu")
+    cipher, step, count = engine.cipher(KEY), each + 16, 4
+    each = each // 16 * 16
+    ranges = [(n * step, n * step + each) for n in range(count)]
+    nonces = b"".join(n.to_bytes(12, "big") for n in range(count))
+    source = b"\1" * (count * step)
+    data = bytearray(count * step)
+    tags = cipher.gcm_encrypt_batch(nonces, ranges, source, out=bytearray(count * step))
+    if name == "decrypt":
+        source = bytearray(source)
+        cipher.gcm_encrypt_batch(nonces, ranges, bytes(source), out=source)
+    calls = {
+        "encrypt": lambda: cipher.gcm_encrypt_batch(nonces, ranges, source, out=data),
+        "decrypt": lambda: cipher.gcm_decrypt_batch(nonces, ranges, source, tags, out=data),
+        "jobs": lambda: engine.run_jobs("ctr", bytes(range(64)), ranges, source, counters=bytes(64), out=data),
+        "each key": lambda: engine.run_each_key("keystream", bytes(16 * count * step // 16), bytes_per_key=16, out=data),
+    }
+    if name == "each key":
+        ranges = [(0, len(data))]
+
+    def call():
+        data[:] = b"\7" * len(data)
+        calls[name]()
+
+    def check():
+        inside = sum(data[start:end].count(0) for start, end in ranges)
+        assert inside == sum(end - start for start, end in ranges)
+        assert data.count(7) == len(data) - inside
+
+    assert interrupted(call, check) >= 1
+
+
+def test_what_only_reads_or_makes_a_new_object_is_interrupted():
+    cipher, data = Engine("cpu").cipher(KEY), bytes(40 << 20)
+    nothing = lambda: None
+    for call in [lambda: cipher.ctr(IV, data), lambda: cipher.keystream(IV, len(data)), lambda: aes_bitslice.random_bytes(len(data))]:
+        assert interrupted(call, nothing) >= 2
+
+
+@pytest.mark.parametrize("work", ["seal", "open"])
+def test_an_interrupted_file_is_not_there(tmp_path, work):
+    source, out = tmp_path / "in", tmp_path / "out"
+    message = bytes(40 << 20)
+    if work == "seal":
+        source.write_bytes(message)
+    else:
+        aes_bitslice.seal(io.BytesIO(message), source, key=KEY)
+
+    def call():
+        getattr(aes_bitslice, work)(source, out, key=KEY)
+
+    def check():
+        assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+    assert interrupted(call, check) >= 2
+    assert out.exists()
