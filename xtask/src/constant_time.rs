@@ -192,7 +192,9 @@ fn of_opencl(name: &str, source: &str, entries: &[EntryPoint]) -> Result<Vec<Str
 
 /// Name, source and entry points of everything stored in OpenCL C.
 fn opencl() -> Vec<(String, String, Vec<EntryPoint>)> {
-    let of = |StoredKernel { name, source, manifest, .. }| (name, source, vec![manifest.entry, manifest.entry_bytes]);
+    let of = |StoredKernel { name, source, manifest, .. }| {
+        (name, source, manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect())
+    };
     let of_hash = |StoredHash { name, source, manifest, .. }| {
         (name, source, manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect())
     };
@@ -216,7 +218,10 @@ fn looks_up(
     let listing = disassembler.map(list).transpose()?;
     for entry in [&manifest.entry, &manifest.entry_bytes] {
         let machine_code = listing.as_ref().map(|listing| in_listing(listing, entry, ptx));
-        for report in [Some(ptx::check(ptx, &entry.name, &secrets(entry))), machine_code].into_iter().flatten() {
+        for report in [Some(secrets(entry).and_then(|secrets| ptx::check(ptx, &entry.name, &secrets))), machine_code]
+            .into_iter()
+            .flatten()
+        {
             let findings = report.map_err(|error| anyhow!(error))?.findings;
             if !findings.iter().any(|finding| finding.what.contains("address")) {
                 bail!("`{}` of {name} looks tables up, and was found innocent", entry.name);
@@ -234,6 +239,34 @@ mod tests {
     #[test]
     fn the_stored_ptx_is_constant_time_but_for_tables() {
         run(&files::root(), &Args { ptx: true, arch: vec![] }).unwrap();
+    }
+
+    /// Every entry point of every stored kernel is analysed, or is a table kernel's.
+    #[test]
+    fn no_entry_point_is_left_out() {
+        let folder = kernels::folder(&files::root()).join("cuda");
+        let of_table = |name: &str| name.contains("tbox");
+        for kernel in kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes()) {
+            assert_eq!(kernel.constant_time.is_none(), of_table(&kernel.name), "{}", kernel.name);
+            let entries: Vec<&str> = kernel.constant_time.iter().flatten().map(|entry| entry.name.as_str()).collect();
+            let Some(target) = kernel.targets.iter().find(|target| matches!(target, Target::Ptx(_))) else { continue };
+            let ptx = fs::read_to_string(folder.join(image_file(&kernel.name, *target))).unwrap();
+            for name in ptx.split(".entry ").skip(1).map(|text| text.split('(').next().unwrap().trim()) {
+                assert!(of_table(&kernel.name) || entries.contains(&name), "`{name}` is not analysed");
+            }
+        }
+        let opencl = opencl();
+        let stored = fs::read_dir(folder.with_file_name("opencl")).unwrap().map(|entry| entry.unwrap().path());
+        for source in stored.filter(|path| path.extension().is_some_and(|extension| extension == "cl")) {
+            let text = fs::read_to_string(&source).unwrap();
+            let (_, _, entries) =
+                opencl.iter().find(|(_, known, _)| *known == text).expect("a kernel that is analysed");
+            let kernels = text.lines().filter_map(|line| line.strip_prefix("KERNEL ")?.split('(').next());
+            assert!(kernels.clone().count() > 0, "{}", source.display());
+            for name in kernels {
+                assert!(entries.iter().any(|entry| entry.name == name), "{}: `{name}`", source.display());
+            }
+        }
     }
 
     #[test]
@@ -286,7 +319,7 @@ mod tests {
             ),
         ] {
             let planted = text.replacen(line, &format!("{leak}\n{line}"), 1);
-            let report = ptx::check(&planted, &entry.name, &secrets(entry)).unwrap();
+            let report = ptx::check(&planted, &entry.name, &secrets(entry).unwrap()).unwrap();
             assert!(report.findings.iter().any(|finding| finding.what.contains(what)), "{leak}: {:?}", report.findings);
         }
         // The number of rounds is public, and so is an overwritten value.
@@ -294,7 +327,8 @@ mod tests {
             "mov.u32 {value}, 0; cvt.u64.u32 %rd1, {value}; ld.shared.u32 %r1, [%rd1];
             ld.param.u32 %r1, [aes_ctr_planes_param_4+240]; cvt.u64.u32 %rd1, %r1; ld.shared.u32 %r1, [%rd1];"
         );
-        let report = ptx::check(&text.replacen(line, &format!("{harmless}\n{line}"), 1), &entry.name, &secrets(entry));
+        let report =
+            ptx::check(&text.replacen(line, &format!("{harmless}\n{line}"), 1), &entry.name, &secrets(entry).unwrap());
         assert_eq!(report.unwrap().findings, []);
     }
 
@@ -316,7 +350,7 @@ mod tests {
                 let value = line.split([' ', '\t', ',']).find(|word| word.starts_with("%r")).unwrap();
                 let leak = format!("\nshfl.sync.idx.b32 %r1, %r2, {value}, 31, -1;\n");
                 let planted = [&text[..at], &leak, &text[at..]].concat();
-                let report = ptx::check(&planted, &entry.name, &secrets(entry)).unwrap();
+                let report = ptx::check(&planted, &entry.name, &secrets(entry).unwrap()).unwrap();
                 report.findings.iter().any(|finding| finding.what.contains("lane"))
             };
             lines.take(4).map(is_reported).collect()

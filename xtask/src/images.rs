@@ -175,12 +175,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         .filter_map(|kernel| Some((kernel.name.clone(), old.as_ref()?.kernels.get(&kernel.name)?.clone())));
     let (record, images) = compile(&version, &to_do, kept.collect(), &args.arch)?;
     if args.check {
-        let mut wrong = Vec::new();
-        for (name, image) in &images {
-            if fs::read(folder.join(name)).ok().as_ref() != Some(image) {
-                wrong.push(name.as_str());
-            }
-        }
+        let wrong = differing(&folder, &images);
         if !wrong.is_empty() {
             let by = fs::read_to_string(folder.join(RECORD))
                 .ok()
@@ -218,6 +213,12 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         "kernels grew, as listed above, beyond kernels-generated/{}: make them smaller, or run `cargo xtask ptx --raise`",
         ceilings::FILE
     )
+}
+
+/// The names of images that are not stored, or stored otherwise.
+fn differing<'a>(folder: &Path, images: &'a BTreeMap<String, Vec<u8>>) -> Vec<&'a str> {
+    let differs = |(name, image): &(&String, &Vec<u8>)| fs::read(folder.join(name)).ok().as_ref() != Some(image);
+    images.iter().filter(differs).map(|(name, _)| name.as_str()).collect()
 }
 
 /// Compiles the kernels. Returns the costs of these and of the `kept` ones on these architectures, and all files that are made here.
@@ -366,5 +367,76 @@ mod tests {
         let ceilings = ceilings::read(&root).unwrap();
         assert_eq!(ceilings::exceeded(&ceilings, &measured), [""; 0]);
         assert!(ceilings.keys().eq(measured.keys()), "a ceiling of nothing: run `cargo xtask ptx`");
+    }
+
+    /// No kernel, entry point or architecture is left out of what was compiled and measured.
+    #[test]
+    fn every_kernel_is_measured_on_every_architecture() {
+        let folder = kernels::folder(&files::root()).join("cuda");
+        let record = read_record(&folder).unwrap();
+        let kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());
+        assert!(record.kernels.keys().eq(kernels.iter().map(|kernel| &kernel.name).collect::<BTreeSet<_>>()));
+        for kernel in &kernels {
+            let KernelRecord { images, cost, .. } = &record.kernels[&kernel.name];
+            assert!(images.keys().eq(&kernel.images().collect::<BTreeSet<_>>()), "{}", kernel.name);
+            let archs = [75, 80, 86, 89, 90, 100, 120].into_iter().filter(|&arch| (kernel.capable)(arch));
+            let own = |target: &&Target| matches!(target, Target::SpecificCubin(_));
+            let measured = archs.map(Target::Cubin).map(|target| target.name());
+            let stored = kernel.targets.iter().filter(|target| !matches!(target, Target::Ptx(_)));
+            let listed: BTreeSet<String> = stored.clone().map(|target| target.name()).collect();
+            assert!(cost.sass.keys().eq(&listed), "{}: machine code of {listed:?}", kernel.name);
+            assert!(listed.iter().all(|arch| arch.starts_with("sm_90")), "{}", kernel.name);
+            if !stored.clone().any(|target| own(&target)) {
+                assert!(cost.takes.keys().eq(&measured.collect::<BTreeSet<_>>()), "{}", kernel.name);
+            }
+            for arch in cost.takes.keys().filter(|_| kernel.constant_time.is_some()) {
+                let entries = kernel.constant_time.iter().flatten().map(|entry| &entry.name).collect::<BTreeSet<_>>();
+                let found: BTreeSet<&String> = cost.takes[arch].keys().collect();
+                assert_eq!(found, entries, "{} for {arch}", kernel.name);
+            }
+        }
+    }
+
+    /// Each image that is changed by a byte or missing is told by its name, and so is a kernel of another source.
+    #[test]
+    fn every_stored_image_is_compared() {
+        let stored = kernels::folder(&files::root()).join("cuda");
+        let mut kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());
+        let root = tempfile::tempdir().unwrap();
+        let folder = kernels::folder(root.path()).join("cuda");
+        fs::create_dir_all(&folder).unwrap();
+        let names = kernels::images(&kernels);
+        names.iter().for_each(|name| _ = fs::copy(stored.join(name), folder.join(name)).unwrap());
+        assert_eq!(stale(root.path(), &kernels), [""; 0]);
+        let images: BTreeMap<String, Vec<u8>> =
+            names.iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect();
+        assert_eq!(differing(&folder, &images), [""; 0]);
+        for (name, bytes) in &images {
+            let mut changed = bytes.clone();
+            *changed.last_mut().unwrap() ^= 1;
+            for now in [Some(changed), None] {
+                match now {
+                    Some(now) => fs::write(folder.join(name), now).unwrap(),
+                    None => fs::remove_file(folder.join(name)).unwrap(),
+                }
+                assert_eq!(differing(&folder, &images), [name]);
+                // The record is no image: it says what images are.
+                if name != RECORD {
+                    let stale = stale(root.path(), &kernels);
+                    assert!(stale.len() == 1 && stale[0].contains(name), "{name}: {stale:?}");
+                }
+            }
+            fs::write(folder.join(name), bytes).unwrap();
+        }
+        for n in 0..kernels.len() {
+            kernels[n].source.push(' ');
+            let stale = stale(root.path(), &kernels);
+            assert!(stale.len() == 1 && stale[0].contains(&kernels[n].name), "{stale:?}");
+            kernels[n].source.pop();
+        }
+        kernels[0].name += "-new";
+        assert!(stale(root.path(), &kernels)[0].contains("was not compiled"));
+        fs::remove_file(folder.join(RECORD)).unwrap();
+        assert!(stale(root.path(), &kernels)[0].contains("not compiled"));
     }
 }

@@ -17,7 +17,7 @@ use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use aes_bitslice_nvrtc::Target;
 use anyhow::{Context, Result, anyhow, bail};
 use diffy::DiffOptions;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,11 +25,12 @@ use zeroize::Zeroizing;
 
 /// The most lines of a file's diff to print.
 const DIFF_LINES: usize = 60;
-/// The folders with generated files only.
-const FOLDERS: [&str; 4] = ["cuda", "opencl", "published", "rust"];
 
-/// Every file, by folder and name.
-fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> BTreeMap<(&'static str, String), String> {
+/// Texts by folder and name.
+type Files = BTreeMap<(&'static str, String), String>;
+
+/// Every file.
+fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> Files {
     let mut files = BTreeMap::new();
     let (opencl_kernels, opencl_hashes) = (kernels::opencl(), kernels::opencl_hashes());
     for kernel in kernels.iter().chain(&opencl_kernels) {
@@ -218,7 +219,7 @@ pub fn rebuild(root: &Path) -> Result<()> {
         say!("wrote   {}", folder.join(name).display());
         changed += 1;
     }
-    for path in unknown(root, &files)? {
+    for path in unknown(root, &files, &kernels::images(&compiled))? {
         fs::remove_file(&path).with_context(|| format!("cannot delete `{}`", path.display()))?;
         say!("deleted {}", path.display());
     }
@@ -241,22 +242,10 @@ pub fn check(root: &Path) -> Result<()> {
     let kernels = kernels::cuda();
     let hashes = kernels::cuda_hashes();
     let files = generated(&kernels, &hashes);
-    let mut stale = 0;
-    for ((folder, name), text) in &files {
-        let path = kernels::folder(root).join(folder).join(name);
-        match fs::read_to_string(&path) {
-            Ok(old) if old == *text => continue,
-            Ok(old) => print_diff(&format!("{folder}/{name}"), &old, text),
-            Err(error) => say!("{}: {error}", path.display()),
-        }
-        stale += 1;
-    }
-    for path in unknown(root, &files)? {
-        say!("{}: nothing generates this file", path.display());
-        stale += 1;
-    }
-    if stale > 0 {
-        bail!("{stale} stored files are stale: run `cargo xtask gen`");
+    let stale = stale(root, &files, &kernels::images(&kernels::to_compile(&kernels, &hashes)))?;
+    if !stale.is_empty() {
+        stale.iter().for_each(|what| say!("{what}"));
+        bail!("{} stored files are stale: run `cargo xtask gen`", stale.len());
     }
     if let Some(what) = images::stale(root, &kernels::to_compile(&kernels, &hashes)).into_iter().next() {
         return Err(anyhow!("{what}: run `cargo xtask ptx`"));
@@ -265,34 +254,109 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files in the generated folders that are not among these and not made by [`crate::images`].
-fn unknown(root: &Path, files: &BTreeMap<(&'static str, String), String>) -> Result<Vec<PathBuf>> {
-    let compiled = kernels::images(&kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes()));
+/// What is wrong with each stored file: it differs from these, is missing, or is not among them.
+fn stale(root: &Path, files: &Files, compiled: &BTreeSet<String>) -> Result<Vec<String>> {
+    let of_one = |((folder, name), text): (&(&str, String), &String)| {
+        let path = kernels::folder(root).join(folder).join(name);
+        match fs::read_to_string(&path) {
+            Ok(old) if old == *text => None,
+            Ok(old) => Some(diff(&format!("{folder}/{name}"), &old, text)),
+            Err(error) => Some(format!("{}: {error}", path.display())),
+        }
+    };
+    let unknown = unknown(root, files, compiled)?;
+    let unknown = unknown.iter().map(|path| format!("{}: nothing generates this file", path.display()));
+    Ok(files.iter().filter_map(of_one).chain(unknown).collect())
+}
+
+/// Files in folders that are not among these and not made by [`crate::images`]. Only what is beside the folders is written by hand.
+fn unknown(root: &Path, files: &Files, compiled: &BTreeSet<String>) -> Result<Vec<PathBuf>> {
+    let list = |path: &Path| -> Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(path).with_context(|| format!("cannot list `{}`", path.display()))?;
+        Ok(entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
+    };
+    let is_known = |path: &Path, folder: &Path| {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (folder, name) = (name(folder), name(path));
+        files.keys().any(|known| (known.0, &known.1) == (&*folder, &name))
+            || folder == "cuda" && compiled.contains(&name)
+    };
     let mut paths = Vec::new();
-    for folder in FOLDERS {
-        let path = kernels::folder(root).join(folder);
-        if !path.exists() {
-            continue;
-        }
-        for entry in fs::read_dir(&path).with_context(|| format!("cannot list `{}`", path.display()))? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if !(files.contains_key(&(folder, name.clone())) || folder == "cuda" && compiled.contains(&name)) {
-                paths.push(entry.path());
-            }
-        }
+    for folder in list(&kernels::folder(root))?.into_iter().filter(|path| path.is_dir()) {
+        paths.extend(list(&folder)?.into_iter().filter(|path| !is_known(path, &folder)));
     }
     paths.sort();
     Ok(paths)
 }
 
-fn print_diff(name: &str, old: &str, new: &str) {
+/// The difference, in [`DIFF_LINES`] lines at most.
+fn diff(name: &str, old: &str, new: &str) -> String {
     let mut options = DiffOptions::new();
     options.set_original_filename(format!("stored {name}")).set_modified_filename(format!("generated {name}"));
     let text = options.create_patch(old, new).to_string();
     let lines = text.lines().count();
-    text.lines().take(DIFF_LINES).for_each(|line| say!("{line}"));
+    let mut first = text.lines().take(DIFF_LINES).collect::<Vec<_>>().join("\n");
     if lines > DIFF_LINES {
-        say!("... {} more lines", lines - DIFF_LINES);
+        let _ = write!(first, "\n... {} more lines", lines - DIFF_LINES);
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each file that is changed by a byte, missing, or too many is told by its name, whichever folder it is in, and nothing else is.
+    #[test]
+    fn every_stored_file_is_compared() {
+        let (kernels, hashes) = (kernels::cuda(), kernels::cuda_hashes());
+        let (files, compiled) = (generated(&kernels, &hashes), BTreeSet::new());
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let folder = kernels::folder(root);
+        for ((of, name), text) in &files {
+            fs::create_dir_all(folder.join(of)).unwrap();
+            fs::write(folder.join(of).join(name), text).unwrap();
+        }
+        // What is beside the folders is written by hand.
+        fs::write(folder.join("lib.rs"), "").unwrap();
+        assert_eq!(stale(root, &files, &compiled).unwrap(), [""; 0]);
+        let told = |name: &str| {
+            let stale = stale(root, &files, &compiled).unwrap();
+            assert!(stale.len() == 1 && stale[0].contains(name), "{name}: {stale:?}");
+        };
+        let folders: BTreeSet<&str> = files.keys().map(|(folder, _)| *folder).collect();
+        for ((of, name), text) in &files {
+            let path = folder.join(of).join(name);
+            let mut bytes = text.clone().into_bytes();
+            *bytes.last_mut().unwrap() = b'x';
+            fs::write(&path, bytes).unwrap();
+            told(name);
+            fs::remove_file(&path).unwrap();
+            told(name);
+            fs::write(&path, text).unwrap();
+        }
+        for of in folders.into_iter().chain(["another"]) {
+            fs::create_dir_all(folder.join(of)).unwrap();
+            fs::write(folder.join(of).join("extra"), "").unwrap();
+            told("extra");
+            fs::remove_file(folder.join(of).join("extra")).unwrap();
+        }
+    }
+
+    /// What is in the repository is what this module and [`crate::images`] make: no folder is left out.
+    #[test]
+    fn every_file_of_the_repository_is_made_here() {
+        let (kernels, hashes) = (kernels::cuda(), kernels::cuda_hashes());
+        let made = generated(&kernels, &hashes).into_keys().map(|(folder, name)| format!("{folder}/{name}"));
+        let images = kernels::images(&kernels::to_compile(&kernels, &hashes));
+        let made: BTreeSet<String> = made.chain(images.iter().map(|name| format!("cuda/{name}"))).collect();
+        let folder = kernels::folder(&files::root());
+        let folders = ["cuda", "opencl", "published", "rust"].into_iter();
+        let stored = folders.flat_map(|of| {
+            let entries = fs::read_dir(folder.join(of)).unwrap();
+            entries.map(move |entry| format!("{of}/{}", entry.unwrap().file_name().to_str().unwrap()))
+        });
+        assert_eq!(stored.collect::<BTreeSet<_>>(), made);
     }
 }
