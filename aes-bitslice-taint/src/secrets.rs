@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The parameters of an entry point, in order: how large each is and which of its bytes are secret.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
     parameters: Vec<(usize, Range<usize>)>,
     /// Those that point to tables.
