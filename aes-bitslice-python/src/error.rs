@@ -90,7 +90,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
     };
     let text = match (&error, source) {
         (Seal::KeyLength(_), _) => format!("key: {text}"),
-        (Seal::EmptyPassphrase, _) | (_, None) => text,
+        (Seal::EmptyPassphrase | Seal::PassphraseLines, _) | (_, None) => text,
         (_, Some(path)) => format!("{}: {text}", path.display()),
     };
     match error {
@@ -100,6 +100,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
         Seal::Random(_) | Seal::Thread(_) => PyOSError::new_err(text),
         Seal::KeyLength(_)
         | Seal::EmptyPassphrase
+        | Seal::PassphraseLines
         | Seal::PassphraseCost(_)
         | Seal::Range { .. }
         | Seal::Keyset(_)

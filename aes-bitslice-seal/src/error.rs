@@ -55,6 +55,9 @@ pub enum Error {
     /// An empty passphrase.
     #[error("the passphrase is empty")]
     EmptyPassphrase,
+    /// A new passphrase that is not one line of text.
+    #[error("a passphrase is one line of text, and this has a line end or a NUL byte: leave that out")]
+    PassphraseLines,
     /// Parameters of Argon2id out of bounds.
     #[error(
         "the passphrase is to be stretched with {0}, which is out of bounds: up to 2 GiB of memory, 64 passes, 64 lanes"

@@ -25,13 +25,20 @@ use zeroize::Zeroizing;
 pub enum Secret<'a> {
     /// A key of 256 bits.
     Key(&'a Key),
-    /// A passphrase, from which Argon2id makes a key: slowly and with much memory, so that trying many is expensive.
+    /// A passphrase, from which Argon2id makes a key: slowly and with much memory, so that trying many is expensive. A new one that
+    /// is text is one line: it has no LF, CR or NUL.
     Passphrase(&'a [u8]),
 }
 
 impl Secret<'_> {
     /// A new header for this secret, and the key of the stream after it.
     pub(crate) fn header(self, cost: PassphraseCost) -> Result<(Header, StreamKey), Error> {
+        // A file of the passphrase, of which the command line reads the first line, could not have it. For what was sealed with one, it opens.
+        if let Secret::Passphrase(text) = self
+            && std::str::from_utf8(text).is_ok_and(|text| text.contains(['\n', '\r', '\0']))
+        {
+            return Err(Error::PassphraseLines);
+        }
         let mut salt = [0; 32];
         getrandom::fill(&mut salt)?;
         let cost = matches!(self, Secret::Passphrase(_)).then_some(cost);

@@ -136,6 +136,12 @@ fn wrong_secrets_are_told_apart_from_damage() {
     let short = Key::new(&[1; 16]).unwrap();
     assert!(matches!(open(Secret::Key(&short), &by_key), Err(Error::KeyLength(128))));
     let huge = PassphraseCost { memory_kib: u32::MAX, ..cost };
+    for text in [&b"a\n"[..], b"\na", b"a\r\n", b"a\rb", b"a\0"] {
+        let refused = seal_with(&engine(), Secret::Passphrase(text), cost, &b""[..], vec![]);
+        assert!(matches!(refused, Err(Error::PassphraseLines)), "{text:?}");
+        // What was sealed with one is opened with it.
+        assert!(matches!(open(Secret::Passphrase(text), &by_passphrase), Err(Error::WrongPassphrase)), "{text:?}");
+    }
     let refused = seal_with(&engine(), Secret::Passphrase(b"x"), huge, &b""[..], vec![]);
     assert!(matches!(refused, Err(Error::PassphraseCost(_))));
     assert!(matches!(
