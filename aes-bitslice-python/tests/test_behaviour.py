@@ -35,8 +35,8 @@ def test_keys_do_not_show_themselves(cpu):
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             with pytest.raises(TypeError, match="cannot be pickled"):
                 pickle.dumps(secret, protocol)
-        with pytest.raises(TypeError, match="cannot be pickled"):
-            copy.deepcopy(secret)
+        # Within the process, a copy is the same object.
+        assert copy.deepcopy(secret) is secret
     assert not hasattr(key, "__dict__")
 
 
