@@ -55,7 +55,7 @@
 // Not enough free memory, on the device or on the host.
 #define AES_BITSLICE_NO_MEMORY 5
 
-// A file could not be read or written.
+// A file could not be read or written, or a function of the caller's that reads or writes failed.
 #define AES_BITSLICE_IO 6
 
 // The device, its driver or the operating system failed. Output in host memory is cleared if anything had been written to it.
@@ -130,6 +130,55 @@ typedef struct aes_bitslice_job {
   // Its range in the data of the call; for ECB whole blocks of 16.
   struct aes_bitslice_range range;
 } aes_bitslice_job;
+
+// What data is sealed with: a key, a passphrase, or a Tink keyset. The pointers to the other two are NULL.
+typedef struct aes_bitslice_secret {
+  // A key of 256 bits.
+  const struct aes_bitslice_key *key;
+  // A passphrase of `passphrase_len` bytes. It takes a quarter of a second and 64 MiB of memory to become a key.
+  const uint8_t *passphrase;
+  // Bytes of the passphrase.
+  size_t passphrase_len;
+  // A Tink keyset as JSON in the clear, a string in UTF-8. The data is then a Tink stream alone.
+  const char *keyset;
+  // Data that is authenticated with a Tink stream, `associated_data_len` bytes; only with a keyset.
+  const uint8_t *associated_data;
+  // Bytes of the associated data; there may be none.
+  size_t associated_data_len;
+} aes_bitslice_secret;
+
+// Where data comes from: a file, memory, or a function. The other two of `path`, `memory` and `read` are NULL.
+typedef struct aes_bitslice_source {
+  // The name of a file.
+  const char *path;
+  // `bytes` bytes; not NULL even for none.
+  const uint8_t *memory;
+  // Reads up to `len` bytes from position `offset` on into `bytes`. Returns how many, 0 at the end, or a negative number for a failure.
+  // Calls come one at a time, on another thread than the caller's. Without a range, positions follow each other from 0 on.
+  ptrdiff_t (*read)(void *context, uint64_t offset, uint8_t *bytes, size_t len);
+  // Passed to `read`.
+  void *context;
+  // Bytes of the memory. With `read`, how many there are in all: only a range and a length need it.
+  uint64_t bytes;
+} aes_bitslice_source;
+
+// Where data goes: a file, memory, or a function. The other two of `path`, `memory` and `write` are NULL.
+typedef struct aes_bitslice_sink {
+  // The name of a new file. It appears whole or not at all, readable by its owner only. Until it is complete, it is `.aes-bitslice-*` in
+  // the same folder; a killed process leaves that file there.
+  const char *path;
+  // Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails.
+  int overwrite;
+  // Room for `bytes` bytes; not NULL even for none. After a failure, what was written is cleared.
+  uint8_t *memory;
+  // Bytes of the memory.
+  size_t bytes;
+  // Takes the next `len` bytes. Returns 0, or another number for a failure. Calls come one at a time, on the caller's thread. What it got
+  // before the call fails is the beginning of the data.
+  int (*write)(void *context, const uint8_t *bytes, size_t len);
+  // Passed to `write`.
+  void *context;
+} aes_bitslice_sink;
 
 #ifdef __cplusplus
 extern "C" {
@@ -421,9 +470,11 @@ int aes_bitslice_cmac_verify_batch(const struct aes_bitslice_cipher *cipher,
                                    size_t tag_len,
                                    uint8_t *authentic);
 
-// Loads the kernels that calls of a mode need and waits for their known-answer test, so that no later call has to: for use before time
-// counts, and before a graph captures a stream. `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt", "ecb-decrypt",
-// "cbc-decrypt", "xts-encrypt" or "xts-decrypt"; "gcm", with the tables that the key's tags need, "gcm-batch" or "cmac-batch".
+// Loads the kernels that calls of a mode need on each GPU of the engine and waits for their known-answer test, so that no later call has
+// to: for use before time counts, and before a graph captures a stream. Other engines have nothing to load: the call succeeds.
+//
+// `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt" or "xts-decrypt";
+// "gcm", with the tables that the key's tags need, "gcm-batch" or "cmac-batch".
 int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
                          const char *mode);
 
@@ -656,7 +707,7 @@ int aes_bitslice_run_each_key(const struct aes_bitslice_engine *engine,
                               size_t len);
 
 // Loads the kernels for many keys and waits for their known-answer test, so that no later call has to: for use before time counts, and
-// before a stream is captured into a graph. Needs an engine of one GPU.
+// before a stream is captured into a graph. A CUDA engine must have one GPU. Other engines have nothing to load: the call succeeds.
 int aes_bitslice_prepare_many_keys(const struct aes_bitslice_engine *engine);
 
 // aes_bitslice_run_jobs in GPU memory, on a stream, where the keys are expanded; descriptions of jobs and keys are in host memory. Fast
@@ -714,18 +765,46 @@ int aes_bitslice_pending_part(const struct aes_bitslice_pending *pending, struct
 // Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
 void aes_bitslice_pending_free(struct aes_bitslice_pending *pending);
 
-// Seals the file `input` to the new file `output`: encrypts and authenticates it, as `aes-bitslice seal` does, with a key of 256 bits.
-// `output` appears whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is
-// `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
+// Seals `source` to `sink`: encrypts and authenticates it, as `aes-bitslice seal` does. n bytes become at most n + n / 65000 + 168 bytes;
+// under a keyset with small segments, more. If there is an error, a file does not appear, and memory is cleared.
+//
+// Writes the number of bytes that went to `sink` to `written`, which may be NULL.
+int aes_bitslice_seal(const struct aes_bitslice_engine *engine,
+                      const struct aes_bitslice_secret *secret,
+                      const struct aes_bitslice_source *source,
+                      const struct aes_bitslice_sink *sink,
+                      uint64_t *written);
+
+// Opens the bytes from `start` to before `end` of the message in `source` to `sink`; all of them with 0 and UINT64_MAX, and with UINT64_MAX
+// all from `start` on. For a part, only the segments of 1 MiB that hold it are read and authenticated.
+//
+// Fails with AES_BITSLICE_UNAUTHENTICATED for a wrong secret and for data that was changed or cut off, and with AES_BITSLICE_INVALID where
+// the first nine bytes are not those of sealed data of this version, and for a range outside the message. No byte reaches `sink` before it
+// is authenticated.
+//
+// Writes the number of bytes that went to `sink` to `written`, which may be NULL.
+int aes_bitslice_open(const struct aes_bitslice_engine *engine,
+                      const struct aes_bitslice_secret *secret,
+                      const struct aes_bitslice_source *source,
+                      uint64_t start,
+                      uint64_t end,
+                      const struct aes_bitslice_sink *sink,
+                      uint64_t *written);
+
+// Writes the number of bytes of the message in `source` to `bytes`. It is authentic: the last segment is opened. Fails as
+// aes_bitslice_open.
+int aes_bitslice_message_bytes(const struct aes_bitslice_engine *engine,
+                               const struct aes_bitslice_secret *secret,
+                               const struct aes_bitslice_source *source,
+                               uint64_t *bytes);
+
+// Seals the file `input` to the new file `output` with a key of 256 bits: aes_bitslice_seal from a path to a path.
 int aes_bitslice_seal_file(const struct aes_bitslice_engine *engine,
                            const struct aes_bitslice_key *key,
                            const char *input,
                            const char *output);
 
-// Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for a wrong key and for a changed or
-// truncated file, and with AES_BITSLICE_INVALID where the first nine bytes are not those of a sealed file of this version; then writes
-// nothing. `output` appears whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is
-// `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
+// Opens the sealed file `input` to the new file `output` with a key of 256 bits: aes_bitslice_open from a path to a path.
 int aes_bitslice_open_file(const struct aes_bitslice_engine *engine,
                            const struct aes_bitslice_key *key,
                            const char *input,

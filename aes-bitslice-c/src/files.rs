@@ -1,20 +1,144 @@
-//! Sealed files: encrypted and authenticated, in the format of the command line.
+//! Sealed data: encrypted and authenticated, in the format of the command line; from a file, memory or a function to another of these.
 
 use crate::border::call;
 use crate::context::kept;
 use crate::handles::{EngineHandle, KeyHandle};
-use crate::memory::{reference, text};
+use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
-use aes_bitslice_seal::{Error, Secret, open, seal};
-use std::ffi::{CStr, c_char, c_int};
+use aes_bitslice_seal::tink::{self, Keyset};
+use aes_bitslice_seal::{self as sealed, Error};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::ptr;
+use tempfile::NamedTempFile;
 
-/// Seals the file `input` to the new file `output`: encrypts and authenticates it, as `aes-bitslice seal` does, with a key of 256 bits.
-/// `output` appears whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is
-/// `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
+/// What data is sealed with: a key, a passphrase, or a Tink keyset. The pointers to the other two are NULL.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Secret {
+    /// A key of 256 bits.
+    pub key: *const KeyHandle,
+    /// A passphrase of `passphrase_len` bytes. It takes a quarter of a second and 64 MiB of memory to become a key.
+    pub passphrase: *const u8,
+    /// Bytes of the passphrase.
+    pub passphrase_len: usize,
+    /// A Tink keyset as JSON in the clear, a string in UTF-8. The data is then a Tink stream alone.
+    pub keyset: *const c_char,
+    /// Data that is authenticated with a Tink stream, `associated_data_len` bytes; only with a keyset.
+    pub associated_data: *const u8,
+    /// Bytes of the associated data; there may be none.
+    pub associated_data_len: usize,
+}
+
+/// Where data comes from: a file, memory, or a function. The other two of `path`, `memory` and `read` are NULL.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// The name of a file.
+    pub path: *const c_char,
+    /// `bytes` bytes; not NULL even for none.
+    pub memory: *const u8,
+    /// Reads up to `len` bytes from position `offset` on into `bytes`. Returns how many, 0 at the end, or a negative number for a failure.
+    /// Calls come one at a time, on another thread than the caller's. Without a range, positions follow each other from 0 on.
+    pub read: Option<unsafe extern "C" fn(context: *mut c_void, offset: u64, bytes: *mut u8, len: usize) -> isize>,
+    /// Passed to `read`.
+    pub context: *mut c_void,
+    /// Bytes of the memory. With `read`, how many there are in all: only a range and a length need it.
+    pub bytes: u64,
+}
+
+/// Where data goes: a file, memory, or a function. The other two of `path`, `memory` and `write` are NULL.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Sink {
+    /// The name of a new file. It appears whole or not at all, readable by its owner only. Until it is complete, it is `.aes-bitslice-*` in
+    /// the same folder; a killed process leaves that file there.
+    pub path: *const c_char,
+    /// Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails.
+    pub overwrite: c_int,
+    /// Room for `bytes` bytes; not NULL even for none. After a failure, what was written is cleared.
+    pub memory: *mut u8,
+    /// Bytes of the memory.
+    pub bytes: usize,
+    /// Takes the next `len` bytes. Returns 0, or another number for a failure. Calls come one at a time, on the caller's thread. What it got
+    /// before the call fails is the beginning of the data.
+    pub write: Option<unsafe extern "C" fn(context: *mut c_void, bytes: *const u8, len: usize) -> c_int>,
+    /// Passed to `write`.
+    pub context: *mut c_void,
+}
+
+/// Seals `source` to `sink`: encrypts and authenticates it, as `aes-bitslice seal` does. n bytes become at most n + n / 65000 + 168 bytes;
+/// under a keyset with small segments, more. If there is an error, a file does not appear, and memory is cleared.
+///
+/// Writes the number of bytes that went to `sink` to `written`, which may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_seal(
+    engine: *const EngineHandle,
+    secret: *const Secret,
+    source: *const Source,
+    sink: *const Sink,
+    written: *mut u64,
+) -> c_int {
+    call(|| {
+        // SAFETY: required of callers at the top of the header.
+        unsafe { run(engine, secret, source, sink, written, |engine, with, from, to| with.seal(engine, from, to)) }
+    })
+}
+
+/// Opens the bytes from `start` to before `end` of the message in `source` to `sink`; all of them with 0 and UINT64_MAX, and with UINT64_MAX
+/// all from `start` on. For a part, only the segments of 1 MiB that hold it are read and authenticated.
+///
+/// Fails with AES_BITSLICE_UNAUTHENTICATED for a wrong secret and for data that was changed or cut off, and with AES_BITSLICE_INVALID where
+/// the first nine bytes are not those of sealed data of this version, and for a range outside the message. No byte reaches `sink` before it
+/// is authenticated.
+///
+/// Writes the number of bytes that went to `sink` to `written`, which may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_open(
+    engine: *const EngineHandle,
+    secret: *const Secret,
+    source: *const Source,
+    start: u64,
+    end: u64,
+    sink: *const Sink,
+    written: *mut u64,
+) -> c_int {
+    call(|| {
+        // SAFETY: required of callers at the top of the header.
+        unsafe {
+            run(engine, secret, source, sink, written, |engine, with, from, to| with.open(engine, from, start, end, to))
+        }
+    })
+}
+
+/// Writes the number of bytes of the message in `source` to `bytes`. It is authentic: the last segment is opened. Fails as
+/// aes_bitslice_open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_message_bytes(
+    engine: *const EngineHandle,
+    secret: *const Secret,
+    source: *const Source,
+    bytes: *mut u64,
+) -> c_int {
+    call(|| {
+        let place = place(bytes, "bytes")?;
+        // SAFETY: required of callers at the top of the header.
+        unsafe {
+            let engine = &reference(engine, "engine")?.engine;
+            let with = With::of(reference(secret, "secret")?)?;
+            let source = reference(source, "source")?;
+            let from = From::of(source)?;
+            let bytes = kept(engine.backend().is_cuda(), || with.message_bytes(engine, from));
+            place.write(bytes.map_err(|error| about(source, error))?);
+        }
+        Ok(())
+    })
+}
+
+/// Seals the file `input` to the new file `output` with a key of 256 bits: aes_bitslice_seal from a path to a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_seal_file(
     engine: *const EngineHandle,
@@ -23,13 +147,10 @@ pub unsafe extern "C" fn aes_bitslice_seal_file(
     output: *const c_char,
 ) -> c_int {
     // SAFETY: required of callers at the top of the header.
-    unsafe { file(engine, key, input, output, |engine, secret, from, to| seal(engine, secret, from, to)) }
+    unsafe { file(engine, key, input, output, |engine, with, from, to| with.seal(engine, from, to)) }
 }
 
-/// Opens the sealed file `input` to the new file `output`. Fails with AES_BITSLICE_UNAUTHENTICATED for a wrong key and for a changed or
-/// truncated file, and with AES_BITSLICE_INVALID where the first nine bytes are not those of a sealed file of this version; then writes
-/// nothing. `output` appears whole or not at all, readable by its owner only; an existing file is not replaced. Until it is complete, it is
-/// `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
+/// Opens the sealed file `input` to the new file `output` with a key of 256 bits: aes_bitslice_open from a path to a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_open_file(
     engine: *const EngineHandle,
@@ -38,7 +159,7 @@ pub unsafe extern "C" fn aes_bitslice_open_file(
     output: *const c_char,
 ) -> c_int {
     // SAFETY: required of callers at the top of the header.
-    unsafe { file(engine, key, input, output, |engine, secret, from, to| open(engine, secret, from, to)) }
+    unsafe { file(engine, key, input, output, |engine, with, from, to| with.open(engine, from, 0, u64::MAX, to)) }
 }
 
 /// Does `work` from a file to a new one.
@@ -50,84 +171,352 @@ unsafe fn file(
     key: *const KeyHandle,
     input: *const c_char,
     output: *const c_char,
-    work: impl FnOnce(&Engine, Secret<'_>, Named<'_>, Named<'_>) -> Result<u64, Error>,
+    work: impl FnOnce(&Engine, &With<'_>, From<'_>, &mut To<'_>) -> Result<u64, Error>,
 ) -> c_int {
+    let (passphrase, keyset, associated_data, context) = (ptr::null(), ptr::null(), ptr::null(), ptr::null_mut());
+    let secret = Secret { key, passphrase, passphrase_len: 0, keyset, associated_data, associated_data_len: 0 };
+    let source = Source { path: input, memory: ptr::null(), read: None, context, bytes: 0 };
+    let sink = Sink { path: output, overwrite: 0, memory: ptr::null_mut(), bytes: 0, write: None, context };
     call(|| {
         // SAFETY: as the caller guarantees.
-        let (engine, key, input, output) = unsafe {
-            let (input, output) = (text(input, "input")?, text(output, "output")?);
-            (&reference(engine, "engine")?.engine, &reference(key, "key")?.0, path(input)?, path(output)?)
-        };
-        let of_input = |error: io::Error| failed("read", input, &error.to_string());
-        let of_output = |error: io::Error| failed("write", output, &error.to_string());
+        unsafe {
+            reference(engine, "engine")?;
+            reference(key, "key")?;
+            text(input, "input")?;
+            text(output, "output")?;
+            run(engine, &secret, &source, &sink, ptr::null_mut(), work)
+        }
+    })
+}
+
+/// Does `work`.
+///
+/// # Safety
+/// All pointers, and those in what they point to, are NULL or as the header says.
+unsafe fn run(
+    engine: *const EngineHandle,
+    secret: *const Secret,
+    source: *const Source,
+    sink: *const Sink,
+    written: *mut u64,
+    work: impl FnOnce(&Engine, &With<'_>, From<'_>, &mut To<'_>) -> Result<u64, Error>,
+) -> Result<(), Failure> {
+    // SAFETY: as the caller guarantees.
+    unsafe {
+        let engine = &reference(engine, "engine")?.engine;
+        let with = With::of(reference(secret, "secret")?)?;
+        let (source, sink) = (reference(source, "source")?, reference(sink, "sink")?);
+        let (read, write) = (source.memory as usize, sink.memory as usize);
+        if read != 0 && write != 0 && overlap(read, source.bytes as usize, write, sink.bytes) {
+            return Err(Failure::invalid("the memory of `source` and of `sink` overlap: they must be disjoint"));
+        }
+        // The output first: a name that cannot be given is found before a pipe is waited for.
+        To::check(sink)?;
+        let from = From::of(source)?;
+        let mut to = To::of(sink)?;
+        kept(engine.backend().is_cuda(), || work(engine, &with, from, &mut to))
+            .map_err(|error| about(source, error))?;
+        let bytes = to.finish()?;
+        if let Some(place) = written.as_mut() {
+            *place = bytes;
+        }
+    }
+    Ok(())
+}
+
+/// A secret in the library's types.
+enum With<'a> {
+    Secret(sealed::Secret<'a>),
+    Tink(Keyset, &'a [u8]),
+}
+
+impl<'a> With<'a> {
+    /// # Safety
+    /// Its pointers are NULL or as the header says, and valid for `'a`.
+    unsafe fn of(secret: &Secret) -> Result<Self, Failure> {
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            match one_of([!secret.key.is_null(), !secret.passphrase.is_null(), !secret.keyset.is_null()]) {
+                Some(0) => Ok(Self::Secret(sealed::Secret::Key(&reference(secret.key, "key")?.0))),
+                Some(1) => {
+                    let passphrase = values(secret.passphrase, secret.passphrase_len, "passphrase")?;
+                    Ok(Self::Secret(sealed::Secret::Passphrase(passphrase)))
+                }
+                Some(_) => {
+                    let json = text(secret.keyset, "keyset")?.to_str();
+                    let json = json.map_err(|_| Failure::invalid("`keyset` is not UTF-8"))?;
+                    let about = values(secret.associated_data, secret.associated_data_len, "associated_data")?;
+                    Ok(Self::Tink(Keyset::from_json(json)?, about))
+                }
+                None => Err(Failure::invalid("`secret` must have exactly one of `key`, `passphrase` and `keyset`")),
+            }
+        }
+    }
+
+    fn seal(&self, engine: &Engine, from: From<'_>, to: &mut To<'_>) -> Result<u64, Error> {
+        match self {
+            Self::Secret(secret) => sealed::seal(engine, *secret, from, to),
+            Self::Tink(keyset, about) => tink::encrypt(engine, keyset, about, from, to),
+        }
+    }
+
+    fn open(&self, engine: &Engine, from: From<'_>, start: u64, end: u64, to: &mut To<'_>) -> Result<u64, Error> {
+        match (self, start, end) {
+            (Self::Secret(secret), 0, u64::MAX) => sealed::open(engine, *secret, from, to),
+            (Self::Secret(secret), _, u64::MAX) => sealed::open_range(engine, *secret, from, start.., to),
+            (Self::Secret(secret), ..) => sealed::open_range(engine, *secret, from, start..end, to),
+            (Self::Tink(keyset, about), 0, u64::MAX) => tink::decrypt(engine, keyset, about, from, to),
+            (Self::Tink(keyset, about), _, u64::MAX) => tink::decrypt_range(engine, keyset, about, from, start.., to),
+            (Self::Tink(keyset, about), ..) => tink::decrypt_range(engine, keyset, about, from, start..end, to),
+        }
+    }
+
+    fn message_bytes(&self, engine: &Engine, from: From<'_>) -> Result<u64, Error> {
+        match self {
+            Self::Secret(secret) => sealed::message_bytes(engine, *secret, from),
+            Self::Tink(keyset, about) => tink::message_bytes(engine, keyset, about, from),
+        }
+    }
+}
+
+/// A source in Rust's types.
+enum From<'a> {
+    File(File, &'a Path),
+    Memory(io::Cursor<&'a [u8]>),
+    Function(Called),
+}
+
+/// A `read` of the caller's, at a position.
+struct Called {
+    read: unsafe extern "C" fn(*mut c_void, u64, *mut u8, usize) -> isize,
+    context: *mut c_void,
+    at: u64,
+    bytes: u64,
+}
+
+// SAFETY: the header says that `read` is called on another thread, one call at a time.
+unsafe impl Send for Called {}
+
+impl<'a> From<'a> {
+    /// # Safety
+    /// Its pointers are NULL or as the header says, and valid for `'a`.
+    unsafe fn of(source: &Source) -> Result<Self, Failure> {
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            match (one_of([!source.path.is_null(), !source.memory.is_null(), source.read.is_some()]), source.read) {
+                (Some(0), _) => {
+                    let input = path(text(source.path, "path")?)?;
+                    let failed = |error: io::Error| failed("read", input, &error.to_string());
+                    let file = File::open(input).map_err(failed)?;
+                    match file.metadata().map_err(failed)?.is_dir() {
+                        true => Err(self::failed("read", input, FOLDER)),
+                        false => Ok(Self::File(file, input)),
+                    }
+                }
+                (Some(1), _) => {
+                    let bytes = usize::try_from(source.bytes).unwrap_or(usize::MAX);
+                    Ok(Self::Memory(io::Cursor::new(values(source.memory, bytes, "memory")?)))
+                }
+                (Some(_), Some(read)) => {
+                    let Source { context, bytes, .. } = *source;
+                    Ok(Self::Function(Called { read, context, at: 0, bytes }))
+                }
+                _ => Err(Failure::invalid("`source` must have exactly one of `path`, `memory` and `read`")),
+            }
+        }
+    }
+}
+
+impl Read for From<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file, path) => file.read(buffer).map_err(|error| with_name(error, "read", path)),
+            Self::Memory(memory) => memory.read(buffer),
+            Self::Function(of) => {
+                // SAFETY: the header says what the function takes.
+                let read = unsafe { (of.read)(of.context, of.at, buffer.as_mut_ptr(), buffer.len()) };
+                match usize::try_from(read) {
+                    Ok(read) if read <= buffer.len() => {
+                        of.at += read as u64;
+                        Ok(read)
+                    }
+                    Ok(read) => Err(io::Error::other(format!(
+                        "`read` of `source` returned {read}, and was asked for {} bytes at most",
+                        buffer.len()
+                    ))),
+                    Err(_) => Err(io::Error::other(format!("`read` of `source` failed at byte {}: {read}", of.at))),
+                }
+            }
+        }
+    }
+}
+
+impl Seek for From<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::File(file, path) => file.seek(to).map_err(|error| with_name(error, "read", path)),
+            Self::Memory(memory) => memory.seek(to),
+            Self::Function(of) => {
+                let at = match to {
+                    SeekFrom::Start(at) => Some(at),
+                    SeekFrom::End(by) => of.bytes.checked_add_signed(by),
+                    SeekFrom::Current(by) => of.at.checked_add_signed(by),
+                };
+                of.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+                Ok(of.at)
+            }
+        }
+    }
+}
+
+/// A sink in Rust's types, and how many bytes it has got.
+struct To<'a> {
+    place: Place<'a>,
+    written: u64,
+    is_done: bool,
+}
+
+enum Place<'a> {
+    /// The file, until it has its name; its name; whether it replaces another.
+    File(Option<NamedTempFile>, &'a Path, bool),
+    Memory(&'a mut [u8]),
+    Function(unsafe extern "C" fn(*mut c_void, *const u8, usize) -> c_int, *mut c_void),
+}
+
+impl<'a> To<'a> {
+    /// Refuses a name that cannot be given.
+    ///
+    /// # Safety
+    /// Its pointers are NULL or as the header says.
+    unsafe fn check(sink: &Sink) -> Result<(), Failure> {
+        if sink.path.is_null() {
+            return Ok(());
+        }
+        // SAFETY: as the caller guarantees.
+        let output = path(unsafe { text(sink.path, "path") }?)?;
         if output.is_dir() {
             return Err(failed("write", output, FOLDER));
         }
-        if output.symlink_metadata().is_ok() {
-            return Err(failed("write", output, EXISTS));
+        match sink.overwrite {
+            1 => Ok(()),
+            0 if output.symlink_metadata().is_ok() => Err(failed("write", output, EXISTS)),
+            0 => Ok(()),
+            other => Err(Failure::invalid(format!("`overwrite` of `sink` is {other}: it must be 0 or 1"))),
         }
-        let from = File::open(input).map_err(of_input)?;
-        if from.metadata().map_err(of_input)?.is_dir() {
-            return Err(failed("read", input, FOLDER));
+    }
+
+    /// # Safety
+    /// Its pointers are NULL or as the header says, and valid for `'a`.
+    unsafe fn of(sink: &Sink) -> Result<Self, Failure> {
+        let place = match (one_of([!sink.path.is_null(), !sink.memory.is_null(), sink.write.is_some()]), sink.write) {
+            (Some(0), _) => {
+                // SAFETY: as the caller guarantees.
+                let output = path(unsafe { text(sink.path, "path") }?)?;
+                Place::File(Some(new_file(output)?), output, sink.overwrite == 1)
+            }
+            (Some(1), _) => {
+                // SAFETY: as the caller guarantees; the length is checked to be one that memory can have.
+                let memory = unsafe {
+                    values(sink.memory, sink.bytes, "memory")?;
+                    std::slice::from_raw_parts_mut(sink.memory, sink.bytes)
+                };
+                Place::Memory(memory)
+            }
+            (Some(_), Some(write)) => Place::Function(write, sink.context),
+            _ => return Err(Failure::invalid("`sink` must have exactly one of `path`, `memory` and `write`")),
+        };
+        Ok(Self { place, written: 0, is_done: false })
+    }
+
+    /// Gives a file its name. Returns how many bytes were written.
+    fn finish(mut self) -> Result<u64, Failure> {
+        if let Place::File(new, output, overwrite) = &mut self.place {
+            let of_output = |error: io::Error| match error.kind() {
+                io::ErrorKind::AlreadyExists => failed("write", output, EXISTS),
+                _ => failed("write", output, &error.to_string()),
+            };
+            let new = new.take().expect("it is named once");
+            new.as_file().sync_all().map_err(of_output)?;
+            let named = if *overwrite { new.persist(&*output) } else { new.persist_noclobber(&*output) };
+            named.map_err(|error| of_output(error.error))?;
         }
-        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !folder.exists() {
-            let why = format!("the folder `{}` does not exist; make it first", folder.display());
-            return Err(failed("write", output, &why));
-        }
-        // Removed unless it is persisted below. The command line uses the same name: it shows whose file a killed process left.
-        let new = tempfile::Builder::new().prefix(".aes-bitslice-").tempfile_in(folder).map_err(|error| {
-            // Omits the name of the new file, which the caller did not choose.
-            let text = error.to_string();
-            let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
-            failed("write", output, &format!("no file can be made in the folder `{}`: {reason}", folder.display()))
-        })?;
-        let reads = Named { file: &from, verb: "read", path: input };
-        let writes = Named { file: new.as_file(), verb: "write", path: output };
-        let done = kept(engine.backend().is_cuda(), || work(engine, Secret::Key(key), reads, writes));
-        done.map_err(|error| of_sealing(input, error))?;
-        new.as_file().sync_all().map_err(of_output)?;
-        new.persist_noclobber(output).map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => failed("write", output, EXISTS),
-            _ => of_output(error.error),
-        })?;
+        self.is_done = true;
+        Ok(self.written)
+    }
+}
+
+impl Write for To<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.place {
+            Place::File(new, output, _) => {
+                let file = new.as_ref().expect("it is not complete").as_file();
+                (&*file).write(bytes).map_err(|error| with_name(error, "write", output))?
+            }
+            Place::Memory(memory) => {
+                let room = memory.len();
+                let place = memory.get_mut(self.written as usize..).and_then(|rest| rest.get_mut(..bytes.len()));
+                let why = format!("the memory of `sink` is too small: it has {room} bytes");
+                let why = || io::Error::new(io::ErrorKind::WriteZero, why);
+                place.ok_or_else(why)?.copy_from_slice(bytes);
+                bytes.len()
+            }
+            Place::Function(write, context) => {
+                // SAFETY: the header says what the function takes.
+                match unsafe { write(*context, bytes.as_ptr(), bytes.len()) } {
+                    0 => bytes.len(),
+                    code => return Err(io::Error::other(format!("`write` of `sink` failed: {code}"))),
+                }
+            }
+        };
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// What was written to memory before a failure is cleared.
+impl Drop for To<'_> {
+    fn drop(&mut self) {
+        if let (Place::Memory(memory), false) = (&mut self.place, self.is_done) {
+            memory[..self.written as usize].fill(0);
+        }
+    }
+}
+
+/// The only one that is there.
+fn one_of(given: [bool; 3]) -> Option<usize> {
+    let mut places = (0..3).filter(|&n| given[n]);
+    places.next().filter(|_| places.next().is_none())
+}
+
+/// A file in the folder of `output`, which is removed unless it gets its name. The command line uses the same name for it: it shows whose
+/// file a killed process left.
+fn new_file(output: &Path) -> Result<NamedTempFile, Failure> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.exists() {
+        let why = format!("the folder `{}` does not exist; make it first", folder.display());
+        return Err(failed("write", output, &why));
+    }
+    tempfile::Builder::new().prefix(".aes-bitslice-").tempfile_in(folder).map_err(|error| {
+        // Omits the name of the new file, which the caller did not choose.
+        let text = error.to_string();
+        let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
+        failed("write", output, &format!("no file can be made in the folder `{}`: {reason}", folder.display()))
     })
 }
 
 const FOLDER: &str = "it is a folder, not a file; give a file name";
 const EXISTS: &str = "it exists already; remove it, or give another name";
 
-/// A file whose errors say what failed, with its name as the caller gave it.
-struct Named<'a> {
-    file: &'a File,
-    verb: &'static str,
-    path: &'a Path,
-}
-
-impl Named<'_> {
-    fn with_name(&self, error: io::Error) -> io::Error {
-        match error.kind() {
-            // It only requests a retry.
-            io::ErrorKind::Interrupted => error,
-            kind => io::Error::new(kind, what_failed(self.verb, self.path, &error.to_string())),
-        }
-    }
-}
-
-impl Read for Named<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.file.read(bytes).map_err(|error| self.with_name(error))
-    }
-}
-
-impl Write for Named<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(|error| self.with_name(error))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(|error| self.with_name(error))
+/// The error of a file, with its name as the caller gave it.
+fn with_name(error: io::Error, verb: &str, path: &Path) -> io::Error {
+    match error.kind() {
+        // It only requests a retry.
+        io::ErrorKind::Interrupted => error,
+        kind => io::Error::new(kind, what_failed(verb, path, &error.to_string())),
     }
 }
 
@@ -135,11 +524,25 @@ fn what_failed(verb: &str, path: &Path, why: &str) -> String {
     format!("cannot {verb} `{}`: {why}", path.display())
 }
 
-/// The failure of sealing or opening the file `input`, with its name. Errors of reading and writing have the name of their file.
-fn of_sealing(input: &Path, error: Error) -> Failure {
-    let has_name = matches!(error, Error::Io(_));
-    let Failure { status, message } = error.into();
-    Failure::new(status, if has_name { message } else { format!("`{}`: {message}", input.display()) })
+/// The failure of sealing or opening a source. An error of what is in a file begins with its name; errors of reading and writing have the
+/// name of their file, and those of the secret its name.
+fn about(source: &Source, error: Error) -> Failure {
+    // SAFETY: it was read as a path.
+    let name = (!source.path.is_null()).then(|| unsafe { CStr::from_ptr(source.path) }.to_string_lossy());
+    let of = match (&error, name) {
+        (Error::Io(_) | Error::EmptyPassphrase, _) => String::new(),
+        (Error::KeyLength(_), _) => "`key`: ".into(),
+        (_, Some(name)) => format!("`{name}`: "),
+        (_, None) => String::new(),
+    };
+    match &error {
+        // No memory of the caller's is too small for a file.
+        Error::Io(of) if of.kind() == io::ErrorKind::WriteZero => Failure::invalid(of.to_string()),
+        _ => {
+            let Failure { status, message } = error.into();
+            Failure::new(status, format!("{of}{message}"))
+        }
+    }
 }
 
 fn failed(verb: &str, path: &Path, why: &str) -> Failure {
@@ -164,7 +567,10 @@ mod tests {
 
     #[test]
     fn every_failure_has_the_name_of_its_file() {
-        let of = |error| of_sealing(Path::new("folder/in"), error);
+        let (memory, context) = (ptr::null(), ptr::null_mut());
+        let source = Source { path: c"folder/in".as_ptr(), memory, read: None, context, bytes: 0 };
+        let of = |error| about(&source, error);
+        assert!(of(Error::KeyLength(128)).message.starts_with("`key`: a key of 256 bits"));
         let failure = of(Error::NeedsPassphrase);
         assert_eq!(failure.status, AES_BITSLICE_INVALID);
         assert_eq!(failure.message, format!("`folder/in`: {}", Error::NeedsPassphrase));

@@ -15,7 +15,7 @@
 //! | `stream` | operations on GPU memory, on the caller's stream |
 //! | `many_keys` | calls under many keys, in host memory and on a stream |
 //! | `pending` | the result of a call on a stream, which comes later |
-//! | `files` | sealed files |
+//! | `files` | sealed data: in files, in memory, and through functions |
 //!
 //! Nothing here decides anything about AES: a function checks pointers and calls the library once.
 #![allow(clippy::missing_safety_doc, reason = "what holds for all pointers is said once, in the head of the header")]

@@ -170,7 +170,7 @@ impl Data {
     }
 }
 
-fn overlap(a: usize, a_len: usize, b: usize, b_len: usize) -> bool {
+pub(crate) fn overlap(a: usize, a_len: usize, b: usize, b_len: usize) -> bool {
     a < b.saturating_add(b_len) && b < a.saturating_add(a_len)
 }
 

@@ -17,7 +17,7 @@ pub const AES_BITSLICE_UNSUPPORTED: c_int = 3;
 pub const AES_BITSLICE_UNAVAILABLE: c_int = 4;
 /// Not enough free memory, on the device or on the host.
 pub const AES_BITSLICE_NO_MEMORY: c_int = 5;
-/// A file could not be read or written.
+/// A file could not be read or written, or a function of the caller's that reads or writes failed.
 pub const AES_BITSLICE_IO: c_int = 6;
 /// The device, its driver or the operating system failed. Output in host memory is cleared if anything had been written to it.
 pub const AES_BITSLICE_FAILED: c_int = 7;

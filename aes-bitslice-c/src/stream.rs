@@ -10,7 +10,7 @@ use crate::pending::{PendingHandle, Value};
 use crate::status::Failure;
 use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::{
-    CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch,
+    CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, Ecb, Error, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch,
     GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, Tag,
 };
 use std::ffi::{c_char, c_int, c_void};
@@ -62,20 +62,26 @@ impl CipherHandle {
     }
 }
 
-/// Loads the kernels that calls of a mode need and waits for their known-answer test, so that no later call has to: for use before time
-/// counts, and before a graph captures a stream. `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt", "ecb-decrypt",
-/// "cbc-decrypt", "xts-encrypt" or "xts-decrypt"; "gcm", with the tables that the key's tags need, "gcm-batch" or "cmac-batch".
+/// Loads the kernels that calls of a mode need on each GPU of the engine and waits for their known-answer test, so that no later call has
+/// to: for use before time counts, and before a graph captures a stream. Other engines have nothing to load: the call succeeds.
+///
+/// `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt" or "xts-decrypt";
+/// "gcm", with the tables that the key's tags need, "gcm-batch" or "cmac-batch".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, mode: *const c_char) -> c_int {
     call(|| {
         // SAFETY: required of callers at the top of the header.
         let (cipher, name) = unsafe { (reference(cipher, "cipher")?, text(mode, "mode")?.to_string_lossy()) };
         let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
+        let load = |load: &dyn Fn(&DeviceCipher<'_>) -> Result<(), Error>| {
+            let gpus = if cipher.0.engine().backend().is_cuda() { cipher.0.devices()? } else { vec![] };
+            Ok(gpus.iter().try_for_each(load)?)
+        };
         cipher.kept(|| match (&*name, mode) {
-            (_, Some(mode)) => Ok(cipher.on_gpu()?.prepare(mode)?),
-            ("gcm", _) => Ok(cipher.on_gpu()?.prepare_for(&GcmEncrypt::new(&Nonce::from([0; 12]), &[]))?),
-            ("gcm-batch", _) => Ok(cipher.on_gpu()?.prepare_for(&GcmEncryptBatch::new(&[])?)?),
-            ("cmac-batch", _) => Ok(cipher.on_gpu()?.prepare_for(&CmacBatch::new(&[])?)?),
+            (_, Some(mode)) => load(&|gpu| gpu.prepare(mode)),
+            ("gcm", _) => load(&|gpu| gpu.prepare_for(&GcmEncrypt::new(&Nonce::from([0; 12]), &[]))),
+            ("gcm-batch", _) => load(&|gpu| gpu.prepare_for(&GcmEncryptBatch::new(&[])?)),
+            ("cmac-batch", _) => load(&|gpu| gpu.prepare_for(&CmacBatch::new(&[])?)),
             _ => {
                 let known = Mode::ALL.map(Mode::name).join(", ");
                 let what = format!(

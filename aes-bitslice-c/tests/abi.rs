@@ -7,6 +7,7 @@ mod common;
 use aes_bitslice::about::AES_BITSLICE_ABI_VERSION;
 use aes_bitslice::authenticated::Part;
 use aes_bitslice::batch::{Message, Range};
+use aes_bitslice::files::{Secret, Sink, Source};
 use aes_bitslice::many_keys::Job;
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
@@ -37,6 +38,9 @@ fn interface() -> BTreeSet<String> {
         structure!("aes_bitslice_range", Range: offset, bytes),
         structure!("aes_bitslice_gcm_message", Message: nonce, nonce_len, aad, aad_len, range),
         structure!("aes_bitslice_job", Job: key, key_len, counter, range),
+        structure!("aes_bitslice_secret", Secret: key, passphrase, passphrase_len, keyset, associated_data, associated_data_len),
+        structure!("aes_bitslice_source", Source: path, memory, read, context, bytes),
+        structure!("aes_bitslice_sink", Sink: path, overwrite, memory, bytes, write, context),
     ];
     constants.map(|constant| format!("constant {constant}")).chain(functions.map(unnamed)).chain(structures).collect()
 }
@@ -57,9 +61,9 @@ fn unnamed(declaration: &str) -> String {
     format!("{head}({})", types.join(", "))
 }
 
-/// The name of the function in a line.
+/// The name of the function in a line; none for a function that a caller gives in a structure.
 fn name(line: &str) -> Option<&str> {
-    line.split_once('(')?.0.rsplit([' ', '*']).next()
+    line.split_once('(')?.0.rsplit([' ', '*']).next().filter(|name| !name.is_empty())
 }
 
 #[test]

@@ -777,9 +777,9 @@ static void streams(void)
     const char *words = "needs a CUDA engine";
     if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
         for (size_t n = 0; n < 4; n++) {
-            REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_prepare(cipher, ((const char *[]){"ctr", "gcm", "gcm-batch", "cmac-batch"})[n]));
+            OK(aes_bitslice_prepare(cipher, ((const char *[]){"ctr", "gcm", "gcm-batch", "cmac-batch"})[n])); /* there is nothing to load */
         }
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_prepare_many_keys(engine));
+        OK(aes_bitslice_prepare_many_keys(engine));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, block, 16, NULL, pending));
         REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, output, 64, NULL, pending));
@@ -1086,8 +1086,9 @@ static void files(const char *folder)
     CHECK(unlink(opened) == 0);
     REFUSED_AT(AES_BITSLICE_UNAUTHENTICATED, sealed, "wrong key", aes_bitslice_open_file(engine, other, sealed, opened));
     REFUSED_AT(AES_BITSLICE_INVALID, clear, "not a sealed file", aes_bitslice_open_file(engine, key, clear, opened));
-    REFUSED_AT(AES_BITSLICE_INVALID, clear, "256 bits", aes_bitslice_seal_file(engine, small, clear, opened));
-    REFUSED_AT(AES_BITSLICE_INVALID, sealed, "256 bits", aes_bitslice_open_file(engine, small, sealed, opened));
+    const char *short_key = "`key`: a key of 256 bits (32 bytes) is needed here, and this one has 128 bits";
+    REFUSED(AES_BITSLICE_INVALID, short_key, aes_bitslice_seal_file(engine, small, clear, opened));
+    REFUSED(AES_BITSLICE_INVALID, short_key, aes_bitslice_open_file(engine, small, sealed, opened));
     REFUSED_AT(AES_BITSLICE_IO, opened, "cannot read", aes_bitslice_seal_file(engine, key, opened, changed));
     REFUSED_AT(AES_BITSLICE_IO, opened, "cannot read", aes_bitslice_open_file(engine, key, opened, changed));
     const char *is_folder = "it is a folder, not a file; give a file name";

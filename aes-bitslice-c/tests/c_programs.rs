@@ -1,4 +1,4 @@
-//! C programs, compiled with every warning and linked with the shared library: `all.c`, which calls every function, and the examples in
+//! C programs, compiled with every warning and linked with the shared library: `all.c`, which calls nearly every function, `sealed.c`, which calls the others, and the examples in
 //! `examples/c`. With `AES_BITSLICE_VALGRIND` they run under Valgrind.
 #![cfg(target_os = "linux")]
 
@@ -53,6 +53,15 @@ fn every_function_and_every_error() {
     let files = folder.path().to_str().unwrap();
     let said = run(&compiler("CC", "cc"), "-std=c11", "tests/all.c", &[files, "cpu", "cpu-bitsliced"]);
     assert!(said.contains("cpu-bitsliced: "), "{said}");
+}
+
+#[test]
+fn sealed_data_in_files_memory_and_functions() {
+    let folder = TempDir::new().unwrap();
+    let vectors = common::file("../tests/vectors/sealed");
+    let arguments = [folder.path().to_str().unwrap(), vectors.to_str().unwrap()];
+    let said = run(&compiler("CC", "cc"), "-std=c11", "tests/sealed.c", &arguments);
+    assert!(said.contains("all checks passed"), "{said}");
 }
 
 #[test]
