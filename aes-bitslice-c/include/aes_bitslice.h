@@ -164,10 +164,11 @@ typedef struct aes_bitslice_source {
 
 // Where data goes: a file, memory, or a function. The other two of `path`, `memory` and `write` are NULL.
 typedef struct aes_bitslice_sink {
-  // The name of a new file. It appears whole or not at all, readable by its owner only. Until it is complete, it is `.aes-bitslice-*` in
-  // the same folder; a killed process leaves that file there.
+  // The name of a new file. It appears whole or not at all, readable by its owner only, or with the access of the file that it replaces.
+  // Until it is complete, it is `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
   const char *path;
-  // Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails.
+  // Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails. A link is followed; what is no file, such
+  // as a device or a pipe, is not replaced.
   int overwrite;
   // Room for `bytes` bytes; not NULL even for none. After a failure, what was written is cleared.
   uint8_t *memory;
@@ -210,9 +211,7 @@ int aes_bitslice_key_new(const uint8_t *bytes,
 // halves decrypts; it encrypts nothing. `bytes` is copied: wipe it when it is no longer needed.
 //
 // Writes the key to `key`; free it with aes_bitslice_key_free.
-int aes_bitslice_key_new_xts(const uint8_t *bytes,
-                             size_t len,
-                             struct aes_bitslice_key **key);
+int aes_bitslice_key_new_xts(const uint8_t *bytes, size_t len, struct aes_bitslice_key **key);
 
 // Wipes and frees a key; does nothing for NULL. Ciphers made from it stay usable: they have a copy.
 void aes_bitslice_key_free(struct aes_bitslice_key *key);

@@ -6,12 +6,13 @@ use crate::handles::{EngineHandle, KeyHandle};
 use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
+use aes_bitslice_seal::access::Access;
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use tempfile::NamedTempFile;
 
@@ -54,10 +55,11 @@ pub struct Source {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Sink {
-    /// The name of a new file. It appears whole or not at all, readable by its owner only. Until it is complete, it is `.aes-bitslice-*` in
-    /// the same folder; a killed process leaves that file there.
+    /// The name of a new file. It appears whole or not at all, readable by its owner only, or with the access of the file that it replaces.
+    /// Until it is complete, it is `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
     pub path: *const c_char,
-    /// Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails.
+    /// Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails. A link is followed; what is no file, such
+    /// as a device or a pipe, is not replaced.
     pub overwrite: c_int,
     /// Room for `bytes` bytes; not NULL even for none. After a failure, what was written is cleared.
     pub memory: *mut u8,
@@ -377,8 +379,8 @@ struct To<'a> {
 }
 
 enum Place<'a> {
-    /// The file, until it has its name; its name; whether it replaces another.
-    File(Option<NamedTempFile>, &'a Path, bool),
+    /// The file, until it has its name; its name as the caller gave it; the file that it replaces, and who may use that.
+    File(Option<NamedTempFile>, &'a Path, Option<(PathBuf, Access)>),
     Memory(&'a mut [u8]),
     Function(unsafe extern "C" fn(*mut c_void, *const u8, usize) -> c_int, *mut c_void),
 }
@@ -398,6 +400,7 @@ impl<'a> To<'a> {
             return Err(failed("write", output, FOLDER));
         }
         match sink.overwrite {
+            1 if output.metadata().is_ok_and(|metadata| !metadata.is_file()) => Err(failed("write", output, NO_FILE)),
             1 => Ok(()),
             0 if output.symlink_metadata().is_ok() => Err(failed("write", output, EXISTS)),
             0 => Ok(()),
@@ -412,7 +415,12 @@ impl<'a> To<'a> {
             (Some(0), _) => {
                 // SAFETY: as the caller guarantees.
                 let output = path(unsafe { text(sink.path, "path") }?)?;
-                Place::File(Some(new_file(output)?), output, sink.overwrite == 1)
+                let replaced = match sink.overwrite == 1 && output.symlink_metadata().is_ok() {
+                    true => Some(replaced(output).map_err(|error| failed("write", output, &error.to_string()))?),
+                    false => None,
+                };
+                let new = new_file(output, replaced.as_ref().map_or(output, |(path, _)| path))?;
+                Place::File(Some(new), output, replaced)
             }
             (Some(1), _) => {
                 // SAFETY: as the caller guarantees; the length is checked to be one that memory can have.
@@ -430,14 +438,21 @@ impl<'a> To<'a> {
 
     /// Gives a file its name. Returns how many bytes were written.
     fn finish(mut self) -> Result<u64, Failure> {
-        if let Place::File(new, output, overwrite) = &mut self.place {
+        if let Place::File(new, output, replaced) = &mut self.place {
             let of_output = |error: io::Error| match error.kind() {
                 io::ErrorKind::AlreadyExists => failed("write", output, EXISTS),
                 _ => failed("write", output, &error.to_string()),
             };
             let new = new.take().expect("it is named once");
             new.as_file().sync_all().map_err(of_output)?;
-            let named = if *overwrite { new.persist(&*output) } else { new.persist_noclobber(&*output) };
+            let named = match replaced {
+                Some((path, access)) => {
+                    // If the system does not allow all of it, fewer may use the file.
+                    let _ = access.give(new.as_file()).map_err(of_output)?;
+                    new.persist(path)
+                }
+                None => new.persist_noclobber(&*output),
+            };
             named.map_err(|error| of_output(error.error))?;
         }
         self.is_done = true;
@@ -492,10 +507,17 @@ fn one_of(given: [bool; 3]) -> Option<usize> {
     places.next().filter(|_| places.next().is_none())
 }
 
-/// A file in the folder of `output`, which is removed unless it gets its name. The command line uses the same name for it: it shows whose
-/// file a killed process left.
-fn new_file(output: &Path) -> Result<NamedTempFile, Failure> {
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// The file that has this name, past links, and who may use it.
+fn replaced(output: &Path) -> io::Result<(PathBuf, Access)> {
+    let path = output.canonicalize()?;
+    let access = Access::of(&path, &path.metadata()?);
+    Ok((path, access))
+}
+
+/// A file in the folder of `path`, which is removed unless it gets its name. The command line uses the same name for it: it shows whose
+/// file a killed process left. `output` is the name in errors.
+fn new_file(output: &Path, path: &Path) -> Result<NamedTempFile, Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.exists() {
         let why = format!("the folder `{}` does not exist; make it first", folder.display());
         return Err(failed("write", output, &why));
@@ -509,6 +531,7 @@ fn new_file(output: &Path) -> Result<NamedTempFile, Failure> {
 }
 
 const FOLDER: &str = "it is a folder, not a file; give a file name";
+const NO_FILE: &str = "it is a device, a pipe or a socket, which is not replaced; give a file name";
 const EXISTS: &str = "it exists already; remove it, or give another name";
 
 /// The error of a file, with its name as the caller gave it.

@@ -3,6 +3,7 @@
  *
  *     sealed FOLDER VECTORS: an empty folder, and the folder tests/vectors/sealed
  */
+#define _POSIX_C_SOURCE 200809L
 #include "aes_bitslice.h"
 
 #include <stdio.h>
@@ -225,16 +226,28 @@ static void files(const char *folder)
     REFUSED(AES_BITSLICE_IO, "exists already", aes_bitslice_seal(engine, &words, &clear, &new, NULL));
     OK(aes_bitslice_open(engine, &words, &file, 0, UINT64_MAX, &memory, &written));
     CHECK(written == 1000 && memcmp(opened, message, 1000) == 0);
-    new.overwrite = 1;
-    OK(aes_bitslice_seal(engine, &words, &clear, &new, NULL));
-    CHECK(stat(path, &after) == 0 && after.st_ino != before.st_ino && (after.st_mode & 0777) == 0600);
-    new.overwrite = 2;
-    REFUSED(AES_BITSLICE_INVALID, "`overwrite` of `sink` is 2", aes_bitslice_seal(engine, &words, &clear, &new, NULL));
     const aes_bitslice_secret secret = {.key = key};
     REFUSED(AES_BITSLICE_INVALID, "sealed with a passphrase", aes_bitslice_open(engine, &secret, &file, 0, 1, &memory, NULL));
+    new.overwrite = 1;
+    OK(aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
+    CHECK(stat(path, &after) == 0 && after.st_ino != before.st_ino && (after.st_mode & 0777) == 0600);
+    /* A replaced file keeps its access, a link stays one, and a pipe is not replaced. */
+    char link[4096], pipe[4096];
+    snprintf(link, sizeof link, "%s/link", folder);
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    CHECK(chmod(path, 0640) == 0 && symlink("sealed", link) == 0 && mkfifo(pipe, 0600) == 0);
+    new.path = link;
+    OK(aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
+    CHECK(lstat(link, &before) == 0 && S_ISLNK(before.st_mode) && stat(path, &after) == 0 && (after.st_mode & 0777) == 0640);
+    new.path = pipe;
+    REFUSED(AES_BITSLICE_IO, "which is not replaced", aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
+    CHECK(unlink(link) == 0 && unlink(pipe) == 0);
+    new.path = path;
+    new.overwrite = 2;
+    REFUSED(AES_BITSLICE_INVALID, "`overwrite` of `sink` is 2", aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
     /* A file that cannot be opened is not replaced. */
     new.overwrite = 1;
-    REFUSED(AES_BITSLICE_INVALID, "not a sealed file", aes_bitslice_open(engine, &words, &clear, 0, UINT64_MAX, &new, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "not a sealed file", aes_bitslice_open(engine, &secret, &clear, 0, UINT64_MAX, &new, NULL));
     CHECK(stat(path, &before) == 0 && before.st_ino == after.st_ino);
     CHECK(unlink(path) == 0 && rmdir(folder) == 0 && mkdir(folder, 0700) == 0); /* nothing else is left in it */
 }
