@@ -5,6 +5,7 @@ use crate::memory::{Kind, MEMORY, Memory};
 use crate::state::{State, current};
 use crate::work::Stream;
 use cudarc::driver::sys::CUresult;
+use std::collections::BTreeSet;
 
 impl State {
     /// Allocates memory of a kind, in a context, and returns its start. Each device has its own, and so has the host.
@@ -43,6 +44,18 @@ impl State {
             About::Context(context) => of(context).map(|memory| memory.start).collect(),
         };
         self.faults.excused.extend(excused);
+    }
+
+    /// What each memory holds when everything on all streams is done, if it holds anything, without repetitions.
+    pub(crate) fn contents(&mut self) -> Vec<String> {
+        let contexts: Vec<usize> = self.contexts.keys().copied().collect();
+        // That of a lost context is not done.
+        contexts.into_iter().for_each(|context| _ = self.run_all(context));
+        let line = |memory: &Memory| {
+            let digest = memory.digest()?;
+            Some(format!("{:?} memory of {} bytes with {digest:016x}", memory.kind, memory.len))
+        };
+        self.memory.values().filter_map(line).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The starts of memory that a stream's work touches.

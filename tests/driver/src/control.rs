@@ -1,6 +1,6 @@
 //! Functions for the test, which finds them by name in the loaded library.
 
-use crate::fault::{Fault, Faults, Lasts, is_fatal};
+use crate::fault::{ERRORS, Fault, Faults, Lasts, is_fatal};
 use crate::state::{Options, context_of, state};
 use cudarc::driver::sys::CUresult;
 use std::ffi::{CStr, c_char};
@@ -47,19 +47,21 @@ pub extern "C" fn stand_in_failed_on() -> i32 {
     state().faults.failed_in as i32 - 1
 }
 
-/// Makes the call of this number, from now on and from 0, return `code`: 1 for a value that is not valid, 2 for too little memory, 719 for
-/// a launch that failed, after which all calls in the context fail; or 0, and nothing except that it takes this long. If it is a launch and
-/// `late`, it succeeds, and the work fails when it completes. If `lasting` is 1, later calls of its name fail, too; if it is
+/// The number of the nth error of the driver, counted from 0, and whether all calls in the context fail after it, as the bit 31; 0 beyond
+/// the last.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_error(n: usize) -> u32 {
+    ERRORS.get(n).map_or(0, |&code| code as u32 | u32::from(is_fatal(code)) << 31)
+}
+
+/// Makes the call of this number, from now on and from 0, return `code`, an error of the driver, such as 2 for too little memory, or 719 for
+/// a launch that failed, after which all calls in the context fail; or 0, and nothing except that it takes this long. If it is a launch,
+/// `late`, and the error fatal, it succeeds, and the work fails when it completes. If `lasting` is 1, later calls of its name fail, too; if it is
 /// 2, all later calls in the same context. A number beyond all calls only counts them.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_fails(call: u64, code: u32, late: u32, lasting: u32, milliseconds: u32) {
-    let known = [
-        CUresult::CUDA_SUCCESS,
-        CUresult::CUDA_ERROR_INVALID_VALUE,
-        CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-        CUresult::CUDA_ERROR_LAUNCH_FAILED,
-    ];
-    let code = known.into_iter().find(|known| *known as u32 == code).expect("one of these");
+    let known = [&CUresult::CUDA_SUCCESS].into_iter().chain(ERRORS);
+    let code = *known.into_iter().find(|known| **known as u32 == code).expect("an error of the driver");
     let takes = Duration::from_millis(milliseconds.into());
     let lasts = [Lasts::None, Lasts::OfItsName, Lasts::InItsContext][lasting as usize];
     let fault = Fault { call, code, is_late: late != 0 && is_fatal(code), lasts, takes };
@@ -89,14 +91,20 @@ pub extern "C" fn stand_in_held() -> u64 {
     (state.memory.len() + streams + state.events.len() + state.modules.len()) as u64
 }
 
-/// Writes the notes (`left` is 0) or what was left when its context was released (1), in lines, and forgets what it wrote.
+/// Writes, in lines, the notes (`which` is 0) or what was left when its context was released (1), and forgets what it wrote; or (2) what
+/// memory holds, device memory and pinned memory, when everything on all streams is done: of each that has other bytes than zeros and those
+/// that were never written, its kind, its length and a digest of these bytes.
 ///
 /// # Safety
 /// `to` has room for `room` bytes, one or more: a text that ends with a NUL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn stand_in_notes(left: u32, to: *mut c_char, room: usize) {
+pub unsafe extern "C" fn stand_in_notes(which: u32, to: *mut c_char, room: usize) {
     let mut state = state();
-    let notes = std::mem::take(if left == 0 { &mut state.notes } else { &mut state.left });
+    let notes = match which {
+        0 => std::mem::take(&mut state.notes),
+        1 => std::mem::take(&mut state.left),
+        _ => state.contents(),
+    };
     let text = notes.join("\n");
     let len = text.len().min(room - 1);
     // SAFETY: as the caller guarantees.

@@ -3,6 +3,7 @@
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use rustix::param::page_size;
 use std::ffi::c_void;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr;
 use std::slice;
 
@@ -80,10 +81,22 @@ impl Memory {
 
     /// Whether all of it is zero. It is being freed.
     pub(crate) fn is_clear(&self) -> bool {
+        self.bytes().iter().all(|&byte| byte == 0)
+    }
+
+    /// A digest of the bytes that are neither zero nor were never written, and of their places; `None` if there are none. Nobody uses it.
+    pub(crate) fn digest(&self) -> Option<u64> {
+        let mut bytes = self.bytes().iter().enumerate().filter(|(_, byte)| ![0, UNWRITTEN].contains(*byte)).peekable();
+        bytes.peek()?;
+        let mut digest = DefaultHasher::new();
+        bytes.for_each(|byte| byte.hash(&mut digest));
+        Some(digest.finish())
+    }
+
+    fn bytes(&self) -> &[u8] {
         // SAFETY: it exists as long as this value. Nothing writes meanwhile: stream work runs under the state's lock, which is held here;
-        // and the owner of pinned memory that is being freed no longer uses it.
-        let bytes = unsafe { slice::from_raw_parts(self.start as *const u8, self.len) };
-        bytes.iter().all(|&byte| byte == 0)
+        // and the owner of pinned memory no longer uses it when it is freed, and does not use it while a test looks at its contents.
+        unsafe { slice::from_raw_parts(self.start as *const u8, self.len) }
     }
 }
 

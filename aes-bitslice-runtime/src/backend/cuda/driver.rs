@@ -147,8 +147,8 @@ pub(crate) fn error(call: &str, e: DriverError) -> Error {
 /// Whether an error leaves the context unusable: every later call on it would fail too.
 pub(crate) fn is_sticky(e: DriverError) -> bool {
     use CUresult::*;
-    /// `CUDA_ERROR_CONTAINED`, which the bindings of older versions do not name.
-    const CONTAINED: u32 = 226;
+    /// `CUDA_ERROR_CONTAINED` and `CUDA_ERROR_TENSOR_MEMORY_LEAK`, which the bindings of older versions do not name.
+    const UNNAMED: [u32; 2] = [226, 721];
     let is_named = matches!(
         e.0,
         CUDA_ERROR_ILLEGAL_ADDRESS
@@ -164,9 +164,11 @@ pub(crate) fn is_sticky(e: DriverError) -> bool {
             | CUDA_ERROR_NVLINK_UNCORRECTABLE
             | CUDA_ERROR_CONTEXT_IS_DESTROYED
             | CUDA_ERROR_DEVICE_UNAVAILABLE
+            | CUDA_ERROR_EXTERNAL_DEVICE
+            | CUDA_ERROR_MPS_CLIENT_TERMINATED
             | CUDA_ERROR_UNKNOWN
     );
-    is_named || e.0 as u32 == CONTAINED
+    is_named || UNNAMED.contains(&(e.0 as u32))
 }
 
 #[cfg(test)]

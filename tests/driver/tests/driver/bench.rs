@@ -5,6 +5,7 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaView
 use aes_bitslice_runtime::cuda::{Cuts, DeviceCipher, ShardedBuffer};
 use aes_bitslice_runtime::{Access, Backend, Cipher, Engine, Error, Key, Operation, Transfers};
 use aes_bitslice_tests::reference::noise;
+use std::array;
 use std::cell::{Cell, OnceCell};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -44,6 +45,10 @@ pub struct Bench<'a> {
     pub place: Place,
     /// Bytes ahead of the data that a case has anywhere.
     ahead: usize,
+    /// Which keys and data the cases have: with another number others, of the same lengths.
+    secrets: u8,
+    /// Whether calls on memory of a device are dropped before they are done, and their values with them.
+    drops: bool,
     /// The driver call that fails.
     pub fault: Option<(u64, Fault)>,
     /// Its name, if one failed.
@@ -112,7 +117,7 @@ impl Outcome {
 impl<'a> Bench<'a> {
     pub fn new(engine: &'a Engine, place: Place, fault: Option<(u64, Fault)>) -> Self {
         let (failed, calls, stream) = (Cell::new(None), Cell::new(0), OnceCell::new());
-        Self { engine, place, ahead: place.ahead(), fault, failed, calls, stream }
+        Self { engine, place, ahead: place.ahead(), secrets: 0, drops: false, fault, failed, calls, stream }
     }
 
     /// Host memory, for the result of a call on data that is as long as in a place.
@@ -120,9 +125,29 @@ impl<'a> Bench<'a> {
         Self { ahead: place.ahead(), ..Self::new(engine, Place::Host, None) }
     }
 
+    /// The same with other keys and other data.
+    pub fn with_secrets(self, secrets: u8) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// The same, where calls on memory of a device are dropped before they are done.
+    pub fn that_drops(self, drops: bool) -> Self {
+        Self { drops, ..self }
+    }
+
     /// Data of this many bytes, and the bytes ahead of it.
     pub fn noise(&self, seed: u64, bytes: usize) -> Vec<u8> {
-        noise(seed, self.ahead + bytes)
+        noise(seed + 1000 * u64::from(self.secrets), self.ahead + bytes)
+    }
+
+    /// Bytes of keys.
+    pub fn keys(&self) -> [u8; 64] {
+        array::from_fn(|i| (i as u8).wrapping_mul(37).wrapping_add(11) ^ self.secrets)
+    }
+
+    /// A key of this many bytes.
+    pub fn key(&self, bytes: usize) -> Key {
+        Key::new(&self.keys()[..bytes]).expect("a key")
     }
 
     /// The same, in whole blocks.
@@ -176,7 +201,7 @@ impl<'a> Bench<'a> {
         match self.place {
             Place::Device(_) => self.on_device(data, |stream, data| {
                 let pending = last(&cipher)?.run_with_output(stream, operation, data)?;
-                Ok(format!("{:?}", pending.wait()?))
+                if self.drops { Ok(String::new()) } else { Ok(format!("{:?}", pending.wait()?)) }
             }),
             Place::Sharded(_) | Place::ShardedToAnother(_) => self.on_shards(&cipher, operation, data),
             _ => self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, data)?))),
@@ -236,7 +261,8 @@ impl<'a> Bench<'a> {
         };
         let input =
             (matches!(self.place, Place::ShardedToAnother(_)) && O::ACCESS == Access::Maps).then(|| buffer(data));
-        let before = if input.is_some() { noise(22, data.len()) } else { data.to_vec() };
+        let before =
+            if input.is_some() { noise(22 + 1000 * u64::from(self.secrets), data.len()) } else { data.to_vec() };
         let mut output = buffer(&before);
         let value = self.tried(|| {
             let sharded = cipher.sharded()?;

@@ -5,7 +5,8 @@ use crate::cases::{CASES, Case};
 use crate::stand_in::{self, Fault, Machine};
 use crate::trials::{
     FATAL, HARMLESS, a_call_that_fails_harms_nothing_on, a_call_that_takes_long_changes_nothing_on, begin,
-    calls_are_right_on, ends, examine, expected, from_the_beginning, nothing_is_left, refused, right,
+    calls_are_right_on, ends, examine, expected, from_the_beginning, memory_at_rest_depends_on_no_secret_of,
+    nothing_is_left, refused, right,
 };
 use aes_bitslice_runtime::{Backend, Ecb, Engine, Error, Gmac, Key, Nonce};
 use aes_bitslice_tests::environment::{all_or, exhaustive};
@@ -28,6 +29,10 @@ pub fn calls_on_several_devices_are_right_and_leave_nothing() {
     for machine in MACHINES.into_iter().step_by(all_or(2, 4)) {
         calls_are_right_on(machine);
     }
+}
+
+pub fn memory_of_several_devices_at_rest_depends_on_no_secret() {
+    memory_at_rest_depends_on_no_secret_of(TWO);
 }
 
 pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing() {

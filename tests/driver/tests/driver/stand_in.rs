@@ -18,14 +18,36 @@ pub enum Fault {
     Lasting,
     /// As [`InvalidValue`](Self::InvalidValue), and all later calls in the same context do the same.
     LastingThere,
+    /// It returns this error.
+    Returned(DriverCode),
+    /// The same for a launch, when it completes.
+    Late(DriverCode),
     /// It takes this long, in milliseconds, and does not fail.
     Stall(u32),
+}
+
+/// An error of the driver, by its number, and whether it makes the context unusable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DriverCode {
+    pub number: u32,
+    pub is_fatal: bool,
+}
+
+/// All errors of the driver.
+pub fn errors() -> impl Iterator<Item = DriverCode> {
+    let error = function::<extern "C" fn(usize) -> u32>("stand_in_error");
+    let of = |code: u32| DriverCode { number: code & !(1 << 31), is_fatal: code >> 31 == 1 };
+    (0..).map(move |n| error(n)).take_while(|&code| code != 0).map(of)
 }
 
 impl Fault {
     /// Whether the context cannot be used after it.
     pub fn is_fatal(self) -> bool {
-        matches!(self, Self::LaunchFailed | Self::LaunchFailsLate)
+        match self {
+            Self::LaunchFailed | Self::LaunchFailsLate => true,
+            Self::Returned(code) | Self::Late(code) => code.is_fatal,
+            Self::InvalidValue | Self::OutOfMemory | Self::Lasting | Self::LastingThere | Self::Stall(_) => false,
+        }
     }
 }
 
@@ -83,6 +105,8 @@ pub fn fails(call: u64, fault: Fault) {
         Fault::LaunchFailsLate => (719, 1, 0, 0),
         Fault::Lasting => (1, 0, 1, 0),
         Fault::LastingThere => (1, 0, 2, 0),
+        Fault::Returned(code) => (code.number, 0, 0, 0),
+        Fault::Late(code) => (code.number, 1, 0, 0),
         Fault::Stall(milliseconds) => (0, 0, 0, milliseconds),
     };
     function::<extern "C" fn(u64, u32, u32, u32, u32)>("stand_in_fails")(call, code, late, lasting, milliseconds);
@@ -111,6 +135,11 @@ pub fn notes() -> String {
 /// What was left when its context was released, in lines.
 pub fn left() -> String {
     text(1)
+}
+
+/// What device memory and pinned memory hold when nothing is being done, in lines.
+pub fn contents() -> String {
+    text(2)
 }
 
 fn text(which: u32) -> String {

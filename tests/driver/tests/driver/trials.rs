@@ -13,7 +13,8 @@ use crate::several::{
     a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices,
     a_chunk_is_taken_by_a_device_that_reaches_it, a_device_of_several_that_is_lost_ends_calls_on_all,
     a_slow_device_of_several_leaves_its_work_to_others, calls_on_several_devices_are_right_and_leave_nothing,
-    what_cannot_be_cleared_is_not_handed_out, work_that_cannot_be_waited_for_ends_calls_on_all,
+    memory_of_several_devices_at_rest_depends_on_no_secret, what_cannot_be_cleared_is_not_handed_out,
+    work_that_cannot_be_waited_for_ends_calls_on_all,
 };
 use crate::stand_in::{self, Fault, Machine};
 use aes_bitslice_runtime::{Backend, Engine, Error, Key, Transfers};
@@ -54,12 +55,15 @@ pub fn main() -> ExitCode {
     ];
     let tests = tests![
         calls_are_right_and_leave_nothing,
+        memory_at_rest_depends_on_no_secret,
+        an_error_is_fatal_if_the_driver_says_so,
         a_call_of_the_driver_that_fails_harms_nothing,
         a_call_of_the_driver_fails_from_the_beginning_to_the_end,
         a_call_of_the_driver_that_takes_long_changes_nothing,
     ];
     let of_several = tests![
         calls_on_several_devices_are_right_and_leave_nothing,
+        memory_of_several_devices_at_rest_depends_on_no_secret,
         a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing,
         a_device_of_several_that_is_lost_ends_calls_on_all,
         a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop,
@@ -111,6 +115,66 @@ pub fn calls_are_right_on(machine: Machine) {
     }
     drop(engine);
     nothing_is_left();
+}
+
+/// What memory of the device and pinned memory hold after a call, when nothing is being done, does not depend on keys and data: a call with
+/// others leaves the same there.
+fn memory_at_rest_depends_on_no_secret() {
+    memory_at_rest_depends_on_no_secret_of(Machine { devices: 1, peers: 1, architecture: 80, at_once: false });
+}
+
+pub fn memory_at_rest_depends_on_no_secret_of(machine: Machine) {
+    stand_in::configure(machine);
+    let opened = open(machine.devices).expect("the stand-in");
+    for case in CASES.iter().filter(|case| case.has_other_secrets()) {
+        for place in case.places(machine.devices) {
+            let engine = place.of(opened.clone(), machine.devices);
+            let what = begin(format!("{}, {place:?}, {machine:?}", case.name));
+            for drops in [false, true].into_iter().take(if matches!(place, Place::Device(_)) { 2 } else { 1 }) {
+                let left = [0, 1].map(|secrets| {
+                    let bench = Bench::new(&engine, place, None).with_secrets(secrets).that_drops(drops);
+                    ((case.call)(&bench).before, stand_in::contents())
+                });
+                assert!(left[0].0 != left[1].0, "{what}: the data is the same");
+                assert_eq!(left[0].1, left[1].1, "{what}, {}", if drops { "dropped" } else { "waited for" });
+            }
+        }
+    }
+    drop(opened);
+    nothing_is_left();
+}
+
+/// Each error of the driver, returned by one of its calls or found when a launch completes: after one that makes the context unusable all
+/// calls are refused, after any other the same call is right.
+fn an_error_is_fatal_if_the_driver_says_so() {
+    let case = CASES.iter().find(|case| case.name == "ECB encryption").expect("there is one");
+    let place = Place::HostInChunks;
+    let expected = expected(case, place);
+    let open = || {
+        let engine = place.open(1).expect("the stand-in");
+        let calls = calls_of(case, &expected, &engine, place) * 8 / 9;
+        (engine, calls)
+    };
+    let (mut engine, mut calls) = open();
+    for (n, code) in (0..).zip(stand_in::errors()) {
+        let fault = if n % 2 == 0 { Fault::Returned(code) } else { Fault::Late(code) };
+        let what = begin(format!("{fault:?}, call {}", n % calls));
+        let bench = Bench::new(&engine, place, Some((n % calls, fault)));
+        let found = (case.call)(&bench);
+        let what = format!("{what} of {}", bench.failed.get().expect("a call of the driver"));
+        drop(bench);
+        examine(&what, case, &expected, &found, place);
+        if code.is_fatal {
+            refused(&what, &engine);
+            drop(engine);
+            ends(&what, true);
+            (engine, calls) = open();
+        } else {
+            right(&what, &expected, &(case.call)(&Bench::new(&engine, place, None)));
+        }
+    }
+    drop(engine);
+    ends("harmless errors", true);
 }
 
 /// No rule of the driver was violated, and everything is released.
@@ -186,11 +250,16 @@ fn a_call_that_fails(
 ) -> Option<&'static str> {
     let bench = Bench::new(engine, place, Some((number, fault)));
     begin(format!("{}, {place:?}, {fault:?}, call {number}", case.name));
+    let at_rest = stand_in::contents();
     let found = (case.call)(&bench);
     let failed = bench.failed.get()?;
     let what = begin(format!("{}, {place:?}, {fault:?} of {failed}, call {number}", case.name));
     examine(&what, case, expected, &found, place);
     drop(bench);
+    // What a call without a fault leaves holds no secret.
+    let contents = stand_in::contents();
+    let other: Vec<_> = contents.lines().filter(|line| !at_rest.lines().any(|before| before == *line)).collect();
+    assert!(other.is_empty() || case.may_leave(failed), "{what} leaves {other:?}");
     right(&what, expected, &(case.call)(&Bench::new(engine, place, None)));
     assert_eq!(stand_in::notes(), "", "{what}");
     Some(failed)

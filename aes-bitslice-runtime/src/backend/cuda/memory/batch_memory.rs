@@ -52,6 +52,8 @@ pub(crate) struct BatchMemory {
     results: Range<usize>,
     /// The bytes that are also cleared in the pinned memory, before it is kept.
     secret: Range<usize>,
+    /// Whether they are cleared on the device when the call is done.
+    is_cleared: bool,
     state: State,
 }
 
@@ -81,7 +83,14 @@ impl BatchMemories {
         };
         let new = || Memory::new(&self.context, len.max(LEAST).checked_next_power_of_two().unwrap_or(len));
         let memory = Some(found.map_or_else(new, Ok)?);
-        Ok(BatchMemory { memories: self.clone(), memory, results: 0..0, secret: 0..0, state: State::Idle })
+        Ok(BatchMemory {
+            memories: self.clone(),
+            memory,
+            results: 0..0,
+            secret: 0..0,
+            is_cleared: true,
+            state: State::Idle,
+        })
     }
 }
 
@@ -129,6 +138,7 @@ impl BatchMemory {
         };
         // SAFETY: as above.
         let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
+        self.is_cleared = cleared.is_ok();
         // SAFETY: the stream is as the caller promises, and the event is live.
         unsafe { context.record(*event, stream) }?;
         if !may_still_be_read {
@@ -159,6 +169,10 @@ impl Drop for BatchMemory {
             State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => {}
             // It may still be accessed.
             State::InUse | State::Lost => return std::mem::forget(memory),
+        }
+        if !self.is_cleared {
+            // Cleared when it is freed.
+            return;
         }
         memory.pinned[self.secret.clone()].fill(0);
         let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
