@@ -6,13 +6,16 @@
 //! valgrind --error-exitcode=99 target/debug/aes-bitslice-undefined           # must find nothing
 //! valgrind --error-exitcode=99 target/debug/aes-bitslice-undefined look-up   # must find an address
 //! valgrind --error-exitcode=99 target/debug/aes-bitslice-undefined branch    # must find a branch
+//! valgrind target/debug/aes-bitslice-undefined decisions                     # must succeed, whatever Valgrind reports
 //! ```
 //!
-//! Whether a tag matches is public, and calls that verify one branch by it. They are left out; tags are compared by themselves.
+//! Whether a tag matches is public, and calls that verify one branch by it, which Valgrind reports. So they are left out of the first, and
+//! `decisions` counts what Valgrind finds in them ([`decisions`]).
 //!
 //! Every engine that the emulated processor supports takes part: 64-bit words, AVX2, and the `aes` crate with AES instructions. Valgrind
 //! 3.19 to 3.26 emulates no AVX-512 and no VAES. The output is undefined, too, and is not compared before it is marked as defined.
 
+mod decisions;
 mod memcheck;
 
 use aes_bitslice_core::aes::sbox;
@@ -37,8 +40,9 @@ fn main() -> Result<(), Error> {
         None => {}
         Some("look-up") => return look_up(),
         Some("branch") => return branch(),
+        Some("decisions") => return decisions::decisions(),
         Some(other) => {
-            eprintln!("error: `{other}` is neither nothing nor `look-up` nor `branch`");
+            eprintln!("error: `{other}` is neither nothing nor `look-up`, `branch` or `decisions`");
             std::process::exit(2);
         }
     }

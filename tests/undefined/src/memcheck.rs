@@ -11,6 +11,7 @@ const RUNNING_ON_VALGRIND: usize = 0x1001;
 const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
 const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
 const GET_VBITS: usize = 0x4d43_0008;
+const COUNT_ERRORS: usize = 0x1201;
 
 fn request(request: usize, arguments: [usize; 3]) -> usize {
     let block = [request, arguments[0], arguments[1], arguments[2], 0, 0];
@@ -29,6 +30,11 @@ fn request(request: usize, arguments: [usize; 3]) -> usize {
 /// Whether this is running under Valgrind.
 pub fn is_there() -> bool {
     request(RUNNING_ON_VALGRIND, [0; 3]) != 0
+}
+
+/// The number of branches and addresses that depended on undefined bytes so far, each as often as it was executed.
+pub fn findings() -> usize {
+    request(COUNT_ERRORS, [0; 3])
 }
 
 /// From now on memcheck considers these bytes undefined.

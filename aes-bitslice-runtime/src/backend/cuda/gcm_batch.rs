@@ -161,7 +161,7 @@ impl DeviceKey {
         let all = batch.messages.len() as u32;
         // First counters for nonces that are not 12 bytes long are computed from the hash key, which they reveal.
         let secret_from = if batch.counters_are_secret { places.messages.start } else { places.expected.start };
-        let secret = secret_from..places.hashes.end;
+        let secret = secret_from..places.verdicts.end;
         let results = if batch.expected.is_some() { &places.verdicts } else { &places.masks }.clone();
         // SAFETY: as the caller promises, here and below; the tables of the hash live as long as the key, and dropping it waits for the
         // device.
