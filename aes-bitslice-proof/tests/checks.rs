@@ -179,6 +179,6 @@ fn every_bit_is_compared() {
     memory.put(OUTPUT, expected[..15].to_vec());
     assert!(compare(&memory, OUTPUT, &expected).unwrap_err().contains("nothing was written"));
     // What one thread block leaves in shared memory, another does not see.
-    memory.forget(&[OUTPUT..OUTPUT + 1]);
+    memory.forget(&[OUTPUT..OUTPUT + 1, 0..1]);
     assert!(memory.byte(OUTPUT).is_err() && memory.byte(OUTPUT + 1).is_ok());
 }

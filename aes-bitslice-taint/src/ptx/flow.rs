@@ -281,7 +281,7 @@ impl Step<'_, '_> {
     /// Bytes of memory that it accesses.
     fn bytes(&self) -> i64 {
         let parts = || self.statement.opcode.split('.');
-        let bits = parts().filter_map(|part| part.get(1..)?.parse::<i64>().ok()).last().unwrap_or(64);
+        let bits = parts().filter_map(|part| part.get(1..)?.parse::<i64>().ok()).next_back().unwrap_or(64);
         let elements = parts().find_map(|part| part.strip_prefix('v')?.parse().ok()).unwrap_or(1);
         elements * bits / 8
     }
