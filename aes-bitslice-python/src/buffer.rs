@@ -64,8 +64,8 @@ impl Buffer {
             // Some objects end theirs as a sentence.
             let why = why.trim_end_matches('.');
             let say = format!(
-                "{name} cannot be used: {why}; it has to be contiguous{}: a copy is (`numpy.ascontiguousarray`, or `bytes`)",
-                if writable { " and writable" } else { "" }
+                "{name} cannot be used: {why}; it has to be contiguous{}",
+                if writable { " and writable" } else { ": a copy is (`numpy.ascontiguousarray`, or `bytes`)" }
             );
             let raised = PyBufferError::new_err(say);
             raised.set_cause(py, Some(error));
