@@ -31,13 +31,20 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 /// Whether a test's path can contain `filter`: it is in the module of this name, or the name of a test has it.
 fn has_test(package: &Value, filter: &str) -> bool {
     let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
-    sources(&folder.join("src")).iter().any(|path| {
+    let in_source = sources(&folder.join("src")).iter().any(|path| {
         let text = fs::read_to_string(path).unwrap();
         let is_module = text.contains("#[test]") && path.file_stem().unwrap() == filter;
         let after_attributes = text.split("#[test]").skip(1);
         let mut names = after_attributes.filter_map(|test| test.split_once("fn ")?.1.split_once('('));
         is_module || names.any(|(name, _)| name.contains(filter))
-    })
+    });
+    // A test program with a list of its own has functions without the attribute.
+    let programs = folder.join("tests");
+    let in_program = |path: &PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        text.split("fn ").skip(1).any(|function| function.split('(').next().unwrap().contains(filter))
+    };
+    in_source || (programs.is_dir() && sources(&programs).iter().any(in_program))
 }
 
 /// What is wrong with a command, if anything.
