@@ -58,7 +58,7 @@ def test_arrays_that_are_empty_small_or_read_only(cipher):
     assert cipher.ctr(IV, cipher.ctr(IV, fixed)).tolist() == list(range(10))
     with pytest.raises(BufferError, match="out cannot be used"):
         cipher.ctr(IV, fixed, out=fixed)
-    with pytest.raises(BufferError, match="^out cannot be used: Object is not writable; it has to be contiguous and writable: a copy is"):
+    with pytest.raises(BufferError, match="^out cannot be used: Object is not writable; it has to be contiguous and writable$"):
         cipher.ctr(IV, bytes(5), out=bytes(5))
 
 
