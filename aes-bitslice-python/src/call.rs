@@ -2,7 +2,6 @@
 //! at once.
 
 use crate::error::{caught, of_runtime, panicked};
-use crate::fork::with_threads;
 use crate::memory::{Host, Memory};
 use crate::signals;
 use aes_bitslice_runtime::Error as Runtime;
@@ -142,11 +141,9 @@ pub fn in_parts(
         let range = at..end;
         let started = Instant::now();
         let outcome = py.detach(|| {
-            with_threads(|| {
-                let mut part = host.part(range.clone());
-                caught(|| work(range.clone(), &mut part))
-            })
-        })?;
+            let mut part = host.part(range.clone());
+            caught(|| work(range.clone(), &mut part))
+        });
         let took = started.elapsed();
         let outcome = match outcome {
             Ok(outcome) => outcome.map_err(of_runtime).map_err(|error| (error, at > 0)),
@@ -180,7 +177,7 @@ pub fn at_once<T: Send>(
     poison: impl Fn(&str),
     work: impl FnOnce(&mut Host) -> Result<T, Runtime> + Send,
 ) -> PyResult<T> {
-    match py.detach(|| with_threads(|| caught(|| work(&mut host))))? {
+    match py.detach(|| caught(|| work(&mut host))) {
         Ok(Ok(done)) => unless_interrupted(py, &mut host).map(|()| done),
         Ok(Err(error)) => Err(of_runtime(error)),
         Err(panic) => {
@@ -206,19 +203,19 @@ pub fn reading<T: Send + 'static>(
 ) -> PyResult<T> {
     let outcome = if memory.len <= FIRST as u64 {
         let host = memory.host();
-        py.detach(|| with_threads(|| caught(|| work(host.input()))))?
+        py.detach(|| caught(|| work(host.input())))
     } else {
         let (sender, receiver) = sync_channel(1);
         let receiver = Mutex::new(receiver);
         let read = move || {
             let host = memory.host();
-            let _ = sender.send(with_threads(|| caught(|| work(host.input()))));
+            let _ = sender.send(caught(|| work(host.input())));
             drop(memory);
         };
         thread::Builder::new().name("aes-bitslice-read".into()).spawn(read)?;
         loop {
             match py.detach(|| receiver.lock().expect("nobody else has it").recv_timeout(LONG / 2)) {
-                Ok(outcome) => break outcome?,
+                Ok(outcome) => break outcome,
                 Err(RecvTimeoutError::Timeout) => signals::check(py)?,
                 Err(RecvTimeoutError::Disconnected) => break Err("the thread ended".into()),
             }

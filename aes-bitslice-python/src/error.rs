@@ -52,6 +52,7 @@ fn with_text(error: Runtime, text: String) -> PyErr {
         | Overlap
         | CounterOverflow { .. }
         | BadDevices { .. }
+        | Threads { .. }
         | NoSuchKernel { .. } => PyValueError::new_err(text),
         Unauthenticated => AuthenticationError::new_err(text),
         OutOfHostMemory { .. } => PyMemoryError::new_err(text),

@@ -5,7 +5,6 @@ use crate::documented::parameter;
 use crate::engine::Engine;
 use crate::error::{guarded, of_io, of_seal, os_error};
 use crate::file_object::{FileObject, raised};
-use crate::fork::with_threads;
 use crate::key::Key;
 use crate::new_file::{Like, NewFile, path_of};
 use crate::number;
@@ -196,12 +195,10 @@ pub fn on_engine<T: Send>(
     opened: &Option<Arc<Opened>>,
     work: impl FnOnce(&RuntimeEngine) -> Result<T, sealing::Error> + Send,
 ) -> PyResult<Result<T, sealing::Error>> {
-    py.detach(|| {
-        with_threads(|| match opened {
-            Some(opened) => work(&opened.engine),
-            None => work(&RuntimeEngine::open(Backend::Cpu)?),
-        })
-    })
+    Ok(py.detach(|| match opened {
+        Some(opened) => work(&opened.engine),
+        None => work(&RuntimeEngine::open(Backend::Cpu)?),
+    }))
 }
 
 /// Refuses to overwrite the file that is read: done twice, it would be sealed twice, and an object used for both would be ruined.

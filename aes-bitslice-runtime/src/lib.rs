@@ -76,7 +76,9 @@ pub use base::nonce::Nonce;
 #[doc(hidden)]
 pub use base::scrubbed::{DERIVED, scrubbed};
 pub use base::tag::Tag;
-pub use base::threads::threads;
+#[doc(hidden)]
+pub use base::threads::divided;
+pub use base::threads::{set_threads, threads};
 #[doc(hidden)]
 pub use exec::at_once::at_once;
 pub use exec::choice::{Call, Choice, Kernels};

@@ -13,7 +13,7 @@
 
 use crate::chunk::Chunk;
 use crate::error::Error;
-use rayon::prelude::*;
+use aes_bitslice_runtime::{divided, threads};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -40,8 +40,7 @@ pub(crate) fn run<W: Write>(
     work: impl Fn(&Chunk, &mut [u8]) -> Result<usize, Error> + Sync,
     mut write: impl FnMut(&mut W, &Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let threads = aes_bitslice_runtime::threads();
-    let batch_len = (EACH * threads).min(BATCH_BYTES / (bytes(1) + room)).max(1);
+    let batch_len = (EACH * threads()).min(BATCH_BYTES / (bytes(1) + room)).max(1);
     let work = |chunk: &mut Chunk| {
         let mut bytes = std::mem::take(&mut chunk.bytes);
         // The capacity suffices: nothing moves.
@@ -77,10 +76,7 @@ pub(crate) fn run<W: Write>(
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
             // If several fail, the first is reported.
-            match threads {
-                1 => batch.iter_mut().try_for_each(work)?,
-                _ => batch.par_iter_mut().map(work).find_first(Result::is_err).unwrap_or(Ok(()))?,
-            }
+            divided(batch.iter_mut().collect(), work).into_iter().collect::<Result<(), _>>()?;
             batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
             is_last = batch.last().is_some_and(|chunk| chunk.is_last);
             // After the last batch the reader no longer takes them.
@@ -243,7 +239,7 @@ mod tests {
             }
         }
         let (output, dropped) = sync_channel(0);
-        let batch = 10 * EACH * aes_bitslice_runtime::threads();
+        let batch = 10 * EACH * threads();
         let work = |_: &Chunk, _: &mut [u8]| Err(Error::Damaged { index: 0 });
         let outcome = run(Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));

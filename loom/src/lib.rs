@@ -8,7 +8,12 @@
 
 pub mod sync;
 
+// Its paths begin in this folder.
+#[path = "."]
 pub(crate) mod base {
+    #[path = "../../aes-bitslice-runtime/src/base/per_process.rs"]
+    pub(crate) mod per_process;
+
     pub(crate) mod sync {
         pub(crate) use crate::sync::*;
     }
@@ -43,7 +48,7 @@ pub(crate) mod op {
     }
 }
 
-// Their paths begin in this folder.
+// As above.
 #[path = "."]
 pub(crate) mod exec {
     #[path = "../../aes-bitslice-runtime/src/exec/queue.rs"]

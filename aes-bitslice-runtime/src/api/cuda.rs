@@ -38,7 +38,7 @@ impl Engine {
     /// # Errors
     /// [`Error::BadDevices`] for no GPU, or the same one twice; and as [`open`](Self::open).
     pub fn multi(ordinals: &[usize], shares: Shares) -> Result<Self, Error> {
-        Ok(Self::new(Kind::Cuda(Group::open(ordinals, shares)?), None))
+        Self::new(Kind::Cuda(Group::open(ordinals, shares)?), None)
     }
 
     /// The tuning of its CUDA GPU, or of the first of several; `None` on other engines.

@@ -13,6 +13,7 @@ use crate::backend::opencl::opened::OpenClDevice;
 use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
+use crate::base::threads;
 use crate::exec::backend::{KernelsNeeded, Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;
@@ -67,9 +68,10 @@ macro_rules! each {
 pub(crate) use each;
 
 impl Engine {
-    /// Opens a backend. [`Backend::Auto`] always succeeds.
+    /// Opens a backend. [`Backend::Auto`] falls back to the CPU.
     ///
     /// # Errors
+    /// [`Error::Threads`] if the environment variable `AES_BITSLICE_THREADS` has no number that [`set_threads`](crate::set_threads) takes.
     /// [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error if a CUDA GPU was requested and cannot
     /// be used; [`Error::OpenClUnavailable`], [`Error::NoSuchOpenClDevice`] or another OpenCL error for an OpenCL
     /// device; [`Error::NotBuilt`] for a backend that this program was built without.
@@ -78,9 +80,9 @@ impl Engine {
             // This engine has the CPU as well, and decides for each call which is faster.
             Backend::Auto => {
                 let (gpu, why) = auto::open_first(Kind::open);
-                Ok(Self::new(gpu.map_or_else(|| Kind::open(Backend::Cpu), Ok)?, Some(why)))
+                Self::new(gpu.map_or_else(|| Kind::open(Backend::Cpu), Ok)?, Some(why))
             }
-            named => Ok(Self::new(Kind::open(named)?, None)),
+            named => Self::new(Kind::open(named)?, None),
         }
     }
 
@@ -92,7 +94,7 @@ impl Engine {
     /// is used.
     ///
     /// # Errors
-    /// None on the CPU.
+    /// [`Error::Threads`], as [`open`](Self::open).
     pub fn open_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Result<Self, Error> {
         match auto::backend_for(mode, key_bits, bytes, without_opencl) {
             Backend::Cpu => Self::open(Backend::Cpu),
@@ -100,9 +102,10 @@ impl Engine {
         }
     }
 
-    pub(crate) fn new(kind: Kind, why: Option<String>) -> Self {
+    pub(crate) fn new(kind: Kind, why: Option<String>) -> Result<Self, Error> {
+        threads::decided()?;
         let queue = Queue::new(each!(&kind, device => device.calls_at_once()));
-        Self { opened: Arc::new(Inner { kind, why, queue }), settings: Settings::default() }
+        Ok(Self { opened: Arc::new(Inner { kind, why, queue }), settings: Settings::default() })
     }
 
     /// Opens the bitsliced CPU engine on the given vectors instead of the widest available.
@@ -113,7 +116,7 @@ impl Engine {
         if !Isa::available().contains(&isa) {
             return Err(Error::IsaUnavailable { isa: isa.to_string() });
         }
-        Ok(Self::new(Kind::CpuBitsliced(OnVectors::new(isa)), None))
+        Self::new(Kind::CpuBitsliced(OnVectors::new(isa)), None)
     }
 
     /// Returns the same engine with other GPU kernels, for keys that are loaded on it from now on. On a CPU it changes

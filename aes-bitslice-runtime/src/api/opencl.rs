@@ -84,7 +84,7 @@ mod tests {
         let key = Key::new(&[1; 16]).unwrap();
         for kernels in Kernels::ALL {
             let cipher = |why: Option<&str>| {
-                let engine = Engine::new(Kind::OpenCl(device.clone()), why.map(Into::into));
+                let engine = Engine::new(Kind::OpenCl(device.clone()), why.map(Into::into)).unwrap();
                 engine.with_kernels(kernels).cipher(&key)
             };
             assert!(cipher(Some("auto")).is_ok(), "{kernels}");

@@ -363,6 +363,12 @@ pub enum Error {
         /// What was wrong with the request.
         what: String,
     },
+    /// A number of threads that cannot be set.
+    #[error("the number of threads: {what}")]
+    Threads {
+        /// The problem, and what to do.
+        what: String,
+    },
     /// No thread is available for a submitted call. This is found before any work: nothing was changed.
     #[error("no thread can be started for it ({why}): end others, or use the call that waits")]
     NoThread {

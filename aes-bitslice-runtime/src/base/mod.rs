@@ -10,13 +10,15 @@
 //! | `tag` | authentication tags, compared in constant time |
 //! | `backend` | the backends, by name |
 //! | `sync` | primitives for state shared between threads |
-//! | `threads` | the number of threads that share a call's work |
+//! | `per_process` | a value of which each process has its own |
+//! | `threads` | the threads that share a call's work |
 
 pub mod backend;
 pub mod counter;
 pub mod error;
 pub mod key;
 pub mod nonce;
+pub(crate) mod per_process;
 pub(crate) mod scrubbed;
 pub(crate) mod sync;
 pub mod tag;

@@ -1,22 +1,20 @@
 //! One call's chunks, divided between the cores of the processor.
 
 use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::base::threads::threads;
+use crate::base::threads::divided;
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::operation::{Keys, Operation};
-use rayon::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
 /// costs nothing in comparison.
 pub(crate) const CHUNK: usize = 256 << 10;
 
-/// Performs a call on all cores; a call of a single chunk, or one without other threads, stays on this thread. Returns the result of each
-/// chunk, in order.
+/// Performs a call on all cores; a call of a single chunk stays on this thread. Returns the result of each chunk, in order.
 pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: O, data: Buffers<'_>) -> Vec<O::Part> {
-    if data.len() <= CHUNK || O::SERIAL || threads() == 1 {
+    if data.len() <= CHUNK || O::SERIAL {
         return vec![on_this(cipher, &operation, data)];
     }
     let chunks: Vec<_> = cut(operation, data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
@@ -36,7 +34,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Runs the jobs with all numbers below `jobs`, divided between the cores. It has the same type for all operations, so that the division is
 /// compiled once, here, and not for each operation in each crate that calls it.
 fn on_all(jobs: usize, job: &(dyn Fn(usize) + Sync)) {
-    (0..jobs).into_par_iter().for_each(job);
+    divided((0..jobs).collect(), job);
 }
 
 /// Processes a chunk on the core of this thread, and leaves nothing on the stack of what the operation derived from the key.
@@ -49,19 +47,12 @@ fn on_this<O: Operation>(cipher: &impl CpuCipher, operation: &O, data: Buffers<'
 
 /// Sets memory to zero, on all cores.
 pub(crate) fn clear(data: &mut [u8]) {
-    match threads() {
-        1 => data.fill(0),
-        _ => data.par_chunks_mut(4 << 20).for_each(|chunk| chunk.fill(0)),
-    }
+    divided(data.chunks_mut(4 << 20).collect(), |chunk| chunk.fill(0));
 }
 
 /// Copies memory of equal length, on all cores.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     const PIECE: usize = 512 << 10;
-    match threads() {
-        threads if threads > 1 && to.len() > PIECE => {
-            to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE)).for_each(|(to, from)| to.copy_from_slice(from));
-        }
-        _ => to.copy_from_slice(from),
-    }
+    let pieces = to.chunks_mut(PIECE).zip(from.chunks(PIECE)).collect();
+    divided(pieces, |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from));
 }

@@ -2,6 +2,7 @@
 //! are not.
 
 use crate::base::error::Error;
+use crate::base::per_process::PerProcess;
 use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,10 +16,11 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 /// A queue of jobs and the threads that run them.
 pub(crate) struct Queue {
-    shared: Arc<Shared>,
+    shared: PerProcess<Arc<Shared>>,
     most_threads: usize,
 }
 
+#[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     pushed: Condvar,
@@ -35,8 +37,7 @@ struct State {
 impl Queue {
     /// An empty queue, without a thread yet.
     pub(crate) fn new(most_threads: usize) -> Self {
-        let shared = Shared { state: Mutex::default(), pushed: Condvar::new() };
-        Self { shared: Arc::new(shared), most_threads }
+        Self { shared: PerProcess::new(), most_threads }
     }
 
     /// Adds a job and returns; a thread runs it once all earlier jobs have begun.
@@ -44,9 +45,10 @@ impl Queue {
     /// # Errors
     /// [`Error::NoThread`] if there is no thread and none can be started. The job is dropped, and was not begun.
     pub(crate) fn push(&self, job: Job) -> Result<(), Error> {
-        let mut state = self.shared.lock();
+        let shared = self.shared();
+        let mut state = shared.lock();
         if state.jobs.len() >= state.idle && state.threads < self.most_threads {
-            let shared = self.shared.clone();
+            let shared = shared.clone();
             match thread::Builder::new().name("aes-bitslice".into()).spawn(move || shared.work()) {
                 Ok(_) => state.threads += 1,
                 Err(error) if state.threads == 0 => return Err(Error::NoThread { why: error.to_string() }),
@@ -56,8 +58,12 @@ impl Queue {
         }
         state.jobs.push_back(job);
         drop(state);
-        self.shared.pushed.notify_one();
+        shared.pushed.notify_one();
         Ok(())
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        self.shared.get(Arc::default)
     }
 }
 
@@ -96,7 +102,7 @@ mod tests {
     use std::time::Instant;
 
     fn threads(queue: &Queue) -> usize {
-        queue.shared.lock().threads
+        queue.shared().lock().threads
     }
 
     #[test]
@@ -157,7 +163,7 @@ mod tests {
             let ended = ended.clone();
             queue.push(Box::new(move || ended.send(()).unwrap())).unwrap();
             ends.recv_timeout(Duration::from_secs(60)).unwrap();
-            while queue.shared.lock().idle == 0 {
+            while queue.shared().lock().idle == 0 {
                 thread::yield_now();
             }
         }

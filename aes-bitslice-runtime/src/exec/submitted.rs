@@ -11,7 +11,6 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 /// A submitted call: a future of `T`, which is its data of type `B`, or the data and the operation's output value. It
 /// does not need an executor, and works with any.
@@ -156,24 +155,12 @@ impl<B, T> Submitted<B, T> {
     /// # Panics
     /// If it was polled to completion before.
     pub fn wait(self) -> Result<T, SubmitError<B>> {
-        /// How soon a rayon thread that found nothing to do looks again.
-        const LOOK: Duration = Duration::from_micros(100);
-        let call = &*self.call;
+        let mut state = self.call.lock();
         loop {
-            // The call may need the pool that this thread belongs to: meanwhile the thread does other work of that
-            // pool.
-            let did_other_work = rayon::yield_now() == Some(rayon::Yield::Executed);
-            let mut state = call.lock();
-            if let Some(result) = call.take(&mut state) {
+            if let Some(result) = self.call.take(&mut state) {
                 return result;
             }
-            if did_other_work {
-                continue;
-            }
-            match rayon::current_thread_index() {
-                None => drop(call.done.wait(state)),
-                Some(_) => drop(call.done.wait_timeout(state, LOOK)),
-            }
+            state = self.call.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

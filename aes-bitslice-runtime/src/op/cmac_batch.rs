@@ -6,7 +6,7 @@
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
-use crate::base::threads::threads;
+use crate::base::threads::{divided, threads};
 use crate::op::batch::{Batch, EndOfAll, MakeTags, OfCmac, Results, VerifyTags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::{Derived, derive};
@@ -16,7 +16,6 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first, table_words, write_table};
 use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
-use rayon::prelude::*;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -126,10 +125,7 @@ impl<E> CmacMessages<E> {
             let mut table = vec![[0; 4]; table_words(self.len())];
             let (messages, order) = (&self.messages, &self.order);
             let part = |(n, part): (usize, &mut [[u8; 4]])| write_table(messages, order, PART * n, part);
-            match self.len() > 2 * PART && threads() > 1 {
-                true => table.par_chunks_mut(4 * PART).enumerate().for_each(part),
-                false => table.chunks_mut(4 * PART).enumerate().for_each(part),
-            }
+            divided(table.chunks_mut(4 * PART).enumerate().collect(), part);
             table
         })
     }
@@ -237,10 +233,7 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
         let some = |(numbers, tags): (&[u32], &mut [[u8; 16]])| {
             scrubbed::<DERIVED, _>(|| self.tags(cipher, data, numbers, tags));
         };
-        match threads() {
-            1 => self.order.chunks(lanes).zip(made.chunks_mut(lanes)).for_each(some),
-            _ => self.order.par_chunks(lanes).zip(made.par_chunks_mut(lanes)).for_each(some),
-        }
+        divided(self.order.chunks(lanes).zip(made.chunks_mut(lanes)).collect(), some);
         self.end.of_tags(self.as_given(&made))
     }
 

@@ -6,7 +6,7 @@
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
-use crate::base::threads::threads;
+use crate::base::threads::divided;
 use crate::op::batch::{Batch, EndOfAll, MakeTags, OfGcm, Results, VerifyTags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
@@ -16,7 +16,6 @@ use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::messages::{Message, longest_first};
 use aes_bitslice_core::mode::Mode;
-use rayon::prelude::*;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 use zeroize::Zeroize;
@@ -241,14 +240,11 @@ impl<E: EndOfAll> GcmBatch<E> {
     fn all(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
         let parts = data.parts(self.messages.iter().map(|message| message.at..message.at + message.bytes));
         let mut work: Vec<_> = self.messages.iter().zip(parts).collect();
-        let one = |(message, mut data): (&Message, Buffers<'_>)| {
+        let one = |(message, data): &mut (&Message, Buffers<'_>)| {
             scrubbed::<DERIVED, _>(|| self.one(cipher, message, data.reborrow()))
         };
         // A single message stays on this thread, whose caches may have it.
-        let tags = match work.len() > 1 && threads() > 1 {
-            false => work.iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
-            true => work.par_iter_mut().map(|(message, data)| one((message, data.reborrow()))).collect(),
-        };
+        let tags = divided(work.iter_mut().collect(), one);
         let results = self.end.of_tags(tags);
         for ((_, data), is_authentic) in work.iter_mut().zip(&results.authentic) {
             if !is_authentic {

@@ -8,6 +8,7 @@ use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::threads::{divided, threads};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::CpuCipher;
 use crate::op::cpu_key::CpuKey;
@@ -15,7 +16,6 @@ use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::jobs as core;
 use aes_bitslice_core::mode::Mode;
-use rayon::prelude::*;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -342,13 +342,8 @@ fn on_cores(flow: Flow, mut work: Vec<(&[u8], u128, Buffers<'_>)>) {
             work.iter_mut().for_each(|(key, counter, data)| flow.on_cpu(key, *counter, data.reborrow()));
         });
     };
-    match crate::base::threads::threads() {
-        1 => some(&mut work),
-        threads => {
-            let at_a_time = work.len().div_ceil(8 * threads).clamp(1, AT_A_TIME);
-            work.par_chunks_mut(at_a_time).for_each(some);
-        }
-    }
+    let at_a_time = work.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
+    divided(work.chunks_mut(at_a_time).collect(), some);
 }
 
 #[cfg(test)]

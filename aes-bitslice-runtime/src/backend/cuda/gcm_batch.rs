@@ -11,7 +11,7 @@ use crate::backend::cuda::kernel::hash::OfMessages;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
-use crate::base::threads::threads;
+use crate::base::threads::divided;
 use crate::exec::choice::Choice;
 use crate::op::batch::OfGcm;
 use crate::op::launch::{Entry, Value};
@@ -19,7 +19,6 @@ use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, tiles_that_
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUstream;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Where things are in the memory of a call, in bytes.
@@ -90,8 +89,8 @@ impl Places {
             (number, tile) = (number + part.len() as u32, tiles_until);
         }
         words[0] = words_of_end(self.runs as u32).as_flattened().try_into().expect("as many words");
-        match threads() > 1 && batch.messages.len() > 2 * PART {
-            true => jobs.into_par_iter().for_each(|job| job()),
+        match batch.messages.len() > 2 * PART {
+            true => drop(divided(jobs, |job| job())),
             false => jobs.into_iter().for_each(|job| job()),
         }
     }
