@@ -16,8 +16,9 @@
  * Handles are created and freed by this library's functions; a freed handle must not be used.
  *
  * THREADS. Any number of threads may use the same key, engine and cipher at the same time. A handle must not be in use when it is freed.
- * CPU engines start threads when they are first used; these last until the process ends. If the parent of a fork() has used this library,
- * the child must not.
+ * The first large call on the CPU starts threads, which last until the process ends: aes_bitslice_set_threads says how many. The child of a
+ * fork() starts its own, and may use the keys, and the engines and ciphers of the CPU, that its parent made. Those of a GPU or an OpenCL
+ * device must be neither used nor freed there.
  *
  * GPU MEMORY. Functions whose names end with `_on_stream` take pointers to memory of an NVIDIA GPU, as from cudaMalloc, or to other memory
  * that the GPU can access, and a cudaStream_t or CUstream as `stream`; NULL is the default stream. They need an engine of one GPU, such as
@@ -195,6 +196,11 @@ uint32_t aes_bitslice_abi_version(void);
 // One sentence about the last call on this thread that failed: what went wrong and what to do about it. Empty if none has failed. It may
 // be read until the next call on this thread.
 const char *aes_bitslice_last_error(void);
+
+// Sets how many threads share the work of a large call on the CPU, for the whole process: `threads` is 1 to 1024. Call it before the first
+// engine is opened: later, another number than the one in use is refused. Otherwise it is the number in the environment variable
+// AES_BITSLICE_THREADS, else that of the cores that the process may use. With 1, calls run on the threads that make them.
+int aes_bitslice_set_threads(size_t threads);
 
 // Fills `output` with `len` bytes from the operating system's random number generator: for keys, nonces, IVs and counters.
 int aes_bitslice_random(void *output,

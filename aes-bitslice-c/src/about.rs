@@ -1,9 +1,9 @@
-//! Versions, messages, random bytes.
+//! Versions, messages, threads, random bytes.
 
 use crate::border::{call, message};
 use crate::memory::Data;
 use crate::status::{AES_BITSLICE_FAILED, Failure};
-use aes_bitslice_runtime::Buffers;
+use aes_bitslice_runtime::{Buffers, set_threads};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// The version of the binary interface. Every change that breaks programs compiled before it raises this number.
@@ -33,6 +33,14 @@ pub extern "C" fn aes_bitslice_abi_version() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn aes_bitslice_last_error() -> *const c_char {
     message()
+}
+
+/// Sets how many threads share the work of a large call on the CPU, for the whole process: `threads` is 1 to 1024. Call it before the first
+/// engine is opened: later, another number than the one in use is refused. Otherwise it is the number in the environment variable
+/// AES_BITSLICE_THREADS, else that of the cores that the process may use. With 1, calls run on the threads that make them.
+#[unsafe(no_mangle)]
+pub extern "C" fn aes_bitslice_set_threads(threads: usize) -> c_int {
+    call(|| Ok(set_threads(threads)?))
 }
 
 /// Fills `output` with `len` bytes from the operating system's random number generator: for keys, nonces, IVs and counters.

@@ -7,7 +7,7 @@
 //! | `border` | the wrapper of every function: catches panics, keeps the message |
 //! | `memory` | the caller's pointers, checked as far as possible |
 //! | `context` | keeps a thread's CUDA context as it was |
-//! | `about` | versions, messages, random bytes |
+//! | `about` | versions, messages, threads, random bytes |
 //! | `handles` | keys, engines, ciphers |
 //! | `host` | operations on host memory |
 //! | `authenticated` | the same, for operations with a tag |

@@ -982,6 +982,7 @@ static void handles(void)
     CHECK(memcmp(first, second, 32) != 0);
     OK(aes_bitslice_random(NULL, 0));
     IS_NULL("output", aes_bitslice_random(NULL, 1));
+    REFUSED(AES_BITSLICE_INVALID, "1 to 1024", aes_bitslice_set_threads(0));
 }
 
 static void write_file(const char *path, const uint8_t *bytes, size_t len)

@@ -71,6 +71,11 @@ fn keys_are_wiped() {
 }
 
 #[test]
+fn threads_and_forks() {
+    run(&compiler("CC", "cc"), "-std=c11", "tests/threads.c", &[]);
+}
+
+#[test]
 fn the_example_in_c() {
     let said = run(&compiler("CC", "cc"), "-std=c11", "../examples/c/message.c", &["cpu"]);
     assert!(said.contains("authentic"), "{said}");

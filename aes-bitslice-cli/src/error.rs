@@ -112,6 +112,7 @@ impl From<runtime::Error> for Error {
             | runtime::Error::OpenClUnavailable { .. }
             | runtime::Error::NoSuchOpenClDevice { .. }
             | runtime::Error::NotBuilt { .. } => Exit::Gpu,
+            runtime::Error::Threads { .. } => Exit::Usage,
             _ => Exit::Failure,
         };
         let advice = match error {

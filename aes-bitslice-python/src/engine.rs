@@ -235,6 +235,17 @@ impl HostMemory {
     }
 }
 
+/// Sets how many threads share the work of a large call on the CPU, for the whole process.
+///
+/// threads: 1 to 1024, set before the first engine is opened. Otherwise it is the number in the environment variable
+///   AES_BITSLICE_THREADS, else that of the cores that the process may use. With 1, calls run on the threads that make them.
+///
+/// Raises ValueError for another number, and for one that is not in use after an engine was opened.
+#[pyfunction]
+pub fn set_threads(#[pyo3(from_py_with = number::threads)] threads: usize) -> PyResult<()> {
+    guarded(|| aes_bitslice_runtime::set_threads(threads).map_err(of_runtime))
+}
+
 /// The engines of this machine: for each its name, whether it opens, and the device or the reason why not.
 ///
 /// opencl: OpenCL engines, too. Looking for them loads the library of every installed platform into the process.

@@ -65,7 +65,7 @@ mod _native {
     #[pymodule_export]
     use crate::cipher::Cipher;
     #[pymodule_export]
-    use crate::engine::{Engine, HostMemory, engines};
+    use crate::engine::{Engine, HostMemory, engines, set_threads};
     #[pymodule_export]
     use crate::error::{AuthenticationError, DeviceError, Error, UnavailableError};
     #[pymodule_export]

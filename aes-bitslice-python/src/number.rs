@@ -33,6 +33,7 @@ parameters! {
     bits: usize, "bits", "128, 192 or 256";
     any_tag_bytes: usize, "tag_bytes", TAG_BYTES;
     stream: u64, "stream", "a handle, 0 to 2^64 - 1";
+    threads: usize, "threads", "1 to 1024";
 }
 
 /// The length of a new object, if one is given.

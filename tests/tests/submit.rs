@@ -1,5 +1,5 @@
 //! Submitted calls, on every engine: polled by a small executor, waited for, dropped; by the thousand, from many
-//! threads, and from the threads of rayon's pool, which the calls themselves need.
+//! threads, and from all threads of a rayon pool.
 
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine, Error, Key, Mode, SubmitError,
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         waiting_ends_when_the_call_does,
         dropping_neither_waits_nor_cancels,
         thousands_from_many_threads,
-        all_of_rayons_threads_may_wait_for_calls_that_need_them,
+        all_threads_of_a_pool_may_wait_for_calls,
         an_executor_of_many_tasks_on_one_thread,
     ];
     Tests::default().on_each(&Device::ALL, &[], tests).run()
@@ -236,7 +236,7 @@ fn dropping_neither_waits_nor_cancels(engines: &'static [Engine]) {
     or_give_up(|| {
         for (name, cipher, reference) in ciphers(engines) {
             // Nothing else of this engine can begin while every thread waits at a gate.
-            let (gates, held): (Vec<_>, Vec<_>) = (0..rayon::current_num_threads().max(4))
+            let (gates, held): (Vec<_>, Vec<_>) = (0..aes_bitslice_runtime::threads().max(4))
                 .map(|_| {
                     let (open, gate) = mpsc::channel::<()>();
                     (open, cipher.submit(Ecb::encrypt(), Gated { bytes: [7; 16], looks: 0, gate }).unwrap())
@@ -286,10 +286,10 @@ fn thousands_from_many_threads(engines: &'static [Engine]) {
     });
 }
 
-fn all_of_rayons_threads_may_wait_for_calls_that_need_them(engines: &'static [Engine]) {
+fn all_threads_of_a_pool_may_wait_for_calls(engines: &'static [Engine]) {
     or_give_up(|| {
         for (name, cipher, reference) in ciphers(engines) {
-            // Large enough to be spread over the pool.
+            // Large enough to be divided between threads.
             let data = noise(8, 1 << 20);
             let expected = reference.ctr(COUNTER, 0, &data);
             (0..16 * rayon::current_num_threads()).into_par_iter().for_each(|_| {

@@ -2,8 +2,8 @@
 //! ever, and rayon's global pool stays the program's. One that hangs ends the tests after some minutes, and is named.
 
 use aes_bitslice_runtime::{
-    Backend, Cipher, CmacBatch, Counter, CounterMode, Ctr, EachKey, Engine, GcmEncryptBatch, GcmMessage, Key, KeyBits, Mode,
-    Submitted,
+    Backend, Cipher, CmacBatch, Counter, CounterMode, Ctr, EachKey, Engine, GcmEncryptBatch, GcmMessage, Key, KeyBits,
+    Mode, Submitted,
 };
 use aes_bitslice_seal::{Secret, seal};
 use aes_bitslice_tests::environment::say;
@@ -25,7 +25,7 @@ fn ctr() -> Ctr {
     Ctr::new(&Counter::new(CounterMode::Ctr128BE, COUNTER), 0)
 }
 
-/// A cipher on the CPU, what it makes of zeros, and rayon's global pool, which the program makes after the cipher's first call.
+/// A cipher on the CPU and what it makes of zeros. The program builds rayon's global pool after the first calls.
 struct Program {
     cipher: Cipher,
     encrypted: Vec<u8>,
@@ -36,8 +36,8 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
     let cipher = Engine::open(Backend::Cpu).unwrap().cipher(&Key::new(&key).unwrap()).unwrap();
     let encrypted = Reference::new(&key).ctr(COUNTER, 0, &[0; BYTES]);
     let program = Program { cipher, encrypted };
-    program.check(program.cipher.submit(ctr(), vec![0; BYTES]).unwrap());
     program.run();
+    program.submit(1).into_iter().for_each(|call| program.check(call));
     ThreadPoolBuilder::new().num_threads(4).build_global().expect("the program's own global pool");
     program
 });
@@ -117,11 +117,16 @@ fn submitted_calls_are_waited_for_in_a_pool_within_a_pool() {
 /// another iteration meanwhile, which would wait for the lock below it on the same stack.
 #[test]
 fn calls_are_made_under_a_lock_in_a_pool() {
-    let lengths = |bytes: u64| -> Vec<Range<u64>> { (0..BYTES as u64 / bytes).map(|n| n * bytes..(n + 1) * bytes).collect() };
-    let (messages, keys) = (lengths(100), noise(2, 16 * (BYTES / 1024)));
+    let lengths =
+        |bytes: u64| -> Vec<Range<u64>> { (0..BYTES as u64 / bytes).map(|n| n * bytes..(n + 1) * bytes).collect() };
+    let (messages, keys) = (lengths(4096), noise(2, 16 * (BYTES / 1024)));
+    let of_gcm: Vec<_> = messages
+        .iter()
+        .zip(0u64..)
+        .map(|(range, n)| (range.clone(), [&[0; 4][..], &n.to_be_bytes()].concat()))
+        .collect();
     let of_gcm: Vec<_> =
-        messages.iter().zip(0u64..).map(|(range, n)| (range.clone(), [&[0; 4][..], &n.to_be_bytes()].concat())).collect();
-    let of_gcm: Vec<_> = of_gcm.iter().map(|(range, nonce)| GcmMessage { nonce, aad: &[], range: range.clone() }).collect();
+        of_gcm.iter().map(|(range, nonce)| GcmMessage { nonce, aad: &[], range: range.clone() }).collect();
     let calls: [&(dyn Fn(&Program, &mut [u8]) + Sync); 5] = [
         &|program, data| program.cipher.run(ctr(), data).unwrap(),
         &|program, data| drop(program.cipher.run(GcmEncryptBatch::new(&of_gcm).unwrap(), data).unwrap()),
@@ -141,4 +146,30 @@ fn calls_are_made_under_a_lock_in_a_pool() {
             (0..16).into_par_iter().for_each(|_| call(program, &mut shared.lock().unwrap()));
         }
     });
+}
+
+/// A child has none of its parent's threads, and no other thread of the parent lets go of a lock there.
+#[test]
+#[cfg(unix)]
+fn a_forked_process_makes_calls_and_submits_them() {
+    let program = &*PROGRAM;
+    for _ in 0..10 {
+        // SAFETY: the child makes calls, which allocate memory and start threads, as Linux allows; and it ends without anything else.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: it ends a child that waits for ever.
+            unsafe { libc::alarm(120) };
+            let calls = std::panic::catch_unwind(|| {
+                program.run();
+                program.submit(4).into_iter().for_each(|call| program.check(call));
+                pool(2).install(|| program.submit(4).into_par_iter().for_each(|call| program.check(call)));
+            });
+            // SAFETY: nothing of the parent's is written or freed.
+            unsafe { libc::_exit(i32::from(calls.is_err())) };
+        }
+        let mut status = -1;
+        // SAFETY: the place is this function's.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "how the child ended");
+    }
 }

@@ -34,6 +34,7 @@ from ._native import (
     open as open,  # not in `__all__`: it would hide the built-in
     random_bytes,
     seal,
+    set_threads,
 )
 from ._sealed import SealedFile, open_bytes, seal_bytes
 
@@ -54,6 +55,7 @@ __all__ = [
     "random_bytes",
     "seal",
     "seal_bytes",
+    "set_threads",
 ]
 
 _MODULES = ("bench", "dask", "keys", "ranges", "ray", "torch")

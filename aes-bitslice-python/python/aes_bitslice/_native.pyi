@@ -66,6 +66,7 @@ __all__ = [
     "open",
     "random_bytes",
     "seal",
+    "set_threads",
 ]
 
 __version__: Final[str]
@@ -324,6 +325,7 @@ class _EngineEntry(TypedDict):
 
 def engines(*, opencl: bool = False) -> list[_EngineEntry]: ...
 def random_bytes(length: int) -> bytes: ...
+def set_threads(threads: int) -> None: ...
 def seal(
     source: _Path | _Readable,
     destination: _Path | _Writable,

@@ -36,16 +36,19 @@
 //! has exclusive access while it runs.
 //!
 //! The engine's own threads make the blocking calls for submitted work, in the order of submission. They start when
-//! there is work and end after a second without any. On a CPU there are at most as many threads as in rayon's pool, for
-//! small calls, each of which runs on one core; with CUDA or OpenCL there are at most four for each device, where a
+//! there is work and end after a second without any. On a CPU there are at most as many as share a large call
+//! ([`threads`](crate::threads)), for small calls, each of which runs on one core; with CUDA or OpenCL there are at most four for each device, where a
 //! large call keeps the link busy by itself, and while one small call waits, the next is on its way. However much is
 //! submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
 //!
-//! They are not threads of rayon's pool, over which a CPU engine spreads large calls: a call that waits for a GPU must
-//! not keep a core from other work, and a rayon thread that waits for its share of one call may begin another on the
-//! same stack, a thousand deep. [`Submitted::wait`] may be called anywhere: on a rayon thread, it does other work of
-//! that pool. Blocking on a future there by other means takes a thread from the pool; if all threads do so, none is
-//! left for the calls that they wait for.
+//! They are not the threads that share a large call on the CPU: a call that waits for a GPU must not keep a core from
+//! other work. Neither are threads of the program: the library uses no pool of the program's, rayon's global pool
+//! included. So [`Submitted::wait`], a future, and every call may be waited for on any thread of the program, in a pool
+//! and under a lock, and nothing else runs on that thread meanwhile. Only what the engine's own threads call must not
+//! wait for a call: `as_mut` and `drop` of the data, and wakers.
+//!
+//! After a `fork`, the child's calls get threads of the child. A call submitted before it completes in the parent only:
+//! do not wait for it in the child.
 
 use crate::api::cipher::Cipher;
 use crate::exec::submitted::submit;
