@@ -91,6 +91,7 @@ fn status(error: &Error) -> c_int {
         | Error::Length { .. }
         | Error::Batch { .. }
         | Error::Jobs { .. }
+        | Error::Threads { .. }
         | Error::UnknownBackend { .. }
         | Error::NotWholeBlocks { .. }
         | Error::LengthMismatch { .. }

@@ -310,6 +310,33 @@ def test_other_threads_run_while_a_pipe_is_waited_for(tmp_path):
     assert ran.stdout.strip() == "b'a message' True", ran
 
 
+def test_the_number_of_threads_is_set_before_the_first_engine():
+    program = """
+        import aes_bitslice
+        def refused(threads, words):
+            try:
+                aes_bitslice.set_threads(threads)
+            except ValueError as error:
+                return words in str(error)
+        assert refused(0, "1 to 1024") and refused(1025, "1 to 1024") and refused(-1, "1 to 1024")
+        aes_bitslice.set_threads(3)
+        assert "3 threads" in aes_bitslice.Engine("cpu").description
+        aes_bitslice.set_threads(3)
+        assert refused(2, "3 are in use")
+    """
+    ran = run(program)
+    assert ran.returncode == 0, ran
+
+
+def test_the_environment_says_how_many_threads():
+    program = "import aes_bitslice; print(aes_bitslice.Engine('cpu').description)"
+    ran = run(program, env={**os.environ, "AES_BITSLICE_THREADS": "5"})
+    assert "5 threads" in ran.stdout, ran
+    for wrong in ["", "0", "x", "1025"]:
+        ran = run(program, env={**os.environ, "AES_BITSLICE_THREADS": wrong})
+        assert f"ValueError: the number of threads: `{wrong}` in AES_BITSLICE_THREADS" in ran.stderr, ran
+
+
 def test_a_forked_process_computes():
     program = """
         import os, sys, aes_bitslice
