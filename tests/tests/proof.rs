@@ -3,6 +3,7 @@
 
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::jobs::ManyKeys;
+use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::{Mode, State};
@@ -13,7 +14,7 @@ use aes_bitslice_gen::sbox;
 use aes_bitslice_kernels::{KERNELS, rust};
 use aes_bitslice_proof::aes::{self, Block};
 use aes_bitslice_proof::batch::{Batch, Flow};
-use aes_bitslice_proof::context::Grid;
+use aes_bitslice_proof::context::{Grid, buffer};
 use aes_bitslice_proof::kernel::{Case, Proved, prove, round_keys};
 use aes_bitslice_proof::mode::{Start, before_wrap};
 use aes_bitslice_tests::environment::{MUTANTS, all_or, exhaustive, is_set};
@@ -389,6 +390,178 @@ fn faults_in_other_entry_points_are_found() {
         let is_needed = without.len() < body.lines().count();
         assert!(!is_needed || wrong(&without.join("\n")).is_err(), "{name} needs no barrier");
     });
+}
+
+/// An entry point whose stores to device memory, where they begin at an address, do something else, too.
+fn with_stores(ptx: &str, entry: &EntryPoint, at: u64, fault: &Store) -> String {
+    let start = ptx.find(&format!(".entry {}(", entry.name)).unwrap();
+    let end = start + ptx[start..].find("\n}").unwrap();
+    let changed = ptx[start..end].lines().map(|line| {
+        let Some((instruction, rest)) = line.trim().strip_suffix(';').and_then(|line| line.split_once('[')) else {
+            return line.to_string();
+        };
+        let Some((address, value)) = rest.split_once("], ").filter(|_| instruction.starts_with("st.global.")) else {
+            return line.to_string();
+        };
+        let (register, offset) = address.split_once('+').unwrap_or((address, "0"));
+        let from = at.wrapping_sub(offset.parse::<u64>().unwrap());
+        let (before, instead) = match fault {
+            Store::Wrong => ("selp.b32 wrong, 0, VALUE, fault;".replace("VALUE", value), "wrong"),
+            Store::Also(address) => (format!("@fault st.global.u8 [{address}], 0;"), value),
+            Store::Reads(address) => (format!("@fault ld.global.u8 wrong, [{address}];"), value),
+        };
+        format!(
+            "{{\n.reg .pred fault;\n.reg .b32 wrong;\nsetp.eq.s64 fault, {register}, {from};\n{before}\n{instruction}[{address}], {instead};\n}}"
+        )
+    });
+    let changed = changed.collect::<Vec<_>>().join("\n");
+    [&ptx[..start], &changed, &ptx[end..]].concat()
+}
+
+/// What a store does besides, or instead.
+enum Store {
+    /// It stores 0.
+    Wrong,
+    /// It stores a byte at another address, too.
+    Also(u64),
+    /// It reads a byte at another address, too.
+    Reads(u64),
+}
+
+/// Whatever an entry point writes is compared, from the first word to the last, and it may write nothing before or after that and read
+/// nothing after what it is given: all of them, and each of their outputs.
+#[test]
+fn all_of_each_output_and_nothing_else() {
+    type Prove = fn(&Manifest, &str) -> Result<Proved, String>;
+    const ENCRYPT: &str = "aes-ecb-encrypt-planes";
+    const BITS: KeyBits = KeyBits::Aes128;
+    // Addresses of buffers: the input, the output, and secrets or masks.
+    let [input, output, masks] = [1, 2, 6].map(buffer);
+    fn batch<'a>(manifest: &'a Manifest, ptx: &'a str) -> Batch<'a> {
+        Batch::new(manifest, ptx, None).unwrap()
+    }
+    // The kernel; the proof of one of its entry points; where its output begins, how long it is, and how many bytes its last store has.
+    type Of = (&'static str, fn(&Manifest) -> &EntryPoint, Prove, u64, u64, u64);
+    let all: [Of; 9] = [
+        (
+            ENCRYPT,
+            |manifest| &manifest.entry,
+            |manifest, ptx| prove(manifest, ptx, &Case { bytes: 16 * 9, ..whole_tile(manifest) }),
+            output,
+            16 * 9,
+            4,
+        ),
+        (
+            ENCRYPT,
+            |manifest| &manifest.entry_bytes,
+            |manifest, ptx| prove(manifest, ptx, &Case { aligned: false, bytes: 16 * 9, ..whole_tile(manifest) }),
+            output + 3,
+            16 * 9,
+            1,
+        ),
+        (
+            ENCRYPT,
+            |manifest| &manifest.many_keys.as_ref().unwrap().entry_expand,
+            |manifest, ptx| batch(manifest, ptx).prove_expand(BITS, 3),
+            output,
+            16 * 11 * 3,
+            4,
+        ),
+        (
+            ENCRYPT,
+            |manifest| &manifest.many_keys.as_ref().unwrap().entry_each,
+            |manifest, ptx| batch(manifest, ptx).prove_each(BITS, 3, 2, Flow::Data, 0),
+            output,
+            16 * 6,
+            4,
+        ),
+        (
+            ENCRYPT,
+            |manifest| &manifest.many_keys.as_ref().unwrap().entry_jobs,
+            |manifest, ptx| batch(manifest, ptx).prove_jobs(BITS, Flow::Counters, &[100, 37], 0),
+            output,
+            137,
+            1,
+        ),
+        (
+            ENCRYPT,
+            |manifest| manifest.entry_cmac.as_ref().unwrap(),
+            |manifest, ptx| batch(manifest, ptx).prove_cmac(BITS, 3, &[32, 0, 17]),
+            output,
+            48,
+            4,
+        ),
+        (
+            "aes-ctr-planes",
+            |manifest| manifest.entry_messages.as_ref().unwrap(),
+            |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[96, 16]),
+            output,
+            112,
+            4,
+        ),
+        (
+            "aes-ctr-planes",
+            |manifest| manifest.entry_messages.as_ref().unwrap(),
+            |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[96, 16]),
+            masks,
+            32,
+            4,
+        ),
+        (
+            "aes-ctr-planes",
+            |manifest| manifest.entry_secret_counter.as_ref().unwrap(),
+            |manifest, ptx| batch(manifest, ptx).prove_secret_counter(BITS, 112),
+            output,
+            112,
+            4,
+        ),
+    ];
+    let kernels = kernels();
+    all.par_iter().for_each(|&(kernel, entry, prove, begin, bytes, word)| {
+        let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == kernel).unwrap();
+        let entry = entry(manifest);
+        let (last, end) = (begin + bytes - word, begin + bytes);
+        let faults = [
+            (begin, Store::Wrong, "differs"),
+            (last, Store::Wrong, "differs"),
+            (last, Store::Also(end), "may not be written"),
+            (last, Store::Also(begin - 1), "may not be written"),
+            (last, Store::Also(input), "may not be written"),
+            (last, Store::Reads(end), "nothing was written"),
+        ];
+        for (at, fault, says) in faults {
+            let why = prove(manifest, &with_stores(ptx, entry, at, &fault));
+            let why = why.expect_err(&format!("{} may do otherwise at {at:#x}", entry.name));
+            assert!(why.contains(says), "{}, {at:#x}: {why}, not {says}", entry.name);
+        }
+    });
+}
+
+/// Launches that there are not.
+#[test]
+fn other_launches_are_refused() {
+    let kernels = kernels();
+    let (manifest, ptx) = &kernels[0];
+    let whole = whole_tile(manifest);
+    let mut baked = manifest.clone();
+    baked.keys = KeySource::Baked;
+    let mut narrow = manifest.clone();
+    narrow.tile_blocks = 128;
+    for (manifest, case, says) in [
+        (&baked, whole, "do not come with the launch"),
+        (&narrow, whole, "tiles of another size"),
+        (manifest, Case { warps: manifest.threads as usize / 32 + 1, ..whole }, "fewer threads"),
+        (manifest, Case { bytes: 0, ..whole }, "nothing to compare"),
+        (manifest, Case { skip: 1, ..whole }, "only counter modes"),
+    ] {
+        let why = prove(manifest, ptx, &case).expect_err(says);
+        assert!(why.contains(says), "{why}, not {says}");
+    }
+    let of = || Batch::new(manifest, ptx, None).unwrap();
+    assert!(of().prove_each(KeyBits::Aes128, 0, 1, Flow::Data, 0).is_err());
+    for why in [of().prove_messages(KeyBits::Aes128, &[16]), of().prove_secret_counter(KeyBits::Aes128, 16)] {
+        assert!(why.expect_err("no such entry point").contains("it has no entry point"));
+    }
 }
 
 fn formal(block: Block) -> [FormalBit; 128] {
