@@ -451,7 +451,7 @@ impl<'a> To<'a> {
                     let _ = access.give(new.as_file()).map_err(of_output)?;
                     new.persist(path)
                 }
-                None => new.persist_noclobber(&*output),
+                None => new.persist_noclobber(*output),
             };
             named.map_err(|error| of_output(error.error))?;
         }

@@ -39,8 +39,9 @@
 //! is modified, the plaintext changes undetected.
 // `unsafe` is confined to four modules of `backend`: the two for devices, and those for vector instructions and for writes past the caches.
 #![deny(unsafe_code)]
-// Code that only devices use is compiled, and thus checked, in every build.
-#![cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
+// Code that only devices use is compiled, and thus checked, in every build. What it is documented with may link to what
+// is not there.
+#![cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code, rustdoc::broken_intra_doc_links))]
 
 #[forbid(unsafe_code)]
 mod api;

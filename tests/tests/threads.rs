@@ -127,7 +127,8 @@ fn calls_are_made_under_a_lock_in_a_pool() {
         .collect();
     let of_gcm: Vec<_> =
         of_gcm.iter().map(|(range, nonce)| GcmMessage { nonce, aad: &[], range: range.clone() }).collect();
-    let calls: [&(dyn Fn(&Program, &mut [u8]) + Sync); 5] = [
+    type Call<'c> = &'c (dyn Fn(&Program, &mut [u8]) + Sync);
+    let calls: [Call; 5] = [
         &|program, data| program.cipher.run(ctr(), data).unwrap(),
         &|program, data| drop(program.cipher.run(GcmEncryptBatch::new(&of_gcm).unwrap(), data).unwrap()),
         &|program, data| drop(program.cipher.run(CmacBatch::new(&messages).unwrap(), &data[..]).unwrap()),

@@ -260,9 +260,10 @@ mod tests {
         let ctr = Ctr::new(&Counter::new(CounterMode::Inc32, [0; 16]), 3);
         let runs = |len| ctr.runs(len).collect::<Vec<_>>();
         let wraps = (16 << 32) - 3;
-        assert_eq!(runs(wraps), [0..wraps]);
+        let whole = |len| std::iter::once(0..len).collect::<Vec<_>>();
+        assert_eq!(runs(wraps), whole(wraps));
         assert_eq!(runs(wraps + 1), [0..wraps, wraps..wraps + 1]);
         let wide = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 3);
-        assert_eq!(wide.runs(u64::MAX).collect::<Vec<_>>(), [0..u64::MAX]);
+        assert_eq!(wide.runs(u64::MAX).collect::<Vec<_>>(), whole(u64::MAX));
     }
 }
