@@ -580,10 +580,11 @@ impl Cipher {
     }
 
     /// GMAC: the tag of a message that is not encrypted. No two messages under one key may have the same nonce. Compare tags with
+    /// `hmac.compare_digest`.
+    ///
     /// nonce: usually 12 bytes.
     #[doc = parameter!(data)]
     #[doc = parameter!(stream)]
-    /// `hmac.compare_digest`.
     #[pyo3(signature = (nonce, data, *, stream = None))]
     fn gmac<'py>(
         &self,

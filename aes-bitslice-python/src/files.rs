@@ -29,12 +29,12 @@ use zeroize::Zeroizing;
 /// source, destination: paths, or file objects that read and write bytes. A new file gets its name when it is complete.
 /// If `write` of a raw file object (`io.RawIOBase`) returns None, it would block, and `BlockingIOError` is raised: give
 /// blocking files. From any other file object, None means that everything was written.
-/// key: of 256 bits; or a passphrase; or keyset, a Tink keyset as JSON in the clear, which gives a Tink stream without a header.
+/// key: of 256 bits. Give one of key, passphrase and keyset.
 /// passphrase: text, which is encoded as UTF-8, or bytes, which are used as they are.
+/// keyset: a Tink keyset as JSON in the clear, which gives a Tink stream without a header.
 /// associated_data: authenticated with a Tink stream.
 /// overwrite: whether a file may be replaced; else `FileExistsError`.
 /// engine: where to compute; the CPU if none is given.
-#[doc = parameter!(keyset)]
 #[pyfunction]
 #[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, overwrite = false, engine = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
@@ -61,19 +61,20 @@ pub fn seal(
 /// Decrypts the output of `seal`, or `range`: the bytes from the first number to before the second; returns how
 /// many.
 ///
-/// range: (start, end), where None as the end is that of the message, or a slice. A file object is then one that can seek; its position
 /// source: a path, or a file object.
 /// destination: a path, or a file object that the message is written to.
+/// range: (start, end), where None as the end is that of the message, or a slice. A file object is then one that can seek; its position
+///     counts as the start of the file, and is the same after the call.
 #[doc = parameter!(key)]
 #[doc = parameter!(passphrase)]
 #[doc = parameter!(keyset)]
 #[doc = parameter!(associated_data)]
 #[doc = parameter!(overwrite)]
 #[doc = parameter!(engine)]
-/// counts as the start of the file, and is the same after the call.
 ///
-/// Without `range` a file object is read from its position on. `AuthenticationError` if anything was changed, `Error` if the first nine bytes are not those of a
-/// sealed file of this version. Then no file appears; a file object has received the true beginning of the message.
+/// Without `range` a file object is read from its position on. `AuthenticationError` if anything was changed, `Error` if the
+/// first nine bytes are not those of a sealed file of this version. Then no file appears; a file object has received the true
+/// beginning of the message.
 #[pyfunction]
 #[pyo3(signature = (source, destination, *, key = None, passphrase = None, keyset = None, associated_data = None, range = None, overwrite = false, engine = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]

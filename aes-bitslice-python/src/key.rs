@@ -43,7 +43,8 @@ impl Key {
         Ok(Self { key })
     }
 
-    /// An XTS key of 32 or 64 bytes: the data key and the tweak key. `ValueError` if they are equal.
+    /// An XTS key of 32 or 64 bytes: the data key and the tweak key. If they are equal, it decrypts, and does not
+    /// encrypt.
     ///
     /// data: the bytes of both keys, one after another.
     #[staticmethod]

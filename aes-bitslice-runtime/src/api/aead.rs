@@ -30,7 +30,7 @@ macro_rules! aead {
         ///
         /// Every call runs on the engine of the [`Cipher`] that it was made of, in host memory. The error of a call
         /// says nothing but that it failed: the message is longer than the mode allows, it is not authentic, or the
-        /// device failed. The output is zeros then.
+        /// device failed. The output is zeros then; for a message that is too long, it is the input.
         #[derive(Clone, Debug)]
         pub struct $name(Cipher);
 

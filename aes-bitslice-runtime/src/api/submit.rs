@@ -42,7 +42,7 @@
 //! submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
 //!
 //! They are not the threads that share a large call on the CPU: a call that waits for a GPU must not keep a core from
-//! other work. Neither are threads of the program: the library uses no pool of the program's, rayon's global pool
+//! other work. Nor are they threads of the program: the library uses no pool of the program's, rayon's global pool
 //! included. So [`Submitted::wait`], a future, and every call may be waited for on any thread of the program, in a pool
 //! and under a lock, and nothing else runs on that thread meanwhile. Only what the engine's own threads call must not
 //! wait for a call: `as_mut` and `drop` of the data, and wakers.

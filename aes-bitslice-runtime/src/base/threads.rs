@@ -24,8 +24,8 @@ const ALLOWED: RangeInclusive<usize> = 1..=1024;
 static THREADS: OnceLock<usize> = OnceLock::new();
 
 /// Sets the number of threads that share the work of a large call on the CPU, for the whole process, from 1 to 1024. It is set before the
-/// first engine is opened. Otherwise it is what the environment variable `AES_BITSLICE_THREADS` says, else the number of cores that the
-/// process may use.
+/// first engine is opened and before [`threads`] is asked. Otherwise it is what the environment variable `AES_BITSLICE_THREADS` says, else
+/// the number of cores that the process may use.
 ///
 /// With 1, a call runs on the thread that makes it. Otherwise these threads start with the first large call and last as long as the process.
 ///
@@ -41,7 +41,7 @@ pub fn set_threads(threads: usize) -> Result<(), Error> {
     }
 }
 
-/// The number of threads that share the work of a large call on the CPU ([`set_threads`]).
+/// The number of threads that share the work of a large call on the CPU ([`set_threads`]). It does not change from then on.
 pub fn threads() -> usize {
     decided().unwrap_or(1)
 }
