@@ -155,7 +155,7 @@ typedef struct aes_bitslice_source {
   // `bytes` bytes; not NULL even for none.
   const uint8_t *memory;
   // Reads up to `len` bytes from position `offset` on into `bytes`. Returns how many, 0 at the end, or a negative number for a failure.
-  // Calls come one at a time, on another thread than the caller's. Without a range, positions follow each other from 0 on.
+  // Calls come one at a time, on the caller's thread or another. Without a range, positions follow each other from 0 on.
   ptrdiff_t (*read)(void *context, uint64_t offset, uint8_t *bytes, size_t len);
   // Passed to `read`.
   void *context;

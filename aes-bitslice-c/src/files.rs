@@ -43,7 +43,7 @@ pub struct Source {
     /// `bytes` bytes; not NULL even for none.
     pub memory: *const u8,
     /// Reads up to `len` bytes from position `offset` on into `bytes`. Returns how many, 0 at the end, or a negative number for a failure.
-    /// Calls come one at a time, on another thread than the caller's. Without a range, positions follow each other from 0 on.
+    /// Calls come one at a time, on the caller's thread or another. Without a range, positions follow each other from 0 on.
     pub read: Option<unsafe extern "C" fn(context: *mut c_void, offset: u64, bytes: *mut u8, len: usize) -> isize>,
     /// Passed to `read`.
     pub context: *mut c_void,
@@ -296,7 +296,7 @@ struct Called {
     bytes: u64,
 }
 
-// SAFETY: the header says that `read` is called on another thread, one call at a time.
+// SAFETY: the header says that `read` may be called on another thread, one call at a time.
 unsafe impl Send for Called {}
 
 impl<'a> From<'a> {
