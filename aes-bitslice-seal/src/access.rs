@@ -1,7 +1,8 @@
 //! Who may read and write a file: an output is never more open than the file that it replaces or is made from.
 //!
 //! This covers owner, group, mode, and on Linux the POSIX access list. Except on Unix, a file is as the system makes it. The command line
-//! and the Python package make all their files for data by this rule.
+//! and the Python package make all their files for data by this rule. The library for C makes them their owner's alone, and replaces others by
+//! this rule.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
