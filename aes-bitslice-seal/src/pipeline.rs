@@ -1,8 +1,8 @@
-//! Chunks of segments read, worked on by all cores, and written, at the same time: from any reader to any writer, in order.
+//! Chunks of segments read, worked on by several threads, and written, at the same time: from any reader to any writer, in order.
 //!
 //! ```text
 //! a thread   read batch 2 | read batch 3 | ...
-//! the cores               | work on 2    | ...
+//! others                  | work on 2    | ...
 //! the caller              | write 1      | write 2 | ...
 //! ```
 //!
@@ -13,7 +13,7 @@
 
 use crate::chunk::Chunk;
 use crate::error::Error;
-use aes_bitslice_runtime::{divided, threads};
+use aes_bitslice_runtime::{at_once, divided, threads};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -31,8 +31,11 @@ const BATCH_BYTES: usize = 64 << 20;
 /// chunk's bytes with `room` zeros after them, and returns how many bytes there are then; and `write`s them to `output` in order. A batch
 /// in which something fails is not written.
 ///
+/// The library's pool of threads does the work if it is `on_cpu`. No thread may wait in the pool, so for a GPU other threads do it.
+///
 /// An empty input is one chunk of no bytes.
 pub(crate) fn run<W: Write>(
+    on_cpu: bool,
     input: impl Read + Send,
     output: W,
     bytes: impl Fn(u64) -> usize + Sync,
@@ -76,7 +79,14 @@ pub(crate) fn run<W: Write>(
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
             // If several fail, the first is reported.
-            divided(batch.iter_mut().collect(), work).into_iter().collect::<Result<(), _>>()?;
+            let outcomes = match on_cpu {
+                true => divided(batch.iter_mut().collect(), work),
+                false => {
+                    let each = batch.len().div_ceil(threads());
+                    at_once(batch.chunks_mut(each), |some| some.iter_mut().try_for_each(work))
+                }
+            };
+            outcomes.into_iter().collect::<Result<(), _>>()?;
             batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
             is_last = batch.last().is_some_and(|chunk| chunk.is_last);
             // After the last batch the reader no longer takes them.
@@ -160,8 +170,8 @@ mod tests {
                 // The first is shorter, like the one after a header.
                 let bytes = |number: u64| if number == 0 { 9 } else { 10 };
                 match slow {
-                    true => run(Slow(&data), vec![], bytes, 2, work, write).unwrap(),
-                    false => run(&data[..], vec![], bytes, 2, work, write).unwrap(),
+                    true => run(false, Slow(&data), vec![], bytes, 2, work, write).unwrap(),
+                    false => run(true, &data[..], vec![], bytes, 2, work, write).unwrap(),
                 }
                 assert_eq!(found, data);
                 let count = if len <= 9 { 1 } else { 1 + (len as u64 - 9).div_ceil(10) };
@@ -179,7 +189,7 @@ mod tests {
             }
         }
         let nothing = |chunk: &Chunk, _: &mut [u8]| Ok(chunk.read);
-        assert!(matches!(run(Failing, vec![], |_| 10, 0, nothing, |_, _| Ok(())), Err(Error::Io(_))));
+        assert!(matches!(run(true, Failing, vec![], |_| 10, 0, nothing, |_, _| Ok(())), Err(Error::Io(_))));
         let data = vec![0; 100_000];
         let written = AtomicUsize::new(0);
         let work = |chunk: &Chunk, _: &mut [u8]| match chunk.number {
@@ -191,10 +201,10 @@ mod tests {
             written.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
-        assert!(matches!(run(&data[..], vec![], |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
+        assert!(matches!(run(true, &data[..], vec![], |_| 10, 0, work, write), Err(Error::Damaged { index: 500 })));
         assert!(written.into_inner() <= 500);
         let write = |_: &mut Vec<u8>, chunk: &Chunk| if chunk.number == 77 { Err(Error::TooLong) } else { Ok(()) };
-        assert!(matches!(run(&data[..], vec![], |_| 10, 0, nothing, write), Err(Error::TooLong)));
+        assert!(matches!(run(true, &data[..], vec![], |_| 10, 0, nothing, write), Err(Error::TooLong)));
     }
 
     /// Even if others fail before it is worked on.
@@ -209,8 +219,10 @@ mod tests {
             }
             index => Err(Error::Damaged { index }),
         };
-        let outcome = run(&[0; 1000][..], vec![], |_| 10, 0, work, |_, _| Ok(()));
-        assert!(matches!(outcome, Err(Error::Damaged { index: 3 })), "{outcome:?}");
+        for on_cpu in [true, false] {
+            let outcome = run(on_cpu, &[0; 1000][..], vec![], |_| 10, 0, work, |_, _| Ok(()));
+            assert!(matches!(outcome, Err(Error::Damaged { index: 3 })), "{outcome:?}");
+        }
     }
 
     /// The input sends nothing more until the output is dropped.
@@ -241,14 +253,29 @@ mod tests {
         let (output, dropped) = sync_channel(0);
         let batch = 10 * EACH * threads();
         let work = |_: &Chunk, _: &mut [u8]| Err(Error::Damaged { index: 0 });
-        let outcome = run(Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
+        let outcome = run(true, Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
     }
 
     #[test]
     fn a_chunk_too_large_for_memory_is_an_error() {
         let nothing = |chunk: &Chunk, _: &mut [u8]| Ok(chunk.read);
-        let outcome = run(&[0; 100][..], vec![], |_| isize::MAX as usize, 0, nothing, |_, _| Ok(()));
+        let outcome = run(true, &[0; 100][..], vec![], |_| isize::MAX as usize, 0, nothing, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::OutOfMemory)));
+    }
+
+    /// A thread that waits for a GPU in the pool keeps others from their work, which the GPU's kernels may wait for.
+    #[test]
+    fn threads_of_the_pool_work_on_chunks_only_on_the_cpu() {
+        for on_cpu in [true, false] {
+            let work = |chunk: &Chunk, _: &mut [u8]| {
+                let is_in_pool = thread::current().name().is_some_and(|name| name.starts_with("aes-bitslice-"));
+                assert_eq!(is_in_pool, on_cpu && threads() > 1, "{:?}", thread::current());
+                Ok(chunk.read)
+            };
+            // Whole batches: a single chunk is the caller's.
+            let data = vec![0; 3 * 10 * EACH * threads()];
+            run(on_cpu, &data[..], vec![], |_| 10, 0, work, |_, _| Ok(())).unwrap();
+        }
     }
 }

@@ -98,6 +98,7 @@ impl Sealing {
         output.write_all(&self.header)?;
         let (places, segments, mut bytes) = (self.places(), self.chunk_segments() as u64, 0);
         pipeline::run(
+            self.stream.is_on_cpu(),
             input,
             output,
             |number| (places.first_byte((number + 1) * segments) - places.first_byte(number * segments)) as usize,
@@ -258,6 +259,7 @@ impl Opening {
         let (places, segments) = (self.places(), self.chunk_segments() as u64);
         let segment = |number: u64| first + number * segments;
         pipeline::run(
+            self.stream.is_on_cpu(),
             input,
             output,
             |number| (places.place(segment(number + 1)) - places.place(segment(number))) as usize,

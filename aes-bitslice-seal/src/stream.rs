@@ -107,6 +107,11 @@ impl Stream {
         })
     }
 
+    /// Whether the engine has no device: a call waits for nothing but the CPU.
+    pub(crate) fn is_on_cpu(&self) -> bool {
+        matches!(self.cipher.engine().backend(), Backend::Cpu | Backend::CpuBitsliced)
+    }
+
     /// The number of segments of a chunk, which the engine processes at a time.
     pub(crate) fn chunk_segments(&self) -> usize {
         let is_on_gpu = self.cipher.engine().backend().is_cuda();

@@ -1,5 +1,9 @@
 //! A value of which each process has its own. A child of `fork` has none of its parent's threads, and a lock that one of them held stays
 //! locked there, so the child begins with a new value and leaves the parent's alone.
+//!
+//! Two rare cases are not covered. If another thread of the parent is storing the parent's value at the moment of the fork, which takes a few
+//! instructions, the child waits for ever. And a child with the process number of an ancestor, which has ended, takes that ancestor's value,
+//! such as a pool without threads, for which it waits for ever.
 
 use std::process;
 use std::sync::OnceLock;
@@ -25,7 +29,7 @@ impl<T> PerProcess<T> {
             match place.0.get() {
                 Some(of) if of.process == process => return &of.value,
                 Some(of) => place = &of.child,
-                // Made before the place is locked: a fork by another thread meanwhile finds it empty.
+                // Made before the place is locked: a fork by another thread while it is made finds the place empty.
                 None => drop(place.0.set(Box::new(Of { process, value: new(), child: Self::new() }))),
             }
         }
