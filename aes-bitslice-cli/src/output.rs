@@ -132,7 +132,11 @@ impl Target {
             if old.is_file() && numbered == Some(Numbered::Elsewhere) {
                 return refuse("it is an open file of another process; give the name of the file itself");
             }
-            if !old.is_file() && !options.private {
+            // Before anything is opened: a pipe would wait for its other end.
+            if options.private {
+                return refuse("it exists already, and a key is never overwritten; give another name");
+            }
+            if !old.is_file() {
                 if is_block_device(old) && !options.force {
                     return refuse("it is a block device; use --force to write over what it holds");
                 }
@@ -144,9 +148,6 @@ impl Target {
             // Checked before permission to overwrite: no option makes this right.
             if let Ok(file) = File::open(path) {
                 refuse_input(&name, input, &file)?;
-            }
-            if options.private {
-                return refuse("it exists already, and a key is never overwritten; give another name");
             }
             if !options.force {
                 return refuse("it exists already; use --force to replace it");

@@ -281,6 +281,12 @@ fn a_pipe_with_a_name_can_be_the_output_or_the_key() {
     let mut child = run(&format!("{encrypt} key -o pipe plain"));
     assert!(fs::read(folder.path().join("pipe")).unwrap() == expected);
     assert!(child.wait().unwrap().success());
+    // A key goes to new files alone: this ends although nothing writes to the pipe.
+    let mut child = program("keygen --bits 256 -o pipe").current_dir(&folder).stderr(Stdio::piped()).spawn().unwrap();
+    wait_to_end(&mut child);
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(4) && told.contains("a key is never overwritten"), "{told}");
     let mut child = run(&format!("{encrypt} pipe -o new plain"));
     fs::write(folder.path().join("pipe"), KEYS[0]).unwrap();
     wait_to_end(&mut child);
