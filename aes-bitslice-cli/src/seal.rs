@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Read};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::path::{Path, PathBuf};
 
 use aes_bitslice_runtime::{Engine, Key};
@@ -55,26 +56,21 @@ pub fn open(args: &OpenArgs) -> Result<()> {
             Given::Secret(secret) => Opening::new(engine, secret, &start(input, Opening::START)?),
         };
         let opening = opening.map_err(|error| explain(&input.name, error))?;
-        let range = match (range, length) {
+        let part = match (range, length) {
             (Some(Bytes { start, end }), Some(length)) => {
-                let end = match end {
-                    Some(end) => *end,
-                    None => opening.places().message(length).map_err(|error| explain(&input.name, error))?.1,
-                };
-                // If the message ends before `start`, what is outside of it is reported.
-                let range = *start..end.max(*start);
+                let range = (Included(*start), end.map_or(Unbounded, Excluded));
                 let of_any_key = common.format == Format::Tink;
                 let read = |place, bytes: &mut [u8]| input.read_at(place, bytes);
                 let part = segments::part(&opening, &input.name, length, &range, of_any_key, read)?;
                 input.narrow(part.read.clone(), length);
-                Some((range, part))
+                Some(part)
             }
             _ => {
                 input.skip(opening.places().header_bytes());
                 None
             }
         };
-        let segments = Segments::to_open(opening, range, common.stream.chunk_bytes);
+        let segments = Segments::to_open(opening, part, common.stream.chunk_bytes);
         Ok(if common.format == Format::Tink { segments.of_any_key() } else { segments })
     })
 }

@@ -1,7 +1,7 @@
 //! Seals or opens a stream of segments, each with a tag: a chunk is several consecutive segments.
 
 use std::io;
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 
 use aes_bitslice_seal::{Error as SealError, Opening, Part, Sealing};
 
@@ -41,9 +41,9 @@ struct Wanted {
 impl Wanted {
     const ALL: Self = Self { first: 0, skip: 0, bytes: None, is_end: true };
 
-    /// The `range` that is in `part` of the file.
-    fn of(range: &Range<u64>, part: Part) -> Self {
-        let Part { first, skip, is_end, .. } = part;
+    /// What `part` of the file holds.
+    fn of(part: Part) -> Self {
+        let Part { range, first, skip, is_end, .. } = part;
         Self { first, skip, bytes: Some(range.end - range.start), is_end }
     }
 }
@@ -55,10 +55,10 @@ impl Segments {
         Segments { what: What::Seal(sealing), chunk_segments, if_not_authentic: "" }
     }
 
-    /// Opens, in the same way, a whole message, or the `range` that is in `part` of the file.
-    pub fn to_open(opening: Opening, range: Option<(Range<u64>, Part)>, chunk_bytes: Option<usize>) -> Self {
+    /// Opens, in the same way, a whole message, or what `part` of the file holds.
+    pub fn to_open(opening: Opening, part: Option<Part>, chunk_bytes: Option<usize>) -> Self {
         let chunk_segments = chunk_segments(chunk_bytes, opening.places().segment_bytes(), opening.chunk_segments());
-        let wanted = range.map_or(Wanted::ALL, |(range, part)| Wanted::of(&range, part));
+        let wanted = part.map_or(Wanted::ALL, Wanted::of);
         Segments { what: What::Open(opening, wanted), chunk_segments, if_not_authentic: "" }
     }
 
@@ -162,7 +162,7 @@ pub fn part(
     opening: &Opening,
     name: &str,
     length: u64,
-    range: &Range<u64>,
+    range: &impl RangeBounds<u64>,
     is_of_any_key: bool,
     read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>,
 ) -> Result<Part> {

@@ -130,6 +130,7 @@ fn bad_options_are_refused_with_a_line() {
         ("seal --key-env KEY -o sealed data", 4, "exists already"),
         ("open --key-env KEY --range 6..5 sealed", 2, "END not before START"),
         ("open --key-env KEY --range 0..101 sealed", 2, "the message has 100 bytes: there is no range 0..101 in it"),
+        ("open --key-env KEY --range 5000.. sealed", 2, "the message has 100 bytes: there is no range 5000.. in it"),
         ("seal -k - -", 2, "not both"),
         ("seal --passphrase-file - -", 2, "not both"),
         ("seal --format tink --keyset -", 2, "not both"),
