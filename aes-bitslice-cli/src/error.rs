@@ -28,6 +28,8 @@ pub struct Error {
     exit: Exit,
     /// `None` if there is nothing to print: it was printed before, or the reader of the output went away.
     message: Option<String>,
+    /// Whether the data is at fault: it may have been read too far.
+    is_of_data: bool,
 }
 
 /// The result of every function here that can fail.
@@ -36,12 +38,17 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// A failure whose `message` says what was wrong and what to do.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Error { exit, message: Some(message.into()) }
+        Error { exit, message: Some(message.into()), is_of_data: false }
+    }
+
+    /// The failure of data that is not authentic, or badly padded.
+    pub fn damaged(message: impl Into<String>) -> Self {
+        Error { is_of_data: true, ..Error::new(Exit::Failure, message) }
     }
 
     /// A failure whose message was printed before.
     pub fn told(exit: Exit) -> Self {
-        Error { exit, message: None }
+        Error { exit, message: None, is_of_data: false }
     }
 
     /// Contradictory or missing options.
@@ -52,7 +59,7 @@ impl Error {
     /// `what` could not be done to a file or stream, and why. A closed pipe is no news to the program that closed it.
     pub fn io(what: impl Display, error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Error { exit: Exit::InputOutput, message: None },
+            io::ErrorKind::BrokenPipe => Error::told(Exit::InputOutput),
             _ => Error::new(Exit::InputOutput, format!("{what}: {error}")),
         }
     }
@@ -72,14 +79,14 @@ impl Error {
     pub fn naming(self, name: &str) -> Self {
         match self.message().contains(name) {
             true => self,
-            false => Error::new(self.exit, format!("{name}: {}", self.message())),
+            false => Error { message: Some(format!("{name}: {}", self.message())), ..self },
         }
     }
 
-    /// The same, with `advice` after it where the data may be at fault.
+    /// The same, with `advice` after it if the data is at fault.
     pub fn advising(self, advice: Option<&str>) -> Self {
-        match (advice, self.exit) {
-            (Some(advice), Exit::Failure) => Error::new(self.exit, format!("{}; {advice}", self.message())),
+        match advice {
+            Some(advice) if self.is_of_data => Error { message: Some(format!("{}; {advice}", self.message())), ..self },
             _ => self,
         }
     }

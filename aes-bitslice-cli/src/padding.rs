@@ -3,7 +3,7 @@
 use cipher::block_padding::{Padding as _, Pkcs7};
 
 use crate::chunk::BLOCK;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 
 /// Pads the first `length` bytes of `memory`. Returns how many there are then.
 pub fn pad(memory: &mut [u8], length: usize) -> usize {
@@ -19,9 +19,7 @@ pub fn unpad(data: &[u8]) -> Result<usize> {
         let message = Pkcs7::raw_unpad(block).ok()?;
         Some(data.len() - BLOCK + message.len())
     });
-    length.ok_or_else(|| {
-        Error::new(Exit::Failure, "bad padding: the wrong key, or the data is damaged or was never padded")
-    })
+    length.ok_or_else(|| Error::damaged("bad padding: the wrong key, or the data is damaged or was never padded"))
 }
 
 #[cfg(test)]

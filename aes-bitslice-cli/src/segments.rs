@@ -173,7 +173,7 @@ pub fn part(
 /// The error of a segment of the input `name`, and what else may be wrong if it is not authentic.
 fn explain_segment(name: &str, error: SealError, if_not_authentic: &str) -> Error {
     match error {
-        SealError::Damaged { .. } => Error::new(Exit::Failure, format!("{name}: {error}{if_not_authentic}")),
+        SealError::Damaged { .. } => Error::damaged(format!("{name}: {error}{if_not_authentic}")),
         _ => explain(name, error),
     }
 }
@@ -202,6 +202,7 @@ pub fn explain(name: &str, error: SealError) -> Error {
         SealError::Thread(_) | SealError::OutOfMemory | SealError::Random(_) => {
             Error::new(Exit::Failure, error.to_string())
         }
+        SealError::Damaged { .. } | SealError::CutOff(_) => Error::damaged(format!("{name}: {error}")),
         SealError::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
         _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),
     }

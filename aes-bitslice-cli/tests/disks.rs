@@ -102,7 +102,10 @@ fn a_length_is_told_when_a_disk_is_written_and_taken_when_it_is_read() {
             assert!(told.contains("has only 4194304 bytes"), "{told}");
         }
     }
-    // Without the length, the error says what to do.
+    // Without the length, the error says what to do, unless the data is not at fault.
+    fs::write(device, [0; 4096]).unwrap();
+    let (_, told) = run(folder.path(), &format!("RUN open {options} {device}"), 1);
+    assert!(told.contains("not a sealed file") && !told.contains("--length"), "{told}");
     let (_, told) = run(folder.path(), &format!("RUN seal {options} --force -o {device} in"), 0);
     let length = length_in(&told);
     for line in
