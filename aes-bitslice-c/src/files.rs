@@ -6,7 +6,7 @@ use crate::handles::{EngineHandle, KeyHandle};
 use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
-use aes_bitslice_seal::access::Access;
+use aes_bitslice_seal::access::{Access, sync_folder};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -454,6 +454,8 @@ impl<'a> To<'a> {
                 None => new.persist_noclobber(*output),
             };
             named.map_err(|error| of_output(error.error))?;
+            // The file is complete even if its folder cannot be synced.
+            let _ = sync_folder(folder_of(replaced.as_ref().map_or(output, |(path, _)| path)));
         }
         self.is_done = true;
         Ok(self.written)
@@ -517,7 +519,7 @@ fn replaced(output: &Path) -> io::Result<(PathBuf, Access)> {
 /// A file in the folder of `path`, which is removed unless it gets its name. The command line uses the same name for it: it shows whose
 /// file a killed process left. `output` is the name in errors.
 fn new_file(output: &Path, path: &Path) -> Result<NamedTempFile, Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     if !folder.exists() {
         let why = format!("the folder `{}` does not exist; make it first", folder.display());
         return Err(failed("write", output, &why));
@@ -528,6 +530,10 @@ fn new_file(output: &Path, path: &Path) -> Result<NamedTempFile, Failure> {
         let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
         failed("write", output, &format!("no file can be made in the folder `{}`: {reason}", folder.display()))
     })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 const FOLDER: &str = "it is a folder, not a file; give a file name";

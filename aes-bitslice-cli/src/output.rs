@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER};
+use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER, sync_folder};
 
 use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
@@ -359,16 +359,4 @@ pub fn print(text: &str) -> Result<()> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Makes the new name durable: a rename is in the folder, not in the file.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Elsewhere a folder cannot be opened to be synced.
-#[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
 }

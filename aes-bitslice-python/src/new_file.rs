@@ -3,7 +3,7 @@
 
 use crate::error::os_error;
 use crate::signals;
-use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
+use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, sync_folder};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -118,7 +118,8 @@ impl NewFile {
         // That may have taken long.
         Python::attach(signals::check)?;
         let outcome = if overwrite == Some(true) { file.persist(&path) } else { file.persist_noclobber(&path) };
-        outcome.map(drop).map_err(|error| match error.error.kind() {
+        // The file is complete even if its folder cannot be synced.
+        outcome.map(|_| _ = sync_folder(folder_of(&path))).map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => exists(&shown, overwrite),
             _ => failed(error.error),
         })
