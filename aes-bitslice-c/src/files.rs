@@ -9,6 +9,7 @@ use aes_bitslice_runtime::Engine;
 use aes_bitslice_seal::access::{Access, sync_folder};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
+use same_file::Handle;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -59,7 +60,7 @@ pub struct Sink {
     /// Until it is complete, it is `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
     pub path: *const c_char,
     /// Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails. A link is followed; what is no file, such
-    /// as a device or a pipe, is not replaced.
+    /// as a device or a pipe, is not replaced; nor is the file that `source` names.
     pub overwrite: c_int,
     /// Room for `bytes` bytes; not NULL even for none. After a failure, what was written is cleared.
     pub memory: *mut u8,
@@ -216,6 +217,11 @@ unsafe fn run(
         To::check(sink)?;
         let from = From::of(source)?;
         let mut to = To::of(sink)?;
+        if let (From::File(file, _), Place::File(_, output, Some((path, _)))) = (&from, &to.place)
+            && is_same_file(file, path)
+        {
+            return Err(failed("write", output, SAME));
+        }
         kept(engine.backend().is_cuda(), || work(engine, &with, from, &mut to))
             .map_err(|error| about(source, error))?;
         let bytes = to.finish()?;
@@ -516,6 +522,12 @@ fn replaced(output: &Path) -> io::Result<(PathBuf, Access)> {
     Ok((path, access))
 }
 
+/// A path that cannot be opened to read is not that of a file that was.
+fn is_same_file(file: &File, path: &Path) -> bool {
+    let file = file.try_clone().and_then(Handle::from_file);
+    file.is_ok_and(|file| Handle::from_path(path).is_ok_and(|path| file == path))
+}
+
 /// A file in the folder of `path`, which is removed unless it gets its name. The command line uses the same name for it: it shows whose
 /// file a killed process left. `output` is the name in errors.
 fn new_file(output: &Path, path: &Path) -> Result<NamedTempFile, Failure> {
@@ -538,6 +550,7 @@ fn folder_of(path: &Path) -> &Path {
 
 const FOLDER: &str = "it is a folder, not a file; give a file name";
 const NO_FILE: &str = "it is a device, a pipe or a socket, which is not replaced; give a file name";
+const SAME: &str = "it is the source; give another name";
 const EXISTS: &str = "it exists already; remove it, or give another name";
 
 /// The error of a file, with its name as the caller gave it.

@@ -241,6 +241,14 @@ static void files(const char *folder)
     CHECK(lstat(link, &before) == 0 && S_ISLNK(before.st_mode) && stat(path, &after) == 0 && (after.st_mode & 0777) == 0640);
     new.path = pipe;
     REFUSED(AES_BITSLICE_IO, "which is not replaced", aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
+    /* Nor is the source, by this name or another. */
+    const char *names[] = {path, link};
+    for (int i = 0; i < 2; i++) {
+        new.path = names[i];
+        REFUSED(AES_BITSLICE_IO, "it is the source", aes_bitslice_seal(engine, &secret, &file, &new, NULL));
+        REFUSED(AES_BITSLICE_IO, "it is the source", aes_bitslice_open(engine, &secret, &file, 0, UINT64_MAX, &new, NULL));
+    }
+    CHECK(stat(path, &before) == 0 && before.st_ino == after.st_ino);
     CHECK(unlink(link) == 0 && unlink(pipe) == 0);
     new.path = path;
     new.overwrite = 2;
