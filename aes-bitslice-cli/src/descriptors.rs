@@ -38,8 +38,11 @@ pub fn was_open(number: usize) -> bool {
 /// A second handle to the file of this number, with the same position.
 ///
 /// # Errors
-/// If there was none when the process started.
+/// If there was none when the process started, or the number is not one of those that are looked at.
 pub fn duplicate(number: usize) -> io::Result<File> {
+    if number >= MOST {
+        return Err(io::Error::other(format!("only open files with numbers below {MOST} can be named so")));
+    }
     if !was_open(number) {
         return Err(io::Error::other(format!("no file is open as number {number}")));
     }

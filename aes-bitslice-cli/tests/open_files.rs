@@ -86,6 +86,9 @@ fn what_is_not_open_or_open_elsewhere_is_refused() {
         let (code, told) = run("RUN -o /dev/fd/9");
         assert_eq!(code, Some(4));
         assert!(told.contains("no file is open as number 9"), "{told}");
+        let (code, told) = run("RUN -o /dev/fd/1024");
+        assert_eq!(code, Some(4));
+        assert!(told.contains("only open files with numbers below 1024 can be named so"), "{told}");
         // The file that is open is the shell's.
         let (code, told) = run("exec >file; printf before; RUN -o /proc/$$/fd/1; exit $?");
         assert_eq!(code, Some(4));
