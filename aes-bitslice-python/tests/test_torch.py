@@ -94,6 +94,36 @@ for call in (lambda: cipher.ctr(bytes(16), torch.Tensor()), use, lambda: cipher.
     assert found.stdout.splitlines() == ["PyTorch 1.13.1 is too old: tensors need PyTorch 2.1 or later"] * 3, found.stderr
 
 
+def test_a_generator_that_another_thread_uses_during_a_fork():
+    """With a stand-in for PyTorch's tensors."""
+    code = """
+import os, signal, sys, threading, types
+torch = sys.modules["torch"] = types.ModuleType("torch")
+class Tensor:
+    device = None
+    def __init__(self): self.data = bytearray(32)
+    def is_contiguous(self): return True
+torch.Tensor = Tensor
+from aes_bitslice import _arrays
+_arrays.known[Tensor] = types.SimpleNamespace(check=lambda *given: None)
+import aes_bitslice.torch as numbers
+numbers._name, numbers._nbytes, numbers._bytes = lambda device: "cpu", lambda tensor: 32, lambda tensor: tensor.data
+generator = numbers.create_random_device_generator()
+generator.fill_(Tensor())
+reads, writes = os.pipe()
+with generator._lock:  # as a thread has it that the child does not have
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends the child if it hangs
+        os.write(writes, generator.fill_(Tensor()).data)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+found = os.read(reads, 32)
+assert len(found) == 32 and found != generator.fill_(Tensor()).data
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
 # Autograd.
 
 

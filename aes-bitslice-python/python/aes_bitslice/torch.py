@@ -19,6 +19,7 @@ import functools
 import math
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -112,9 +113,18 @@ class RandomDeviceGenerator:
     Any number of threads may use one. A forked process gets its own key.
     """
 
+    _all: weakref.WeakSet[RandomDeviceGenerator] = weakref.WeakSet()
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._renew()
+        self._all.add(self)
+
+    @classmethod
+    def _forked(cls) -> None:
+        # A thread that the child does not have may hold a lock. The key is renewed at its first use.
+        for generator in cls._all:
+            generator._lock, generator._process = threading.Lock(), 0
 
     def _renew(self) -> None:
         self._key, self._process, self._made = Key.generate(256), os.getpid(), 0
@@ -145,6 +155,10 @@ class RandomDeviceGenerator:
 
     def __reduce__(self) -> Any:
         raise TypeError("a generator cannot be pickled because it holds a key: make one in each process")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=RandomDeviceGenerator._forked)
 
 
 def create_random_device_generator(token: str = "") -> RandomDeviceGenerator:
