@@ -11,9 +11,9 @@ static UNTIL: AtomicU32 = AtomicU32::new(0);
 /// Runs the handlers of signals that have come; what they raise, such as `KeyboardInterrupt`, ends the call.
 pub fn check(py: Python<'_>) -> PyResult<()> {
     py.check_signals()?;
-    match UNTIL.load(Ordering::Relaxed) > 0 && UNTIL.fetch_sub(1, Ordering::Relaxed) == 1 {
-        true => Err(PyKeyboardInterrupt::new_err("by _interrupt_at")),
-        false => Ok(()),
+    match UNTIL.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |looks| looks.checked_sub(1)) {
+        Ok(1) => Err(PyKeyboardInterrupt::new_err("by _interrupt_at")),
+        _ => Ok(()),
     }
 }
 
