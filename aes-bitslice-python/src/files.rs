@@ -172,12 +172,17 @@ fn run(
     let opened = checked(engine)?;
     let mut input = Source::of(source, seeks)?;
     refuse_same(source, destination)?;
-    let mut output = Destination::of(destination, overwrite, &Like::source(source))?;
+    let like = match &input {
+        Source::File { file, path } => Like::file(file).map_err(of_path(path))?,
+        Source::Object(_) => Like::object(source),
+    };
+    let mut output = Destination::of(destination, overwrite, &like)?;
     guarded(|| {
-        let bytes = on_engine(py, &opened, |engine| work(engine, &mut input, &mut output))?;
+        let bytes = on_engine(py, &opened, |engine| work(engine, &mut input, &mut output));
         let bytes = bytes.map_err(|error| of_seal(error, input.path()));
-        input.restore(seeks)?;
+        let restored = input.restore(seeks);
         let bytes = bytes?;
+        restored?;
         py.detach(|| output.finish())?;
         Ok(bytes)
     })
@@ -195,11 +200,11 @@ pub fn on_engine<T: Send>(
     py: Python<'_>,
     opened: &Option<Arc<Opened>>,
     work: impl FnOnce(&RuntimeEngine) -> Result<T, sealing::Error> + Send,
-) -> PyResult<Result<T, sealing::Error>> {
-    Ok(py.detach(|| match opened {
+) -> Result<T, sealing::Error> {
+    py.detach(|| match opened {
         Some(opened) => work(&opened.engine),
         None => work(&RuntimeEngine::open(Backend::Cpu)?),
-    }))
+    })
 }
 
 /// Refuses to overwrite the file that is read: done twice, it would be sealed twice, and an object used for both would be ruined.

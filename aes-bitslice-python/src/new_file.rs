@@ -24,16 +24,26 @@ pub enum Like {
 }
 
 impl Like {
-    /// Like the source that a caller gave: an open file at its path, or a file object. What comes from a pipe or from memory may be
-    /// anybody's.
-    pub fn source(source: &Bound<'_, PyAny>) -> Self {
-        // A file object names its descriptor; this path leads to the open file, even if that has no name any more.
-        let descriptor = || source.call_method0(intern!(source.py(), "fileno"))?.extract::<u32>();
-        let path = source.extract().or_else(|_| descriptor().map(|number| PathBuf::from(format!("/dev/fd/{number}"))));
-        let access = path.ok().and_then(|path| Some((fs::metadata(&path).ok()?, path)));
-        match access {
-            Some((metadata, path)) if holds_data(&metadata) => Self::Source(Access::of(&path, &metadata)),
-            _ => Self::Any,
+    /// Like an open file, whatever its name leads to by now. What comes from a pipe may be anybody's.
+    ///
+    /// # Errors
+    /// Of the system if it does not tell who may use the file.
+    pub fn file(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(if holds_data(&metadata) { Self::Source(Access::of_open(file, &metadata)) } else { Self::Any })
+    }
+
+    /// Like the file of a file object. What comes from a pipe or from memory may be anybody's; if the system does not tell about a
+    /// descriptor, the new file is its owner's alone.
+    pub fn object(object: &Bound<'_, PyAny>) -> Self {
+        let descriptor = object.call_method0(intern!(object.py(), "fileno")).and_then(|number| number.extract::<u32>());
+        let Ok(number) = descriptor else { return Self::Any };
+        // It leads to the open file, even if that has no name any more.
+        let path = PathBuf::from(format!("/dev/fd/{number}"));
+        match fs::metadata(&path) {
+            Ok(metadata) if holds_data(&metadata) => Self::Source(Access::of(&path, &metadata)),
+            Ok(_) => Self::Any,
+            Err(_) => Self::Private,
         }
     }
 
@@ -138,9 +148,11 @@ impl Write for NewFile {
 
 /// Opens a file to write at any place in it, and returns its descriptor, which the caller closes. If there is none, it is made: several
 /// processes may do so at once, and get the same file.
+///
+/// source: the file object that the data comes from.
 #[pyfunction(name = "_open_like")]
 pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> PyResult<i32> {
-    let like = Like::source(source);
+    let like = Like::object(source);
     let open = || {
         let existing = || OpenOptions::new().write(true).open(&path);
         match existing() {

@@ -12,10 +12,10 @@ use crate::opened::Opened;
 use crate::signals::Looks;
 use aes_bitslice_runtime::{Buffers, Engine as RuntimeEngine};
 use aes_bitslice_seal::{Error, Opening, PassphraseCost, Sealing, Secret, tink};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use zeroize::Zeroizing;
 
 /// Bytes of the tag of a segment.
@@ -61,7 +61,7 @@ impl SealedReader {
                     input.read_exact(bytes)
                 })?;
                 Ok((opening, length))
-            })?;
+            });
             let (opening, length) = found.map_err(|error| of_seal(error, input.path()))?;
             let segment = (0, Zeroizing::new(Vec::new()));
             Ok(Self { engine, length, state: Mutex::new(Reading { opening, input, segment }) })
@@ -82,12 +82,11 @@ impl SealedReader {
         let len = self.length.saturating_sub(position).min(memory.len) as usize;
         let host = Host::new(memory.pointer, len);
         guarded(|| {
-            let read = on_engine(py, &self.engine, |_| {
-                let mut state = locked(&self.state);
+            py.detach(|| {
+                let mut state = held(&self.state)?;
                 let read = state.read(position, self.length, host);
-                Ok(read.map_err(|error| of_seal(error, state.input.path())))
-            })?;
-            read.expect("no engine is opened to fail")
+                read.map_err(|error| of_seal(error, state.input.path()))
+            })
         })?;
         Ok(len)
     }
@@ -190,10 +189,16 @@ impl SealedWriter {
                 let sealing = sealing(&given, engine)?;
                 output.write_all(sealing.header())?;
                 Ok(Writing { sealing, output, memory: Zeroizing::new(Vec::new()), number: 0 })
-            })?;
+            });
             let begun = begun.map_err(|error| of_seal(error, None))?;
             Ok(Self { engine, state: Mutex::new(Some(begun)) })
         })
+    }
+
+    /// Whether it is complete or given up; not while a call does that.
+    #[getter]
+    fn closed(&self) -> bool {
+        held(&self.state).is_ok_and(|state| state.is_none())
     }
 
     /// Writes bytes. After an exception the file is given up.
@@ -210,18 +215,16 @@ impl SealedWriter {
 
     /// Completes the file.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let mut output = None;
         self.go_on(py, |mut writing| {
             writing.seal(true)?;
-            output = Some(writing.output);
+            writing.output.finish().map_err(raised)?;
             Ok(None)
-        })?;
-        py.detach(|| output.map_or(Ok(()), Destination::finish))
+        })
     }
 
     /// Gives the file up: it never appears. An object has received a part of it, which does not open.
-    fn abort(&self, py: Python<'_>) {
-        py.detach(|| drop(locked(&self.state).take()));
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| held(&self.state).map(|mut state| drop(state.take())))
     }
 }
 
@@ -233,16 +236,12 @@ impl SealedWriter {
     ) -> PyResult<()> {
         self.engine.iter().try_for_each(|engine| engine.check())?;
         guarded(|| {
-            let done = on_engine(py, &self.engine, |_| {
-                let mut state = locked(&self.state);
-                let Some(writing) = state.take() else { return Ok(false) };
-                *state = work(writing)?;
-                Ok(true)
-            })?;
-            match done.map_err(|error| of_seal(error, None))? {
-                true => Ok(()),
-                false => Err(PyValueError::new_err("the sealed file is closed, or was given up after an error")),
-            }
+            py.detach(|| {
+                let mut state = held(&self.state)?;
+                let closed = || PyValueError::new_err("the sealed file is closed, or was given up after an error");
+                *state = work(state.take().ok_or_else(closed)?).map_err(|error| of_seal(error, None))?;
+                Ok(())
+            })
         })
     }
 }
@@ -280,8 +279,16 @@ impl Writing {
     }
 }
 
-fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// The state, for one call at a time. A call runs Python code (a file object's methods, handlers of signals), which may call again: there,
+/// waiting would not end.
+fn held<T>(state: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
+    match state.try_lock() {
+        Ok(state) => Ok(state),
+        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            Err(PyRuntimeError::new_err("the sealed file is in use: wait until the other call on it has returned"))
+        }
+    }
 }
 
 fn opening(given: &Given, engine: &RuntimeEngine, input: &mut Source) -> Result<Opening, Error> {

@@ -164,6 +164,39 @@ def test_a_replaced_file_keeps_who_may_use_it(made):
         assert os.getxattr(new, LIST) == READER
 
 
+@pytest.mark.parametrize("becomes", ["another", "nothing"])
+@pytest.mark.parametrize("work", ["seal", "open"])
+def test_the_file_that_is_read_decides_and_not_what_its_name_becomes(key, tmp_path, monkeypatch, work, becomes):
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(b"a message" if work == "seal" else aes_bitslice.seal_bytes(b"a message", key=key))
+    source.chmod(0o600)
+    found = []
+
+    def stat_then(path, **options):
+        # The package calls it after it has opened the source.
+        result = os.lstat(path, **options)
+        if path is source:
+            found.append(path)
+            source.unlink()
+            if becomes == "another":
+                source.write_bytes(b"of anybody")
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", stat_then)
+        assert getattr(aes_bitslice, work)(source, out, key=key) == 9
+    assert found == [source] and mode(out) == 0o600
+
+
+def test_a_descriptor_that_the_system_does_not_know_opens_the_new_file_to_nobody(key, tmp_path):
+    class Odd(io.BytesIO):
+        def fileno(self):
+            return 1_000_000
+
+    aes_bitslice.seal(Odd(b"a message"), tmp_path / "out", key=key)
+    assert mode(tmp_path / "out") == 0o600
+
+
 class Watched(io.FileIO):
     """A file that notes the modes of unfinished files in its folder when it is read."""
 

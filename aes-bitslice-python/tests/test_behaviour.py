@@ -359,6 +359,47 @@ def test_a_forked_process_computes():
     assert ran.returncode == 0, ran
 
 
+def test_a_sealed_file_that_is_in_use_says_so():
+    """What a file object's methods call, as handlers of signals can; waiting would not end."""
+    program = """
+        import io, aes_bitslice
+        calls, refused = [], []
+        class Calls(io.BytesIO):
+            def tried(self):
+                for call in calls:
+                    try:
+                        call()
+                    except RuntimeError as error:
+                        assert "in use" in str(error)
+                        refused.append(call)
+            def write(self, data):
+                self.tried()
+                return super().write(data)
+            def read(self, size=-1):
+                self.tried()
+                return super().read(size)
+        key = aes_bitslice.Key(bytes(32))
+        into = Calls()
+        file = aes_bitslice.SealedFile(into, "wb", key=key)
+        file.write(b"a message")
+        calls[:] = [lambda: file.write(b"more"), file.close, file.discard]
+        file.close()
+        assert file.closed and len(refused) >= 3 and set(refused) == set(calls), refused
+        calls.clear()
+        refused.clear()
+        into.seek(0)
+        file = aes_bitslice.SealedFile(into, key=key)
+        calls[:] = [lambda: file.read(1)]
+        assert file.read() == b"a message" and set(refused) == set(calls)
+        calls.clear()
+        file = aes_bitslice.SealedFile(Calls(into.getvalue()), key=key)
+        calls[:] = [file.close]
+        assert file.read() == b"a message" and file.closed
+    """
+    ran = run(program)
+    assert ran.returncode == 0, ran
+
+
 def test_import_needs_no_cuda_and_loads_none():
     program = """
         import aes_bitslice, sys

@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -501,6 +502,26 @@ def test_a_range_is_a_pair_or_a_slice_and_leaves_the_position(key):
     assert sealed.tell() == 0
 
 
+def test_a_seek_that_fails_hides_no_other_error(key):
+    class Fails(io.BytesIO):
+        fails = False
+
+        def read(self, size=-1):
+            self.fails = True
+            return super().read(size)
+
+        def seek(self, *to):
+            if self.fails:
+                raise OSError("no seek")
+            return super().seek(*to)
+
+    sealed = aes_bitslice.seal_bytes(b"a message", key=key)
+    with pytest.raises(AuthenticationError, match="wrong key"):
+        aes_bitslice.open(Fails(sealed), io.BytesIO(), key=Key.generate(), range=(0, 5))
+    with pytest.raises(OSError, match="no seek"):
+        aes_bitslice.open(Fails(sealed), io.BytesIO(), key=key, range=(0, 5))
+
+
 def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):
     sealed, into = io.BytesIO(), io.BytesIO()
     aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase=b"\xff\xfe")
@@ -583,6 +604,31 @@ def test_a_sealed_file_serves_other_libraries(key, tmp_path):
 
     assert there_and_back(zipped, lambda f: zipfile.ZipFile(f).read("name")) == b"content"
     assert there_and_back(zipped, lambda f: zipfile.ZipFile(io.BufferedReader(f)).read("name")) == b"content"
+
+
+def test_a_closed_sealed_file_keeps_nothing(key):
+    class Memory(io.BytesIO):
+        pass
+
+    def used(end):
+        memory = Memory(aes_bitslice.seal_bytes(b"a message", key=key))
+        file = aes_bitslice.SealedFile(memory, key=key)
+        assert file.read(5) == b"a mes" and not memory.closed
+        end(file)
+        return file, weakref.ref(memory)
+
+    def fails(file):
+        with pytest.raises(KeyError), file:
+            raise KeyError
+
+    for end in [aes_bitslice.SealedFile.close, aes_bitslice.SealedFile.discard, fails]:
+        file, memory = used(end)
+        assert file.closed and memory() is None
+        file.close()
+        file.discard()
+        for call in [file.readable, file.writable, file.seekable, file.read, file.tell, lambda: file.length]:
+            with pytest.raises(ValueError, match="closed file"):
+                call()
 
 
 def test_a_sealed_file_that_is_not_complete_does_not_appear(key, tmp_path):

@@ -68,6 +68,8 @@ class SealedFile(io.BufferedIOBase):
 
     Writing: the new file appears when `close` is called, or at the end of a `with` block. It does not appear if the
     block ends with an exception, or if the object is dropped without `close`.
+
+    One call at a time: another, of a second thread or a handler of signals, raises `RuntimeError`.
     """
 
     def __init__(
@@ -101,19 +103,22 @@ class SealedFile(io.BufferedIOBase):
     @property
     def length(self) -> int:
         """The number of bytes of the message; of a file that is being written, of what was written so far."""
+        self._check()
         return self._reader.length if self._reader is not None else self._at
 
     def readable(self) -> bool:
         """Whether its mode is "rb"."""
+        self._check()
         return self._reader is not None
 
     def writable(self) -> bool:
         """Whether its mode is "wb"."""
+        self._check()
         return self._writer is not None
 
     def seekable(self) -> bool:
         """Whether its mode is "rb"."""
-        return self._reader is not None
+        return self.readable()
 
     def tell(self) -> int:
         """The position in the message."""
@@ -159,18 +164,23 @@ class SealedFile(io.BufferedIOBase):
         return count
 
     def close(self) -> None:
-        """Completes a file that was written."""
-        if not self.closed:
-            try:
-                if self._writer is not None:
-                    self._writer.finish()
-            finally:
-                super().close()
+        """Completes a file that was written. After it, and after `discard`, nothing of the file, key and message is kept."""
+        try:
+            if self._writer is not None and not self.closed:
+                self._writer.finish()
+        finally:
+            # Not if another call uses it.
+            if self._writer is None or self._writer.closed:
+                self._end()
 
     def discard(self) -> None:
         """Gives up a file that is being written: it never appears. A file object has received a part of it, which does not open."""
         if self._writer is not None:
             self._writer.abort()
+        self._end()
+
+    def _end(self) -> None:
+        self._reader = None
         super().close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
