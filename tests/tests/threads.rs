@@ -144,7 +144,7 @@ fn calls_are_made_under_a_lock_in_a_pool() {
     in_each_pool(|program| {
         for call in calls {
             let shared = Mutex::new(vec![0; BYTES]);
-            (0..16).into_par_iter().for_each(|_| call(program, &mut shared.lock().unwrap()));
+            (0..6).into_par_iter().for_each(|_| call(program, &mut shared.lock().unwrap()));
         }
     });
 }
