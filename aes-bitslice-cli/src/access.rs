@@ -1,4 +1,4 @@
-//! What kind of file it is, and who may use it. Who may use a new one: [`aes_bitslice_seal::access`].
+//! What kind of file it is, and who may use it. Who may use a new one: `aes_bitslice_seal::access`.
 
 use std::fs::Metadata;
 

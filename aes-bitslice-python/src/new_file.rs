@@ -1,5 +1,5 @@
 //! New files: each appears complete or not at all, and is no more open than the file that it replaces or is made from
-//! ([`aes_bitslice_seal::access`]).
+//! (`aes_bitslice_seal::access`).
 
 use crate::error::os_error;
 use crate::signals;

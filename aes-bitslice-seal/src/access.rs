@@ -5,8 +5,6 @@
 //! and the Python package make all their files for data by this rule. The library for C makes them their owner's alone, and replaces others by
 //! this rule.
 
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
-
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
@@ -18,6 +16,7 @@ pub const ANYBODY: u32 = 0o666;
 pub const OWNER: u32 = 0o600;
 
 /// Who may read and write a file.
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is known there"))]
 pub struct Access {
     mode: u32,
     owner: u32,
@@ -26,6 +25,7 @@ pub struct Access {
 }
 
 /// A POSIX access list.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "none is known elsewhere"))]
 enum List {
     None,
     /// As the file system stores it.

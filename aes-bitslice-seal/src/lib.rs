@@ -40,6 +40,8 @@
 //! progress has returned.
 #![forbid(unsafe_code)]
 
+/// For the command line and the bindings.
+#[doc(hidden)]
 pub mod access;
 mod chunk;
 mod error;
