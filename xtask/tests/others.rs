@@ -39,25 +39,6 @@ fn circuits_are_a_table() {
 }
 
 #[test]
-fn the_page_on_scale_has_what_benchmarks_say() {
-    let (code, _, error) = xtask(&["scale", "--check"]);
-    assert_eq!((code, error.as_str()), (Some(0), ""));
-    let (_, report, _) = xtask(&["scale", "--gpus", "3", "--kernel", "gcm-256", "--network", "1"]);
-    assert!(report.contains("| a store | 3 GPUs, 1 host | 1 | network |"), "{report}");
-    for (arguments, message) in [
-        (["scale", "--kernel", "cbc"], "give one of ctr-128"),
-        (["scale", "--gpus-per-host", "8"], "1, 2 and 4 GPUs"),
-        (["scale", "--store", "0"], "a number above 0"),
-    ] {
-        let (code, report, error) = xtask(&arguments);
-        assert!(
-            code != Some(0) && report.is_empty() && error.contains(message) && error.lines().count() == 1,
-            "{error}"
-        );
-    }
-}
-
-#[test]
 fn costs_are_reported_where_there_is_a_compiler() {
     let (code, report, error) = xtask(&["ptx", "--report", "--arch", "sm_90"]);
     let missing = ["NVRTC, the CUDA run-time compiler, was not found", "nvdisasm, which disassembles"];
