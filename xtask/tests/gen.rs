@@ -337,7 +337,7 @@ fn bad_input_is_one_line_and_changes_nothing() {
         (
             &["--key", &key, "--sbox", "best"],
             1,
-            "unknown S-box `best`: the known ones are canright, boyar-peralta, lut3",
+            "unknown S-box `best`: the known ones are canright, canright-netlist, boyar-peralta, lut3",
         ),
         (&["--key", &key, "--mode", "cbc"], 2, "is for one of ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
         (&["--key", &key, "--strategy", "planes"], 2, "known: one-hot-mux, immediate"),

@@ -38,20 +38,23 @@ pub(super) fn statements(
     };
     for (i, gate) in circuit.gates().iter().enumerate() {
         let [a, b, c] = gate.inputs.map(operand);
-        let _ = match gate.table {
-            Lut3::XOR => writeln!(text, "    const u32 n{i} = {a} ^ {b};"),
-            Lut3::AND => writeln!(text, "    const u32 n{i} = {a} & {b};"),
-            Lut3::OR => writeln!(text, "    const u32 n{i} = {a} | {b};"),
-            Lut3::NOT => writeln!(text, "    const u32 n{i} = ~{a};"),
-            table if gates == Gates::Operators && table == Lut3::XOR.complement() => {
-                writeln!(text, "    const u32 n{i} = ~({a} ^ {b});")
+        let _ = match (operator(gate.table), operator(gate.table.complement()), gate.table) {
+            (Some(sign), _, _) => writeln!(text, "    const u32 n{i} = {a} {sign} {b};"),
+            (_, Some(sign), _) if gates == Gates::Operators => {
+                writeln!(text, "    const u32 n{i} = ~({a} {sign} {b});")
             }
-            Lut3(table) => writeln!(text, "    const u32 n{i} = LUT3({a}, {b}, {c}, {table:#04x});"),
+            (_, _, Lut3::NOT) => writeln!(text, "    const u32 n{i} = ~{a};"),
+            (_, _, Lut3(table)) => writeln!(text, "    const u32 n{i} = LUT3({a}, {b}, {c}, {table:#04x});"),
         };
     }
     for (i, (_, wire)) in circuit.outputs().iter().enumerate() {
         let _ = writeln!(text, "    {target}[{i}] = {};", operand(*wire));
     }
+}
+
+/// C's operator for a function of two inputs, if there is one.
+fn operator(table: Lut3) -> Option<char> {
+    [(Lut3::XOR, '^'), (Lut3::AND, '&'), (Lut3::OR, '|')].into_iter().find(|(of, _)| *of == table).map(|(_, sign)| sign)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From a specification to a plan: the sources of round keys, each as the steps of the cipher with its circuits.
 
 use super::plan::{Call, KeyOperand, Plan, Step};
-use super::spec::{KernelSpec, Layers, RoundKeys};
+use super::spec::{KernelSpec, Layers, RoundKeys, Selected};
 use crate::circuit::{Circuit, Wire};
 use crate::linear;
 use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
@@ -57,16 +57,18 @@ fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let round_keys = layout::round_keys(keys, plan.spec.key_basis());
     let last = keys.rounds();
+    let selected = plan.spec.selected_keys(last);
     let [first_sub, middle_sub, last_sub] = [Place::First, Place::Middle, Place::Last].map(|p| sub_bytes(plan, p));
     // The circuit of a layer with a key; the selectors pick the key bits of a column.
     let keyed = |layer: &Circuit, c: usize, layers| {
         let mut circuit = Circuit::new(
             format!("{} with a one-hot multiplexer", layer.name()),
-            names("x", 32).chain((1..last).map(|r| format!("round{r}"))),
+            names("x", 32).chain(selected.clone().map(|r| format!("round{r}"))),
         );
         let mut args: Vec<Wire> = (0..32).map(|i| circuit.input(i)).collect();
         for bit in 0..32 {
-            args.push(multiplexer(&mut circuit, layers, |r| layout::key_bit(&round_keys[r], 32 * c + bit), last));
+            let key_bits = selected.clone().map(|r| layout::key_bit(&round_keys[r], 32 * c + bit));
+            args.push(multiplexer(&mut circuit, layers, &key_bits.collect::<Vec<_>>()));
         }
         include_all(circuit, layer, &args)
     };
@@ -85,7 +87,15 @@ fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
             let functions = std::array::from_fn(|c| {
                 plan.function(&format!("add_round_key_{c}"), about, || keyed(&add, c, Layers::Published))
             });
-            vec![published_mix(plan), Step::AddRoundKey(Call { functions, key: KeyOperand::Selectors })]
+            let add = Call { functions, key: KeyOperand::Selectors };
+            let mix = [published_mix(plan), Step::AddRoundKey(add.clone())];
+            if plan.spec.selected == Selected::All {
+                plan.first = vec![Step::AddRoundKey(add.clone()), first_sub];
+                plan.round = [&mix[..], &[middle_sub]].concat();
+                plan.last = [&mix[..], &[last_sub, Step::AddLastRoundKey(add)]].concat();
+                return;
+            }
+            mix.to_vec()
         }
     };
     let mut add_constant = |name: &str, round: usize| {
@@ -104,18 +114,20 @@ fn one_hot_mux(plan: &mut Plan, keys: &KeySchedule) {
     plan.last = [&mix[..], &[last_sub, final_]].concat();
 }
 
-/// The key bit of the selected round, where the selector of round `r` is input `31 + r`: an OR of the selectors of the rounds in which the
-/// bit is set. Selectors are taken in groups of three, so that key bits with the same pattern in a group share a gate. In the published
-/// form they are taken one after the other, and the ANDs with known key bits are folded.
-fn multiplexer(circuit: &mut Circuit, layers: Layers, bit: impl Fn(usize) -> bool, last: usize) -> Wire {
-    let rounds: Vec<usize> = (1..last).collect();
+/// The key bit of the selected round, given the bit of each round that may be: an OR of the selectors, which are the inputs from 32 on, of
+/// the rounds in which the bit is set. Selectors are taken in groups of three, so that key bits with the same pattern in a group share a
+/// gate. In the published form they are taken one after the other, and the ANDs with known key bits are folded.
+fn multiplexer(circuit: &mut Circuit, layers: Layers, bits: &[bool]) -> Wire {
+    let of_set = |circuit: &Circuit, from: usize, bits: &[bool]| -> Vec<Wire> {
+        (0..bits.len()).filter(|&i| bits[i]).map(|i| circuit.input(32 + from + i)).collect()
+    };
     if layers == Layers::Published {
-        let set: Vec<Wire> = rounds.iter().filter(|&&r| bit(r)).map(|&r| circuit.input(31 + r)).collect();
-        return set.into_iter().reduce(|a, b| circuit.or(a, b)).unwrap_or_else(|| circuit.constant(false));
+        let set = of_set(circuit, 0, bits).into_iter();
+        return set.reduce(|a, b| circuit.or(a, b)).unwrap_or_else(|| circuit.constant(false));
     }
     let mut groups = Vec::new();
-    for group in rounds.chunks(3) {
-        let set: Vec<Wire> = group.iter().filter(|&&r| bit(r)).map(|&r| circuit.input(31 + r)).collect();
+    for (g, group) in bits.chunks(3).enumerate() {
+        let set = of_set(circuit, 3 * g, group);
         if !set.is_empty() {
             groups.push(circuit.or_all(&set));
         }

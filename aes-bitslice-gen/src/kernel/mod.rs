@@ -17,4 +17,4 @@ pub(crate) mod spec;
 pub use design::Design;
 pub use plan::{Call, Function, KeyOperand, Plan, Step};
 pub use preset::Preset;
-pub use spec::{DataPath, KernelSpec, Layers, NoSuchLayout, RoundKeys};
+pub use spec::{DataPath, KernelSpec, Layers, NoSuchLayout, RoundKeys, Selected};

@@ -44,7 +44,7 @@ pub enum KeyOperand {
     /// The same function in another place: the round key is added to the bytes before they become planes, or to the bytes obtained from
     /// planes, where this takes fewer instructions.
     Bytes,
-    /// The one-hot selectors of the rounds with MixColumns: word `i` is all ones in round `i + 1`.
+    /// The one-hot selectors of the round keys in [`KernelSpec::selected_keys`], in order: all ones for the round key of this step.
     Selectors,
 }
 
@@ -219,7 +219,8 @@ impl<W: Word> Run<'_, W> {
                 KeyOperand::Planes | KeyOperand::Bytes => inputs.extend(&self.round_keys[key][32 * c..32 * c + 32]),
                 KeyOperand::Selectors => {
                     let zero = old[0] & !old[0];
-                    inputs.extend((1..self.round_keys.len() - 1).map(|r| if r == self.round { !zero } else { zero }));
+                    let selected = self.plan.spec.selected_keys(self.round_keys.len() - 1);
+                    inputs.extend(selected.map(|r| if r == key { !zero } else { zero }));
                 }
             }
             let outputs = self.plan.functions[f].circuit.evaluate(&inputs);

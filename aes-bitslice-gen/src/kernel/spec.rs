@@ -9,6 +9,7 @@ use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::kernel_name;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::{BakedStrategy, KeyStrategy};
+use std::ops::Range;
 
 /// Where a kernel keeps its round keys, including the keys where they are baked in.
 #[derive(Clone, Debug)]
@@ -65,6 +66,15 @@ pub enum DataPath {
     Staged,
 }
 
+/// Which round keys one-hot selectors pick, where a thread holds the state.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Selected {
+    /// Those between the first and the last, which are constants in the code.
+    Middle,
+    /// All of them: the cipher is a loop over one round, which adds the key of its number, whichever it is.
+    All,
+}
+
 /// A kernel to generate.
 #[derive(Clone, Debug)]
 pub struct KernelSpec {
@@ -82,6 +92,8 @@ pub struct KernelSpec {
     pub layers: Layers,
     /// How threads reach their data; by column, directly.
     pub data: DataPath,
+    /// Which round keys selectors pick: all of them only with layers as published.
+    pub selected: Selected,
 }
 
 /// There is no such kernel; see [`KeyStrategy::has`].
@@ -112,7 +124,8 @@ impl KernelSpec {
     fn new(mode: Mode, sbox: &'static Sbox, round_keys: RoundKeys) -> Self {
         let layout = round_keys.strategy().layout();
         let basis = sbox.basis(mode.direction());
-        Self { mode, sbox, round_keys, layout, basis, layers: Layers::Fewest, data: DataPath::Direct }
+        let (layers, data, selected) = (Layers::Fewest, DataPath::Direct, Selected::Middle);
+        Self { mode, sbox, round_keys, layout, basis, layers, data, selected }
     }
 
     /// The same in another layout.
@@ -134,6 +147,22 @@ impl KernelSpec {
         match self.round_keys {
             RoundKeys::Immediate(_) => self,
             _ => Self { layout: Layout::State, basis: Basis::STANDARD, layers: Layers::Published, ..self },
+        }
+    }
+
+    /// The same with layers as published and, if selectors pick its round keys, with all of them picked in one generic round.
+    pub fn generic(self) -> Self {
+        match self.round_keys {
+            RoundKeys::OneHotMux(_) => Self { selected: Selected::All, ..self.published() },
+            _ => self.published(),
+        }
+    }
+
+    /// The round keys that selectors pick in a cipher with this number of rounds.
+    pub fn selected_keys(&self, rounds: usize) -> Range<usize> {
+        match self.selected {
+            Selected::Middle => 1..rounds,
+            Selected::All => 0..rounds + 1,
         }
     }
 

@@ -4,7 +4,7 @@ use super::parts::KeyAccess;
 use crate::circuit::Circuit;
 use crate::emit::c::{self, Gates};
 use crate::kernel::plan::{Call, Function, KeyOperand, Plan, Step};
-use crate::kernel::spec::Layers;
+use crate::kernel::spec::{Layers, Selected};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::mode::State;
@@ -118,7 +118,8 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
         *text += "}\n\n";
     };
     let starts_with_counters = (plan.spec.layout, plan.spec.mode.state()) == (Layout::Column, State::Counters);
-    if !starts_with_counters {
+    let is_generic = plan.spec.selected == Selected::All;
+    if !starts_with_counters && !is_generic {
         part(&format!("begin(u32 *s{parameter})"), &plan.first, "0");
     }
     for step in &plan.round {
@@ -129,6 +130,9 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
             (step, _) => format!("{}(u32 *s)", layer(step)),
         };
         part(&heading, std::slice::from_ref(step), "round");
+    }
+    if is_generic {
+        return generic_cipher(&rounds, text);
     }
     // A layer of a round by state, as a call.
     let call = |step: &Step, round: &str| match has_key(step) {
@@ -181,6 +185,11 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
             "\nDEVICE void cipher(u32 *s{parameter}) {{\n    begin(s{argument});\n{rounds}    end(s{argument});\n}}"
         );
     }
+}
+
+/// The cipher as a loop over one round, which begins with its key: the compiler does not know which it is.
+fn generic_cipher(rounds: &str, text: &mut String) {
+    *text += &include_str!("state/generic_cipher.h").replace("@ROUNDS@", rounds);
 }
 
 /// The name of a round's layer as a function.
@@ -264,10 +273,12 @@ impl Steps<'_> {
             (uniform, _) => {
                 let at = if shifted { "SHIFTED" } else { "AT" };
                 if call.key == KeyOperand::Selectors {
-                    let n = self.plan.rounds().unwrap_or_default() - 1;
+                    let selected = self.plan.spec.selected_keys(self.plan.rounds().unwrap_or_default());
+                    let n = selected.len();
+                    let of_round = if selected.start == 0 { "i" } else { "i + 1" };
                     self.line(&format!("u32 selector[{n}]; // one-hot: all ones for this round, else zero"));
                     self.line(&format!(
-                        "UNROLL for (u32 i = 0; i < {n}; i++) selector[i] = 0u - (u32)({round} == i + 1);"
+                        "UNROLL for (u32 i = 0; i < {n}; i++) selector[i] = 0u - (u32)({round} == {of_round});"
                     ));
                 }
                 // Where the steps of several rounds are in one function, each step has its own block.
