@@ -2,7 +2,7 @@
 //! counted, and compared with the register as it is defined. `cargo run --release --example lfsr`
 
 use aes_bitslice_gen::circuit::Circuit;
-use aes_bitslice_gen::emit::c;
+use aes_bitslice_gen::emit::c::{self, Gates};
 
 /// Bits of the register.
 const BITS: usize = 16;
@@ -70,5 +70,5 @@ fn main() {
         let clocks = WANTED / registers;
         println!("{form:36}  {clocks:8}  {:10}", clocks * operations);
     }
-    println!("\nAs CUDA C:\n\n{}", c::function(&circuit, "clock_lfsr"));
+    println!("\nAs CUDA C:\n\n{}", c::function(&circuit, "clock_lfsr", Gates::Tables));
 }

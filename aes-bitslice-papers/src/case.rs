@@ -4,7 +4,7 @@ use crate::measured::Kind;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::kernel::Design;
-use aes_bitslice_papers::kernels::{Bitsliced, Bytewise, Lfsr, Representation, TableSpec, WordMajor};
+use aes_bitslice_papers::kernels::{Bitsliced, Bytewise, Lfsr, OnPlanes, Packed, Representation, TableSpec, WordMajor};
 use aes_bitslice_runtime::{Backend, Kernels};
 
 /// A place in a table and its work.
@@ -79,6 +79,7 @@ impl Work {
             | Self::OpenCl { kernel, .. } => Some((kernel.mode, kernel.key_bits)),
             Self::Host { mode, key_bits, .. } => Some((*mode, *key_bits)),
             Self::Program(Program::WordMajor(kernel)) => Some((kernel.mode(), KeyBits::Aes128)),
+            Self::Program(Program::OnPlanes(_)) => Some((OnPlanes::MODE, KeyBits::Aes128)),
             Self::Processor(Processor::Tables) => Some((Mode::EcbEncrypt, KeyBits::Aes128)),
             Self::Allocation | Self::Program(_) | Self::Processor(_) => None,
         }
@@ -112,6 +113,8 @@ pub enum Program {
     Lfsr(Lfsr),
     /// Blocks in the order of their words, with a key of 128 bits.
     WordMajor(WordMajor),
+    /// Planes to planes, with a key of 128 bits.
+    OnPlanes(OnPlanes),
 }
 
 /// A computation on the processor.
@@ -174,6 +177,8 @@ pub enum Code {
     Bytewise(Bytewise),
     /// A bitsliced kernel between the paper's and this project's, likewise.
     Bitsliced(Bitsliced),
+    /// A bitsliced kernel with a few blocks in eight words, likewise.
+    Packed(Packed),
 }
 
 impl Kernel {
@@ -208,6 +213,11 @@ impl Kernel {
         Self::new(spec.mode, Code::Bitsliced(spec))
     }
 
+    /// A bitsliced kernel with a few blocks in eight words.
+    pub fn packed(spec: Packed) -> Self {
+        Self::new(Packed::MODE, Code::Packed(spec))
+    }
+
     /// The same with a key of another length.
     pub fn with_key_bits(self, key_bits: KeyBits) -> Self {
         Self { key_bits, ..self }
@@ -221,6 +231,7 @@ impl Kernel {
             Code::Table(spec) => spec.name(),
             Code::Bytewise(spec) => spec.name(),
             Code::Bitsliced(spec) => spec.name(),
+            Code::Packed(spec) => spec.name(),
         };
         format!("{code}, {} bits", self.key_bits.bits())
     }

@@ -62,6 +62,9 @@ enum Command {
         /// The price of the GPU in dollars today, for throughput per price
         #[arg(long, value_parser = price)]
         price: Option<f64>,
+        /// The commit that this program was built from, for the record
+        #[arg(long)]
+        commit: Option<String>,
     },
     /// Run one kernel of the papers, for a profiler to count
     #[command(hide = true)]
@@ -106,7 +109,7 @@ enum Done {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Measure { paper, out, quick, price } => measure(&paper, &out, quick, price.map(today)),
+        Command::Measure { paper, out, quick, price, commit } => measure(&paper, &out, quick, price.map(today), commit),
         Command::Launch { kernel } => measure::counters::launch(&kernel).map(|()| Done::Whole),
         Command::Render { from, docs, price, check } => render(&from, &docs, price.map(today), check),
     };
@@ -131,14 +134,14 @@ fn say(message: &str) {
 }
 
 /// Measures papers, or all if none are given.
-fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<Price>) -> Result<Done> {
+fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<Price>, commit: Option<String>) -> Result<Done> {
     // Checked before minutes of measuring, not after.
     let folder = folder_of(out);
     if !folder.is_dir() {
         bail!("cannot write `{}`: there is no folder `{}`", out.display(), folder.display());
     }
     let papers = if papers.is_empty() { &papers::all::ALL } else { papers };
-    let measured = Measured { runs: vec![measure::bench::run(papers, quick, price)?] };
+    let measured = Measured { runs: vec![measure::bench::run(papers, quick, price, commit)?] };
     write(folder, &BTreeMap::from([(name_of(out)?, measured.json())]))?;
     let run = &measured.runs[0];
     say(&format!("{}: {} cases in {:.0} s", out.display(), run.timings.len(), run.seconds));

@@ -20,6 +20,9 @@ pub struct Measured {
 pub struct Run {
     /// Version of the program.
     pub version: String,
+    /// The commit that the program was built from, if it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// The day, in the form 2026-11-21, UTC.
     pub date: String,
     /// The time that it took, from the first kernel's compilation to the last check.
@@ -110,6 +113,12 @@ pub struct Gpu {
     /// Bits that its memory's bus transfers at a time.
     #[serde(default)]
     pub memory_bus_bits: Option<u32>,
+    /// Whether its memory corrects errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<bool>,
+    /// The release of its driver, where `nvidia-smi` tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_release: Option<String>,
 }
 
 /// An OpenCL device, as its driver describes it.
@@ -192,6 +201,12 @@ pub struct Times {
     pub median_seconds: f64,
     /// The time of the fastest run.
     pub min_seconds: f64,
+    /// The times between which the middle half of the runs is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quartiles: Option<[f64; 2]>,
+    /// The clock of the GPU's multiprocessors right after the last run, in MHz, as a kernel there counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<f64>,
 }
 
 /// Why there is no time for a case that is in no run.
@@ -210,7 +225,13 @@ impl Times {
         seconds.sort_by(f64::total_cmp);
         let last = seconds.len() - 1;
         let median_seconds = (seconds[last / 2] + seconds[last.div_ceil(2)]) / 2.0;
-        Self { runs: seconds.len(), median_seconds, min_seconds: seconds[0] }
+        let quartiles = Some([seconds[last / 4], seconds[last - last / 4]]);
+        Self { runs: seconds.len(), median_seconds, min_seconds: seconds[0], quartiles, clock_mhz: None }
+    }
+
+    /// How far apart the quartiles are, as a part of the median.
+    pub fn spread(&self) -> Option<f64> {
+        self.quartiles.map(|[first, third]| (third - first) / self.median_seconds)
     }
 }
 
@@ -280,9 +301,14 @@ impl Run {
 
     /// The median time of a case in seconds, or why there is none.
     pub fn seconds(&self, table: &str, case: &str, bytes: u64) -> Result<f64, &str> {
+        self.times(table, case, bytes).map(|times| times.median_seconds)
+    }
+
+    /// The times of a case, or why there are none.
+    pub fn times(&self, table: &str, case: &str, bytes: u64) -> Result<Times, &str> {
         let is_it = |timing: &&Timing| timing.table == table && timing.case == case && timing.bytes == bytes;
         match self.timings.iter().find(is_it).map(|timing| &timing.outcome) {
-            Some(Outcome::Timed(times)) => Ok(times.median_seconds),
+            Some(Outcome::Timed(times)) => Ok(*times),
             Some(Outcome::Failed(why)) => Err(why),
             None => Err(NOT_MEASURED),
         }
@@ -322,5 +348,8 @@ mod tests {
         assert_eq!(sums(&[9.0, 1.0, 2.0]), (3, 1.0, 2.0));
         assert_eq!(sums(&[4.0, 3.0, 1.0, 9.0]), (4, 1.0, 3.5));
         assert_eq!(sums(&[0.0]), (1, 1e-9, 1e-9));
+        let quartiles = |count: u32| Times::new((1..=count).map(f64::from).collect()).quartiles.unwrap();
+        assert_eq!([1, 4, 5, 20].map(quartiles), [[1.0, 1.0], [1.0, 4.0], [2.0, 4.0], [5.0, 16.0]]);
+        assert_eq!(Times::new((1..=5).map(f64::from).collect()).spread(), Some(2.0 / 3.0));
     }
 }

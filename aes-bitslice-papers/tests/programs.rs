@@ -2,9 +2,11 @@
 //! twice, so that what its threads share is there the second time.
 
 use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_gen::check::{Access, CompiledC, Launch};
 use aes_bitslice_papers::kernels::representation::Representation;
-use aes_bitslice_papers::kernels::{Form, Lfsr, WordMajor};
+use aes_bitslice_papers::kernels::{Form, Lfsr, OnPlanes, WordMajor};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -154,4 +156,22 @@ fn words_column_major() {
         }
     }
     assert!(WordMajor::new(Mode::Ctr).is_none() && WordMajor::new(Mode::EcbEncrypt).unwrap().source(&[0; 5]).is_none());
+}
+
+/// The kernel on planes, whose threads wait for one another: over two thread blocks, the second not full.
+#[test]
+fn planes_to_planes() {
+    let key = noise(16);
+    let data = noise(16 * (2048 + 320));
+    let schedule = KeySchedule::new(&key, OnPlanes::MODE.direction()).unwrap();
+    let of_block = |block: &[u8; 16]| cipher::process(*block, &schedule, OnPlanes::MODE.direction());
+    let expected: Vec<u8> = data.as_chunks::<16>().0.iter().flat_map(of_block).collect();
+    let (input, expected) = (OnPlanes::of(&data), OnPlanes::of(&expected));
+    let Printed { source, manifest } = OnPlanes.print(&key, "a test").unwrap();
+    let (access, warps) = (Access::Aligned, 1);
+    let launch =
+        Launch { access, in_place: false, start: 0, skip: 0, key: &[], tweaks: None, tiles: 1, warps, data: &input };
+    let Some(mut kernel) = CompiledC::compile(&source, &manifest).unwrap() else { return };
+    assert!(kernel.run(&launch).unwrap() == expected);
+    assert!(OnPlanes.print(&[0; 5], "a test").is_none());
 }

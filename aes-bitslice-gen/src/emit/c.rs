@@ -5,18 +5,19 @@ use std::fmt::Write;
 
 /// A circuit as a C function `NAME(const u32 *x, u32 *y)`, where every bit position of the words is a lane: input `i`
 /// is `x[i]`, output `i` is `y[i]`, and the two arrays do not overlap. It must follow [`super::cuda::prelude`].
-pub fn function(circuit: &Circuit, name: &str) -> String {
+pub fn function(circuit: &Circuit, name: &str, gates: Gates) -> String {
     let stats = circuit.stats();
-    let mut text = format!("// Circuit: {}; {} LUT3, depth {}.\n", circuit.name(), stats.gates(), stats.depth);
+    let unit = if gates == Gates::Tables { "LUT3" } else { "gates" };
+    let mut text = format!("// Circuit: {}; {} {unit}, depth {}.\n", circuit.name(), stats.gates(), stats.depth);
     let _ = writeln!(text, "DEVICE void {name}(const u32 *x, u32 *y) {{");
-    statements(circuit, |i| format!("x[{i}]"), "y", Gates::Tables, &mut text);
+    statements(circuit, |i| format!("x[{i}]"), "y", gates, &mut text);
     text += "}\n";
     text
 }
 
 /// How gates are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Gates {
+pub enum Gates {
     /// One instruction each, which the compiler leaves unchanged, unless C has an operator for it.
     Tables,
     /// Two-input gates as operators, which the compiler may merge.
@@ -76,6 +77,6 @@ mod tests {
                         const u32 n1 = LUT3(x[1], x[2], n0, 0xe8);\n    \
                         y[0] = n1;\n    \
                         y[1] = x[1];\n}\n";
-        assert_eq!(function(&circuit, "f"), expected);
+        assert_eq!(function(&circuit, "f", Gates::Tables), expected);
     }
 }

@@ -2,7 +2,8 @@
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::circuit::Circuit;
-use aes_bitslice_gen::emit::{c, dialect};
+use aes_bitslice_gen::emit::c::{self, Gates};
+use aes_bitslice_gen::emit::dialect;
 
 /// Bits of the register.
 const BITS: usize = 16;
@@ -95,7 +96,7 @@ impl Lfsr {
             Form::Parallel => text += include_str!("lfsr_parallel.h"),
             Form::Bitsliced { lanes } => {
                 text += &format!("\ntypedef {} lanes;\n\n", if lanes == 16 { "unsigned short" } else { "u32" });
-                text += &c::function(&clock(), "clock_lfsr");
+                text += &c::function(&clock(), "clock_lfsr", Gates::Tables);
                 text += include_str!("lfsr_bitsliced.h");
             }
         }

@@ -6,11 +6,14 @@
 //! | [`table`] | T-boxes in constant or shared memory: papers of 2010 to 2017 |
 //! | [`bytewise`] | the S-box only, and the transformations of the standard: Ul Haq et al. 2011 |
 //! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one change at a time |
-//! | [`lfsr`], [`representation`] | a shift register, and the change of representation alone: Hajihassani et al. 2019 |
+//! | [`packed`] | bits of a few blocks in eight words: bitsliced code before that paper |
+//! | [`lfsr`], [`representation`], [`on_planes`] | a shift register, the change of representation alone, and a kernel without it: Hajihassani et al. 2019 |
 
 pub mod bitsliced;
 pub mod bytewise;
 pub mod lfsr;
+pub mod on_planes;
+pub mod packed;
 pub mod representation;
 pub mod table;
 mod table_memory;
@@ -18,6 +21,8 @@ mod table_memory;
 pub use bitsliced::{Bitsliced, RoundKeys};
 pub use bytewise::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 pub use lfsr::{Form, Lfsr};
+pub use on_planes::OnPlanes;
+pub use packed::{Packed, Word};
 pub use representation::Representation;
 pub use table::{Granularity, KeyMemory, Rounds, Staging, TableError, TableSpec, Tables, ThreadBlocks, WordMajor};
 pub use table_memory::TableMemory;

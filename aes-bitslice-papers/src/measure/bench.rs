@@ -25,7 +25,7 @@ const QUICK: u64 = 1 << 20;
 /// # Errors
 /// Without the GPU and the compiler that a paper needs, or if no kernel opens. Everything else is recorded in the result, including missing
 /// OpenCL devices, unless there is nothing to measure without them.
-pub fn run(papers: &[&Paper], quick: bool, price: Option<Price>) -> Result<Run> {
+pub fn run(papers: &[&Paper], quick: bool, price: Option<Price>, commit: Option<String>) -> Result<Run> {
     let start = Instant::now();
     let uses = |api| papers.iter().any(|paper| paper.api == api);
     let mut devices = Devices::none();
@@ -67,6 +67,7 @@ pub fn run(papers: &[&Paper], quick: bool, price: Option<Price>) -> Result<Run> 
     bar.finish_and_clear();
     Ok(Run {
         version: env!("CARGO_PKG_VERSION").into(),
+        commit,
         date: date(SystemTime::now()),
         seconds: start.elapsed().as_secs_f64(),
         cpu: Engine::open(Backend::Cpu)?.description(),
@@ -97,15 +98,24 @@ impl Bench {
         if let Some((mode, key_bits)) = case.work.computes() {
             data.expect(mode, key_bits)?;
         }
+        let mut clock_mhz = None;
+        let mut with_clock = |(times, mhz)| {
+            clock_mhz = Some(mhz);
+            times
+        };
         let times = match &case.work {
             Work::Kernel(kernel) => {
-                devices.cuda_memory()?.time(kernels.get(None, kernel)?, kernel.mode, bytes, data, *runs)?
+                let (_, memory, clock) = devices.cuda()?;
+                with_clock(memory.time(kernels.get(None, kernel)?, kernel.mode, bytes, data, *runs, clock)?)
             }
             Work::Copied { kernel, chunks, memory } => {
                 copies::time(kernels.get(None, kernel)?, kernel.mode, bytes, (*chunks, *memory), data, *runs)?
             }
             Work::Allocation => copies::time_allocation(devices.engine(None)?, bytes, *runs)?,
-            Work::Program(what) => program::time(devices.engine(None)?, what, keys, bytes, data, *runs)?,
+            Work::Program(what) => {
+                let (engine, _, clock) = devices.cuda()?;
+                with_clock(program::time(engine, what, keys, bytes, data, *runs, clock)?)
+            }
             Work::Processor(what) => processor::time(*what, keys, bytes, data, *runs)?,
             Work::Sharded { kernel, gpus, shares, data: place, slowed } => {
                 let gpus = &devices.gpus[..*gpus];
@@ -120,7 +130,7 @@ impl Bench {
                 host::time(*backend, *mode, keys.get(*key_bits), bytes, data, *runs)?
             }
         };
-        Ok(Times::new(times))
+        Ok(Times { clock_mhz, ..Times::new(times) })
     }
 }
 
@@ -144,7 +154,7 @@ mod tests {
     #[test]
     fn without_a_gpu_there_is_nothing_to_measure() {
         if cuda::devices().is_err() {
-            let error = run(&all::ALL, true, None).unwrap_err().to_string();
+            let error = run(&all::ALL, true, None, None).unwrap_err().to_string();
             assert!(!error.contains('\n') && error.contains("CUDA"), "{error}");
         }
     }

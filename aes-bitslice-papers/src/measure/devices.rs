@@ -1,5 +1,6 @@
 //! The devices of this machine that the papers are measured on, opened, and as they are recorded.
 
+use crate::measure::clock::Clock;
 use crate::measure::driver::driver;
 use crate::measure::memory::Memory;
 use crate::measure::opencl;
@@ -10,13 +11,14 @@ use aes_bitslice_runtime::opencl::{self as runtime_opencl, DeviceKind};
 use aes_bitslice_runtime::{Backend, Engine};
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
+use std::process::Command;
 
 /// Opened devices, each with memory for the data.
 pub struct Devices {
     /// All CUDA GPUs.
     pub gpus: Vec<Gpu>,
     /// The first of them.
-    cuda: Option<(Engine, Memory)>,
+    cuda: Option<(Engine, Memory, Clock)>,
     /// The first OpenCL device of each kind, or why there is none.
     opencl: BTreeMap<Kind, Result<OpenCl, String>>,
 }
@@ -42,8 +44,8 @@ impl Devices {
         let engine = Engine::open(Backend::Cuda { ordinal: 0 })?;
         self.gpus = vec![gpu(&devices[0])?];
         self.gpus.extend(devices[1..].iter().map_while(|device| gpu(device).ok()));
-        let memory = Memory::new(&engine)?;
-        self.cuda = Some((engine, memory));
+        let (memory, clock) = (Memory::new(&engine)?, Clock::new(&engine)?);
+        self.cuda = Some((engine, memory, clock));
         Ok(())
     }
 
@@ -65,7 +67,7 @@ impl Devices {
     /// The first CUDA GPU, or the OpenCL device of a kind.
     pub fn engine(&self, on: Option<Kind>) -> Result<&Engine> {
         match on {
-            None => self.cuda.as_ref().map(|(engine, _)| engine).ok_or_else(no_cuda),
+            None => self.cuda.as_ref().map(|(engine, ..)| engine).ok_or_else(no_cuda),
             Some(kind) => match self.opencl.get(&kind) {
                 Some(Ok(device)) => Ok(&device.engine),
                 Some(Err(why)) => bail!("{why}"),
@@ -74,9 +76,9 @@ impl Devices {
         }
     }
 
-    /// Memory of the first CUDA GPU.
-    pub fn cuda_memory(&mut self) -> Result<&mut Memory> {
-        self.cuda.as_mut().map(|(_, memory)| memory).ok_or_else(no_cuda)
+    /// The first CUDA GPU, its memory, and what reads its clock.
+    pub fn cuda(&mut self) -> Result<(&Engine, &mut Memory, &mut Clock)> {
+        self.cuda.as_mut().map(|(engine, memory, clock)| (&*engine, memory, clock)).ok_or_else(no_cuda)
     }
 
     /// Memory of the OpenCL device of a kind.
@@ -133,5 +135,16 @@ fn gpu(device: &DeviceInfo) -> Result<Gpu> {
         driver: device.driver_version.clone(),
         memory_clock_mhz: told(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE).map(|khz| khz / 1000),
         memory_bus_bits: told(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
+        ecc: context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED).ok().map(|enabled| enabled != 0),
+        driver_release: driver_release(),
     })
+}
+
+/// The release of NVIDIA's driver, if its own program tells.
+fn driver_release() -> Option<String> {
+    let mut command = Command::new("nvidia-smi");
+    let output = command.args(["--query-gpu=driver_version", "--format=csv,noheader"]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let release = text.lines().next()?.trim();
+    release.starts_with(|sign: char| sign.is_ascii_digit()).then(|| release.into())
 }

@@ -1,5 +1,6 @@
 //! A kernel timed by the GPU's events, from one buffer in its memory to another.
 
+use crate::measure::clock::Clock;
 use crate::measure::data::{Data, apply};
 use crate::measure::driver::driver;
 use crate::measure::runs::Runs;
@@ -48,8 +49,17 @@ impl Memory {
         Ok(self.buffers.insert(buffers))
     }
 
-    /// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones were correct.
-    pub fn time(&mut self, cipher: &Cipher, mode: Mode, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+    /// The time of each run on the first bytes of the data, in seconds, and the clock; the outputs of the first run and of the timed ones
+    /// were correct.
+    pub fn time(
+        &mut self,
+        cipher: &Cipher,
+        mode: Mode,
+        bytes: usize,
+        data: &mut Data,
+        runs: Runs,
+        clock: &mut Clock,
+    ) -> Result<(Vec<f64>, f64)> {
         let (context, stream) = (self.context.clone(), self.stream.clone());
         let Buffers { input, output } = self.buffers(bytes, &data.input)?;
         let (from, mut to) = (input.slice(..bytes), output.slice_mut(..bytes));
@@ -71,8 +81,11 @@ impl Memory {
         // The check below is of the runs from here on.
         stream.memset_zeros(&mut to).map_err(driver)?;
         let times = (0..runs).map(|_| timed(&mut to)).collect::<Result<_>>()?;
+        // Again, so that the clock is that under load.
+        timed(&mut to)?;
+        let mhz = clock.mhz()?;
         check(&to, data)?;
-        Ok(times)
+        Ok((times, mhz))
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `profile` | the resources of a multiprocessor that a kernel takes |
 //! | `counters` | what the profiler counts, where there is one |
 //! | `sharded` | a kernel timed on several GPUs |
+//! | `clock` | the clock of a GPU under load |
 //! | `memory` | a kernel timed from one buffer in GPU memory to another |
 //! | `program` | a kernel that is not a cipher, timed |
 //! | `processor` | what the papers compare with on the processor, timed |
@@ -24,6 +25,7 @@
 //! A case that fails is recorded with its reason, and the others go on.
 
 pub mod bench;
+mod clock;
 mod copies;
 pub mod counters;
 mod data;

@@ -27,8 +27,8 @@ pub fn open(engine: &Engine, keys: &Keys, kernel: &Kernel) -> Result<(Cipher, Op
             let printed = print(kernel, key, dialect)?;
             let cipher = engine.cipher_of(key, &printed)?;
             // Only for kernels whose profile the papers mention: it takes the compiler as long again.
-            let is_shown =
-                matches!(kernel.code, Code::Table(_) | Code::Bitsliced(_)) && kernel.mode == Mode::EcbEncrypt;
+            let is_shown = matches!(kernel.code, Code::Table(_) | Code::Bitsliced(_) | Code::Packed(_))
+                && kernel.mode == Mode::EcbEncrypt;
             if !is_opencl && is_shown {
                 profile = profile::of(engine, &printed).ok();
             }
@@ -54,7 +54,10 @@ pub fn print(kernel: &Kernel, key: &Key, dialect: Dialect) -> Result<Printed> {
         Code::Table(_) if dialect != Dialect::Cuda => bail!("{} is printed for CUDA only", kernel.name()),
         Code::Table(spec) => spec.print(COMMAND),
         Code::Bytewise(spec) => spec.print(dialect, COMMAND),
-        Code::Bitsliced(_) if dialect != Dialect::Cuda => bail!("{} is printed for CUDA only", kernel.name()),
+        Code::Bitsliced(_) | Code::Packed(_) if dialect != Dialect::Cuda => {
+            bail!("{} is printed for CUDA only", kernel.name())
+        }
+        Code::Packed(spec) => spec.print(COMMAND),
         Code::Bitsliced(spec) => {
             let printed = spec.print(key.expose(), COMMAND);
             printed.ok_or_else(|| anyhow!("there is no kernel {}", kernel.name()))?

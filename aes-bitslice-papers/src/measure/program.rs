@@ -1,14 +1,16 @@
 //! Kernels that are not the runtime's ciphers, timed by the GPU's events, and their expected output.
 
 use crate::case::Program;
+use crate::measure::clock::Clock;
 use crate::measure::data::{Data, Keys};
 use crate::measure::driver::driver;
 use crate::measure::memory::{LEAD, timed};
 use crate::measure::runs::Runs;
 use crate::measure::word_major;
 use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_papers::kernels::{Lfsr, Representation, WordMajor};
+use aes_bitslice_papers::kernels::{Lfsr, OnPlanes, Representation, WordMajor};
 use aes_bitslice_runtime::Engine;
 use anyhow::{Result, anyhow, bail};
 use zeroize::Zeroizing;
@@ -19,13 +21,14 @@ pub fn source(program: &Program, key: &[u8]) -> Option<Zeroizing<String>> {
         Program::Representation(kernel) => Zeroizing::new(kernel.source()),
         Program::Lfsr(kernel) => Zeroizing::new(kernel.source()),
         Program::WordMajor(kernel) => kernel.source(key)?,
+        Program::OnPlanes(kernel) => kernel.print(key, "")?.source,
     })
 }
 
 /// A launch: source, entry point, threads per thread block, thread blocks, the third argument, the input, and the expected output.
 struct Launch {
     source: Zeroizing<String>,
-    entry: &'static str,
+    entry: String,
     threads: u32,
     thread_blocks: usize,
     count: u64,
@@ -43,7 +46,7 @@ impl Launch {
         Ok(match program {
             Program::Representation(_) => Self {
                 source: source(program)?,
-                entry: Representation::ENTRY,
+                entry: Representation::ENTRY.into(),
                 threads: Representation::THREADS,
                 thread_blocks: bytes / (512 * Representation::THREADS as usize),
                 count: (bytes / 16) as u64,
@@ -59,7 +62,7 @@ impl Launch {
                 let words: Vec<u8> = data.input.iter().copied().cycle().take(kernel.input_bytes()).collect();
                 Self {
                     source: source(&Program::Lfsr(kernel))?,
-                    entry: Lfsr::ENTRY,
+                    entry: Lfsr::ENTRY.into(),
                     threads: kernel.threads,
                     thread_blocks: kernel.thread_blocks as usize,
                     count: kernel.turns,
@@ -78,7 +81,7 @@ impl Launch {
                 };
                 Self {
                     source: source(program)?,
-                    entry: WordMajor::ENTRY,
+                    entry: WordMajor::ENTRY.into(),
                     threads: WordMajor::THREADS,
                     thread_blocks: (bytes / 16).div_ceil(WordMajor::THREADS as usize),
                     count: (bytes / 16) as u64,
@@ -86,11 +89,24 @@ impl Launch {
                     expected,
                 }
             }
+            Program::OnPlanes(kernel) => {
+                let printed = kernel.print(keys.get(KeyBits::Aes128).expose(), "");
+                let Printed { source, manifest } = printed.ok_or_else(|| anyhow!("a key of no AES length"))?;
+                Self {
+                    source,
+                    entry: manifest.entry.name,
+                    threads: manifest.threads,
+                    thread_blocks: (bytes / 16).div_ceil(manifest.tile_blocks as usize),
+                    count: (bytes / 16) as u64,
+                    input: OnPlanes::of(input),
+                    expected: OnPlanes::of(&data.expected()[..bytes]),
+                }
+            }
         })
     }
 }
 
-/// The time of each run in seconds; the outputs of the first run and of the timed ones were correct.
+/// The time of each run in seconds, and the clock; the outputs of the first run and of the timed ones were correct.
 #[expect(unsafe_code, reason = "nothing checks where the papers' programs read and write")]
 pub fn time(
     engine: &Engine,
@@ -99,9 +115,10 @@ pub fn time(
     bytes: usize,
     data: &Data,
     runs: Runs,
-) -> Result<Vec<f64>> {
+    clock: &mut Clock,
+) -> Result<(Vec<f64>, f64)> {
     let launch = Launch::new(program, keys, bytes, data)?;
-    let kernel = engine.cuda_program(&launch.source, launch.entry, launch.threads)?;
+    let kernel = engine.cuda_program(&launch.source, &launch.entry, launch.threads)?;
     let context = engine.cuda_context()?;
     let stream = context.default_stream();
     let input = stream.clone_htod(&launch.input).map_err(driver)?;
@@ -129,6 +146,8 @@ pub fn time(
     let runs = runs.count((LEAD + 1) as f64 * time(&mut output)?);
     stream.memset_zeros(&mut output).map_err(driver)?;
     let times = (0..runs).map(|_| time(&mut output)).collect::<Result<_>>()?;
+    time(&mut output)?;
+    let mhz = clock.mhz()?;
     check(&output)?;
-    Ok(times)
+    Ok((times, mhz))
 }

@@ -1,8 +1,8 @@
 //! A. A. Abdelrahman, M. M. Fouad, H. Dahshan, A. M. Mousa, 2017: two blocks per thread, keys by warp shuffle, threads per block.
 
 use crate::case::{Case, Kernel, Work};
-use crate::papers::claim::{Claim, Expected};
-use crate::papers::paper::{Api, Paper};
+use crate::papers::claim::{Claim, Expected, Rates, SAME, Sentence};
+use crate::papers::paper::{Api, BINARY_GBIT, Paper};
 use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Rounds, TableSpec};
 
 /// The paper.
@@ -15,6 +15,8 @@ pub const PAPER: Paper = Paper {
     cases: |_| cases(),
     counted: Vec::new,
     claims,
+    sentences,
+    gbit: BINARY_GBIT,
 };
 /// Its GPUs, in tables VI, VII and VIII.
 pub const GPUS: [&str; 3] = ["GTX 780", "GTX TITAN X", "GTX 1080"];
@@ -208,8 +210,8 @@ fn claims() -> Vec<Claim> {
         says,
         theirs: theirs(a, b),
         compared,
-        first: place(a),
-        second: place(b),
+        first: vec![place(a)],
+        second: vec![place(b)],
         expected,
     };
     let mut claims = Vec::new();
@@ -246,5 +248,84 @@ fn claims() -> Vec<Claim> {
     let [a, b] = [Granularity::B64, Granularity::B32].map(|granularity| scheme(granularity, 0, 256));
     let compared = "64 to 32 B, 256 threads; what also differs: occupancy, table II";
     claims.push(claim("the same", a, b, compared.into(), Expected::Faster));
+    let of = |threads: &[u32]| threads.iter().map(|&t| place(scheme(Granularity::B32, 0, t))).collect();
+    claims.push(Claim {
+        theirs: Some(279.86 / 277.78),
+        first: of(&[256, 128]),
+        second: of(&[1024, 512]),
+        ..claim(
+            "128 and 256 threads are best on modern GPUs (VI.E.3)",
+            a,
+            b,
+            "32 B, keys in shared memory; the best of both to the best of 512 and 1024".into(),
+            Expected::Faster,
+        )
+    });
+    let at = |size: usize| {
+        let of_paper = schemes().into_iter().filter(|scheme| scheme.column.is_some());
+        of_paper.map(|scheme| (TABLES, scheme.name(), SIZES[size].bytes)).collect()
+    };
+    claims.push(Claim {
+        theirs: Some(279.86 / 238.1),
+        first: at(0),
+        second: at(3),
+        ..claim(
+            "rates rise with the size of the input (VI.B to VI.D)",
+            a,
+            b,
+            "the best scheme, 512 to 64 MB".into(),
+            Expected::Faster,
+        )
+    });
     claims
+}
+
+/// The conclusion: effects differ by size.
+fn sentences(rates: Rates) -> Vec<Sentence> {
+    let gain = |size: usize| {
+        let best = |granularity| {
+            let of = |threads: &u32| rates(&(TABLES, scheme(granularity, 0, *threads).name(), SIZES[size].bytes));
+            let all: Option<Vec<f64>> = THREADS[..4].iter().map(of).collect();
+            all?.into_iter().max_by(f64::total_cmp)
+        };
+        Some(best(Granularity::B32)? / best(Granularity::B16)?)
+    };
+    let gains = gain(3).zip(gain(0));
+    vec![Sentence {
+        says: "how much a choice gains depends on the size (VII)",
+        there: format!(
+            "32 to 16 B, the best of each, GTX 1080: {:.2} × at 64 MB, {:.2} × at 512 MB",
+            238.1 / 227.27,
+            279.86 / 270.27
+        ),
+        here: gains.map(|(small, large)| format!("{small:.2} × and {large:.2} ×")),
+        so: if gains.is_some_and(|(small, large)| (small / large - 1.0).abs() > SAME) {
+            "holds"
+        } else {
+            "no difference"
+        },
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The evidence for the unit: figures for 64 and 128 MB that are, to the last digit, times of whole tenths of a millisecond.
+    #[test]
+    fn the_unit_is_2_to_the_30() {
+        let are_times = |gbit: f64| {
+            let of_size = |size: &Size| {
+                let gbits = 8.0 * size.bytes as f64 / gbit;
+                let figures = size.gbits.as_flattened().as_flattened().to_vec();
+                let is_time = move |figure: &f64| {
+                    let tenths = (1e4 * gbits / figure).round();
+                    (gbits / tenths * 1e4 - figure).abs() <= 0.0051
+                };
+                figures.into_iter().filter(is_time).count()
+            };
+            SIZES[2..].iter().map(of_size).sum::<usize>()
+        };
+        assert_eq!([f64::from(1 << 30), 1e9].map(are_times), [96, 0]);
+    }
 }

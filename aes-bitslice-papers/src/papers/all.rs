@@ -58,10 +58,15 @@ mod tests {
         let places: BTreeSet<_> = cases.iter().map(|case| (case.table, case.name.clone(), case.bytes)).collect();
         for paper in ALL {
             for claim in (paper.claims)() {
-                for place in [claim.first, claim.second] {
+                assert!(!claim.first.is_empty() && !claim.second.is_empty());
+                for place in claim.first.into_iter().chain(claim.second) {
                     assert!(places.contains(&place), "{}: {place:?}", claim.says);
                 }
             }
+            (paper.sentences)(&|place| {
+                assert!(places.contains(place), "{place:?}");
+                None
+            });
         }
     }
 

@@ -1,4 +1,4 @@
-//! A paper's claim about its kernels, as a comparison of two cases that differ in one thing.
+//! What a paper says that can be measured: claims, which are comparisons of two cases that differ in one thing, and other sentences.
 
 /// A case: table, name, and size.
 pub type Place = (&'static str, String, u64);
@@ -11,10 +11,10 @@ pub struct Claim {
     pub theirs: Option<f64>,
     /// The comparison, in words: the first to the second.
     pub compared: String,
-    /// The first.
-    pub first: Place,
-    /// The second.
-    pub second: Place,
+    /// The first; of several cases, the fastest.
+    pub first: Vec<Place>,
+    /// The second; of several cases, the fastest.
+    pub second: Vec<Place>,
     /// The paper's expectation of the two.
     pub expected: Expected,
 }
@@ -34,6 +34,40 @@ pub enum Expected {
 pub const SAME: f64 = 0.02;
 /// How far apart two rates may be that count as about the same.
 pub const ABOUT: f64 = 0.1;
+
+/// The rate of a case in Gbit/s (10^9 bits a second), if there is one.
+pub type Rates<'a> = &'a dyn Fn(&Place) -> Option<f64>;
+
+/// A sentence of a paper that is not about two cases.
+pub struct Sentence {
+    /// In words, with the section.
+    pub says: &'static str,
+    /// What follows from the paper's own figures.
+    pub there: String,
+    /// What was found here; `None` if something of it was not measured.
+    pub here: Option<String>,
+    /// The verdict, where something was found.
+    pub so: &'static str,
+}
+
+impl Sentence {
+    /// A sentence that holds if this is true of a number found here, which is told in these words.
+    pub fn judged(
+        says: &'static str,
+        there: impl Into<String>,
+        here: Option<f64>,
+        told: impl Fn(f64) -> String,
+        holds: impl Fn(f64) -> bool,
+    ) -> Self {
+        let so = if here.is_some_and(holds) { "holds" } else { "does not hold" };
+        Self { says, there: there.into(), here: here.map(told), so }
+    }
+
+    /// A sentence about the paper's own figures only, from which a verdict follows.
+    pub fn of_the_paper(says: &'static str, there: impl Into<String>, so: &'static str) -> Self {
+        Self { says, there: there.into(), here: Some(String::new()), so }
+    }
+}
 
 impl Claim {
     /// The verdict, if the first is this number of times as fast as the second here. Only a figure that the paper has can be turned round.
@@ -57,7 +91,7 @@ mod tests {
     fn verdicts() {
         let verdict = |expected, theirs, ratio| {
             let place = || ("a table", String::new(), 1);
-            let (first, second) = (place(), place());
+            let (first, second) = (vec![place()], vec![place()]);
             Claim { says: "", theirs, compared: String::new(), first, second, expected }.verdict(ratio)
         };
         let faster = |theirs| [1.5, 1.01, 0.99, 0.9].map(|ratio| verdict(Expected::Faster, theirs, ratio));

@@ -1,13 +1,13 @@
 //! O. Hajihassani, S. K. Monfared, S. H. Khasteh, S. Gorgin, 2019: bit-planes by column, several GPUs, rates per price.
 
 use crate::case::{Case, Kernel, Processor, Program, Work};
-use crate::papers::abdelrahman_2017;
-use crate::papers::claim::{Claim, Expected};
-use crate::papers::paper::{Api, Paper};
+use crate::papers::claim::{Claim, Expected, Rates, Sentence};
+use crate::papers::paper::{Api, BINARY_GBIT, Paper};
+use crate::papers::{abdelrahman_2017, iwai_2010};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::table::{ConflictFree, TableCount};
-use aes_bitslice_papers::kernels::{Bitsliced, Form, Lfsr, Representation, RoundKeys};
+use aes_bitslice_papers::kernels::{Bitsliced, Form, Lfsr, OnPlanes, Packed, Representation, RoundKeys};
 use aes_bitslice_runtime::{Backend, Kernels};
 
 /// The paper.
@@ -23,6 +23,8 @@ pub const PAPER: Paper = Paper {
         Bitsliced::changes(Mode::EcbEncrypt)[..2].iter().map(|(name, _, k)| (*name, Kernel::bitsliced(*k))).collect()
     },
     claims,
+    sentences,
+    gbit: BINARY_GBIT,
 };
 /// The data of 524,288 threads with 32 blocks each (sections 6.3 and 6.4); the paper calls it 2 Gbit.
 pub const BYTES: u64 = 256 << 20;
@@ -42,24 +44,35 @@ pub const LFSR: &str = "hajihassani-2019, section 4.1";
 /// The output of the shift registers.
 pub const LFSR_BYTES: u64 = 64 << 20;
 
+/// A figure as the paper prints it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Quoted(pub &'static str);
+
+impl Quoted {
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0.parse().expect("a figure is a number")
+    }
+}
+
 /// A GPU in tables 3 and 4.
 pub struct Row {
     /// Its name.
     pub gpu: &'static str,
     /// ECB encryption (table 3): Gbit/s, and Gbit/s per dollar of the GPU's price.
-    pub ecb: (f64, f64),
+    pub ecb: (Quoted, Quoted),
     /// CTR (table 4).
-    pub ctr: (f64, f64),
+    pub ctr: (Quoted, Quoted),
 }
 
 /// Tables 3 and 4.
 pub const ROWS: [Row; 6] = [
-    Row { gpu: "GTX 980", ecb: (489.44, 1.529), ctr: (541.81, 1.693) },
-    Row { gpu: "GTX 1050 Ti", ecb: (296.74, 1.484), ctr: (324.04, 1.660) },
-    Row { gpu: "GTX 1080", ecb: (805.16, 1.008), ctr: (843.17, 1.053) },
-    Row { gpu: "GTX 1080 Ti", ecb: (1156.07, 0.896), ctr: (1213.60, 0.941) },
-    Row { gpu: "Tesla P100", ecb: (832.58, 0.171), ctr: (854.9, 0.176) },
-    Row { gpu: "Tesla V100", ecb: (1384.51, 0.209), ctr: (1478.42, 0.223) },
+    Row { gpu: "GTX 980", ecb: (Quoted("489.44"), Quoted("1.529")), ctr: (Quoted("541.81"), Quoted("1.693")) },
+    Row { gpu: "GTX 1050 Ti", ecb: (Quoted("296.74"), Quoted("1.484")), ctr: (Quoted("324.04"), Quoted("1.660")) },
+    Row { gpu: "GTX 1080", ecb: (Quoted("805.16"), Quoted("1.008")), ctr: (Quoted("843.17"), Quoted("1.053")) },
+    Row { gpu: "GTX 1080 Ti", ecb: (Quoted("1156.07"), Quoted("0.896")), ctr: (Quoted("1213.60"), Quoted("0.941")) },
+    Row { gpu: "Tesla P100", ecb: (Quoted("832.58"), Quoted("0.171")), ctr: (Quoted("854.9"), Quoted("0.176")) },
+    Row { gpu: "Tesla V100", ecb: (Quoted("1384.51"), Quoted("0.209")), ctr: (Quoted("1478.42"), Quoted("0.223")) },
 ];
 
 /// Work of others, as table 1 quotes it.
@@ -69,27 +82,36 @@ pub struct Related {
     /// Its GPU.
     pub gpu: &'static str,
     /// Its throughput.
-    pub gbits: f64,
+    pub gbits: Quoted,
+    /// Bits that its Gbit are, in 10^9, as far as is known.
+    pub gbit: f64,
 }
 
-/// Table 1's ECB, which fig. 12 shows.
+/// Table 1's ECB, which fig. 12 shows. Li et al.'s unit is 10^9 bits, by their own tables, and that of Abdelrahman et al. is 2^30; of the
+/// others it is not known, and taken as 10^9.
 pub const RELATED_ECB: [Related; 6] = [
-    Related { authors: "Li et al. 2012", gpu: "C2050", gbits: 60.0 },
-    Related { authors: "Nishikawa et al. 2014", gpu: "HD 7970", gbits: 205.0 },
-    Related { authors: "Lim et al. 2016", gpu: "GTX 480", gbits: 78.6 },
-    Related { authors: "Nishikawa et al. 2017", gpu: "P100", gbits: 605.9 },
-    Related { authors: "Ma et al. 2017", gpu: "K40m", gbits: 79.0 },
-    Related { authors: "Abdelrahman et al. 2017", gpu: "GTX 1080", gbits: 280.0 },
+    Related { authors: "Li et al. 2012", gpu: "C2050", gbits: Quoted("60"), gbit: 1.0 },
+    Related { authors: "Nishikawa et al. 2014", gpu: "HD 7970", gbits: Quoted("205"), gbit: 1.0 },
+    Related { authors: "Lim et al. 2016", gpu: "GTX 480", gbits: Quoted("78.6"), gbit: 1.0 },
+    Related { authors: "Nishikawa et al. 2017", gpu: "P100", gbits: Quoted("605.9"), gbit: 1.0 },
+    Related { authors: "Ma et al. 2017", gpu: "K40m", gbits: Quoted("79"), gbit: 1.0 },
+    Related {
+        authors: "Abdelrahman et al. 2017",
+        gpu: "GTX 1080",
+        gbits: Quoted("280"),
+        gbit: abdelrahman_2017::PAPER.gbit,
+    },
 ];
 
 /// Table 1's CTR, which fig. 13 shows.
 pub const RELATED_CTR: [Related; 2] = [
-    Related { authors: "Zola, De Bona 2012", gpu: "C2050", gbits: 72.0 },
-    Related { authors: "Lee et al. 2016", gpu: "GTX 980", gbits: 149.5 },
+    Related { authors: "Zola, De Bona 2012", gpu: "C2050", gbits: Quoted("72"), gbit: 1.0 },
+    Related { authors: "Lee et al. 2016", gpu: "GTX 980", gbits: Quoted("149.5"), gbit: 1.0 },
 ];
 
 /// Table 1's CBC, whose decryption is parallel; no figure shows it.
-pub const RELATED_CBC: [Related; 1] = [Related { authors: "Jang et al. 2011", gpu: "GTX 580", gbits: 34.0 }];
+pub const RELATED_CBC: [Related; 1] =
+    [Related { authors: "Jang et al. 2011", gpu: "GTX 580", gbits: Quoted("34"), gbit: 1.0 }];
 
 /// The dollar prices at which GPUs of others were announced: Tesla C2050, November 2009; GeForce GTX 480, March 2010; Radeon HD 7970,
 /// December 2011.
@@ -99,7 +121,7 @@ const ANNOUNCED: [(&str, f64); 3] = [("C2050", 2499.0), ("GTX 480", 499.0), ("HD
 /// appendix G, which has the others, is not at hand: these have their announced price, if it is known.
 pub fn price(gpu: &str) -> Option<f64> {
     match ROWS.iter().find(|row| row.gpu == gpu || row.gpu == format!("Tesla {gpu}")) {
-        Some(row) => Some((row.ecb.0 / row.ecb.1).round()),
+        Some(row) => Some((row.ecb.0.value() / row.ecb.1.value()).round()),
         None => ANNOUNCED.iter().find(|(announced, _)| *announced == gpu).map(|(_, dollars)| *dollars),
     }
 }
@@ -116,6 +138,24 @@ pub const TABLE_2: [(&str, [u32; 3]); 6] = [
 
 /// The gates that the paper counts in its S-box (section 4.3).
 pub const SBOX_GATES: usize = 253;
+
+/// The clock and the multiprocessors of a Tesla V100: table 2's single precision is 2 × 64 lanes of each, at this clock in GHz; and the
+/// clock that NVIDIA gives as its highest.
+pub const V100: (f64, [f64; 2]) = (80.0, [1.37, 1.53]);
+
+/// What an H200 was rented out for: dollars an hour, by whom, and when.
+pub const RENT: (f64, &str) = (4.54, "Spheron, on demand, 17 March 2026");
+
+/// Section 6.3: bitsliced code from before the paper, with the bits of a few blocks in eight words.
+pub const EARLIER: &str = "hajihassani-2019, earlier bitsliced code";
+
+/// The name by which the result of earlier code is found.
+pub fn earlier_name(kernel: Packed) -> String {
+    format!("{} blocks in eight words of {} bits", kernel.blocks(), 16 * kernel.blocks())
+}
+
+/// The name by which the result on planes is found, in [`REPRESENTATION`].
+pub const ON_PLANES: &str = "GPU, ECB encryption, one-hot keys, data already in planes";
 
 /// Modes of tables 3 and 4 and of fig. 14.
 pub const MODES: [Mode; 3] = [Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr];
@@ -223,6 +263,12 @@ fn cases() -> Vec<Case> {
         let work = Work::Program(Program::Representation(Representation { changes }));
         other(REPRESENTATION, representation_name(changes), BYTES, work);
     }
+    other(REPRESENTATION, ON_PLANES.into(), BYTES, Work::Program(Program::OnPlanes(OnPlanes)));
+    for kernel in Packed::ALL {
+        for bytes in SIZES {
+            other(EARLIER, earlier_name(kernel), bytes, Work::Kernel(Kernel::packed(kernel)));
+        }
+    }
     let engine = Work::Host { backend: Backend::CpuBitsliced, mode: Mode::EcbEncrypt, key_bits: KeyBits::Aes128 };
     for (name, work) in ON_PROCESSOR.into_iter().zip([Work::Processor(Processor::Representation), engine]) {
         other(REPRESENTATION, name.into(), BYTES, work);
@@ -240,13 +286,14 @@ fn claims() -> Vec<Claim> {
         let (name, _, _) = Bitsliced::changes(mode)[number];
         (CHANGES, format!("{mode}, {name}"), CHANGES_BYTES)
     };
+    let earlier = |kernel: usize| (EARLIER, earlier_name(Packed::ALL[kernel]), SIZES[1]);
     let (fetched, one_hot) = ("hajihassani-2019, keys fetched", "hajihassani-2019, one-hot keys");
     let claim = |says, theirs, compared: &str, first, second, expected| Claim {
         says,
         theirs,
         compared: compared.into(),
-        first,
-        second,
+        first: vec![first],
+        second: vec![second],
         expected,
     };
     let keys = [
@@ -300,7 +347,7 @@ fn claims() -> Vec<Claim> {
             Expected::Faster,
         ),
         claim(
-            "bitslicing is faster than tables (table 1: 805.16 to 280 Gbit/s on a GTX 1080)",
+            "bitslicing is faster than tables (table 1: 805.16 to 280 Gbit/s on a GTX 1080, both of 2^30 bits)",
             Some(805.16 / 280.0),
             "one-hot keys to the kernel of Abdelrahman et al. with keys in shared memory, 32 B a thread, 256 threads; ECB, 256 MiB",
             (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
@@ -324,13 +371,132 @@ fn claims() -> Vec<Claim> {
             Expected::Times(100),
         ),
         claim(
-            "a bitsliced shift register is faster than one a thread (4.1)",
+            "a bitsliced shift register takes a sixteenth of the clocks of one a thread (4.1)",
             Some(16.0),
             "16 registers a thread to one",
             (LFSR, registers()[1].0.clone(), LFSR_BYTES),
             (LFSR, registers()[0].0.clone(), LFSR_BYTES),
+            Expected::Times(16),
+        ),
+        claim(
+            "the representation is faster than that of earlier bitsliced code: 1.37 × the best of it, on the same P100 (6.3)",
+            Some(832.58 / 605.9),
+            "one-hot keys to four blocks in eight words of 64 bits, ECB, 4 GiB; the paper's two figures may have different units",
+            way(Mode::EcbEncrypt, one_hot),
+            earlier(0),
             Expected::Faster,
         ),
+        claim(
+            "the same with keys that are fetched, as in the earlier code",
+            None,
+            "keys fetched to four blocks in eight words of 64 bits, ECB, 4 GiB",
+            way(Mode::EcbEncrypt, fetched),
+            earlier(0),
+            Expected::Faster,
+        ),
+        claim(
+            "the same of words of 32 bits",
+            None,
+            "one-hot keys to two blocks in eight words of 32 bits, ECB, 4 GiB",
+            way(Mode::EcbEncrypt, one_hot),
+            earlier(1),
+            Expected::Faster,
+        ),
+        Claim {
+            second: [0, 1].map(earlier).to_vec(),
+            ..claim(
+                "twice the best throughput before (7): 1384.51 to 605.9, on different GPUs",
+                Some(1384.51 / 605.9),
+                "one-hot keys to the faster of both earlier representations, on the same GPU, ECB, 4 GiB",
+                way(Mode::EcbEncrypt, one_hot),
+                earlier(0),
+                Expected::Times(2),
+            )
+        },
+        Claim {
+            second: iwai_2010::CHUNKS
+                .map(|(chunks, _)| (iwai_2010::OVERLAP, iwai_2010::chunks_name(chunks), iwai_2010::BYTES))
+                .to_vec(),
+            ..claim(
+                "PCIe connections cannot feed the kernel (6.3)",
+                None,
+                "one-hot keys, ECB, 256 MiB, to Iwai et al.'s best with copies from pinned memory and back",
+                (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
+                (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
+                Expected::Faster,
+            )
+        },
     ]);
     claims
+}
+
+/// Claims of abstract, section 6 and conclusion about more or fewer than two cases.
+fn sentences(rates: Rates) -> Vec<Sentence> {
+    let one_hot = |mode| rates(&(TABLES, WAYS[1].case(mode), SIZES[1]));
+    let peak = |says, mode, paper: Quoted| {
+        let there = format!("{} Gbit/s of 2^30 bits: {:.0} of 10^9", paper.0, paper.value() * PAPER.gbit);
+        let told = |rate: f64| format!("{rate:.0} Gbit/s");
+        Sentence::judged(says, there, one_hot(mode), told, move |rate| rate >= paper.value() * PAPER.gbit)
+    };
+    let v100 = &ROWS[ROWS.len() - 1];
+    let ecb = one_hot(Mode::EcbEncrypt);
+    let both = ecb.zip(rates(&(REPRESENTATION, ON_PLANES.into(), BYTES)));
+    let nvlink = 300.0 * 8.0 / 2.0;
+    vec![
+        peak("CTR reaches 1.47 Tbit/s on a Tesla V100 (abstract, 7)", Mode::Ctr, v100.ctr.0),
+        peak("ECB reaches 1.38 Tbit/s on a Tesla V100 (abstract, 7)", Mode::EcbEncrypt, v100.ecb.0),
+        Sentence::of_the_paper(
+            "on a GTX 1080 Ti, 7.1 × the best earlier bitsliced code for a dollar (6.3)",
+            format!("tables 1 and 3: 0.896 / {:.3} = {:.1} ×", 605.9 / 4869.0, 0.896 / (605.9 / 4869.0)),
+            "follows, within the rounding of prices",
+        ),
+        Sentence::of_the_paper(
+            "11.3 × the best earlier bitsliced code for a dollar (7)",
+            format!(
+                "tables 1 and 3: 1.484 (GTX 1050 Ti) and 1.529 (GTX 980) / {:.3} = {:.1} × and {:.1} ×",
+                605.9 / 4869.0,
+                1.484 / (605.9 / 4869.0),
+                1.529 / (605.9 / 4869.0)
+            ),
+            "does not follow exactly; its price of a P100 for this is in its appendix G",
+        ),
+        Sentence::of_the_paper(
+            "a GTX 1050 Ti has 1.44 × the rate of an HD 7970 of like single precision (6.3)",
+            format!("296.74 / 205 = {:.2} ×", 296.74_f64 / 205.0),
+            "follows, if both units are alike",
+        ),
+        Sentence::of_the_paper(
+            "a change of representation is 100 × as fast as encryption (6.3), and CTR, which saves one, is faster for that (6.4)",
+            "CTR to ECB: 1.03 × to 1.11 ×; one change of 100 × saves 1 %",
+            "contradicts itself",
+        ),
+        Sentence::judged(
+            "a change of representation costs next to nothing (6.3)",
+            "",
+            both.map(|(with, without)| without / with),
+            |gain| format!("without both, ECB is {gain:.2} × as fast"),
+            |gain| gain <= 1.0 + 2.0 / 100.0,
+        ),
+        Sentence::judged(
+            "NVLink 2.0, 300 GB/s in both directions, can feed the kernel (6.3)",
+            format!("150 GB/s each way: {nvlink:.0} Gbit/s, to {:.0}", v100.ecb.0.value() * PAPER.gbit),
+            ecb,
+            |rate| format!("takes {:.0} GB/s each way; an H200's NVLink has 450", rate / 8.0),
+            |rate| rate / 8.0 <= 450.0,
+        ),
+        Sentence {
+            says: "throughput for a dollar is the measure between GPUs (6.3)",
+            there: "Gbit/s for a dollar of the price of the GPU".into(),
+            here: ecb.map(|rate| {
+                let bytes = rate * 1e9 / 8.0 * 3600.0 / RENT.0;
+                format!(
+                    "rented for ${} an hour ({}), an H200 encrypts {:.0} TB for a dollar, ECB",
+                    RENT.0,
+                    RENT.1,
+                    bytes / 1e12
+                )
+            }),
+            so: "no price by which to compare",
+        },
+    ]
 }

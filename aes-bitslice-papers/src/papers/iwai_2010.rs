@@ -1,7 +1,7 @@
 //! K. Iwai, T. Kurokawa, N. Nishikawa, 2010: how finely threads share the work, and where tables and keys are.
 
 use crate::case::{Case, HostMemory, Kernel, Processor, Work};
-use crate::papers::claim::{Claim, Expected};
+use crate::papers::claim::{Claim, Expected, Rates, Sentence};
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_gen::table::TableCount;
 use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Rounds, Staging, TableMemory, TableSpec, ThreadBlocks};
@@ -16,6 +16,8 @@ pub const PAPER: Paper = Paper {
     cases: |_| cases(),
     counted: Vec::new,
     claims,
+    sentences,
+    gbit: 1.0,
 };
 /// Its GPU (table II).
 pub const GPU: &str = "GeForce GTX 285";
@@ -208,8 +210,8 @@ fn claims() -> Vec<Claim> {
         says,
         theirs,
         compared: compared.into(),
-        first,
-        second,
+        first: vec![first],
+        second: vec![second],
         expected,
     };
     use Expected::Faster;
@@ -327,6 +329,57 @@ fn claims() -> Vec<Claim> {
             chunks(4),
             chunks(1),
             Faster,
+        ),
+        claim(
+            "8 and 4 bytes a thread have almost the same throughput (VI.B)",
+            of(3, 6),
+            "keys constant, AoS; 8 to 4",
+            column(3),
+            column(6),
+            Expected::Same,
+        ),
+        Claim {
+            second: [2, 8, 16].map(chunks).to_vec(),
+            ..claim(
+                "4 chunks are the best number (VI.C)",
+                None,
+                "copies counted; 4 to the best of 2, 8 and 16",
+                chunks(4),
+                chunks(1),
+                Faster,
+            )
+        },
+    ]
+}
+
+/// Claims and sentences of the abstract, the conclusion and section VI about more than two cases.
+fn sentences(rates: Rates) -> Vec<Sentence> {
+    let all: Option<Vec<f64>> = COLUMNS.iter().map(|column| rates(&(TABLE_3, column.name(), BYTES))).collect();
+    let factor = all.and_then(|all| {
+        Some(all.iter().copied().max_by(f64::total_cmp)? / all.iter().copied().min_by(f64::total_cmp)?)
+    });
+    let times = |factor: f64| format!("{factor:.1} ×");
+    let rate = |number| rates(&(OVERLAP, chunks_name(number), BYTES));
+    let transfers = rate(1).zip(rates(&(TABLE_3, COLUMNS[2].name(), BYTES)));
+    vec![
+        Sentence::judged(
+            "implementations differ in throughput by more than ten times (VI.B)",
+            "table III: 35.2 to 2.6 Gbit/s, 13.5 ×",
+            factor,
+            times,
+            |factor| factor > 10.0,
+        ),
+        Sentence::judged(
+            "copies cost 0.08 ms (VI.C)",
+            "256 MB at 35.2 and at 13.4 Gbit/s: 99 ms",
+            transfers.map(|(with, without)| 8e-9 * BYTES as f64 * (1.0 / with - 1.0 / without)),
+            |seconds| format!("{:.1} ms", 1e3 * seconds),
+            |seconds| seconds <= 0.08e-3,
+        ),
+        Sentence::of_the_paper(
+            "the GPU has 28.39 times the rate of a processor of 1.2 Gbit/s (VI.C)",
+            "35.2 / 28.39 = 1.24",
+            "follows if 1.2 is 1.24, rounded",
         ),
     ]
 }

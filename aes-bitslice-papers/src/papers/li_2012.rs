@@ -1,7 +1,8 @@
 //! Q. Li, C. Zhong, K. Zhao, X. Mei, X. Chu, 2012: T-boxes in shared memory, CBC decryption, streams.
 
 use crate::case::{Case, HostMemory, Kernel, Processor, Program, Work};
-use crate::papers::claim::{Claim, Expected};
+use crate::papers::abdelrahman_2017;
+use crate::papers::claim::{Claim, Expected, Rates, Sentence};
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_papers::kernels::{Rounds, TableSpec, WordMajor};
@@ -19,6 +20,8 @@ pub const PAPER: Paper = Paper {
         vec![(name, Kernel::table(kernel(Mode::EcbEncrypt, Rounds::Unrolled)))]
     },
     claims,
+    sentences,
+    gbit: 1.0,
 };
 /// Its GPU (table III).
 pub const GPU: &str = "Tesla C2050";
@@ -159,6 +162,10 @@ fn cases() -> Vec<Case> {
 fn claims() -> Vec<Claim> {
     let variant = |mode, way| (VARIANTS, variant_name(mode, way), VARIANT_BYTES);
     let [small, .., large] = &ROWS;
+    let threads = |threads| {
+        let name = format!("keys in shared memory, 16 B a thread, {threads} threads");
+        (abdelrahman_2017::TABLES, name, VARIANT_BYTES)
+    };
     let streams = |row: &Row, streams, memory| (TABLE_4, streams_name(streams, memory), row.bytes);
     // At the same size, the ratio of rates is the inverse ratio of times.
     let ratio = |row: &Row, streams: usize| Some(row.milliseconds[0] / row.milliseconds[streams]);
@@ -166,8 +173,8 @@ fn claims() -> Vec<Claim> {
         says,
         theirs,
         compared: compared.into(),
-        first,
-        second,
+        first: vec![first],
+        second: vec![second],
         expected,
     };
     use Expected::{Faster, Same};
@@ -231,5 +238,54 @@ fn claims() -> Vec<Claim> {
             streams(large, 16, Pinned),
             Faster,
         ),
+        Claim {
+            second: [1024, 256, 128].map(threads).to_vec(),
+            ..claim(
+                "512 threads are the fastest number (VI.A)",
+                None,
+                "ECB, 256 MB, 16 B a thread, keys in shared memory, to the best of 1024, 256 and 128",
+                threads(512),
+                threads(512),
+                Faster,
+            )
+        },
+        Claim {
+            second: STREAMS[1..].iter().map(|&count| streams(large, count, Pinned)).collect(),
+            ..claim(
+                "the link bounds the rate, however fast the GPU is (VI.C, VII)",
+                Some(FASTEST / 23.2),
+                "the kernel alone to the best number of streams, 256 MiB, CBC",
+                variant(cbc, 1),
+                variant(cbc, 1),
+                Faster,
+            )
+        },
+    ]
+}
+
+/// Sentences of sections VI.C and VII.
+fn sentences(rates: Rates) -> Vec<Sentence> {
+    let large = &ROWS[ROWS.len() - 1];
+    let with = |memory| rates(&(TABLE_4, streams_name(0, memory), large.bytes));
+    let kernel = rates(&(VARIANTS, variant_name(MODES[1], 1), VARIANT_BYTES));
+    let copies = |rate: Option<f64>| rate.zip(kernel).map(|(with, kernel)| (1.0 / with - 1.0 / kernel) / 2.0);
+    let to_kernel = copies(with(HostMemory::Pageable)).zip(kernel).map(|(copy, kernel)| copy * kernel);
+    vec![
+        Sentence::judged(
+            "a copy to the GPU takes longer than the computation, about twice (VI.C)",
+            format!(
+                "60 and {WITH_COPIES} Gbit/s: {:.2} ×, if copies back take as long",
+                (FASTEST / WITH_COPIES - 1.0) / 2.0
+            ),
+            to_kernel,
+            |factor| format!("{factor:.1} ×, pageable memory, half of both copies"),
+            |factor| factor >= 2.0,
+        ),
+        Sentence {
+            says: "copies reach 3 GB/s of the link's 8 (VI.C)",
+            there: String::new(),
+            here: copies(with(HostMemory::Pinned)).map(|each| format!("{:.1} GB/s, pinned memory", 1.0 / each / 8.0)),
+            so: "the link's own rate was not read",
+        },
     ]
 }

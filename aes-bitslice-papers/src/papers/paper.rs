@@ -1,7 +1,7 @@
 //! What a paper is.
 
 use crate::case::{Case, Kernel};
-use crate::papers::claim::Claim;
+use crate::papers::claim::{Claim, Rates, Sentence};
 
 /// A paper, in the words of its first page, and what is measured of it.
 pub struct Paper {
@@ -21,7 +21,14 @@ pub struct Paper {
     pub counted: fn() -> Vec<(&'static str, Kernel)>,
     /// Its claims about its kernels.
     pub claims: fn() -> Vec<Claim>,
+    /// Its other sentences, with the rates that were measured.
+    pub sentences: fn(Rates) -> Vec<Sentence>,
+    /// Bits that its Gbit are, in 10^9: its own figures are in that unit.
+    pub gbit: f64,
 }
+
+/// A Gbit of 2^30 bits, in 10^9 bits.
+pub const BINARY_GBIT: f64 = (1 << 30) as f64 / 1e9;
 
 /// An interface to devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

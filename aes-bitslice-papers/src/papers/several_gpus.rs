@@ -1,6 +1,7 @@
 //! Section 6.6 of Hajihassani et al. 2019: several GPUs, which take a machine of their own.
 
 use crate::case::{Case, Kernel, ShardedData, Shares, Work};
+use crate::papers::claim::{Claim, Expected, Rates, Sentence};
 use crate::papers::hajihassani_2019;
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_core::mode::Mode;
@@ -15,7 +16,9 @@ pub const PAPER: Paper = Paper {
     api: Api::Cuda,
     cases,
     counted: Vec::new,
-    claims: Vec::new,
+    claims,
+    sentences,
+    gbit: hajihassani_2019::PAPER.gbit,
 };
 
 /// The table.
@@ -94,4 +97,41 @@ fn cases(gpus: usize) -> Vec<Case> {
         }
     }
     cases
+}
+
+/// A row in its usual form.
+fn row(gpus: usize, data: ShardedData) -> Row {
+    Row { gpus, shares: Shares::Equal, data, slowed: false }
+}
+
+fn claims() -> Vec<Claim> {
+    let place = |gpus, mode| {
+        let row = row(gpus, ShardedData::Resident);
+        vec![(TABLE, row.name(mode), row.bytes())]
+    };
+    let of = |mode: Mode| Claim {
+        says: "two GPUs show a nearly linear trend: 92 % of twice the rate (6.6, 7)",
+        theirs: Some(2.0 * TWO_GPUS),
+        compared: format!("{mode}, in GPU memory, equal shares, 2 GPUs to 1"),
+        first: place(2, mode),
+        second: place(1, mode),
+        expected: Expected::Faster,
+    };
+    MODES.map(of).into()
+}
+
+fn sentences(rates: Rates) -> Vec<Sentence> {
+    let of = |data, says| {
+        let rate = |gpus| {
+            let row = row(gpus, data);
+            rates(&(TABLE, row.name(MODES[0]), row.bytes()))
+        };
+        let part = rate(4).zip(rate(1)).map(|(four, one)| four / (4.0 * one));
+        let told = |part: f64| format!("{:.0} % of four times one, {}", 100.0 * part, MODES[0]);
+        Sentence::judged(says, "", part, told, |part| part < TWO_GPUS)
+    };
+    vec![
+        of(ShardedData::Resident, "with 4 GPUs, performance does not grow linearly (6.6): data in GPU memory"),
+        of(ShardedData::Copied, "the same: data distributed and collected"),
+    ]
 }

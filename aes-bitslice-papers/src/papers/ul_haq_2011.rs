@@ -5,7 +5,7 @@
 
 use crate::case::{Case, Kernel, Work};
 use crate::measured::Kind;
-use crate::papers::claim::{Claim, Expected};
+use crate::papers::claim::{Claim, Expected, Rates, Sentence};
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::mode::Mode;
@@ -22,6 +22,8 @@ pub const PAPER: Paper = Paper {
     cases: |_| cases(),
     counted: Vec::new,
     claims,
+    sentences,
+    gbit: 1.0,
 };
 
 /// Fig. 11: kernels over sizes, on the GPU.
@@ -169,8 +171,40 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Where [`claims`] compare kernels with the S-box in constant memory: with keys in global, constant and local memory.
-pub const CONSTANT_SBOX: [usize; 3] = [0, 1, 5];
+/// The words that begin with where the keys are, in the three claims about an S-box in constant memory: with keys in global, constant and
+/// local memory.
+pub const CONSTANT_SBOX: [&str; 3] = [
+    "the S-box moved to constant memory, keys in global memory",
+    "the S-box and the keys moved to constant memory",
+    "S-box constant",
+];
+
+/// The sentences of fig. 13: how many times as fast the GPU is.
+fn sentences(rates: Rates) -> Vec<Sentence> {
+    let basic = &main_ways(Direction::Encrypt)[0].name;
+    let speed_up = |power: u32| {
+        let rate = |table| rates(&(table, basic.clone(), 1 << power));
+        Some(rate(FIGURE_11)? / rate(FIGURE_12)?)
+    };
+    let [smallest, .., largest] = CPU_POWERS;
+    let both = speed_up(smallest).zip(speed_up(largest));
+    vec![
+        Sentence::judged(
+            "a GPU is up to 16 times as fast as a processor, a mobile one 3 times (conclusion)",
+            "16 × and 3 ×",
+            speed_up(largest),
+            |factor| format!("{factor:.0} ×, basic kernel, 64 MiB"),
+            |factor| factor >= 16.0,
+        ),
+        Sentence::judged(
+            "larger inputs gain more (fig. 13)",
+            "",
+            both.map(|(small, large)| large / small),
+            |factor| format!("the factor at 64 MiB is {factor:.2} times that at 1 MiB, basic kernel"),
+            |factor| factor > 1.0,
+        ),
+    ]
+}
 
 /// The article's claims.
 fn claims() -> Vec<Claim> {
@@ -182,8 +216,8 @@ fn claims() -> Vec<Claim> {
         says,
         theirs: None,
         compared: compared.into(),
-        first,
-        second,
+        first: vec![first],
+        second: vec![second],
         expected,
     };
     let basic = gpu(S::Global, K::Global, A::Bytes);
@@ -191,18 +225,12 @@ fn claims() -> Vec<Claim> {
     vec![
         claim(
             "constant memory is faster than global memory (Memory Optimizations)",
-            "the S-box moved, keys in global memory",
+            CONSTANT_SBOX[0],
             gpu(S::Constant, K::Global, A::Bytes),
             basic.clone(),
             Faster,
         ),
-        claim(
-            "the same",
-            "the S-box moved; what also differs: the keys moved with it",
-            gpu(S::Constant, K::Constant, A::Bytes),
-            basic.clone(),
-            Faster,
-        ),
+        claim("the same", CONSTANT_SBOX[1], gpu(S::Constant, K::Constant, A::Bytes), basic.clone(), Faster),
         claim(
             "local memory is faster than global memory (Memory Optimizations)",
             "the S-box moved, keys in global memory",
@@ -240,7 +268,7 @@ fn claims() -> Vec<Claim> {
         ),
         claim(
             "the same",
-            "S-box constant",
+            CONSTANT_SBOX[2],
             gpu(S::Constant, K::Shared, A::Vector),
             gpu(S::Constant, K::Constant, A::Vector),
             Same,

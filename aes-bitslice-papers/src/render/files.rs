@@ -1,8 +1,9 @@
 //! Every rendered file: the page with its heading and a part for each paper, and the plots.
 
-use crate::measured::{Gpu, Measured, OpenClDevice, Run};
+use crate::measured::{Gpu, Measured, OpenClDevice, Outcome, Run, Times};
 use crate::papers;
 use crate::papers::all::ALL;
+use crate::papers::claim::SAME;
 use crate::papers::paper::Paper;
 use crate::render::page::Page;
 use crate::render::{abdelrahman_2017, hajihassani_2019, iwai_2010, li_2012, several_gpus, ul_haq_2011};
@@ -47,13 +48,16 @@ fn heading(measured: &Measured, page: &mut Page) {
          between two events around the kernel, from one buffer in its memory to another. The complete output of each \
          cipher was compared with that of the `aes` and `ctr` crates before a case was timed and again afterwards, \
          and the output of any other kernel with its definition; tests elsewhere cover the orders of words and planes \
-         that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the \
-         papers' kernels from the descriptions in their texts; the papers' figures are quoted in the precision they \
-         give. Figures that are not measured yet are marked.",
+         that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the kernel \
+         of Hajihassani et al., and the package `aes-bitslice-papers` those of the others, from the descriptions in \
+         their texts. The papers' figures are quoted as printed. Two papers print Gbit/s of 2^30 bits, as their parts \
+         show; Li et al.'s are of 10^9, and which unit Iwai et al. have cannot be told: it is taken as 10^9. Ratios \
+         are in bits. Figures that are not measured yet are marked.",
     );
     page.say(
-        "Table kernels access tables at addresses that depend on key and data; only the bitsliced kernels are \
-         constant-time ([README](../README.md#what-it-is-not)).",
+        "Table kernels access tables at addresses that depend on key and data. For the bitsliced kernels of this page \
+         that use the generator's templates, `cargo xtask constant-time` finds no such address and no such branch \
+         ([claims](claims.md#constant-time)).",
     );
 }
 
@@ -61,14 +65,24 @@ fn heading(measured: &Measured, page: &mut Page) {
 fn machine(run: &Run) -> String {
     let names = ALL.map(|paper| paper.name).into_iter().filter(|name| run.papers().contains(name));
     let mut text = format!(
-        "- {}: on {} in {:.0} s, version {}. ",
+        "- {}: on {} in {:.0} s, version {}{}. ",
         names.collect::<Vec<_>>().join(", "),
         run.date,
         run.seconds,
-        run.version
+        run.version,
+        run.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}")),
     );
-    if let Some(Gpu { name, compute_capability, multiprocessors, clock_mhz, memory_bytes, driver, .. }) =
-        run.gpus.first()
+    if let Some(Gpu {
+        name,
+        compute_capability,
+        multiprocessors,
+        clock_mhz,
+        memory_bytes,
+        driver,
+        driver_release,
+        ecc,
+        ..
+    }) = run.gpus.first()
     {
         let others = match run.gpus.len() {
             1 => String::new(),
@@ -76,15 +90,22 @@ fn machine(run: &Run) -> String {
         };
         text += &format!(
             "{name}{others}, compute capability {compute_capability}, {multiprocessors} multiprocessors at up to {:.2} GHz, \
-             {:.0} GiB, driver for {driver}. ",
+             {:.0} GiB{}, driver {}for {driver}. ",
             f64::from(*clock_mhz) / 1e3,
             *memory_bytes as f64 / f64::from(1 << 30),
+            match ecc {
+                Some(true) => " with ECC",
+                Some(false) => " without ECC",
+                None => "",
+            },
+            driver_release.as_ref().map_or(String::new(), |release| format!("{release} ")),
         );
     }
     for OpenClDevice { platform, name, kind, driver, compute_units, .. } in &run.opencl {
         text += &format!("OpenCL {kind}: {name}, {compute_units} compute units, {platform}, driver {driver}. ");
     }
     text += &format!("Beside it {}.", run.cpu);
+    text += &conditions(run);
     if let Some(largest) = run.largest {
         text += &format!(
             " **A quick run, which only shows that everything works: nothing larger than {} was measured, whatever the \
@@ -95,10 +116,39 @@ fn machine(run: &Run) -> String {
     text + "\n"
 }
 
+/// The clocks under load, and how far times are apart.
+fn conditions(run: &Run) -> String {
+    let timed = || {
+        run.timings.iter().filter_map(|timing| match &timing.outcome {
+            Outcome::Timed(times) => Some(times),
+            Outcome::Failed(_) => None,
+        })
+    };
+    let mut text = String::new();
+    let mut clocks: Vec<f64> = timed().filter_map(|times| times.clock_mhz).collect();
+    clocks.sort_by(f64::total_cmp);
+    if let [lowest, .., highest] = clocks[..] {
+        text += &format!(
+            " The clock right after a case, counted by a kernel: {lowest:.0} to {highest:.0} MHz, median {:.0}.",
+            clocks[clocks.len() / 2]
+        );
+    }
+    let spreads: Vec<f64> = timed().filter_map(Times::spread).collect();
+    if !spreads.is_empty() {
+        let wide = spreads.iter().filter(|&&spread| spread > SAME).count();
+        text += &format!(
+            " In {wide} of {} cases the quartiles of the times are more than {:.0} % apart.",
+            spreads.len(),
+            100.0 * SAME
+        );
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measured::{Outcome, Price, Times, Timing, paper_of};
+    use crate::measured::{Price, Timing, paper_of};
     use crate::render::made_up::{made_up, made_up_run};
     use crate::render::page::PAGE;
 
@@ -114,7 +164,7 @@ mod tests {
         }
         assert_eq!(files.keys().filter(|name| name.ends_with(".svg")).count(), 4);
         // The papers' own figures, one from each table.
-        for figure in ["35.2", "22", "124.36", "279.86", "1478.42", "605.9"] {
+        for figure in ["35.2", "22.0", "25.0", "1213.60", "1.660", "124.36", "279.86", "1478.42", "605.9"] {
             let is_shown = [format!(" {figure} "), format!("**{figure}**")].iter().any(|shown| page.contains(shown));
             assert!(is_shown, "{figure}");
         }
@@ -182,7 +232,7 @@ mod tests {
     fn a_claim_of_two_papers_takes_both() {
         let of = |page: &str| {
             let row = page.lines().find(|line| line.starts_with("| bitslicing is faster than tables")).unwrap();
-            row.ends_with("| 2.88 × | not measured | not measured |")
+            row.contains("| 2.88 × | not measured |") && row.ends_with("| not measured |")
         };
         let alone = Measured { runs: vec![made_up_run(&[&papers::hajihassani_2019::PAPER], 1)] };
         assert!(of(&render(&alone)[PAGE]) && !of(&render(&made_up(1))[PAGE]));

@@ -2,17 +2,17 @@
 
 use crate::measured::{COUNTED_BYTES, COUNTERS, Gpu, Price};
 use crate::papers::hajihassani_2019::{
-    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, LFSR, LFSR_BYTES, MODES, ON_PROCESSOR, PAPER, RELATED_CBC,
-    RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES, TIMES, WAYS, cbc_name,
-    price, registers, representation_name,
+    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, EARLIER, LFSR, LFSR_BYTES, MODES, ON_PLANES, ON_PROCESSOR,
+    PAPER, RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES,
+    TIMES, WAYS, cbc_name, earlier_name, price, registers, representation_name,
 };
 use crate::papers::li_2012;
-use crate::render::page::{Page, best, figure, percent, printed, times};
+use crate::render::page::{Page, best, figure, percent, times};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::circuit::Lut3;
 use aes_bitslice_gen::sbox::CANRIGHT;
-use aes_bitslice_papers::kernels::Bitsliced;
+use aes_bitslice_papers::kernels::{Bitsliced, Packed};
 use aes_bitslice_plot::{Bar, Bars, Chart, colour, size};
 use std::sync::OnceLock;
 
@@ -25,6 +25,7 @@ pub fn render(page: &mut Page) {
     tables_3_and_4(page);
     table_1(page);
     figures_12_and_13(page);
+    earlier(page);
     figure_14(page);
     changes(page);
     gates(page);
@@ -107,9 +108,11 @@ fn tables_3_and_4(page: &mut Page) {
          with their data in shared memory, and keys in both of its ways (section 4.6): fetched from memory round by \
          round, or in the code, selected by one-hot multiplexers (`cargo xtask gen --preset hajihassani-2019`). The \
          others are this project's: bitsliced, with four T-boxes or with one that has a copy for each lane of a warp, \
-         and with four T-boxes beside bitslicing on shares of the data. CTR here encrypts data that is read from \
-         memory; the paper computes its counters in the code, and its shared memory holds the input data (section \
-         6.4). {}",
+         and with four T-boxes beside bitslicing on shares of the data. CTR, here as in the paper, computes its \
+         counters in the code and reads data through shared memory (section 6.4). The paper's Gbit are of 2^30 bits: \
+         524,288 threads with 32 blocks of 128 bits are 2^31 bits, which it calls 2 Gbit, and 2 divided by its 1.44 \
+         and 1.352 ms gives its 1384.51 and 1478.42 within the rounding of these times. Its figures are quoted as \
+         printed; ratios are in bits. This GPU's figures are in Gbit of 10^9 bits, also for a dollar. {}",
         size(SIZES[0]),
         size(SIZES[1]),
         page.gpu(),
@@ -126,7 +129,7 @@ fn tables_3_and_4(page: &mut Page) {
     for row in &ROWS {
         let mut cells = vec![row.gpu.to_string(), "the paper's".into()];
         for (rate, for_dollar) in [row.ecb, row.ctr] {
-            cells.extend([printed(rate), String::new(), String::new(), printed(for_dollar)]);
+            cells.extend([rate.0.into(), String::new(), String::new(), for_dollar.0.into()]);
         }
         rows.push(cells);
     }
@@ -135,7 +138,7 @@ fn tables_3_and_4(page: &mut Page) {
         for (mode, (theirs, _)) in [(Mode::EcbEncrypt, newest.ecb), (Mode::Ctr, newest.ctr)] {
             let rates = SIZES.map(|bytes| page.gbits(TABLES, &way.case(mode), bytes));
             cells.extend(rates.map(figure));
-            cells.extend([times(rates[0], theirs), for_price(best(rates), own)]);
+            cells.extend([times(rates[0], theirs.value() * PAPER.gbit), for_price(best(rates), own)]);
         }
         rows.push(cells);
     }
@@ -148,16 +151,16 @@ fn table_1(page: &mut Page) {
         "The paper calls all modes except ECB and CTR sequential (section 5). Its table 1 lists a CBC implementation \
          of other authors; CBC decryption is parallel, as the paper itself says (section 3).",
     );
-    let Related { authors, gpu, gbits } = &RELATED_CBC[0];
+    let Related { authors, gpu, gbits, gbit } = &RELATED_CBC[0];
     let mut rows = vec![["work", "GPU", "CBC decryption, Gbit/s:", "to theirs:"].map(String::from).to_vec()];
-    rows.push(vec![authors.to_string(), gpu.to_string(), printed(*gbits), String::new()]);
+    rows.push(vec![authors.to_string(), gpu.to_string(), gbits.0.into(), String::new()]);
     for (_, name) in CBC {
         let rate = page.gbits(TABLES, &cbc_name(name), BYTES);
         rows.push(vec![
             format!("this project's, {name}, {}", size(BYTES)),
             page.gpu().into(),
             figure(rate),
-            times(rate, *gbits),
+            times(rate, gbits.value() * gbit),
         ]);
     }
     page.table(&rows);
@@ -166,7 +169,8 @@ fn table_1(page: &mut Page) {
 fn figures_12_and_13(page: &mut Page) {
     page.say("### Figures 12 and 13: compared with the work of others, as the paper quotes it");
     page.say(&format!(
-        "{}, Gbit/s, and Gbit/s for a dollar. {} Other authors' GPUs have the price that the paper's own tables imply \
+        "{}, Gbit/s, and Gbit/s for a dollar, as the paper prints them; ratios and bars are in Gbit of 10^9 bits, for \
+         which its own figures and those of Abdelrahman et al. are taken as of 2^30 and all others as of 10^9. {} Other authors' GPUs have the price that the paper's own tables imply \
          or, because its appendix G is not at hand, their price at launch: the C2050 $2,499 (2009), the GTX 480 $499 \
          (2010), the HD 7970 $549 (2011). No price was found for the K40m.",
         size(BYTES),
@@ -179,9 +183,10 @@ fn figures_12_and_13(page: &mut Page) {
         let (mut bars, mut costs) = (Vec::new(), Vec::new());
         let theirs = ROWS.iter().map(|row| {
             let (gbits, cost) = if mode == Mode::Ctr { row.ctr } else { row.ecb };
-            (Related { authors: "Hajihassani et al. 2019", gpu: row.gpu, gbits }, Some(cost))
+            let own = Related { authors: "Hajihassani et al. 2019", gpu: row.gpu, gbits, gbit: PAPER.gbit };
+            (own, Some(cost.value()))
         });
-        let related = related.iter().map(|r| (Related { ..*r }, price(r.gpu).map(|price| r.gbits / price)));
+        let related = related.iter().map(|r| (Related { ..*r }, price(r.gpu).map(|price| r.gbits.value() / price)));
         // The paper's kernel, this project's without tables, and the fastest of all, which has some.
         let papers = best(ours.iter().filter(|(way, _)| way.is_the_papers).map(|(_, rate)| *rate));
         let bitsliced = best(ours.iter().filter(|(way, _)| way.is_bitsliced()).map(|(_, rate)| *rate));
@@ -189,13 +194,14 @@ fn figures_12_and_13(page: &mut Page) {
         let mut rows = vec![["work", "GPU", "Gbit/s:", "for a dollar:"].map(String::from).to_vec()];
         rows[0].push(format!("the paper's kernel on {}, to theirs:", page.gpu()));
         rows[0].extend(["this project's bitsliced:", "its fastest, with tables:"].map(String::from));
-        for (Related { authors, gpu, gbits }, cost) in related.chain(theirs) {
-            let ratios = [papers, bitsliced, fastest].map(|ours| times(ours, gbits));
+        for (Related { authors, gpu, gbits, gbit }, cost) in related.chain(theirs) {
+            let rate = gbits.value() * gbit;
+            let ratios = [papers, bitsliced, fastest].map(|ours| times(ours, rate));
             let label = for_price(cost, cost.map(|_| 1.0));
-            rows.push([vec![authors.into(), gpu.into(), printed(gbits), label.clone()], ratios.to_vec()].concat());
+            rows.push([vec![authors.into(), gpu.into(), gbits.0.into(), label.clone()], ratios.to_vec()].concat());
             let name = format!("{authors}, {gpu}");
-            costs.extend(cost.map(|rate| Bar { name: name.clone(), rate, colour: colour::GREY, label }));
-            bars.push(Bar { name, rate: gbits, colour: colour::GREY, label: printed(gbits) });
+            costs.extend(cost.map(|cost| Bar { name: name.clone(), rate: cost * gbit, colour: colour::GREY, label }));
+            bars.push(Bar { name, rate, colour: colour::GREY, label: gbits.0.into() });
         }
         for (way, rate) in ours {
             let colour = if way.is_the_papers { colour::VERMILION } else { colour::BLUE };
@@ -301,6 +307,31 @@ fn changes(page: &mut Page) {
     page.table(&rows);
 }
 
+/// Bitsliced code from before the paper.
+fn earlier(page: &mut Page) {
+    page.say("### Section 6.3: earlier bitsliced code on the same GPU");
+    page.say(
+        "ECB, Gbit/s. Before the paper, a thread had the bits of a few blocks in eight words, one for each bit of a \
+         byte: four blocks in words of 64 bits (Bs64 of Nishikawa, Amano, Iwai 2017, which the paper calls the best \
+         before), or two in words of 32 bits. ShiftRows then moves bits within words, and MixColumns rotates words. \
+         Neither their code nor that of Lim et al. 2016 is at hand; both kernels are this project's, with the paper's \
+         S-box of two-input gates, round keys packed in shared memory by each thread block, and blocks in registers. \
+         The paper's kernels are those of tables 3 and 4.",
+    );
+    let mut rows = vec![vec!["kernel".to_string()]];
+    rows[0].extend(SIZES.map(|bytes| format!("{}:", size(bytes))));
+    rows[0].extend(["keys fetched to it:", "one-hot keys to it:"].map(String::from));
+    let papers = [0, 1].map(|way: usize| page.gbits(TABLES, &WAYS[way].case(Mode::EcbEncrypt), SIZES[1]));
+    for kernel in Packed::ALL {
+        let rates = SIZES.map(|bytes| page.gbits(EARLIER, &earlier_name(kernel), bytes));
+        let mut row = vec![earlier_name(kernel)];
+        row.extend(rates.map(figure));
+        row.extend(papers.map(|paper| times(rates[1].and(paper), rates[1].unwrap_or(1.0))));
+        rows.push(row);
+    }
+    page.table(&rows);
+}
+
 /// Two-input gates of Canright's S-box and of its inverse: sums, and products.
 fn sbox_gates() -> [(usize, usize); 2] {
     // All choices are tried to find the circuit.
@@ -322,10 +353,14 @@ fn gates(page: &mut Page) {
     page.say(&format!(
         "The paper counts {SBOX_GATES} gates. Counted here as operators of two inputs, Canright's S-box has {}: \
          {sums} XOR or XNOR and {products} AND or OR. Its inverse has {}: {inverse_sums} and {inverse_products}. \
-         Complements are part of the XNORs. In gate equivalents of a NAND, with {} for an XOR and one for the others, \
-         the S-box has {:.0}. None of these counts gives {SBOX_GATES}: not the S-box, not its inverse, not both \
-         together, which are {}, and not NANDs; the paper's circuit (its appendix A) is not at hand. In LUT3s, each \
-         one instruction of a GPU, the S-box takes {lut3}.",
+         Complements are part of the XNORs. This project derives the circuit from Canright's bases; his own netlist has 80 \
+         XOR, 34 NAND and 6 NOR, and his inverse 81, 34 and 6. In gate equivalents of a NAND, with {} for an XOR and one \
+         for the others, the S-box here has {:.0}. None of these counts gives {SBOX_GATES}: not the S-box, not its \
+         inverse, not both together, which are {}, and not NANDs. Canright also gives a circuit that is S-box and \
+         inverse at once, with multiplexers, which has more; whether {SBOX_GATES} counts that is not known, because the paper's \
+         circuit (its appendix A) is not at hand. The paper's rates exclude that it executes {SBOX_GATES} gates, each \
+         one instruction: the section on the instructions has the arithmetic. In LUT3s, each one instruction of a GPU, the \
+         S-box takes {lut3}.",
         sums + products,
         inverse_sums + inverse_products,
         1.75,
@@ -406,7 +441,7 @@ fn representation(page: &mut Page) {
          with its memory accesses, and another {} times, all but one of which are undone, so that the difference is the \
          change without memory accesses. On the processor both run on all cores, and no ratio is given: the change is \
          plain Rust on words of 32 bits, while this project's bitsliced engine encrypts on the processor's widest \
-         vectors. ECB changes the representation twice. The paper's two orders of magnitude come without figures, and \
+         vectors. ECB changes the representation twice; the second row is the same kernel without both changes. The paper's two orders of magnitude come without figures, and \
          it does not say which of these they refer to.",
         size(BYTES),
         TIMES[1]
@@ -418,10 +453,12 @@ fn representation(page: &mut Page) {
     let alone =
         once.zip(often).map(|(once, often)| (often - once) / f64::from(TIMES[1] - TIMES[0])).filter(|ms| *ms > 0.0);
     let rate = |ms: Option<f64>| ms.map(|ms| bits / ms / 1e6);
+    let on_planes = page.gbits(REPRESENTATION, ON_PLANES, BYTES);
     let processor = ON_PROCESSOR.map(|name| page.gbits(REPRESENTATION, name, BYTES));
     let mut rows = vec![["on", "what", "Gbit/s:", "to encryption:"].map(String::from).to_vec()];
     for (on, what, rate, than) in [
         ("GPU", "ECB encryption, one-hot keys", encryption, None),
+        ("GPU", "the same on data that is in planes before and after", on_planes, encryption),
         ("GPU", "one change, with memory", rate(once), encryption),
         ("GPU", "one change, without", rate(alone), encryption),
         ("processor", "ECB encryption, bitsliced, on vectors", processor[1], None),
@@ -442,8 +479,9 @@ fn lfsr(page: &mut Page) {
     page.say(
         "Linear-feedback shift registers of 16 bits, as kernels that write all new bits to memory. The paper counts \
          clocks: for 1,024 bits, 1,024 with one register, 64 with 16 threads of one register each, and 4 with 16 \
-         threads of 16 registers each in words of 16 bits. A GPU's words have 32. The single register of fig. 4 is \
-         not timed. The last row has the paper's number of threads; its time is that of a launch.",
+         threads of 16 registers each in words of 16 bits. A GPU's words have 32. The bitsliced registers write two or \
+         four bytes a clock and are bound by memory, so their rate is not that of the clocks. The single register of \
+         fig. 4 is not timed. The last row has the paper's number of threads; its time is that of a launch.",
     );
     let mut rows = vec![
         ["registers", "bits a clock of 16 threads:", "clocks for 1,024 bits:", "Gbit/s:", "to parallel:", "time, µs:"]
@@ -477,6 +515,7 @@ fn lfsr(page: &mut Page) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::papers::hajihassani_2019::Quoted;
 
     #[test]
     fn a_rate_for_a_price() {
@@ -484,7 +523,8 @@ mod tests {
         assert_eq!([for_price(None, Some(1.0)), for_price(Some(1.0), None)], ["not measured", "no price"]);
         // The paper's own tables imply the prices of its GPUs, and both imply about the same.
         for row in &ROWS {
-            let (ecb, ctr) = (row.ecb.0 / row.ecb.1, row.ctr.0 / row.ctr.1);
+            let dollars = |(rate, for_dollar): (Quoted, Quoted)| rate.value() / for_dollar.value();
+            let (ecb, ctr) = (dollars(row.ecb), dollars(row.ctr));
             assert!((ecb / ctr - 1.0).abs() < 0.03 && price(row.gpu) == Some(ecb.round()), "{}", row.gpu);
         }
         assert!(price("P100") == price("Tesla P100") && price("HD 7970") == Some(549.0));

@@ -5,7 +5,7 @@ use crate::papers::iwai_2010::{
     ABSTRACT, BYTES, CHOICES, CHUNKS, COLUMNS, CPU, GPU, NARROW_WITHIN, ONE_CORE, OVERLAP, PAPER, PROCESSOR,
     PROCESSOR_BYTES, TABLE_1, TABLE_3, choices, chunks_name, memory, narrow_name, table_of,
 };
-use crate::render::page::{Page, best, bold_if, figure, percent, printed, times, words};
+use crate::render::page::{Page, best, bold_if, figure, percent, times, with_decimals, words};
 use aes_bitslice_papers::kernels::Staging;
 
 const NOTES: &str = include_str!("../../notes/iwai-2010.md");
@@ -47,7 +47,7 @@ fn table_3(page: &mut Page) {
                 Staging::Aos => "shared, AoS".into(),
                 Staging::Soa => "shared, SoA".into(),
             },
-            bold_if(Some(column.gbits) == their_best, printed(column.gbits)),
+            bold_if(Some(column.gbits) == their_best, with_decimals(column.gbits)),
             percent(Some(column.gbits), their_best),
             bold_if(ours.is_some() && ours == our_best, figure(ours)),
             percent(ours, our_best),
@@ -109,7 +109,7 @@ fn overlap(page: &mut Page) {
     for (chunks, theirs) in CHUNKS {
         let ours = page.gbits(OVERLAP, &chunks_name(chunks), BYTES);
         let ratio = theirs.map_or(String::new(), |theirs| times(ours, theirs));
-        rows.push(vec![chunks_name(chunks), theirs.map_or(String::new(), printed), figure(ours), ratio]);
+        rows.push(vec![chunks_name(chunks), theirs.map_or(String::new(), with_decimals), figure(ours), ratio]);
     }
     page.table(&rows);
 }
@@ -119,14 +119,14 @@ fn processor(page: &mut Page) {
     page.say("### Section VI.C: the processor");
     page.say(&format!(
         "The best kernel of table III against AES with four T-boxes on one core of the processor. The paper does not \
-         say on how many cores its {cpu} reached {rate} Gbit/s; 35.2 is 29.3 times that, and the paper has {ratio}.",
+         say on how many cores its {cpu} reached {rate} Gbit/s; its {ratio} is 35.2 divided by 1.24.",
     ));
     let ours = page.gbits(PROCESSOR, ONE_CORE, PROCESSOR_BYTES);
     let gpu = best(COLUMNS.iter().map(|column| page.gbits(TABLE_3, &column.name(), BYTES)).collect::<Vec<_>>());
     let names = ["", "processor, Gbit/s:", "GPU, Gbit/s:", "ratio:"].map(String::from).to_vec();
     page.table(&[
         names,
-        vec![format!("{cpu}, {GPU}"), printed(rate), printed(35.2), format!("{ratio} ×")],
+        vec![format!("{cpu}, {GPU}"), with_decimals(rate), with_decimals(35.2), format!("{ratio} ×")],
         vec![
             format!("one core of {}, {}", page.run.cpu, page.gpu()),
             figure(ours),

@@ -17,6 +17,8 @@ pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
         driver: "CUDA 13.0".into(),
         memory_clock_mhz: Some(3000),
         memory_bus_bits: Some(5000),
+        ecc: Some(true),
+        driver_release: Some("580.1".into()),
     };
     let device = |kind| OpenClDevice {
         platform: "platform of the test".into(),
@@ -34,6 +36,7 @@ pub fn made_up_run(papers: &[&Paper], gpus: usize) -> Run {
     };
     Run {
         version: "0".into(),
+        commit: Some("0a1b2c3".into()),
         date: "2026-01-02".into(),
         seconds: 300.0,
         gpus: vec![gpu; gpus],

@@ -1,7 +1,7 @@
 //! Text, tables, and notes on what is missing.
 
 use crate::measured::{NOT_MEASURED, Run};
-use crate::papers::claim::{ABOUT, Claim, Place, SAME};
+use crate::papers::claim::{ABOUT, Claim, Place, SAME, Sentence};
 use crate::papers::paper::Paper;
 use aes_bitslice_plot::Chart;
 use std::collections::BTreeMap;
@@ -65,9 +65,20 @@ impl<'a> Page<'a> {
         self.run.gbits(table, case, *bytes).ok()
     }
 
-    /// How many times as fast as the second the first of a claim is, if both are in its paper's run.
+    /// How many times as fast as the second the first of a claim is, if all of it is in its paper's run.
     pub fn ratio(&self, claim: &Claim) -> Option<f64> {
-        Some(self.rate(&claim.first)? / self.rate(&claim.second)?)
+        let fastest = |places: &[Place]| {
+            let rates: Option<Vec<f64>> = places.iter().map(|place| self.rate(place)).collect();
+            rates?.into_iter().max_by(f64::total_cmp)
+        };
+        Some(fastest(&claim.first)? / fastest(&claim.second)?)
+    }
+
+    /// The largest spread of a claim's cases, in per cent; empty where the run has none.
+    fn spread(&self, claim: &Claim) -> String {
+        let of = |(table, case, bytes): &Place| self.run.times(table, case, *bytes).ok()?.spread();
+        let spread = best(claim.first.iter().chain(&claim.second).map(of));
+        spread.map_or(String::new(), |spread| format!("{:.1} %", 100.0 * spread))
     }
 
     /// A paper's claims, and their verdicts.
@@ -77,21 +88,36 @@ impl<'a> Page<'a> {
             "Each row compares two cases of the tables above that differ in one thing, or in what the row says: how \
              many times as fast the first is as the second. Within {:.0} % there is no difference; “about the same” \
              means within {:.0} %. “Turned round” is the opposite of a figure that the paper prints; any other \
-             deviation “does not hold”.",
+             deviation “does not hold”. Where there are several cases, the fastest counts. The spread is that of the \
+             case that varies most: how far apart the quartiles of its times are, as a part of the median.",
             100.0 * SAME,
             100.0 * ABOUT
         ));
-        let mut rows = vec![["the paper says", "compared", "there:", "here:", "so"].map(String::from).to_vec()];
+        let names = ["the paper says", "compared", "there:", "here:", "spread:", "so"];
+        let mut rows = vec![names.map(String::from).to_vec()];
         for claim in (paper.claims)() {
             let ours = self.ratio(&claim);
             let so = ours.map_or(MISSING, |ratio| claim.verdict(ratio)).into();
+            let spread = self.spread(&claim);
             rows.push(vec![
                 claim.says.into(),
                 claim.compared,
                 claim.theirs.map_or(String::new(), |ratio| times(Some(ratio), 1.0)),
                 times(ours, 1.0),
+                spread,
                 so,
             ]);
+        }
+        self.table(&rows);
+        let sentences = (paper.sentences)(&|place| self.rate(place));
+        if sentences.is_empty() {
+            return;
+        }
+        self.say("Sentences that can be measured, or follow from the paper's own figures, and compare no two cases:");
+        let mut rows = vec![["the paper says", "there", "here", "so"].map(String::from).to_vec()];
+        for Sentence { says, there, here, so } in sentences {
+            let so = if here.is_some() { so } else { MISSING };
+            rows.push(vec![says.into(), there, here.unwrap_or(MISSING.into()), so.into()]);
         }
         self.table(&rows);
     }
@@ -180,6 +206,11 @@ pub fn printed(number: f64) -> String {
     number.to_string()
 }
 
+/// A figure of a table in which every figure has decimals: 5 is printed as 5.0.
+pub fn with_decimals(number: f64) -> String {
+    format!("{number:?}")
+}
+
 /// A part of the best, in per cent.
 pub fn percent(part: Option<f64>, of: Option<f64>) -> String {
     part.zip(of).map_or(MISSING.into(), |(part, of)| format!("{:.0} %", 100.0 * part / of))
@@ -213,6 +244,7 @@ mod tests {
     fn figures() {
         let shown = [4719.6, 94.04, 9.996, 0.5].map(|number| figure(Some(number)));
         assert_eq!(shown, ["4720", "94.0", "10.00", "0.50"]);
+        assert_eq!([5.0, 34.4, 227.27].map(with_decimals), ["5.0", "34.4", "227.27"]);
         assert_eq!((figure(None), times(Some(120.0), 60.0)), (MISSING.into(), "2.00 ×".into()));
         assert_eq!((percent(Some(1.0), Some(8.0)), percent(None, Some(8.0))), ("12 %".into(), MISSING.into()));
         let some = [None, Some(1.0), Some(3.0), Some(2.0)];

@@ -111,7 +111,7 @@ pub(super) fn body(spec: &TableSpec) -> String {
     };
     let state = match (spec.granularity(), spec.staging()) {
         (Granularity::B1, _) => include_str!("bytes.h"),
-        (_, Staging::Registers) => include_str!("registers.h"),
+        (_, Staging::Registers) => concat!(include_str!("../blocks.h"), "\n", include_str!("registers.h")),
         _ => include_str!("words.h"),
     };
     let mode = modes::templates(spec.mode()).expect("a specification is of a mode that has them");
