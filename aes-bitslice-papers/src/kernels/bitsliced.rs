@@ -6,8 +6,8 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit::bitsliced::{self, Geometry};
-use aes_bitslice_gen::kernel::{DataPath, KernelSpec, Layers, Plan};
-use aes_bitslice_gen::sbox::{CANRIGHT, LUT3, Sbox};
+use aes_bitslice_gen::kernel::{DataPath, KernelSpec, Layers, Plan, Selected};
+use aes_bitslice_gen::sbox::{CANRIGHT, CANRIGHT_NETLIST, LUT3, Sbox};
 
 /// Where the round keys are: the paper's two ways (section 4.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,13 +35,25 @@ pub struct Bitsliced {
     pub sbox: &'static Sbox,
     /// What a thread holds. By column the key is in the code.
     pub layout: Layout,
+    /// Which round keys are in the multiplexer, with layers as published.
+    pub selected: Selected,
 }
 
 impl Bitsliced {
     /// The kernel of Hajihassani et al. 2019 ([`KernelSpec::hajihassani_2019`]).
     pub fn hajihassani_2019(mode: Mode, keys: RoundKeys) -> Self {
         let (data, layers, layout) = (DataPath::Staged, Layers::Published, Layout::State);
-        Self { mode, keys, data, threads: 64, layers, sbox: &CANRIGHT, layout }
+        Self { mode, keys, data, threads: 64, layers, sbox: &CANRIGHT, layout, selected: Selected::Middle }
+    }
+
+    /// The kernel with one-hot keys, and the same where a text may be read in another way, each with a name.
+    pub fn readings(mode: Mode) -> [(&'static str, Self); 3] {
+        let paper = Self::hajihassani_2019(mode, RoundKeys::OneHot);
+        [
+            ("the paper's kernel with one-hot keys, as above", paper),
+            ("Canright's own netlist", Self { sbox: &CANRIGHT_NETLIST, ..paper }),
+            ("all eleven round keys in the multiplexer, one generic round", Self { selected: Selected::All, ..paper }),
+        ]
     }
 
     /// The kernels from the paper's to one of this project's, each with its name and the index of the kernel from which it differs in one
@@ -69,8 +81,9 @@ impl Bitsliced {
 
     /// A name unique to this kernel.
     pub fn name(&self) -> String {
-        let Self { mode, keys, data, threads, layers, sbox, layout } = self;
-        format!("{mode}, {keys:?}, {data:?}, {threads} threads, {layers:?}, {}, by {layout}", sbox.name)
+        let Self { mode, keys, data, threads, layers, sbox, layout, selected } = self;
+        let all = if *selected == Selected::All { ", all keys selected" } else { "" };
+        format!("{mode}, {keys:?}, {data:?}, {threads} threads, {layers:?}, {}, by {layout}{all}", sbox.name)
     }
 
     /// Prints the kernel, in CUDA C. `command` is the command line that remakes it. `None` if the key has no AES length or there is no such
@@ -81,6 +94,7 @@ impl Bitsliced {
             RoundKeys::OneHot => KernelSpec::baked(self.mode, self.sbox, BakedStrategy::OneHotMux, key)?,
         };
         let spec = match self.layers {
+            Layers::Published if self.selected == Selected::All => spec.generic(),
             Layers::Published => spec.published(),
             Layers::Fewest => spec.with_layout(self.layout).ok()?,
         };

@@ -139,10 +139,6 @@ pub const TABLE_2: [(&str, [u32; 3]); 6] = [
 /// The gates that the paper counts in its S-box (section 4.3).
 pub const SBOX_GATES: usize = 253;
 
-/// The clock and the multiprocessors of a Tesla V100: table 2's single precision is 2 × 64 lanes of each, at this clock in GHz; and the
-/// clock that NVIDIA gives as its highest.
-pub const V100: (f64, [f64; 2]) = (80.0, [1.37, 1.53]);
-
 /// What an H200 was rented out for: dollars an hour, by whom, and when.
 pub const RENT: (f64, &str) = (4.54, "Spheron, on demand, 17 March 2026");
 
@@ -153,6 +149,9 @@ pub const EARLIER: &str = "hajihassani-2019, earlier bitsliced code";
 pub fn earlier_name(kernel: Packed) -> String {
     format!("{} blocks in eight words of {} bits", kernel.blocks(), 16 * kernel.blocks())
 }
+
+/// Sections 4.3 and 4.6, where the text may be read in another way.
+pub const READINGS: &str = "hajihassani-2019, other readings";
 
 /// The name by which the result on planes is found, in [`REPRESENTATION`].
 pub const ON_PLANES: &str = "GPU, ECB encryption, one-hot keys, data already in planes";
@@ -256,6 +255,13 @@ fn cases() -> Vec<Case> {
         for (name, _, kernel) in Bitsliced::changes(mode) {
             let work = Work::Kernel(Kernel::bitsliced(kernel));
             cases.push(Case { table: CHANGES, name: format!("{mode}, {name}"), bytes: CHANGES_BYTES, work });
+        }
+    }
+    for mode in MODES {
+        // The first is in tables 3 and 4.
+        for (name, kernel) in &Bitsliced::readings(mode)[1..] {
+            let work = Work::Kernel(Kernel::bitsliced(*kernel));
+            cases.push(Case { table: READINGS, name: format!("{mode}, {name}"), bytes: SIZES[1], work });
         }
     }
     let mut other = |table, name, bytes, work| cases.push(Case { table, name, bytes, work });

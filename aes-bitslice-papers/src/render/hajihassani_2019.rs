@@ -3,15 +3,15 @@
 use crate::measured::{COUNTED_BYTES, COUNTERS, Gpu, Price};
 use crate::papers::hajihassani_2019::{
     BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, EARLIER, LFSR, LFSR_BYTES, MODES, ON_PLANES, ON_PROCESSOR,
-    PAPER, RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES,
-    TIMES, WAYS, cbc_name, earlier_name, price, registers, representation_name,
+    PAPER, READINGS, RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2,
+    TABLES, TIMES, WAYS, cbc_name, earlier_name, price, registers, representation_name,
 };
 use crate::papers::li_2012;
 use crate::render::page::{Page, best, figure, percent, times};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::circuit::Lut3;
-use aes_bitslice_gen::sbox::CANRIGHT;
+use aes_bitslice_gen::sbox::{CANRIGHT, CANRIGHT_NETLIST, Sbox};
 use aes_bitslice_papers::kernels::{Bitsliced, Packed};
 use aes_bitslice_plot::{Bar, Bars, Chart, colour, size};
 use std::sync::OnceLock;
@@ -29,6 +29,7 @@ pub fn render(page: &mut Page) {
     figure_14(page);
     changes(page);
     gates(page);
+    readings(page);
     profile(page);
     representation(page);
     lfsr(page);
@@ -332,29 +333,34 @@ fn earlier(page: &mut Page) {
     page.table(&rows);
 }
 
-/// Two-input gates of Canright's S-box and of its inverse: sums, and products.
+/// Two-input gates of an S-box's circuits: sums, and products.
+fn gates_of(sbox: &Sbox) -> [(usize, usize); 2] {
+    [Direction::Encrypt, Direction::Decrypt].map(|direction| {
+        let circuit = sbox.circuit(direction);
+        let is_sum = |table: Lut3| [Lut3::XOR, Lut3::XOR.complement()].contains(&table);
+        let gates = || circuit.gates().iter().filter(|gate| gate.arity() == 2);
+        let sums = gates().filter(|gate| is_sum(gate.table)).count();
+        (sums, gates().count() - sums)
+    })
+}
+
+/// The same of Canright's S-box, as it is derived here.
 fn sbox_gates() -> [(usize, usize); 2] {
     // All choices are tried to find the circuit.
     static GATES: OnceLock<[(usize, usize); 2]> = OnceLock::new();
-    *GATES.get_or_init(|| {
-        [Direction::Encrypt, Direction::Decrypt].map(|direction| {
-            let circuit = CANRIGHT.circuit(direction);
-            let is_sum = |table: Lut3| [Lut3::XOR, Lut3::XOR.complement()].contains(&table);
-            let sums = circuit.gates().iter().filter(|gate| is_sum(gate.table)).count();
-            (sums, circuit.gates().len() - sums)
-        })
-    })
+    *GATES.get_or_init(|| gates_of(&CANRIGHT))
 }
 
 fn gates(page: &mut Page) {
     let [(sums, products), (inverse_sums, inverse_products)] = sbox_gates();
+    let [(own_sums, own_products), (own_inverse_sums, own_inverse_products)] = gates_of(&CANRIGHT_NETLIST);
     let lut3 = CANRIGHT.lut3(Direction::Encrypt).gates().len();
     page.say("### Section 4.3: the gates of the S-box");
     page.say(&format!(
         "The paper counts {SBOX_GATES} gates. Counted here as operators of two inputs, Canright's S-box has {}: \
          {sums} XOR or XNOR and {products} AND or OR. Its inverse has {}: {inverse_sums} and {inverse_products}. \
-         Complements are part of the XNORs. This project derives the circuit from Canright's bases; his own netlist has 80 \
-         XOR, 34 NAND and 6 NOR, and his inverse 81, 34 and 6. In gate equivalents of a NAND, with {} for an XOR and one \
+         Complements are part of the XNORs. This project derives the circuit from Canright's bases; his own netlist has \
+         {own_sums} XOR and {own_products} NAND or NOR, and his inverse {own_inverse_sums} and {own_inverse_products}. In gate equivalents of a NAND, with {} for an XOR and one \
          for the others, the S-box here has {:.0}. None of these counts gives {SBOX_GATES}: not the S-box, not its \
          inverse, not both together, which are {}, and not NANDs. Canright also gives a circuit that is S-box and \
          inverse at once, with multiplexers, which has more; whether {SBOX_GATES} counts that is not known, because the paper's \
@@ -367,6 +373,29 @@ fn gates(page: &mut Page) {
         1.75 * sums as f64 + products as f64,
         sums + products + inverse_sums + inverse_products,
     ));
+}
+
+fn readings(page: &mut Page) {
+    page.say("### Sections 4.3 and 4.6: the S-box as published, and all keys in the multiplexer");
+    page.say(&format!(
+        "{}, Gbit/s. The kernel of tables 3 and 4 has its S-box derived from Canright's bases, and the first and the \
+         last round key as constants outside the multiplexer. Here are the same kernel with Canright's own netlist, and \
+         with all round keys in the multiplexer of one generic round, as the text may also be read.",
+        size(SIZES[1])
+    ));
+    let mut rows = vec![vec!["kernel".to_string()]];
+    rows[0].extend(MODES.iter().flat_map(|mode| [format!("{mode}:"), "ratio:".into()]));
+    let base = MODES.map(|mode| page.gbits(TABLES, &WAYS[1].case(mode), SIZES[1]));
+    for (number, (name, _)) in Bitsliced::readings(MODES[0]).into_iter().enumerate() {
+        let mut row = vec![name.to_string()];
+        for (mode, base) in MODES.into_iter().zip(base) {
+            let rate = if number == 0 { base } else { page.gbits(READINGS, &format!("{mode}, {name}"), SIZES[1]) };
+            let ratio = times(base.and(rate), base.unwrap_or(1.0));
+            row.extend([figure(rate), if number == 0 { String::new() } else { ratio }]);
+        }
+        rows.push(row);
+    }
+    page.table(&rows);
 }
 
 fn profile(page: &mut Page) {
@@ -534,5 +563,6 @@ mod tests {
     #[test]
     fn the_gates_of_the_s_box() {
         assert_eq!(sbox_gates().map(|(sums, products)| sums + products), [120, 125]);
+        assert_eq!(gates_of(&CANRIGHT_NETLIST), [(80, 40), (81, 40)]);
     }
 }
