@@ -1,9 +1,12 @@
-//! C programs, compiled with every warning and linked with the shared library: `all.c`, which calls nearly every function, `sealed.c`, which calls the others, and the examples in
-//! `examples/c`. With `AES_BITSLICE_VALGRIND` they run under Valgrind.
+//! C programs, compiled with every warning and linked with the shared library: `all.c`, which calls nearly every function,
+//! `sealed.c`, which calls the others, `vectors.c`, which runs published vectors, and the examples in `examples/c`. With
+//! `AES_BITSLICE_VALGRIND` they run under Valgrind.
 #![cfg(target_os = "linux")]
 
 mod common;
 
+use aes_bitslice_tests::environment::all_or;
+use aes_bitslice_tests::vectors::{self, Case};
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -60,6 +63,71 @@ fn every_function_and_every_error() {
     let files = folder.path().to_str().unwrap();
     let said = run(&compiler("CC", "cc"), "-std=c11", "tests/all.c", &[files, "cpu", "cpu-bitsliced"]);
     assert!(said.contains("cpu-bitsliced: "), "{said}");
+}
+
+/// A case as `vectors.c` reads it.
+fn line(case: &Case) -> String {
+    let digits = |bytes: &[u8]| if bytes.is_empty() { "-".to_owned() } else { hex::encode(bytes) };
+    let bytes =
+        [&case.key, &case.iv, &case.aad, &case.plaintext, &case.ciphertext, &case.tag].map(|bytes| digits(bytes));
+    format!("{} {} {} {}\n", case.source.replace(' ', "_"), case.mode, u8::from(case.valid), bytes.join(" "))
+}
+
+/// A case as one of the library for C, unless it is a Monte Carlo test or an XTS unit that is not whole bytes. Padding
+/// becomes part of the plaintext, CTR keeps its whole bytes, and XTS has no keys of 48 bytes (IEEE 1619).
+fn for_c(mut case: Case) -> Option<Case> {
+    if case.mode == "cbc-pkcs5" {
+        let n = 16 - case.plaintext.len() % 16;
+        case.plaintext.extend(vec![n as u8; n]);
+        case.mode = "cbc".into();
+    }
+    if case.mode == "ctr" {
+        let bytes = case.bits.take().unwrap_or(8 * case.plaintext.len()) / 8;
+        case.plaintext.truncate(bytes);
+        case.ciphertext.truncate(bytes);
+    }
+    case.valid &= case.mode != "xts" || case.key.len() != 48;
+    (case.bits.is_none() && case.rounds.is_empty()).then_some(case)
+}
+
+/// Those that the library has a function for, and for each mode one with a changed digit in each of its fields in turn,
+/// which must fail.
+#[test]
+fn published_vectors() {
+    let valgrind = env::var_os("AES_BITSLICE_VALGRIND").is_some();
+    let all: Vec<Case> = vectors::FILES.iter().flat_map(|(file, _)| vectors::cases(file)).filter_map(for_c).collect();
+    let cases: Vec<&Case> = all.iter().step_by(if valgrind { 97 } else { all_or(1, 7) }).collect();
+    let mut changed = vec![];
+    for mode in ["ecb", "cbc", "ctr", "xts", "gcm", "gcm-siv", "gmac", "cmac"] {
+        let of_mode = |case: &&Case| case.mode == mode && case.valid && case.plaintext.len() + case.aad.len() > 0;
+        let case = all.iter().find(of_mode).expect("one of each mode");
+        let fields: [fn(&mut Case) -> &mut Vec<u8>; 6] = [
+            |case| &mut case.key,
+            |case| &mut case.iv,
+            |case| &mut case.aad,
+            |case| &mut case.plaintext,
+            |case| &mut case.ciphertext,
+            |case| &mut case.tag,
+        ];
+        for (n, field) in fields.iter().enumerate() {
+            let mut case = Case { source: format!("{mode}-changed-{n}"), ..case.clone() };
+            if let Some(byte) = field(&mut case).first_mut() {
+                *byte ^= 1;
+                changed.push(case);
+            }
+        }
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("vectors");
+    fs::write(&path, cases.iter().copied().chain(&changed).map(line).collect::<String>()).unwrap();
+    let engines = ["cpu", "cpu-bitsliced"];
+    let arguments = [&[path.to_str().unwrap()], &engines[..]].concat();
+    let said = run(&compiler("CC", "cc"), "-std=c11", "tests/vectors.c", &arguments);
+    let expected = engines.map(|engine| {
+        let fails = changed.iter().map(|case| format!("{} fails on {engine}\n", case.source)).collect::<String>();
+        format!("{fails}{} cases on {engine}\n", cases.len() + changed.len())
+    });
+    assert_eq!(said, expected.concat());
 }
 
 #[test]

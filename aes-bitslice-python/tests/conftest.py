@@ -23,30 +23,11 @@ def cpu():
     return aes_bitslice.Engine("cpu")
 
 
-def cavp(name):
-    """The cases of a NIST CAVP response file: dictionaries, each with the values in brackets above it."""
-    path = VECTORS / name
-    text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text()
-    section, case = {}, {}
-    for line in text.splitlines():
-        line = line.strip()
-        if line.startswith("["):
-            name, _, value = line.strip("[]").partition("=")
-            section = {**section, name.strip(): value.strip()} if value else {"": name.strip()}
-        elif "=" in line and not line.startswith("#"):
-            name, _, value = line.partition("=")
-            case[name.strip()] = value.strip()
-        elif not line and case:
-            yield {**section, **case}
-            case = {}
-    if case:
-        yield {**section, **case}
-
-
-def wycheproof(name):
-    """The cases of a Wycheproof file: dictionaries."""
-    for group in json.load(gzip.open(VECTORS / "wycheproof" / f"{name}_test.json.gz"))["testGroups"]:
-        yield from group["tests"]
+def vectors(name):
+    """The cases of a file of published vectors: dictionaries, with bytes where the file has hexadecimal digits."""
+    fields = ("key", "iv", "aad", "plaintext", "ciphertext", "tag")
+    for case in map(json.loads, gzip.open(VECTORS / f"{name}.jsonl.gz", "rt")):
+        yield case | {field: bytes.fromhex(case[field]) for field in fields}
 
 
 class OnGpu:

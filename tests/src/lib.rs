@@ -13,12 +13,9 @@
 //! | [`operation`] | any operation as a value, and the reference's result |
 //! | [`reference`](mod@reference) | the measure of every engine |
 //! | [`others`] | modes from other implementations |
-//! | [`vectors`], [`cavp`], [`wycheproof`], [`acvp`] | published vectors |
-//! | [`json`] | those that are JSON |
+//! | [`vectors`] | published vectors |
 #![forbid(unsafe_code)]
 
-pub mod acvp;
-pub mod cavp;
 pub mod counters;
 pub mod device_calls;
 pub mod engines;
@@ -26,14 +23,12 @@ pub mod environment;
 pub mod formal;
 pub mod fuzz;
 pub mod harness;
-pub mod json;
 pub mod kernels;
 pub mod memory;
 pub mod operation;
 pub mod others;
 pub mod reference;
 pub mod vectors;
-pub mod wycheproof;
 
 pub use environment::exhaustive;
 

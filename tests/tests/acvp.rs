@@ -10,12 +10,11 @@ use aes_bitslice_runtime::{
     Cipher, Cmac, CmacVerifyBatch, Counter, CounterMode, Engine, GcmDecrypt, GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt,
     Gmac, Kernels, Key, Nonce, Tag, Xts,
 };
-use aes_bitslice_tests::acvp::cases;
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::all_or;
 use aes_bitslice_tests::harness::{Need, Tests};
-use aes_bitslice_tests::json::Case;
 use aes_bitslice_tests::tests_of_engines;
+use aes_bitslice_tests::vectors::{Case, cases};
 use std::process::ExitCode;
 
 /// One in this many known answers is checked where a call takes a while, except in exhaustive runs.
@@ -34,80 +33,62 @@ fn main() -> ExitCode {
 }
 
 fn cipher(engine: &Engine, case: &Case) -> Cipher {
-    engine.cipher(&Key::new(&case.bytes("key")).unwrap()).unwrap()
+    engine.cipher(&Key::new(&case.key).unwrap()).unwrap()
 }
 
-fn is_monte_carlo(case: &Case) -> bool {
-    match case.text("testType") {
-        "AFT" => false,
-        "MCT" => true,
-        other => panic!("{}: a test of type {other}", case.source),
-    }
-}
-
-fn is_encryption(case: &Case) -> bool {
-    match case.text("direction") {
-        "encrypt" => true,
-        "decrypt" => false,
-        other => panic!("{}: direction {other}", case.source),
-    }
-}
-
-fn block(case: &Case, name: &str) -> [u8; 16] {
-    case.bytes(name).try_into().unwrap()
+fn block(bytes: &[u8]) -> [u8; 16] {
+    bytes.try_into().unwrap()
 }
 
 /// Runs the known answers of a file on every engine, a part of them where a call takes a while.
 fn check(engines: &[Engine], file: &str, run: impl Fn(&Engine, &Case, &str)) {
     for engine in engines {
         let step = if is_slow(engine) { all_or(1, FEW) } else { 1 };
-        for case in cases(file).into_iter().filter(|case| !is_monte_carlo(case)).step_by(step) {
+        for case in cases(file).into_iter().step_by(step) {
             run(engine, &case, &format!("{}, {}", name(engine), case.source));
         }
     }
 }
 
 fn ecb(engines: &'static [Engine]) {
-    check(engines, "ACVP-AES-ECB", |engine, case, source| {
-        let (cipher, plain, secret) = (cipher(engine, case), case.bytes("pt"), case.bytes("ct"));
-        let mut data = plain.clone();
+    check(engines, "ecb-acvp", |engine, case, source| {
+        let cipher = cipher(engine, case);
+        let mut data = case.plaintext.clone();
         cipher.ecb_encrypt(&mut data).unwrap();
-        assert_eq!(data, secret, "{source}");
+        assert_eq!(data, case.ciphertext, "{source}");
         cipher.ecb_decrypt(&mut data).unwrap();
-        assert_eq!(data, plain, "{source}");
+        assert_eq!(data, case.plaintext, "{source}");
     });
 }
 
 fn cbc(engines: &'static [Engine]) {
-    check(engines, "ACVP-AES-CBC", |engine, case, source| {
-        let (cipher, iv) = (cipher(engine, case), block(case, "iv"));
-        let (plain, secret) = (case.bytes("pt"), case.bytes("ct"));
-        let mut data = plain.clone();
+    check(engines, "cbc-acvp", |engine, case, source| {
+        let (cipher, iv) = (cipher(engine, case), block(&case.iv));
+        let mut data = case.plaintext.clone();
         cipher.cbc_encrypt(&iv, &mut data).unwrap();
-        assert_eq!(data, secret, "{source}");
+        assert_eq!(data, case.ciphertext, "{source}");
         if has_mode(engine, CbcDecrypt) {
             cipher.cbc_decrypt(&iv, &mut data).unwrap();
-            assert_eq!(data, plain, "{source}");
+            assert_eq!(data, case.plaintext, "{source}");
         }
     });
 }
 
 /// In the last byte, only the bits of the message are compared.
 fn ctr(engines: &'static [Engine]) {
-    check(engines, "ACVP-AES-CTR", |engine, case, source| {
-        let bits = case.number("payloadLen");
-        let masked = |mut data: Vec<u8>| {
-            assert_eq!(data.len(), bits.div_ceil(8), "{source}");
-            if let (Some(last), rest @ 1..) = (data.last_mut(), bits % 8) {
-                *last &= !(0xff >> rest);
+    check(engines, "ctr-acvp", |engine, case, source| {
+        let masked = |data: &[u8]| {
+            let mut data = data.to_vec();
+            if let (Some(last), Some(bits)) = (data.last_mut(), case.bits) {
+                *last &= !(0xff >> (bits % 8));
             }
             data
         };
-        let counter = Counter::new(CounterMode::Ctr32BE, block(case, "iv"));
-        for (input, output) in [("pt", "ct"), ("ct", "pt")] {
-            let mut data = case.bytes(input);
+        let counter = Counter::new(CounterMode::Ctr32BE, block(&case.iv));
+        for (input, output) in [(&case.plaintext, &case.ciphertext), (&case.ciphertext, &case.plaintext)] {
+            let mut data = input.clone();
             cipher(engine, case).ctr_apply(&counter, 0, &mut data).unwrap();
-            assert_eq!(masked(data), masked(case.bytes(output)), "{source}");
+            assert_eq!(masked(&data), masked(output), "{source}");
         }
     });
 }
@@ -156,35 +137,41 @@ fn rounds(engine: &Engine) -> usize {
 
 fn monte_carlo(engines: &[Engine], file: &str, run: impl Fn(Round, &Cipher, bool) -> (Round, [u8; 16])) {
     for engine in engines {
-        for case in cases(file).into_iter().filter(is_monte_carlo) {
-            let is_encryption = is_encryption(&case);
-            if !is_encryption && file == "ACVP-AES-CBC" && !has_mode(engine, CbcDecrypt) {
+        for case in cases(file) {
+            let source = format!("{}, {}", name(engine), case.source);
+            let is_cbc = case.mode == "cbc-monte-carlo";
+            let is_encryption = match case.direction.as_str() {
+                "encrypt" => true,
+                "decrypt" => false,
+                other => panic!("{source}: direction {other}"),
+            };
+            if !is_encryption && is_cbc && !has_mode(engine, CbcDecrypt) {
                 continue;
             }
-            let (input, output) = if is_encryption { ("pt", "ct") } else { ("ct", "pt") };
-            let iv_of = |case: &Case| if file == "ACVP-AES-CBC" { block(case, "iv") } else { [0; 16] };
-            let mut round = Round { key: case.bytes("key"), iv: iv_of(&case), input: block(&case, input) };
-            let published = case.list("resultsArray");
-            assert_eq!(published.len(), 100, "{}", case.source);
-            for published in &published[..rounds(engine)] {
-                let source = format!("{}, {}", name(engine), published.source);
-                assert_eq!(round.key, published.bytes("key"), "{source}");
-                assert_eq!((round.iv, round.input), (iv_of(published), block(published, input)), "{source}");
-                let cipher = cipher(engine, published);
+            let iv_of = |iv: &[u8]| if is_cbc { block(iv) } else { [0; 16] };
+            let in_and_out = |plain, secret| if is_encryption { (plain, secret) } else { (secret, plain) };
+            let (input, _) = in_and_out(&case.plaintext, &case.ciphertext);
+            let mut round = Round { key: case.key.clone(), iv: iv_of(&case.iv), input: block(input) };
+            assert_eq!(case.rounds.len(), 100, "{source}");
+            for (n, published) in case.rounds[..rounds(engine)].iter().enumerate() {
+                let (input, output) = in_and_out(&published.plaintext, &published.ciphertext);
+                assert_eq!(round.key, published.key, "{source}, round {n}");
+                assert_eq!((round.iv, round.input), (iv_of(&published.iv), block(input)), "{source}, round {n}");
+                let cipher = engine.cipher(&Key::new(&published.key).unwrap()).unwrap();
                 let last;
                 (round, last) = run(round, &cipher, is_encryption);
-                assert_eq!(last, block(published, output), "{source}");
+                assert_eq!(last, block(output), "{source}, round {n}");
             }
         }
     }
 }
 
 fn ecb_monte_carlo(engines: &'static [Engine]) {
-    monte_carlo(engines, "ACVP-AES-ECB", Round::ecb);
+    monte_carlo(engines, "ecb-monte-carlo-acvp", Round::ecb);
 }
 
 fn cbc_monte_carlo(engines: &'static [Engine]) {
-    monte_carlo(engines, "ACVP-AES-CBC", Round::cbc);
+    monte_carlo(engines, "cbc-monte-carlo-acvp", Round::cbc);
 }
 
 /// The decrypted data; or nothing, and then the data must have been cleared.
@@ -201,81 +188,71 @@ fn opened(data: Vec<u8>, run: impl FnOnce(&mut [u8]) -> Result<(), aes_bitslice_
 }
 
 fn gcm(engines: &'static [Engine]) {
-    check(engines, "ACVP-AES-GCM", |engine, case, source| {
-        let (cipher, nonce) = (cipher(engine, case), Nonce::new(&case.bytes("iv")).unwrap());
-        let (aad, tag) = (case.bytes("aad"), Tag::new(&case.bytes("tag")).unwrap());
-        let found = opened(case.bytes("ct"), |data| cipher.run(GcmDecrypt::new(&nonce, &aad, &tag), data));
-        assert_eq!(found, case.is_valid.then(|| case.bytes("pt")), "{source}");
-        if case.is_valid {
-            let mut data = case.bytes("pt");
-            let found = cipher.run(GcmEncrypt::new(&nonce, &aad), &mut data).unwrap();
-            assert_eq!(data, case.bytes("ct"), "{source}");
+    check(engines, "gcm-acvp", |engine, case, source| {
+        let (cipher, nonce) = (cipher(engine, case), Nonce::new(&case.iv).unwrap());
+        let (aad, tag) = (&case.aad, Tag::new(&case.tag).unwrap());
+        let found = opened(case.ciphertext.clone(), |data| cipher.run(GcmDecrypt::new(&nonce, aad, &tag), data));
+        assert_eq!(found, case.valid.then(|| case.plaintext.clone()), "{source}");
+        if case.valid {
+            let mut data = case.plaintext.clone();
+            let found = cipher.run(GcmEncrypt::new(&nonce, aad), &mut data).unwrap();
+            assert_eq!(data, case.ciphertext, "{source}");
             assert_eq!(found.truncated(tag.as_bytes().len()).unwrap(), tag, "{source}");
         }
     });
 }
 
 fn gmac(engines: &'static [Engine]) {
-    check(engines, "ACVP-AES-GMAC", |engine, case, source| {
-        let (cipher, nonce) = (cipher(engine, case), Nonce::new(&case.bytes("iv")).unwrap());
-        let (aad, tag) = (case.bytes("aad"), Tag::new(&case.bytes("tag")).unwrap());
-        let found = cipher.run(Gmac::new(&nonce), &aad).unwrap();
-        assert_eq!(found.truncated(tag.as_bytes().len()).unwrap() == tag, case.is_valid, "{source}");
-        let found = opened(vec![], |data| cipher.run(GcmDecrypt::new(&nonce, &aad, &tag), data));
-        assert_eq!(found.is_some(), case.is_valid, "{source}");
+    check(engines, "gmac-acvp", |engine, case, source| {
+        let (cipher, nonce) = (cipher(engine, case), Nonce::new(&case.iv).unwrap());
+        let (aad, tag) = (&case.aad, Tag::new(&case.tag).unwrap());
+        let found = cipher.run(Gmac::new(&nonce), aad).unwrap();
+        assert_eq!(found.truncated(tag.as_bytes().len()).unwrap() == tag, case.valid, "{source}");
+        let found = opened(vec![], |data| cipher.run(GcmDecrypt::new(&nonce, aad, &tag), data));
+        assert_eq!(found.is_some(), case.valid, "{source}");
     });
 }
 
-/// The tag is after the ciphertext.
 fn gcm_siv(engines: &'static [Engine]) {
-    check(engines, "ACVP-AES-GCM-SIV", |engine, case, source| {
-        let (cipher, nonce) = (cipher(engine, case), Nonce::new(&case.bytes("iv")).unwrap());
-        let (aad, mut secret) = (case.bytes("aad"), case.bytes("ct"));
-        let tag = Tag::new(&secret.split_off(secret.len() - 16)).unwrap();
-        let found = opened(secret.clone(), |data| cipher.run(GcmSivDecrypt::new(&nonce, &aad, &tag), data));
-        assert_eq!(found, case.is_valid.then(|| case.bytes("pt")), "{source}");
-        if case.is_valid {
-            let mut data = case.bytes("pt");
-            let found = cipher.run(GcmSivEncrypt::new(&nonce, &aad), &mut data).unwrap();
-            assert_eq!((data, found), (secret, tag), "{source}");
+    check(engines, "gcm-siv-acvp", |engine, case, source| {
+        let (cipher, nonce) = (cipher(engine, case), Nonce::new(&case.iv).unwrap());
+        let (aad, tag) = (&case.aad, Tag::new(&case.tag).unwrap());
+        let found = opened(case.ciphertext.clone(), |data| cipher.run(GcmSivDecrypt::new(&nonce, aad, &tag), data));
+        assert_eq!(found, case.valid.then(|| case.plaintext.clone()), "{source}");
+        if case.valid {
+            let mut data = case.plaintext.clone();
+            let found = cipher.run(GcmSivEncrypt::new(&nonce, aad), &mut data).unwrap();
+            assert_eq!((&data, found), (&case.ciphertext, tag), "{source}");
         }
     });
 }
 
 /// This engine does not support units that are not whole bytes: 2 in each of 14 groups.
 fn xts(engines: &'static [Engine]) {
-    let is_in_bits = |case: &Case| !case.number("payloadLen").is_multiple_of(8);
-    assert_eq!(cases("ACVP-AES-XTS").iter().filter(|case| is_in_bits(case)).count(), 28);
-    check(engines, "ACVP-AES-XTS", |engine, case, source| {
-        if is_in_bits(case) {
+    assert_eq!(cases("xts-acvp").iter().filter(|case| case.bits.is_some()).count(), 28);
+    check(engines, "xts-acvp", |engine, case, source| {
+        if case.bits.is_some() {
             return;
         }
-        let cipher = engine.cipher(&Key::xts(&case.bytes("key")).unwrap()).unwrap();
-        let tweak = u128::from_le_bytes(block(case, "tweakValue"));
-        if case.text("tweakMode") == "number" {
-            assert_eq!(tweak, case.number("sequenceNumber") as u128, "{source}");
-        }
-        let (plain, secret) = (case.bytes("pt"), case.bytes("ct"));
-        let unit = plain.len() as u64;
-        assert_eq!(plain.len(), case.number("payloadLen") / 8, "{source}");
-        let mut data = plain.clone();
+        let cipher = engine.cipher(&Key::xts(&case.key).unwrap()).unwrap();
+        let (unit, tweak) = (case.plaintext.len() as u64, u128::from_le_bytes(block(&case.iv)));
+        let mut data = case.plaintext.clone();
         cipher.run(Xts::encrypt(unit, tweak).unwrap(), &mut data).unwrap();
-        assert_eq!(data, secret, "{source}");
+        assert_eq!(data, case.ciphertext, "{source}");
         cipher.run(Xts::decrypt(unit, tweak).unwrap(), &mut data).unwrap();
-        assert_eq!(data, plain, "{source}");
+        assert_eq!(data, case.plaintext, "{source}");
     });
 }
 
 fn cmac(engines: &'static [Engine]) {
-    check(engines, "CMAC-AES", |engine, case, source| {
-        let (cipher, message, mac) = (cipher(engine, case), case.bytes("message"), case.bytes("mac"));
-        assert_eq!((8 * message.len(), 8 * mac.len()), (case.number("msgLen"), case.number("macLen")), "{source}");
-        let found = cipher.run(Cmac::new(), &message).unwrap();
-        assert_eq!(found.as_bytes()[..mac.len()] == mac, case.is_valid, "{source}");
+    check(engines, "cmac-acvp", |engine, case, source| {
+        let (cipher, message, mac) = (cipher(engine, case), &case.plaintext, &case.tag);
+        let found = cipher.run(Cmac::new(), message).unwrap();
+        assert_eq!(found.as_bytes()[..mac.len()] == *mac, case.valid, "{source}");
         // This engine does not support tags of 11 bytes.
-        if let Ok(tag) = Tag::new(&mac) {
+        if let Ok(tag) = Tag::new(mac) {
             let verify = CmacVerifyBatch::new(std::slice::from_ref(&(0..message.len() as u64)), &[tag]).unwrap();
-            assert_eq!(cipher.run(verify, &message).unwrap().failed().is_empty(), case.is_valid, "{source}");
+            assert_eq!(cipher.run(verify, message).unwrap().failed().is_empty(), case.valid, "{source}");
         } else {
             assert_eq!(mac.len(), 11, "{source}");
         }

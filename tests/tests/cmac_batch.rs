@@ -9,7 +9,8 @@ use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{cavp, others, tests, tests_of_engines};
+use aes_bitslice_tests::vectors::cases;
+use aes_bitslice_tests::{others, tests, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::ops::Range;
@@ -90,19 +91,18 @@ fn verify(messages: &Messages, tags: &[Tag]) -> CmacVerifyBatch {
 /// NIST's: each message together with prefixes of it, some 20 of a long one, so that blocks of its tile begin at different times.
 fn published_vectors(engines: &'static [Engine]) {
     for engine in engines {
-        for case in all_or_every(3, cavp::cmac()) {
-            let mut data = case.bytes("Msg");
-            data.truncate(case.number("Mlen"));
+        for case in all_or_every(3, cases("cmac-cavp")) {
+            let data = case.plaintext;
             let ends = (0..data.len() as u64).step_by(1 + data.len() / 20).chain([data.len() as u64]);
             let ranges: Vec<Range<u64>> = ends.map(|end| 0..end).collect();
-            let cipher = cipher(engine, &case.bytes("Key"));
+            let cipher = cipher(engine, &case.key);
             for memory in Memory::all_of(engine).into_iter().take(2).filter(|_| !data.is_empty()) {
                 let tags = run(&memory, &cipher, CmacBatch::new(&ranges).unwrap(), &data).unwrap();
-                let tag = &tags.last().unwrap().as_bytes()[..case.number("Tlen")];
-                assert_eq!(tag, case.bytes("Mac"), "{}, {}", name(engine), case.source);
+                let tag = &tags.last().unwrap().as_bytes()[..case.tag.len()];
+                assert_eq!(tag, case.tag, "{}, {}", name(engine), case.source);
             }
             let tag = cipher.run(CmacBatch::new(&ranges[ranges.len() - 1..]).unwrap(), &data).unwrap()[0];
-            assert_eq!(tag.as_bytes()[..case.number("Tlen")], case.bytes("Mac"), "{}", case.source);
+            assert_eq!(tag.as_bytes()[..case.tag.len()], case.tag, "{}", case.source);
         }
     }
 }

@@ -16,7 +16,7 @@ use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::{all_or, exhaustive};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::reference::{Reference, noise};
-use aes_bitslice_tests::vectors::{self, Mode, Vector};
+use aes_bitslice_tests::vectors::{Case, cases};
 use aes_bitslice_tests::{tests, tests_of_engines};
 use std::process::ExitCode;
 
@@ -39,6 +39,26 @@ const ALL_LANES: usize = 5;
 /// file.
 const FEW: usize = 7;
 
+/// How a vector uses the cipher: alone, from an initialization vector, from an initial counter block.
+#[derive(Clone, Copy)]
+enum Mode {
+    Ecb,
+    Cbc([u8; 16]),
+    Ctr([u8; 16]),
+}
+
+impl Mode {
+    fn of(vector: &Case) -> Self {
+        let block = || vector.iv.as_slice().try_into().expect("16 bytes");
+        match vector.mode.as_str() {
+            "ecb" => Self::Ecb,
+            "cbc" => Self::Cbc(block()),
+            "ctr" => Self::Ctr(block()),
+            other => panic!("{}: mode {other}", vector.source),
+        }
+    }
+}
+
 /// A message and its ciphertext, and the mode that turns one into the other.
 struct Message {
     mode: Mode,
@@ -48,7 +68,7 @@ struct Message {
 
 impl Message {
     /// The vector with `lane` blocks of noise before it, and noise after it.
-    fn surrounded(vector: &Vector, lane: usize, noise: &[u8], reference: &Reference) -> Self {
+    fn surrounded(vector: &Case, lane: usize, noise: &[u8], reference: &Reference) -> Self {
         let start = 16 * lane;
         let end = start + vector.plaintext.len();
         let with_vector = || {
@@ -56,7 +76,7 @@ impl Message {
             plaintext[start..end].copy_from_slice(&vector.plaintext);
             plaintext
         };
-        let (mode, plaintext, ciphertext) = match vector.mode {
+        let (mode, plaintext, ciphertext) = match Mode::of(vector) {
             Mode::Ecb => {
                 let plaintext = with_vector();
                 let ciphertext = reference.ecb(Direction::Encrypt, &plaintext);
@@ -83,8 +103,8 @@ impl Message {
         Self { mode, plaintext, ciphertext }
     }
 
-    fn alone(vector: &Vector) -> Self {
-        Self { mode: vector.mode, plaintext: vector.plaintext.clone(), ciphertext: vector.ciphertext.clone() }
+    fn alone(vector: &Case) -> Self {
+        Self { mode: Mode::of(vector), plaintext: vector.plaintext.clone(), ciphertext: vector.ciphertext.clone() }
     }
 
     fn check(&self, cipher: &Cipher, what: &dyn std::fmt::Display) {
@@ -108,7 +128,8 @@ impl Message {
     }
 }
 
-fn check(engines: &[Engine], vectors: &[Vector]) {
+fn check(engines: &[Engine], files: &[&str]) {
+    let vectors: Vec<Case> = files.iter().flat_map(|file| cases(file)).collect();
     let slow = engines.iter().any(is_slow);
     let step = if slow && vectors.len() > 100 { all_or(1, FEW) } else { 1 };
     for (i, vector) in vectors.iter().enumerate().step_by(step) {
@@ -132,7 +153,7 @@ fn check(engines: &[Engine], vectors: &[Vector]) {
             true => (0..LANES).for_each(|lane| in_lane(lane, LANES)),
             false => in_lane(one(LANES), LANES),
         }
-        if !slow && (i % EVERY_LANE == 0 || matches!(vector.mode, Mode::Ctr(_))) {
+        if !slow && (i % EVERY_LANE == 0 || vector.mode == "ctr") {
             (0..BATCH).for_each(|lane| in_lane(lane, BATCH));
         } else {
             in_lane(one(BATCH), BATCH);
@@ -141,32 +162,40 @@ fn check(engines: &[Engine], vectors: &[Vector]) {
 }
 
 fn cavp(engines: &'static [Engine]) {
-    check(engines, &vectors::cavp());
+    check(engines, &["cbc-cavp", "ecb-cavp"]);
 }
 
 fn nist_examples(engines: &'static [Engine]) {
-    check(engines, &vectors::examples());
+    check(engines, &["ecb-examples", "cbc-examples", "ctr-examples"]);
 }
 
 fn nessie(engines: &'static [Engine]) {
-    check(engines, &vectors::nessie());
+    check(engines, &["ecb-nessie"]);
 }
 
 fn long_ctr(engines: &'static [Engine]) {
-    check(engines, &vectors::ctr());
+    check(engines, &["ctr-rustcrypto"]);
 }
 
 /// The steps of the generator's own FIPS 197 arithmetic, against which its circuits are checked, one by one as NIST's worked
 /// examples show them. Decryption is the plain inverse cipher: the round keys backwards, and InvMixColumns after the key.
 fn every_state_of_the_worked_examples() {
-    for trace in vectors::traces() {
-        let direction = if trace.inverse { Direction::Decrypt } else { Direction::Encrypt };
+    let traces: Vec<Case> = cases("ecb-examples").into_iter().filter(|case| !case.states.is_empty()).collect();
+    assert_eq!(traces.len(), 6);
+    for trace in traces {
+        let (direction, input) = match trace.direction.as_str() {
+            "encrypt" => (Direction::Encrypt, &trace.plaintext),
+            "decrypt" => (Direction::Decrypt, &trace.ciphertext),
+            other => panic!("{}: direction {other}", trace.source),
+        };
+        let is_inverse = direction == Direction::Decrypt;
         let schedule = KeySchedule::new(&trace.key, Direction::Encrypt).unwrap();
         let mut keys = schedule.round_keys().to_vec();
-        if trace.inverse {
+        if is_inverse {
             keys.reverse();
         }
-        for (&input, expected) in trace.input.iter().zip(&trace.states) {
+        let (blocks, _) = input.as_chunks::<16>();
+        for (&input, expected) in blocks.iter().zip(trace.states.chunks(trace.states.len() / blocks.len())) {
             let mut state = input;
             let mut states = Vec::new();
             let add = |state: &mut [u8; 16], key: &[u8; 16]| state.iter_mut().zip(key).for_each(|(s, k)| *s ^= k);
@@ -178,18 +207,18 @@ fn every_state_of_the_worked_examples() {
                 states.push(state);
                 state = std::array::from_fn(|i| state[cipher::shift_rows_source(i, direction)]);
                 states.push(state);
-                if !last && !trace.inverse {
+                if !last && !is_inverse {
                     cipher::mix_columns(&mut state, direction);
                     states.push(state);
                 }
                 add(&mut state, key);
                 states.push(state);
-                if !last && trace.inverse {
+                if !last && is_inverse {
                     cipher::mix_columns(&mut state, direction);
                     states.push(state);
                 }
             }
-            assert_eq!(&states, expected, "{}", trace.source);
+            assert_eq!(states.concat(), expected, "{}", trace.source);
             let schedule = KeySchedule::new(&trace.key, direction).unwrap();
             assert_eq!(cipher::process(input, &schedule, direction), state, "{}", trace.source);
         }

@@ -6,9 +6,8 @@ use aes_bitslice_runtime::{
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::all_or;
 use aes_bitslice_tests::harness::{Need, Tests};
-use aes_bitslice_tests::json::Case;
 use aes_bitslice_tests::tests_of_engines;
-use aes_bitslice_tests::wycheproof::cases;
+use aes_bitslice_tests::vectors::{Case, cases};
 use std::process::ExitCode;
 
 /// One in this many cases is checked where a call takes a while, except in exhaustive runs.
@@ -39,16 +38,15 @@ fn check(
         let step = if is_slow(engine) { all_or(1, FEW) } else { 1 };
         for case in cases(file).into_iter().step_by(step) {
             let source = format!("{}, {}", name(engine), case.source);
-            let bytes = case.bytes("key");
-            let Some(key) = key(&bytes) else {
+            let Some(key) = key(&case.key) else {
                 // XTS is for keys of twice 128 and twice 256 bits (IEEE 1619).
-                let is_no_key_of_xts = file == "aes_xts" && bytes.len() == 48;
-                assert!(!case.is_valid || is_no_key_of_xts, "{source}: the key was refused");
+                let is_no_key_of_xts = file == "xts-wycheproof" && case.key.len() == 48;
+                assert!(!case.valid || is_no_key_of_xts, "{source}: the key was refused");
                 refused += 1;
                 continue;
             };
             let accepted = run(&engine.cipher(&key).unwrap(), &case);
-            assert_eq!(accepted, case.is_valid, "{source}");
+            assert_eq!(accepted, case.valid, "{source}");
         }
     }
     refused
@@ -57,18 +55,21 @@ fn check(
 fn gcm(engines: &'static [Engine]) {
     check(
         engines,
-        "aes_gcm",
+        "gcm-wycheproof",
         |key| Key::new(key).ok(),
         |cipher, case| {
-            let Ok(nonce) = Nonce::new(&case.bytes("iv")) else { return false };
-            let Ok(tag) = Tag::new(&case.bytes("tag")) else { return false };
-            let (aad, plain, secret) = (case.bytes("aad"), case.bytes("msg"), case.bytes("ct"));
-            let mut data = plain.clone();
-            let found = cipher.run(GcmEncrypt::new(&nonce, &aad), &mut data).unwrap();
-            assert_eq!((data == secret && found == tag), case.is_valid, "{}", case.source);
-            let mut data = secret.clone();
-            let accepted = cipher.run(GcmDecrypt::new(&nonce, &aad, &tag), &mut data).is_ok();
-            assert!(if accepted { data == plain } else { data.iter().all(|byte| *byte == 0) }, "{}", case.source);
+            let Ok(nonce) = Nonce::new(&case.iv) else { return false };
+            let Ok(tag) = Tag::new(&case.tag) else { return false };
+            let mut data = case.plaintext.clone();
+            let found = cipher.run(GcmEncrypt::new(&nonce, &case.aad), &mut data).unwrap();
+            assert_eq!((data == case.ciphertext && found == tag), case.valid, "{}", case.source);
+            let mut data = case.ciphertext.clone();
+            let accepted = cipher.run(GcmDecrypt::new(&nonce, &case.aad, &tag), &mut data).is_ok();
+            assert!(
+                if accepted { data == case.plaintext } else { data.iter().all(|byte| *byte == 0) },
+                "{}",
+                case.source
+            );
             accepted
         },
     );
@@ -78,17 +79,20 @@ fn gcm(engines: &'static [Engine]) {
 fn gcm_siv(engines: &'static [Engine]) {
     let refused = check(
         engines,
-        "aes_gcm_siv",
+        "gcm-siv-wycheproof",
         |key| Key::new(key).ok(),
         |cipher, case| {
-            let (nonce, tag) = (Nonce::new(&case.bytes("iv")).unwrap(), Tag::new(&case.bytes("tag")).unwrap());
-            let (aad, plain, secret) = (case.bytes("aad"), case.bytes("msg"), case.bytes("ct"));
-            let mut data = plain.clone();
-            let found = cipher.run(GcmSivEncrypt::new(&nonce, &aad), &mut data).unwrap();
-            assert_eq!((data == secret && found == tag), case.is_valid, "{}", case.source);
-            let mut data = secret.clone();
-            let accepted = cipher.run(GcmSivDecrypt::new(&nonce, &aad, &tag), &mut data).is_ok();
-            assert!(if accepted { data == plain } else { data.iter().all(|byte| *byte == 0) }, "{}", case.source);
+            let (nonce, tag) = (Nonce::new(&case.iv).unwrap(), Tag::new(&case.tag).unwrap());
+            let mut data = case.plaintext.clone();
+            let found = cipher.run(GcmSivEncrypt::new(&nonce, &case.aad), &mut data).unwrap();
+            assert_eq!((data == case.ciphertext && found == tag), case.valid, "{}", case.source);
+            let mut data = case.ciphertext.clone();
+            let accepted = cipher.run(GcmSivDecrypt::new(&nonce, &case.aad, &tag), &mut data).is_ok();
+            assert!(
+                if accepted { data == case.plaintext } else { data.iter().all(|byte| *byte == 0) },
+                "{}",
+                case.source
+            );
             accepted
         },
     );
@@ -98,11 +102,11 @@ fn gcm_siv(engines: &'static [Engine]) {
 fn gmac(engines: &'static [Engine]) {
     check(
         engines,
-        "aes_gmac",
+        "gmac-wycheproof",
         |key| Key::new(key).ok(),
         |cipher, case| {
-            let Ok(nonce) = Nonce::new(&case.bytes("iv")) else { return false };
-            cipher.run(Gmac::new(&nonce), &case.bytes("msg")).unwrap().as_bytes() == case.bytes("tag")
+            let Ok(nonce) = Nonce::new(&case.iv) else { return false };
+            cipher.run(Gmac::new(&nonce), &case.aad).unwrap().as_bytes() == case.tag
         },
     );
 }
@@ -110,9 +114,9 @@ fn gmac(engines: &'static [Engine]) {
 fn cmac(engines: &'static [Engine]) {
     let refused = check(
         engines,
-        "aes_cmac",
+        "cmac-wycheproof",
         |key| Key::new(key).ok(),
-        |cipher, case| cipher.run(Cmac::new(), &case.bytes("msg")).unwrap().as_bytes() == case.bytes("tag"),
+        |cipher, case| cipher.run(Cmac::new(), &case.plaintext).unwrap().as_bytes() == case.tag,
     );
     assert_eq!(refused, 5 * engines.len());
 }
@@ -120,20 +124,18 @@ fn cmac(engines: &'static [Engine]) {
 fn xts(engines: &'static [Engine]) {
     check(
         engines,
-        "aes_xts",
+        "xts-wycheproof",
         |key| Key::xts(key).ok(),
         |cipher, case| {
-            let (iv, plain, secret) = (case.bytes("iv"), case.bytes("msg"), case.bytes("ct"));
-            let mut tweak = [0; 16];
-            tweak[..iv.len()].copy_from_slice(&iv);
-            let (unit, number) = (plain.len() as u64, u128::from_le_bytes(tweak));
+            let unit = case.plaintext.len() as u64;
+            let number = u128::from_le_bytes(case.iv.as_slice().try_into().unwrap());
             let run = |operation, data: &[u8]| {
                 let mut data = data.to_vec();
                 cipher.run(operation, &mut data).unwrap();
                 data
             };
-            run(Xts::encrypt(unit, number).unwrap(), &plain) == secret
-                && run(Xts::decrypt(unit, number).unwrap(), &secret) == plain
+            run(Xts::encrypt(unit, number).unwrap(), &case.plaintext) == case.ciphertext
+                && run(Xts::decrypt(unit, number).unwrap(), &case.ciphertext) == case.plaintext
         },
     );
 }
@@ -152,18 +154,18 @@ fn is_padded(data: &[u8]) -> bool {
 fn cbc(engines: &'static [Engine]) {
     check(
         engines,
-        "aes_cbc_pkcs5",
+        "cbc-pkcs5-wycheproof",
         |key| Key::new(key).ok(),
         |cipher, case| {
-            let iv: [u8; 16] = case.bytes("iv").try_into().unwrap();
-            let (message, secret) = (padded(&case.bytes("msg")), case.bytes("ct"));
-            if case.is_valid {
+            let iv: [u8; 16] = case.iv.as_slice().try_into().unwrap();
+            let (message, secret) = (padded(&case.plaintext), &case.ciphertext);
+            if case.valid {
                 let mut data = message.clone();
                 cipher.cbc_encrypt(&iv, &mut data).unwrap();
-                assert_eq!(data, secret, "{}", case.source);
+                assert_eq!(&data, secret, "{}", case.source);
             }
             if !has_mode(cipher.engine(), aes_bitslice_runtime::Mode::CbcDecrypt) {
-                return case.is_valid;
+                return case.valid;
             }
             let mut data = secret.clone();
             cipher.cbc_decrypt(&iv, &mut data).is_ok() && is_padded(&data) && data == message

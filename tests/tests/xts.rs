@@ -14,7 +14,8 @@ use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, small};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{cavp, others, tests_of_engines};
+use aes_bitslice_tests::vectors::cases;
+use aes_bitslice_tests::{others, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
@@ -49,18 +50,18 @@ fn vectors(engines: &'static [Engine]) {
         let is_cpu = matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
         let mut seen = 0;
         // Every length of unit and of keys occurs among any few neighbours.
-        for case in all_or_every(if is_cpu { 1 } else { 13 }, cavp::xts()) {
+        for case in all_or_every(if is_cpu { 1 } else { 13 }, cases("xts-cavp")) {
             // A unit of bits that are not whole bytes is not a unit of bytes.
-            let bits = case.number("DataUnitLen");
-            if !bits.is_multiple_of(8) {
+            if case.bits.is_some() {
                 continue;
             }
             seen += 1;
             let source = format!("{}, {}", name(engine), case.source);
-            let cipher = engine.cipher(&Key::xts(&case.bytes("Key")).unwrap()).unwrap();
-            let unit = u128::from_le_bytes(case.bytes("i").try_into().unwrap());
-            let (plain, secret) = (case.bytes("PT"), case.bytes("CT"));
-            for bytes in [bits as u64 / 8, (bits as u64 / 8).next_multiple_of(16)] {
+            let cipher = engine.cipher(&Key::xts(&case.key).unwrap()).unwrap();
+            let unit = u128::from_le_bytes(case.iv.try_into().unwrap());
+            let (plain, secret) = (case.plaintext, case.ciphertext);
+            let bytes = plain.len() as u64;
+            for bytes in [bytes, bytes.next_multiple_of(16)] {
                 let encrypt = Xts::encrypt(bytes, unit).unwrap();
                 assert_eq!(both_ways(&plain, |data| cipher.run(encrypt, data)), secret, "{source}");
                 let decrypt = Xts::decrypt(bytes, unit).unwrap();
