@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 const LIBRARY: &str = include_str!("library.h");
-/// Code that is launched often is worth optimising.
-const LIBRARY_OPTIONS: [&str; 3] = ["-O2", "-shared", "-fPIC"];
+/// Code that is launched often is worth optimising, for this machine: kernels of GHASH count bits.
+const LIBRARY_OPTIONS: [&str; 4] = ["-O2", "-march=native", "-shared", "-fPIC"];
 
 /// Compiles a kernel, which holds no key, as a library in a folder, as [`CompiledC`](super::CompiledC) compiles programs, unless it is
 /// there already. Returns its path, or `None` if there is no C compiler. Several processes may do so at the same time. The file name
