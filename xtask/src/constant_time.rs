@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the stored PTX, and that of kernels stored as machine code only | [`aes_bitslice_taint::ptx`] |
 //! | the stored machine code, and here or in `ptx --check` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
+//! | the kernels of Hajihassani et al. 2019, with keys in the code and with keys fetched | compiled here, to PTX and to machine code for `sm_90`; keys in the code are constants, and only the data is followed |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
 //! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. Every table kernel must be found guilty, in PTX and,
@@ -12,8 +13,10 @@
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;
 use crate::secrets::{in_listing, intermediate, machine_code, secrets};
+use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::emit::cuda;
+use aes_bitslice_gen::kernel::{Design, KernelSpec, Preset};
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use aes_bitslice_taint::{Report, ptx};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -83,13 +86,14 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         true => None,
         false => Some(tools().map_err(|error| anyhow!("{error:#}; without it, --ptx still checks the stored PTX"))?),
     };
-    let opencl = if args.ptx { vec![] } else { opencl() };
+    let (opencl, papers) = if args.ptx { (vec![], vec![]) } else { (opencl(), papers()) };
     let (folder, stored, disassembler) = (&folder, &stored, disassembler.as_ref());
     say!("{:40}  {:12}  {:>8}  {:>8}", "kernel", "code", "all", "secret");
     let cuda =
         kernels.iter().map(|kernel| -> Work { Box::new(|| of_cuda(folder, kernel, stored, args, disassembler)) });
     let opencl = opencl.iter().map(|(name, source, entries)| -> Work { Box::new(|| of_opencl(name, source, entries)) });
-    let work: Vec<Work> = cuda.chain(opencl).collect();
+    let papers = papers.iter().map(|paper| -> Work { Box::new(|| of_paper(paper, disassembler)) });
+    let work: Vec<Work> = cuda.chain(papers).chain(opencl).collect();
     in_order(&work)
 }
 
@@ -190,8 +194,40 @@ fn of_opencl(name: &str, source: &str, entries: &[EntryPoint]) -> Result<Vec<Str
     Ok(vec![line(name, "OpenCL C", &reports.with_context(|| format!("{name} in OpenCL C"))?)])
 }
 
+/// The analysis of a paper's kernel, which is not stored compiled.
+fn of_paper((name, source, entries): &Source, disassembler: Option<&Disassembler>) -> Result<Vec<String>> {
+    let compile = |target| nvrtc::compile(name, source, target).with_context(|| name.clone());
+    let ptx = compile(Target::Ptx(kernels::PTX))?.image;
+    let ptx = str::from_utf8(&ptx)?;
+    let mut lines = vec![line(name, "PTX", &intermediate(ptx, entries).with_context(|| name.clone())?)];
+    if let Some(disassembler) = disassembler {
+        let target = Target::Cubin(LISTED);
+        let reports = machine_code(&disassembler.list(&compile(target)?.image)?, entries, ptx);
+        lines.push(line(name, &target.name(), &reports.with_context(|| format!("{name} for {}", target.name()))?));
+    }
+    Ok(lines)
+}
+
+/// Name, source and entry points of a kernel.
+type Source = (String, String, Vec<EntryPoint>);
+
+/// The kernels of Hajihassani et al. 2019 in both ways of section 4.6: with keys in the code, and fetched round by round.
+pub(crate) fn papers() -> Vec<Source> {
+    let entries = |manifest: &Manifest| manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect();
+    let in_code = kernels::published().into_iter().map(|StoredKernel { name, source, manifest, .. }| {
+        let entries = entries(&manifest);
+        (format!("{name}, published"), source, entries)
+    });
+    let fetched = Preset::Hajihassani2019.modes().iter().map(|mode| {
+        let Printed { source, manifest } =
+            cuda::print(&Design::Bitsliced(KernelSpec::hajihassani_2019(*mode)), "").expect("a kernel that there is");
+        (format!("{}, published", manifest.kernel), source.to_string(), entries(&manifest))
+    });
+    in_code.chain(fetched).collect()
+}
+
 /// Name, source and entry points of everything stored in OpenCL C.
-fn opencl() -> Vec<(String, String, Vec<EntryPoint>)> {
+fn opencl() -> Vec<Source> {
     let of = |StoredKernel { name, source, manifest, .. }| {
         (name, source, manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect())
     };

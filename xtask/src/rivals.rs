@@ -11,7 +11,8 @@ use std::process::{Command, Output, Stdio};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A folder with checkouts, named as their repositories: AES-GPU, AES-BS-GPU, CUDA_AES
+    /// A folder with checkouts, named as their repositories: AES-GPU, AES-BS-GPU, CUDA_AES,
+    /// Parallel-implementation-of-GCM-on-GPUs
     checkouts: PathBuf,
     /// This project's command line [default: it is built]
     #[arg(long, value_name = "FILE")]
@@ -30,9 +31,9 @@ struct Rival {
     main: &'static str,
     /// The parts of a checkout that are compiled, too.
     sources: &'static [&'static str],
-    /// The kernel, as the profiler names it.
-    kernel: &'static str,
-    /// Bytes of key stream in a launch, as its constants say.
+    /// The kernels that it launches one after the other, as the profiler names them.
+    kernels: &'static [&'static str],
+    /// Bytes of key stream in a launch of each, as its constants say.
     bytes: u64,
     /// What the kernel computes, where this is not what `openssl enc` does.
     computes: &'static str,
@@ -41,14 +42,14 @@ struct Rival {
 /// The program prints a property of the device that CUDA 13 does not have.
 const WITHOUT_CLOCK_RATE: &str = "#include <cuda_runtime.h>\n#define clockRate major\n#include \"kernel.cu\"\n";
 
-/// All are CTR with a key of 128 bits. Read at 4c7bfb4, 779fea2 and 7487278.
-const RIVALS: [Rival; 3] = [
+/// All are CTR with a key of 128 bits; the last also hashes. Read at 4c7bfb4, 779fea2, 7487278 and 4f04174.
+const RIVALS: [Rival; 4] = [
     Rival {
         repository: "benlwk/AES-BS-GPU",
         is_bitsliced: true,
         main: WITHOUT_CLOCK_RATE,
         sources: &["AES.cu", "aes_keyschedule_lut.cu", "aes_encrypt_gpu.cu", "aes_encrypt.cu"],
-        kernel: "aes128_encrypt_gpu_repeat_coalesced",
+        kernels: &["aes128_encrypt_gpu_repeat_coalesced"],
         bytes: 2 << 30,
         computes: "key stream, written in an order of its own and added to no data; counters repeat, for three of their bits are not \
                    taken from the number of the thread",
@@ -58,7 +59,7 @@ const RIVALS: [Rival; 3] = [
         is_bitsliced: false,
         main: WITHOUT_CLOCK_RATE,
         sources: &["AES.cu"],
-        kernel: "OneTblBytePermReuseUnroll",
+        kernels: &["OneTblBytePermReuseUnroll"],
         bytes: 1 << 30,
         computes: "data in an order of its own: all first words of blocks, then all second words, each with its bytes turned round; \
                    the counter starts at 0, and what its upper bytes give is computed on the host and not timed",
@@ -69,11 +70,26 @@ const RIVALS: [Rival; 3] = [
         main: "#include <cstdio>\n#include <cassert>\n#include <cmath>\n#include <ctime>\n#include <cuda_runtime.h>\n\
                #include \"AES_final.h\"\n#include \"128-ctr.cuh\"\nint main() { return main128Ctr(); }\n",
         sources: &[],
-        kernel: "counterWithOneTableExtendedSharedMemoryBytePermPartlyExtendedSBoxCihangir",
+        kernels: &["counterWithOneTableExtendedSharedMemoryBytePermPartlyExtendedSBoxCihangir"],
         bytes: 16 << 35,
         computes: "key stream that is written nowhere: neither reads data nor writes any",
     },
+    // Lee, Kim, Seo: "Parallel implementation of GCM on GPUs", ICT Express 2025.
+    Rival {
+        repository: "dlwotjr/Parallel-implementation-of-GCM-on-GPUs",
+        is_bitsliced: true,
+        main: WITHOUT_CLOCK_RATE,
+        sources: &["AES.cu", "aes_keyschedule_lut.cu", "aes_encrypt_gpu.cu", "aes_encrypt.cu"],
+        kernels: &["aes128_encrypt_gpu_repeat_coalesced", "parallel_GHASH_512thread"],
+        bytes: 1 << 30,
+        computes: "GCM of 65,536 messages of 16 KiB in part: key stream as above, added to no data, and a hash of it; the hash key is \
+                   computed before the key is there, and lengths, additional data and the last XOR of a tag are left out",
+    },
 ];
+
+/// What papers print for GPUs of their own: bits a clock and multiprocessor.
+const PRINTED: [(&str, f64); 2] =
+    [("Lee et al. 2022, Tesla V100, CTR", 13.7), ("Hajihassani et al. 2019, Tesla V100, CTR", 12.0)];
 
 /// The most launches that are timed of each code: each of others' takes up to half a second. This project's get the same number, because a
 /// GPU that is at its power limit call after call is slower.
@@ -108,19 +124,32 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         RIVALS.map(|r| r.name()).join(", "),
         args.checkouts.display()
     );
+    let clocks = rows.iter().map(|(_, measured): &(_, Measured)| measured.clocks).next().context("at least one row")?;
     let constant_time = ours(&program, "bitsliced", &folder.path)?;
     let fastest = ours(&program, "co-resident", &folder.path)?;
     say!("CTR, 128-bit keys, in GPU memory, Tbit/s:\n");
     say!(
-        "| code | rate | this project's, constant-time | its fastest, with tables | computes |\n|---|---:|---:|---:|---|"
+        "| code | rate | bits a clock and multiprocessor | this project's, constant-time | its fastest, with tables | computes |\n\
+         |---|---:|---:|---:|---:|---|"
     );
-    for (rival, rate) in &rows {
+    for (rival, measured) in &rows {
+        let (rate, bits) = (measured.rate, measured.rate * 1e12 / measured.clocks);
         let kind = if rival.is_bitsliced { "bitsliced" } else { "tables" };
         let (slow, fast) = (constant_time / rate, fastest / rate);
-        say!("| {} ({kind}) | {rate:.2} | {slow:.2} × | {fast:.2} × | {} |", rival.repository, rival.computes);
+        say!(
+            "| {} ({kind}) | {rate:.2} | {bits:.1} | {slow:.2} × | {fast:.2} × | {} |",
+            rival.repository,
+            rival.computes
+        );
     }
-    say!("| this project, bitsliced | {constant_time:.2} | | | data in its order, any counter, 4 GiB |");
-    say!("| this project, bitsliced and tables co-resident | {fastest:.2} | | | the same |");
+    // As many clocks a second as the first of the others had.
+    for (name, rate) in [("bitsliced", constant_time), ("bitsliced and tables co-resident", fastest)] {
+        let bits = rate * 1e12 / clocks;
+        say!("| this project, {name} | {rate:.2} | {bits:.1} | | | data in its order, any counter, 4 GiB |");
+    }
+    for (name, bits) in PRINTED {
+        say!("| {name}, as printed | | {bits:.1} | | | on a GPU of its own |");
+    }
     Ok(())
 }
 
@@ -143,41 +172,63 @@ impl Rival {
         Ok(built)
     }
 
-    /// Tbit/s of its kernel: of the median launch, with the clocks that it has without the profiler.
-    fn rate(&self, program: &Path) -> Result<f64> {
+    /// The rate of its kernels: of the median launch of all of them, with the clocks that they have without the profiler.
+    fn rate(&self, program: &Path) -> Result<Measured> {
+        let metrics = [TIME, CLOCKS].join(",");
+        let names = format!("regex:^({})$", self.kernels.join("|"));
+        let launches = (LAUNCHES.parse::<usize>()? * self.kernels.len()).to_string();
         let output = Command::new("ncu")
-            .args(["--csv", "--page", "raw", "--clock-control", "none", "--metrics", "gpu__time_duration.sum"])
-            .args(["--kernel-name", self.kernel, "--launch-count", LAUNCHES, "--kill", "yes"])
+            .args(["--csv", "--page", "raw", "--clock-control", "none", "--metrics", &metrics])
+            .args(["--kernel-name", &names, "--launch-count", &launches, "--kill", "yes"])
             .arg(program)
             .stdin(Stdio::null())
             .output()
             .context("cannot run ncu, which the CUDA toolkit has")?;
-        let mut times = durations(&String::from_utf8_lossy(&output.stdout));
-        if times.is_empty() {
-            bail!("ncu saw no launch of `{}`: {}", self.kernel, text_of(&output));
+        let launches = launches_in(&String::from_utf8_lossy(&output.stdout));
+        let mut all: Vec<_> = launches.chunks_exact(self.kernels.len()).map(together).collect();
+        if all.is_empty() {
+            bail!("ncu saw no launch of {}: {}", self.kernels.join(" and "), text_of(&output));
         }
-        times.sort_by(f64::total_cmp);
-        Ok(8.0 * self.bytes as f64 / times[times.len() / 2] / 1e3)
+        all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let (nanoseconds, clocks) = all[all.len() / 2];
+        Ok(Measured { rate: 8.0 * self.bytes as f64 / nanoseconds / 1e3, clocks: 1e9 * clocks / nanoseconds })
     }
 }
 
-/// The time of each launch in a profiler's table, in nanoseconds. Its second row has the units.
-fn durations(text: &str) -> Vec<f64> {
+/// What the profiler is asked for: the time of a launch, and the clocks of all multiprocessors while it runs, summed up.
+const TIME: &str = "gpu__time_duration.sum";
+const CLOCKS: &str = "sm__cycles_elapsed.sum";
+
+/// A rate in Tbit/s, and the clocks of all multiprocessors in a second.
+struct Measured {
+    rate: f64,
+    clocks: f64,
+}
+
+/// Time and clocks of launches one after the other.
+fn together(launches: &[(f64, f64)]) -> (f64, f64) {
+    launches.iter().fold((0.0, 0.0), |(time, clocks), launch| (time + launch.0, clocks + launch.1))
+}
+
+/// The time in nanoseconds, and the clocks, of each launch in a profiler's table. Its second row has the units.
+fn launches_in(text: &str) -> Vec<(f64, f64)> {
     let cells = |row: &'_ str| -> Vec<String> {
         let row = row.trim().strip_prefix('"').and_then(|row| row.strip_suffix('"')).unwrap_or_default();
         row.split("\",\"").map(String::from).collect()
     };
     let mut rows = text.lines().filter(|line| line.starts_with('"')).map(cells);
-    let column = rows.next().and_then(|names| names.iter().position(|name| name == "gpu__time_duration.sum"));
-    let (Some(column), Some(units)) = (column, rows.next()) else { return vec![] };
-    let unit = match units.get(column).map(String::as_str) {
+    let names = rows.next().unwrap_or_default();
+    let [time, clocks] = [TIME, CLOCKS].map(|metric| names.iter().position(|name| name == metric));
+    let (Some(time), Some(clocks), Some(units)) = (time, clocks, rows.next()) else { return vec![] };
+    let unit = match units.get(time).map(String::as_str) {
         Some("ns" | "nsecond") => 1.0,
         Some("us" | "usecond") => 1e3,
         Some("ms" | "msecond") => 1e6,
         Some("s" | "second") => 1e9,
         _ => return vec![],
     };
-    rows.filter_map(|row| Some(row.get(column)?.replace(',', "").parse::<f64>().ok()? * unit)).collect()
+    let number = |row: &[String], column: usize| row.get(column)?.replace(',', "").parse::<f64>().ok();
+    rows.filter_map(|row| Some((number(&row, time)? * unit, number(&row, clocks)?))).collect()
 }
 
 /// Tbit/s of CTR with a kernel of this project on 4 GiB, from its own benchmark, which compares the output first.
@@ -226,14 +277,15 @@ mod tests {
     fn times_come_in_any_unit_and_only_of_launches() {
         let table = |unit: &str| {
             format!(
-                "==PROF== Connected\n\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"{unit}\"\n\
-                 \"0\",\"k(a, b)\",\"1,250.5\"\n\"1\",\"k(a, b)\",\"3\"\n"
+                "==PROF== Connected\n\"ID\",\"Kernel Name\",\"{TIME}\",\"{CLOCKS}\"\n\"\",\"\",\"{unit}\",\"cycle\"\n\
+                 \"0\",\"k(a, b)\",\"1,250.5\",\"2,000\"\n\"1\",\"k(a, b)\",\"3\",\"7\"\n"
             )
         };
-        assert_eq!(durations(&table("us")), [1_250_500.0, 3_000.0]);
-        assert_eq!(durations(&table("ns")), [1_250.5, 3.0]);
-        assert!(durations(&table("parsec")).is_empty());
-        assert!(durations("==ERROR== no permission\n").is_empty());
+        assert_eq!(launches_in(&table("us")), [(1_250_500.0, 2_000.0), (3_000.0, 7.0)]);
+        assert_eq!(launches_in(&table("ns")), [(1_250.5, 2_000.0), (3.0, 7.0)]);
+        assert_eq!(together(&launches_in(&table("ns"))), (1_253.5, 2_007.0));
+        assert!(launches_in(&table("parsec")).is_empty());
+        assert!(launches_in("==ERROR== no permission\n").is_empty());
     }
 
     #[test]

@@ -38,7 +38,19 @@ const PARAMETERS: [(Part, &str, &[&str]); 10] = [
     (
         Part::Nothing,
         "buffer",
-        &["aad", "cipher_keys", "expected", "hash", "masks", "round_keys", "subkeys", "tables", "tags", "verdicts"],
+        &[
+            "aad",
+            "cipher_keys",
+            "expected",
+            "hash",
+            "key_planes",
+            "masks",
+            "round_keys",
+            "subkeys",
+            "tables",
+            "tags",
+            "verdicts",
+        ],
     ),
     // The buffers that describe the work: where messages and jobs are, which counters and additional data they have, and their order.
     // They are public, except counters that are read by coherent loads.
@@ -57,6 +69,7 @@ const PARAMETERS: [(Part, &str, &[&str]); 10] = [
             "key_words",
             "length",
             "ragged",
+            "rounds",
             "skip",
             "stride",
             "unit_blocks",
@@ -257,8 +270,13 @@ mod tests {
         let manifests = kernels.iter().chain(&opencl).map(|kernel| kernel.manifest.entries());
         let (hashes, opencl) = (kernels::cuda_hashes(), kernels::opencl_hashes());
         let of_hashes = hashes.iter().chain(&opencl).map(|hash| hash.manifest.entries());
-        let entries: Vec<&EntryPoint> =
-            manifests.flatten().chain(of_hashes.flatten()).map(|(_, entry)| entry).collect();
+        let papers = crate::constant_time::papers();
+        let entries: Vec<&EntryPoint> = manifests
+            .flatten()
+            .chain(of_hashes.flatten())
+            .map(|(_, entry)| entry)
+            .chain(papers.iter().flat_map(|(.., entries)| entries))
+            .collect();
         entries.iter().for_each(|entry| _ = secrets(entry).unwrap());
         let taken = entries.iter().flat_map(|entry| &entry.parameters).map(|one| (kind(one.kind), one.name.as_str()));
         let listed = PARAMETERS.iter().flat_map(|(_, kind, names)| names.iter().map(|name| (*kind, *name)));

@@ -143,7 +143,7 @@ timed() {
 }
 
 papers() {
-    step papers ./aes-bitslice-papers measure --out "$RESULTS/papers.json"
+    step papers ./aes-bitslice-papers measure --commit "$(cat commit)" --out "$RESULTS/papers.json"
 }
 
 case ${1:-all} in
