@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use crate::args::stream::{StreamArgs, WriteBy};
 use crate::chunk::{BLOCK, Cut};
 use crate::engine::{self, Work};
-use crate::error::Result;
+use crate::error::{Result, note};
 use crate::method::Method;
 use crate::output::Output;
 use crate::pipeline::pool::Workers;
@@ -62,7 +62,13 @@ impl Context {
         let backend = engine.backend();
         let cipher = match secret {
             Secret::Key(key, _) => engine.cipher(&key)?,
-            Secret::Kernel(manifest) => engine.load_baked(manifest)?,
+            Secret::Kernel(manifest) => {
+                let cipher = engine.load_baked(manifest)?;
+                if !args.quiet {
+                    note(&engine.design_of_baked(manifest)?);
+                }
+                cipher
+            }
         };
         let chunk_bytes = chunk_bytes(&engine, args).next_multiple_of(method.grain());
         let (count, chunk_bytes) = fit(lengths, most_workers(&engine, chunk_bytes, args), chunk_bytes, method.grain());

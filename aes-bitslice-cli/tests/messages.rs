@@ -19,7 +19,7 @@ use snapbox::{assert_data_eq, file};
 const MESSAGES: &str = include_str!("messages.txt");
 
 /// The manifest of a CUDA kernel for CTR with its key baked in.
-const CTR: &[u8] = include_bytes!("../../kernels-generated/src/published/aes-128-ctr-one-hot-mux-state.json");
+const CTR: &[u8] = include_bytes!("../../kernels-generated/src/published/aes-128-ctr-hajihassani-2019.json");
 
 /// Digits that no message may show.
 const KEY: &str = "8badf00d8badf00d8badf00d8badf00d";

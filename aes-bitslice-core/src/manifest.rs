@@ -180,13 +180,25 @@ pub struct Bitsliced {
     pub sbox: String,
     /// The layout's name.
     pub layout: String,
-    /// LUT3s of the S-box, of one column of MixColumns with its key, and of the whole cipher by key length.
-    pub lut3: Lut3Counts,
+    /// The numbers of LUT3s, where the circuits are of those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lut3: Option<GateCounts>,
+    /// The numbers of gates, where the circuits are of two-input gates, as a paper describes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub two_input: Option<GateCounts>,
 }
 
-/// Numbers of lookup tables in a kernel.
+impl Bitsliced {
+    /// The numbers of gates of either kind, and the kind: `LUT3s` or `gates`.
+    pub fn gates(&self) -> Option<(&'static str, &GateCounts)> {
+        let tables = self.lut3.as_ref().map(|counts| ("LUT3s", counts));
+        tables.or(self.two_input.as_ref().map(|counts| ("gates", counts)))
+    }
+}
+
+/// Numbers of gates in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lut3Counts {
+pub struct GateCounts {
     /// One S-box between rounds; the first and the last, which change the basis, may have more.
     pub sub_byte: usize,
     /// One column of MixColumns with its round key: the largest in the kernel.
@@ -349,6 +361,9 @@ impl Manifest {
             let name = kernel_name(mode, strategy, manifest.key_bits, layout);
             if manifest.kernel != name {
                 return field("kernel", &format!("must be {name}, as mode, strategy and layout have it"));
+            }
+            if manifest.bitsliced.as_ref().is_some_and(|bitsliced| bitsliced.gates().is_none()) {
+                return field("lut3", "or `two_input` must be there");
             }
             if !strategy.has(layout) {
                 return field("layout", &format!("must be `{}` where the strategy is `{strategy}`", strategy.layout()));

@@ -57,10 +57,14 @@ pub fn opencl() -> Vec<KernelSpec> {
 /// The key of FIPS 197, appendix B, which is publicly known.
 pub const PUBLISHED_KEY: [u8; 16] = *b"\x2b\x7e\x15\x16\x28\xae\xd2\xa6\xab\xf7\x15\x88\x09\xcf\x4f\x3c";
 
-/// The kernels of [`Preset::Hajihassani2019`], in CUDA C, with [`PUBLISHED_KEY`] baked in, as reading material.
-pub fn published() -> Vec<Design> {
+/// The kernels of [`Preset::Hajihassani2019`], in CUDA C, with [`PUBLISHED_KEY`] baked in, as reading material: each with the stem of the
+/// names of its files.
+pub fn published() -> Vec<(String, Design)> {
     let preset = Preset::Hajihassani2019;
-    let kernel = |mode: &Mode| preset.baked(*mode, &PUBLISHED_KEY).expect("a key of 16 bytes").into();
+    let kernel = |mode: &Mode| {
+        let spec = preset.spec(*mode, &PUBLISHED_KEY).expect("a key of 16 bytes");
+        (preset.file_stem(*mode, spec.key_bits()), spec.into())
+    };
     preset.modes().iter().map(kernel).collect()
 }
 

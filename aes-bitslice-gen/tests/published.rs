@@ -23,7 +23,7 @@ fn kernels() -> impl Iterator<Item = KernelSpec> {
 }
 
 fn baked(mode: Mode) -> KernelSpec {
-    Preset::Hajihassani2019.baked(mode, &KEY).unwrap()
+    Preset::Hajihassani2019.spec(mode, &KEY).unwrap()
 }
 
 fn print(spec: &KernelSpec) -> Printed {

@@ -179,7 +179,7 @@ fn presets() {
         for (i, mode) in preset.modes().iter().enumerate() {
             for bits in KeyBits::ALL.into_iter().cycle().skip(i).take(all_or(3, 1)) {
                 let key = Key::generate(bits).unwrap();
-                check_printed(preset.baked(*mode, key.expose()).unwrap(), &[key.expose().to_vec()]);
+                check_printed(preset.spec(*mode, key.expose()).unwrap(), &[key.expose().to_vec()]);
             }
         }
     }

@@ -188,7 +188,7 @@ fn published_kernels() {
         .iter()
         .flat_map(|&mode| keys.iter().map(move |key| (mode, key)))
         .flat_map(|(mode, key)| {
-            let baked = preset.baked(mode, key.expose()).unwrap();
+            let baked = preset.spec(mode, key.expose()).unwrap();
             [(mode, key, baked), (mode, key, KernelSpec::hajihassani_2019(mode))]
         })
         .collect();

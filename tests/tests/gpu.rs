@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         published_table_kernels_at_every_edge,
         keys_in_memory_outlive_their_launches,
         baked_kernels_from_files,
+        presets_from_files,
         wrong_parameter_lists,
     ];
     let long = tests_of_engines![calls_at_random, host_memory_in_chunks, shares_of_several_tiles];
@@ -298,7 +299,7 @@ fn presets_at_every_edge() {
     let modes = Preset::ALL.into_iter().flat_map(|preset| preset.modes().iter().map(move |&mode| (preset, mode)));
     let fresh = modes.enumerate().flat_map(|(i, (preset, mode))| {
         let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !small() || *k == i % 3);
-        lengths.map(move |(_, bits)| (mode, key_bytes(bits), preset.baked(mode, &key_bytes(bits)).unwrap()))
+        lengths.map(move |(_, bits)| (mode, key_bytes(bits), preset.spec(mode, &key_bytes(bits)).unwrap()))
     });
     let stored = PUBLISHED_KERNELS.iter().map(|stored| {
         let manifest = Manifest::parse(stored.manifest).unwrap();
@@ -802,6 +803,35 @@ fn baked_kernels_from_files() {
     assert!(matches!(refused("no source"), Error::BadManifest { .. }));
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(refused("no manifest"), Error::BadManifest { .. }));
+}
+
+/// Kernels of two presets in one folder, with a key in each and both loaded at a time, and one that is given the key.
+fn presets_from_files() {
+    let gpu = gpu();
+    let key = key_bytes(KeyBits::Aes128);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |preset: Preset| {
+        let mut printed = print(preset.spec(Mode::Ctr, &key).unwrap(), Dialect::Cuda).unwrap();
+        let stem = preset.file_stem(Mode::Ctr, Some(KeyBits::Aes128));
+        printed.manifest.source = format!("{stem}.cu");
+        std::fs::write(folder.path().join(&printed.manifest.source), &*printed.source).unwrap();
+        let path = folder.path().join(format!("{stem}.json"));
+        std::fs::write(&path, printed.manifest.to_json()).unwrap();
+        path
+    };
+    let [published, fast, fetched] = [Preset::default(), Preset::Fast, Preset::Hajihassani2019Fetched].map(path);
+    assert!(gpu.design_of_baked(&fast).unwrap().contains("is of the design that is fastest"));
+    assert!(gpu.design_of_baked(&published).unwrap().contains("`cargo xtask gen --preset fast`"));
+    assert!(matches!(gpu.load_baked(&fetched), Err(Error::BadManifest { .. })));
+    let of_key = Key::new(&key).unwrap();
+    let ciphers = [gpu.load_baked(&published), gpu.load_baked(&fast), gpu.load_kernel(&fetched, &of_key)];
+    for (name, cipher) in ["published", "fast", "fetched"].into_iter().zip(ciphers) {
+        let (name, cipher, reference) = (name.into(), cipher.unwrap(), Reference::new(&key));
+        let subject = Subject { name, cipher, reference, modes: vec![Mode::Ctr], choice: None };
+        calls(Mode::Ctr).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &stream(gpu)));
+    }
+    let refused = gpu.load_kernel(&published, &Key::new(&[9; 16]).unwrap());
+    assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
 }
 
 /// A manifest that does not list the parameters of an entry point, name by name and in order, is refused.

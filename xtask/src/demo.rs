@@ -9,7 +9,6 @@ use crate::scratch::Folder;
 use aes::Aes128;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use anyhow::{Context, Result, bail, ensure};
 use cipher::{KeyIvInit, StreamCipher};
 use ctr::Ctr128BE;
@@ -61,16 +60,17 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         root,
         bake::Args {
             key: Some(format!("@{}", at("key").display())),
-            mode: Mode::Ctr,
             preset: None,
-            strategy: BakedStrategy::OneHotMux,
-            sbox: "lut3".into(),
-            out: Some(at("baked")),
+            mode: Some(Mode::Ctr),
+            sbox: None,
+            strategy: None,
             layout: None,
             dialect: Dialect::Cuda,
+            out: Some(at("baked")),
             force: false,
         },
     )?;
+    let [baked] = &baked[..] else { bail!("one mode is one kernel") };
 
     step("2  the command line, built");
     let program = cargo.program("aes-bitslice-cli", "aes-bitslice", Profile::Shared)?;
@@ -104,7 +104,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     say!("   equal, all {bytes} bytes");
 
     step("5  decrypted again");
-    match crypt("decrypt", "auto", "--baked", &baked, &encrypted, &decrypted) {
+    match crypt("decrypt", "auto", "--baked", baked, &encrypted, &decrypted) {
         Ok(_) => say!("   with the baked kernel, compiled first"),
         Err(error) => {
             say!("   with the key, for the baked kernel does not run here: {}", one_line(&error));

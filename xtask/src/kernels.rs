@@ -7,7 +7,7 @@ use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::emit::{cuda, ghash, opencl};
 use aes_bitslice_gen::ghash::Ghash;
-use aes_bitslice_gen::kernel::{Design, Preset};
+use aes_bitslice_gen::kernel::Design;
 use aes_bitslice_gen::stored;
 use aes_bitslice_nvrtc::Target;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,12 +66,11 @@ pub fn opencl() -> Vec<StoredKernel> {
 
 /// The kernels of papers, with a published key, which are stored as sources only.
 pub fn published() -> Vec<StoredKernel> {
-    let kernel = |design: Design| {
-        let mode = design.mode();
-        let command =
-            format!("cargo xtask gen --key {} --mode {mode} --preset {}", published_key(), Preset::Hajihassani2019);
-        let printed = cuda::print(&design, &command).expect("a kernel that there is");
-        StoredKernel::new(design, printed)
+    let kernel = |(name, design): (String, Design)| {
+        let command = format!("cargo xtask gen --key {} --mode {}", published_key(), design.mode());
+        let mut printed = cuda::print(&design, &command).expect("a kernel that there is");
+        printed.manifest.source = format!("{name}.{}", Dialect::Cuda.extension());
+        StoredKernel { name, ..StoredKernel::new(design, printed) }
     };
     stored::published().into_iter().map(kernel).collect()
 }
@@ -124,7 +123,7 @@ pub struct ToCompile {
 
 impl From<&StoredKernel> for ToCompile {
     fn from(kernel: &StoredKernel) -> Self {
-        let lut3 = kernel.manifest.bitsliced.iter().flat_map(|b| &b.lut3.cipher);
+        let lut3 = kernel.manifest.bitsliced.iter().filter_map(|b| b.lut3.as_ref()).flat_map(|lut3| &lut3.cipher);
         Self {
             name: kernel.name.clone(),
             file: kernel.source_file().into(),

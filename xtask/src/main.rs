@@ -3,7 +3,7 @@
 //! | command | file | idea |
 //! |---|---|---|
 //! | `gen`, `gen --check` | [`stored`] | the files that the kernels' crate stores, rebuilt or compared |
-//! | `gen --key` | [`bake`] | a kernel with a key in it, checked before it is written |
+//! | `gen --key`, `gen --preset` | [`bake`] | kernels of a design, with a key in them, checked before they are written |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
 //! | `ptx --sweep` | [`sweep`] | a kernel with other thread blocks and loops, compiled and counted |
@@ -71,7 +71,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Rebuild the stored kernels, or bake a key into a new one
+    /// Rebuild the stored kernels, or bake a key into new ones
     Gen(GenArgs),
     /// Print a table of the circuits: gates, depth, values alive
     Circuits,
@@ -100,7 +100,7 @@ enum Command {
 #[derive(clap::Args)]
 struct GenArgs {
     /// Change nothing; fail with a diff if a stored file is not what would be generated
-    #[arg(long, conflicts_with = "key")]
+    #[arg(long, conflicts_with = "kernel")]
     check: bool,
     #[command(flatten)]
     bake: bake::Args,
@@ -129,10 +129,10 @@ fn main() -> ExitCode {
     let root = files::root();
     let outcome = match cli.command {
         Command::Gen(args) if args.check => stored::check(&root),
-        Command::Gen(args) => match args.bake.key.is_some() {
-            true => bake::run(&root, args.bake).map(|_| ()),
-            false => stored::rebuild(&root),
-        },
+        Command::Gen(args) if args.bake.key.is_some() || args.bake.preset.is_some() => {
+            bake::run(&root, args.bake).map(drop)
+        }
+        Command::Gen(_) => stored::rebuild(&root),
         Command::Circuits => circuits::run(),
         Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),

@@ -3,7 +3,7 @@
 use super::bitsliced::parts::{BatchOf, OWN_KEY_WARPS, Parts};
 use super::header;
 use crate::kernel::plan::{Plan, Step};
-use crate::kernel::spec::KernelSpec;
+use crate::kernel::spec::{KernelSpec, Layers};
 use crate::table::conflict_free::spec::ConflictFree;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
@@ -11,7 +11,7 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::jobs::ManyKeys;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::Layout;
-use aes_bitslice_core::manifest::{Bitsliced, Grid, Lut3Counts, Manifest};
+use aes_bitslice_core::manifest::{Bitsliced, GateCounts, Grid, Manifest};
 use aes_bitslice_core::mode::{Mode, State};
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::{digest, self_test};
@@ -89,6 +89,11 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     });
     let mix_column = largest(|name| name.starts_with("mix_column")) + apart.sum::<usize>();
     let lengths = spec.key_bits().map_or(KeyBits::ALL.to_vec(), |k| vec![k]);
+    let counts = GateCounts {
+        sub_byte: largest(|name| matches!(name, "sub_byte" | "inv_sub_byte")),
+        mix_column,
+        cipher: lengths.iter().map(|k| (k.bits(), plan.gates_executed(k.rounds()))).collect(),
+    };
     let grid = match (parts.grid, dialect) {
         // In OpenCL C, the source sets the number of threads per work-group.
         (Grid::Warps { each, .. }, Dialect::OpenCl) => Grid::Warps { each, least: geometry.threads / 32 },
@@ -132,11 +137,8 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
             strategy: strategy.name().into(),
             sbox: spec.sbox.name.into(),
             layout: spec.layout.name().into(),
-            lut3: Lut3Counts {
-                sub_byte: largest(|name| matches!(name, "sub_byte" | "inv_sub_byte")),
-                mix_column,
-                cipher: lengths.iter().map(|k| (k.bits(), plan.gates_executed(k.rounds()))).collect(),
-            },
+            lut3: (spec.layers == Layers::Fewest).then(|| counts.clone()),
+            two_input: (spec.layers == Layers::Published).then_some(counts),
         }),
         known_answer_sha256: spec.round_keys.baked().map(answer),
         ..plain

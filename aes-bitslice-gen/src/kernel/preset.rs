@@ -1,52 +1,79 @@
-//! Kernels by the name of the paper that describes them.
+//! Designs of kernels by name: the project's own, from the paper that describes it, and others.
 
 use super::spec::KernelSpec;
-use crate::sbox::CANRIGHT;
+use crate::sbox::{CANRIGHT, LUT3};
+use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
 
-/// A kernel that a paper describes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// A design of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Preset {
     /// O. Hajihassani, S. K. Monfared, S. H. Khasteh and S. Gorgin, *Fast AES Implementation: A High-throughput Bitsliced
-    /// Approach* (2019), with the key in the code.
+    /// Approach* (2019), with the key in the code: 32 blocks a thread as columns of bit-planes, Canright's S-box in two-input gates,
+    /// ShiftRows and MixColumns by renaming, round keys picked by one-hot multiplexers.
+    #[default]
     Hajihassani2019,
+    /// The same with the first and the last round key in the multiplexer too, in one generic round ([`KernelSpec::generic`]).
+    Hajihassani2019AllKeys,
+    /// The same with round keys fetched from device memory round by round ([`KernelSpec::hajihassani_2019`]); no key is in the code.
+    Hajihassani2019Fetched,
+    /// The fastest with the key in the code: an S-box found by search, a column of 32 blocks a thread, round keys picked once a thread
+    /// block.
+    Fast,
 }
 
 aes_bitslice_core::named!(Preset, "preset");
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 1] = [Self::Hajihassani2019];
+    pub const ALL: [Self; 4] =
+        [Self::Hajihassani2019, Self::Hajihassani2019AllKeys, Self::Hajihassani2019Fetched, Self::Fast];
 
-    /// The name on command lines.
+    /// The name on command lines and in file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hajihassani2019 => "hajihassani-2019",
+            Self::Hajihassani2019AllKeys => "hajihassani-2019-all-keys",
+            Self::Hajihassani2019Fetched => "hajihassani-2019-fetched",
+            Self::Fast => "fast",
         }
     }
 
-    /// The modes in the paper.
+    /// The modes: those of the paper, and CBC decryption.
     pub fn modes(self) -> &'static [Mode] {
         match self {
-            Self::Hajihassani2019 => &[Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr],
+            Self::Fast => &[Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt],
+            _ => &[Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr],
         }
     }
 
-    /// The kernel for a key of 16, 24 or 32 bytes; `None` for other lengths.
-    pub fn baked(self, mode: Mode, key: &[u8]) -> Option<KernelSpec> {
+    /// Whether the key is in the code.
+    pub fn bakes(self) -> bool {
+        self != Self::Hajihassani2019Fetched
+    }
+
+    /// The kernel for a key of 16, 24 or 32 bytes, `None` for other lengths. Without the key in the code, it is for every key.
+    pub fn spec(self, mode: Mode, key: &[u8]) -> Option<KernelSpec> {
+        let one_hot = |sbox| KernelSpec::baked(mode, sbox, BakedStrategy::OneHotMux, key);
         match self {
-            Self::Hajihassani2019 => {
-                let spec = KernelSpec::baked(mode, &CANRIGHT, BakedStrategy::OneHotMux, key)?;
-                Some(spec.published().staged())
-            }
+            Self::Hajihassani2019 => Some(one_hot(&CANRIGHT)?.published().staged()),
+            Self::Hajihassani2019AllKeys => Some(one_hot(&CANRIGHT)?.generic().staged()),
+            Self::Hajihassani2019Fetched => Some(KernelSpec::hajihassani_2019(mode)),
+            Self::Fast => one_hot(&LUT3),
         }
+    }
+
+    /// The stem of the names of a kernel's files; `key_bits` if it is for keys of one length only.
+    pub fn file_stem(self, mode: Mode, key_bits: Option<KeyBits>) -> String {
+        let key = key_bits.map(|bits| format!("-{}", bits.bits())).unwrap_or_default();
+        format!("aes{key}-{mode}-{self}")
     }
 }
 
 impl KernelSpec {
     /// The kernel of Hajihassani et al. 2019 with the first of its two ways to store the keys: round keys as planes in device memory,
-    /// fetched into shared memory one at a time (section 4.6). The kernel with the other way is [`Preset::Hajihassani2019`](Preset::baked).
+    /// fetched into shared memory one at a time (section 4.6). The kernel with the other way is [`Preset::Hajihassani2019`](Preset::spec).
     ///
     /// Both have 32 blocks per thread in 128 registers (section 4.2), Canright's S-box (4.3), MixColumns by equation 5 and algorithm 1
     /// (4.4), ShiftRows by renaming (4.5), a separate AddRoundKey (4.6), 64 threads per thread block with their data in 32 KiB of shared
@@ -70,9 +97,9 @@ mod tests {
     #[test]
     fn the_paper_s_gates() {
         for mode in Preset::Hajihassani2019.modes() {
-            let baked = Preset::Hajihassani2019.baked(*mode, &[0x5a; 16]).unwrap();
-            let netlist = KernelSpec { sbox: &CANRIGHT_NETLIST, ..baked.clone() };
-            for spec in [baked.clone(), baked.generic(), KernelSpec::hajihassani_2019(*mode), netlist] {
+            let published = Preset::ALL.into_iter().filter(|&preset| preset != Preset::Fast);
+            let specs = published.map(|preset| preset.spec(*mode, &[0x5a; 16]).unwrap());
+            for spec in specs.flat_map(|spec| [spec.clone(), spec.with_sbox(&CANRIGHT_NETLIST)]) {
                 let plan = Plan::new(&spec);
                 for function in &plan.functions {
                     let gates = function.circuit.gates();
@@ -94,7 +121,20 @@ mod tests {
                 assert!(!circuits.contains("LUT3("), "{mode}");
             }
         }
-        assert!(Preset::Hajihassani2019.baked(Mode::Ctr, &[0; 15]).is_none());
-        assert_eq!("hajihassani-2019".parse(), Ok(Preset::Hajihassani2019));
+        assert!(Preset::Hajihassani2019.spec(Mode::Ctr, &[0; 15]).is_none());
+        assert_eq!("hajihassani-2019".parse(), Ok(Preset::default()));
+    }
+
+    /// Files of two presets, modes or key lengths have different names.
+    #[test]
+    fn file_names() {
+        let of = |preset: Preset| {
+            let stem = move |mode| KeyBits::ALL.map(move |bits| preset.file_stem(mode, Some(bits)));
+            preset.modes().iter().flat_map(move |&mode| stem(mode))
+        };
+        let names: Vec<String> = Preset::ALL.into_iter().flat_map(of).collect();
+        assert!(names.iter().enumerate().all(|(i, name)| !names[..i].contains(name)), "{names:?}");
+        assert!(names.contains(&"aes-192-ctr-hajihassani-2019".into()) && names.contains(&"aes-128-ctr-fast".into()));
+        assert_eq!(Preset::Hajihassani2019Fetched.file_stem(Mode::Ctr, None), "aes-ctr-hajihassani-2019-fetched");
     }
 }

@@ -136,6 +136,15 @@ impl KernelSpec {
         }
     }
 
+    /// The same with another S-box: between rounds, bytes are in its basis, except with layers as published.
+    pub fn with_sbox(self, sbox: &'static Sbox) -> Self {
+        let basis = match self.layers {
+            Layers::Fewest => sbox.basis(self.mode.direction()),
+            Layers::Published => self.basis,
+        };
+        Self { sbox, basis, ..self }
+    }
+
     /// The same with bytes in another basis between rounds.
     pub fn with_basis(self, basis: Basis) -> Self {
         Self { basis, ..self }

@@ -47,7 +47,8 @@ fn print(design: &Design, dialect: Dialect, command: &str) -> Result<Printed, Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::sources::read_baked;
+    use crate::exec::sources::{self, read_baked, read_printed};
+    use aes_bitslice_gen::kernel::Preset;
 
     #[test]
     fn keys_are_baked_in_the_layout_of_the_device() {
@@ -64,6 +65,38 @@ mod tests {
         }
         let unknown = baked(&key, Mode::Ctr, BakedStrategy::Immediate, "none", Layout::State);
         assert!(matches!(unknown, Err(Error::NoSuchKernel { .. })));
+    }
+
+    /// Files of two presets in one folder, and what is said of each.
+    #[test]
+    fn of_two_kernels_the_faster_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |preset: Preset| {
+            let spec = preset.spec(Mode::Ctr, &[7; 16]).unwrap();
+            let stem = preset.file_stem(Mode::Ctr, spec.key_bits());
+            let mut printed = print(&spec.into(), Dialect::Cuda, "a test").unwrap();
+            printed.manifest.source = format!("{stem}.cu");
+            std::fs::write(folder.path().join(&printed.manifest.source), &*printed.source).unwrap();
+            let path = folder.path().join(format!("{stem}.json"));
+            std::fs::write(&path, printed.manifest.to_json()).unwrap();
+            path
+        };
+        let [published, fast] = [Preset::default(), Preset::Fast].map(of);
+        let says = |path, layout| sources::design(&read_baked(path, Dialect::Cuda).unwrap().manifest, layout);
+        let is_fastest = "aes-128-ctr-fast is of the design that is fastest on this device";
+        assert_eq!(says(&fast, Layout::Column), is_fastest);
+        let gen_fast = "is not of the design that is fastest on this device: `cargo xtask gen --preset fast`";
+        assert_eq!(says(&published, Layout::Column), format!("aes-128-ctr-hajihassani-2019 {gen_fast} makes that one"));
+        for kernel in [&published, &fast] {
+            assert!(
+                says(kernel, Layout::State).ends_with("`cargo xtask gen --preset fast --layout state` makes that one")
+            );
+        }
+        // A kernel for keys at launch is read, but not as one with a key.
+        let fetched = of(Preset::Hajihassani2019Fetched);
+        assert!(!read_printed(&fetched, Dialect::Cuda).unwrap().manifest.secret);
+        let Err(Error::BadManifest { what, .. }) = read_baked(&fetched, Dialect::Cuda) else { panic!("read") };
+        assert!(what.contains("without a key"), "{what}");
     }
 
     #[test]

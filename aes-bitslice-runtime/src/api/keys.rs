@@ -40,7 +40,9 @@ impl Engine {
         })
     }
 
-    /// Loads a kernel with its key baked in, as written by `cargo xtask gen --key`; `manifest` is its JSON file.
+    /// Loads a kernel with its key baked in, as written by `cargo xtask gen --key`, of either design and others; `manifest`
+    /// is its JSON file. On NVIDIA GPUs, those of `--preset fast` are faster than those without a preset:
+    /// [`design_of_baked`](Self::design_of_baked) says so of one.
     ///
     /// Manifest and source are code that runs on the device: load only trusted ones.
     ///
@@ -51,6 +53,28 @@ impl Engine {
     pub fn load_baked(&self, manifest: &Path) -> Result<Cipher, Error> {
         let (dialect, _) = self.compiles("a baked kernel")?;
         self.of_one_kernel(&sources::read_baked(manifest, dialect)?, None)
+    }
+
+    /// One line about a kernel with its key baked in, for users: whether its design is the one that is fastest on this
+    /// engine's device, and if not, which command makes that one. Nothing is compiled or timed.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] on a CPU, and [`Error::BadManifest`].
+    pub fn design_of_baked(&self, manifest: &Path) -> Result<String, Error> {
+        let (_, layout) = self.compiles("a baked kernel")?;
+        Ok(sources::design(&sources::manifest_of_baked(manifest)?, layout))
+    }
+
+    /// Loads any printed kernel from its files, and a key for it: [`cipher_of`](Self::cipher_of) of what `cargo xtask gen
+    /// --preset hajihassani-2019-fetched` writes, for example.
+    ///
+    /// Manifest and source are code that runs on the device: load only trusted ones.
+    ///
+    /// # Errors
+    /// [`Error::BadManifest`], and those of [`cipher_of`](Self::cipher_of).
+    pub fn load_kernel(&self, manifest: &Path, key: &Key) -> Result<Cipher, Error> {
+        let (dialect, _) = self.compiles("a printed kernel")?;
+        self.cipher_of(key, &sources::read_printed(manifest, dialect)?)
     }
 
     /// The backend for a kernel with its key baked in, according to its manifest: the first CUDA device, or
@@ -137,7 +161,10 @@ mod tests {
     fn what_only_a_device_answers_is_refused_elsewhere() {
         for backend in [Backend::Cpu, Backend::CpuBitsliced] {
             let engine = Engine::open(backend).unwrap();
-            assert!(matches!(engine.load_baked(Path::new("none.json")), Err(Error::NoDevice { .. })));
+            let none = Path::new("none.json");
+            assert!(matches!(engine.load_baked(none), Err(Error::NoDevice { .. })));
+            assert!(matches!(engine.design_of_baked(none), Err(Error::NoDevice { .. })));
+            assert!(matches!(engine.load_kernel(none, &Key::new(&[1; 16]).unwrap()), Err(Error::NoDevice { .. })));
             #[cfg(feature = "cuda")]
             {
                 let cipher = engine.cipher(&Key::new(&[1; 16]).unwrap()).unwrap();

@@ -7,9 +7,11 @@ use aes_bitslice_core::aes::KeySchedule;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
 use aes_bitslice_core::key_source::ExpandedKey;
+use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::self_test;
+use aes_bitslice_core::strategy::KeyStrategy;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -20,18 +22,32 @@ const LARGEST_FILE: u64 = 16 << 20;
 
 /// The manifest of a kernel with its key baked in.
 pub(crate) fn manifest_of_baked(path: &Path) -> Result<Manifest, Error> {
-    let bad = |what: String| Error::BadManifest { path: path.into(), what };
-    let manifest = Manifest::parse(&read(path).map_err(bad)?).map_err(|e| bad(e.to_string()))?;
+    let manifest = manifest_of(path)?;
     if !manifest.secret {
-        return Err(bad("it is of a kernel without a key in it, which is given one at launch".into()));
+        let what = "it is of a kernel without a key in it, which is given one at launch".into();
+        return Err(Error::BadManifest { path: path.into(), what });
     }
     Ok(manifest)
 }
 
-/// A kernel with its key baked in: its manifest, and the source in the same folder, in the language of the engine.
-pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error> {
+fn manifest_of(path: &Path) -> Result<Manifest, Error> {
     let bad = |what: String| Error::BadManifest { path: path.into(), what };
-    let manifest = manifest_of_baked(path)?;
+    Manifest::parse(&read(path).map_err(bad)?).map_err(|e| bad(e.to_string()))
+}
+
+/// A kernel with its key baked in, from its files.
+pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error> {
+    with_source(path, manifest_of_baked(path)?, dialect)
+}
+
+/// Any printed kernel, from its files.
+pub(crate) fn read_printed(path: &Path, dialect: Dialect) -> Result<Printed, Error> {
+    with_source(path, manifest_of(path)?, dialect)
+}
+
+/// A manifest with its source, from the same folder, in the language of the engine.
+fn with_source(path: &Path, manifest: Manifest, dialect: Dialect) -> Result<Printed, Error> {
+    let bad = |what: String| Error::BadManifest { path: path.into(), what };
     if manifest.dialect != dialect {
         let (has, wants) = (manifest.dialect, dialect);
         return Err(bad(format!("it is of a kernel for {has}, and the engine is for {wants}: open one for {has}")));
@@ -43,6 +59,22 @@ pub(crate) fn read_baked(path: &Path, dialect: Dialect) -> Result<Printed, Error
     }
     manifest.check_source(&source).map_err(|e| bad(e.to_string()))?;
     Ok(Printed { source, manifest })
+}
+
+/// One line: whether a kernel's design is the fastest on a device that is fast in this layout, or else which is.
+pub(crate) fn design(manifest: &Manifest, layout: Layout) -> String {
+    let name = manifest.source.split('.').next().unwrap_or_default();
+    let is_fastest = manifest.bitsliced.as_ref().is_some_and(|parts| {
+        let searched = parts.lut3.is_some() && parts.sbox == "lut3";
+        searched && parts.strategy == KeyStrategy::OneHotMux.name() && parts.layout == layout.name()
+    });
+    if is_fastest {
+        return format!("{name} is of the design that is fastest on this device");
+    }
+    let by = if layout == KeyStrategy::OneHotMux.layout() { String::new() } else { format!(" --layout {layout}") };
+    format!(
+        "{name} is not of the design that is fastest on this device: `cargo xtask gen --preset fast{by}` makes that one"
+    )
 }
 
 /// Refuses a kernel with a key other than this one baked in.
