@@ -25,6 +25,7 @@ mod measured;
 mod papers;
 mod render;
 
+use aes_bitslice_papers::kernels::counted;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use measured::{Measured, Price};
@@ -72,6 +73,12 @@ enum Command {
         /// The kernel
         kernel: String,
     },
+    /// Write the kernels whose instructions are counted, for `cargo xtask papers --count`
+    #[command(hide = true)]
+    Print {
+        /// The folder to write to
+        folder: PathBuf,
+    },
     /// Render papers.md and its plots, keeping papers that were not measured; needs no GPU
     Render {
         /// What was measured
@@ -111,6 +118,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Measure { paper, out, quick, price, commit } => measure(&paper, &out, quick, price.map(today), commit),
         Command::Launch { kernel } => measure::counters::launch(&kernel).map(|()| Done::Whole),
+        Command::Print { folder } => print(&folder),
         Command::Render { from, docs, price, check } => render(&from, &docs, price.map(today), check),
     };
     match outcome {
@@ -150,6 +158,12 @@ fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<Price>, com
     let first = format!("{}, {}: {why}", first.table, first.case);
     complain(&format!("warning: {} cases failed; the first: {first}", failures.count()));
     Ok(Done::WithGaps)
+}
+
+fn print(folder: &Path) -> Result<Done> {
+    let sources = counted::all().into_iter().map(|(name, source)| (format!("{name}.cu"), source)).collect();
+    write(folder, &sources)?;
+    Ok(Done::Whole)
 }
 
 fn render(from: &Path, docs: &Path, price: Option<Price>, check: bool) -> Result<Done> {

@@ -62,7 +62,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
 }
 
 /// The commit of the checkout, with a note if files differ from it.
-fn commit(root: &Path) -> Result<String> {
+pub fn commit(root: &Path) -> Result<String> {
     let git = |arguments: &[&str]| -> Result<String> {
         let output = Command::new("git").args(arguments).current_dir(root).output().context("cannot run git")?;
         if !output.status.success() {

@@ -1,8 +1,13 @@
 //! The papers' tables on the GPU of this machine, measured and rendered by a separate program: it needs the runtime, which
 //! nothing here depends on.
 
+use crate::bundle;
 use crate::cargo::{Cargo, Profile};
+use crate::sass::{Disassembler, Sass};
+use crate::scratch::Folder;
+use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
@@ -23,6 +28,9 @@ pub struct Args {
     /// Change nothing; fail if docs/papers.md is not what its figures render to
     #[arg(long, conflicts_with_all = ["from", "quick", "price"])]
     check: bool,
+    /// Count the instructions of the main paper's kernel into the papers' package, and measure nothing; needs NVRTC and nvdisasm
+    #[arg(long, conflicts_with_all = ["from", "check", "quick", "paper", "price"])]
+    count: bool,
     /// One run of each case, none with more than 1 MiB, into the target folder: to see whether everything works
     #[arg(long)]
     quick: bool,
@@ -43,6 +51,9 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         }
         finish(command)
     };
+    if args.count {
+        return count(root, &program);
+    }
     if args.check {
         return match render(&docs.join("papers.json"), &docs, &["--check"])? {
             true => Ok(()),
@@ -57,6 +68,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let measured = folder.join("papers.json");
     let mut command = Command::new(&program);
     command.arg("measure").arg("--out").arg(&measured).args(args.quick.then_some("--quick"));
+    command.args(["--commit", bundle::commit(root)?.trim()]);
     for paper in &args.paper {
         command.args(["--paper", paper]);
     }
@@ -70,6 +82,33 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         // As the program has said.
         false => exit(1),
     }
+}
+
+/// The architectures that instructions are counted for: the oldest that NVRTC has, which is the nearest to a V100, and that of an H200.
+const COUNTED: [u32; 2] = [75, 90];
+
+/// Counts the kernels that the program prints: by architecture and kernel, all instructions and those of the loop of rounds.
+fn count(root: &Path, program: &Path) -> Result<()> {
+    let folder = Folder::create(&std::env::temp_dir(), "aes-bitslice-count-")?;
+    let mut command = Command::new(program);
+    command.arg("print").arg(&folder.path);
+    finish(command)?;
+    let disassembler = Disassembler::find()?;
+    let mut counts: BTreeMap<String, BTreeMap<String, [u32; 2]>> = BTreeMap::new();
+    for file in fs::read_dir(&folder.path)? {
+        let file = file?.path();
+        let name = file.file_stem().and_then(|name| name.to_str()).context("a name")?;
+        for arch in COUNTED {
+            let target = Target::Cubin(arch);
+            let listing = disassembler.list(&nvrtc::compile(name, &fs::read_to_string(&file)?, target)?.image)?;
+            let whole_blocks = |(entry, _): &(String, Sass)| !entry.ends_with("_bytes");
+            let (_, sass) = disassembler.count(&listing)?.into_iter().find(whole_blocks).context("an entry point")?;
+            let rounds = sass.hot_loop.with_context(|| format!("{name} has no loop"))?.total;
+            counts.entry(target.name()).or_default().insert(name.into(), [sass.all.total, rounds]);
+        }
+    }
+    let text = serde_json::to_string_pretty(&counts)? + "\n";
+    fs::write(root.join(PACKAGE).join("instructions.json"), text).context("cannot write the counts")
 }
 
 /// Runs the program and returns whether it left no gaps. If it fails it has said why, and there is nothing to add.

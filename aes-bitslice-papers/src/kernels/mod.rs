@@ -7,10 +7,12 @@
 //! | [`bytewise`] | the S-box only, and the transformations of the standard: Ul Haq et al. 2011 |
 //! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one change at a time |
 //! | [`packed`] | bits of a few blocks in eight words: bitsliced code before that paper |
+//! | [`counted`] | the kernels whose instructions are counted |
 //! | [`lfsr`], [`representation`], [`on_planes`] | a shift register, the change of representation alone, and a kernel without it: Hajihassani et al. 2019 |
 
 pub mod bitsliced;
 pub mod bytewise;
+pub mod counted;
 pub mod lfsr;
 pub mod on_planes;
 pub mod packed;

@@ -139,6 +139,10 @@ pub const TABLE_2: [(&str, [u32; 3]); 6] = [
 /// The gates that the paper counts in its S-box (section 4.3).
 pub const SBOX_GATES: usize = 253;
 
+/// The clock and the multiprocessors of a Tesla V100: table 2's single precision is 2 × 64 lanes of each, at this clock in GHz; and the
+/// clock that NVIDIA gives as its highest.
+pub const V100: (f64, [f64; 2]) = (80.0, [1.37, 1.53]);
+
 /// What an H200 was rented out for: dollars an hour, by whom, and when.
 pub const RENT: (f64, &str) = (4.54, "Spheron, on demand, 17 March 2026");
 

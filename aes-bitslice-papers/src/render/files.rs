@@ -55,9 +55,10 @@ fn heading(measured: &Measured, page: &mut Page) {
          are in bits. Figures that are not measured yet are marked.",
     );
     page.say(
-        "Table kernels access tables at addresses that depend on key and data. For the bitsliced kernels of this page \
-         that use the generator's templates, `cargo xtask constant-time` finds no such address and no such branch \
-         ([claims](claims.md#constant-time)).",
+        "Table kernels access tables at addresses that depend on key and data. In the kernels of Hajihassani et al., with \
+         keys fetched and with keys in the code, and in this project's own bitsliced ones, `cargo xtask constant-time` \
+         finds no such address and no such branch ([claims](claims.md#constant-time)); it does not cover the other \
+         bitsliced kernels of this page.",
     );
 }
 

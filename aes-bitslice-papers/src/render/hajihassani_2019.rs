@@ -7,6 +7,7 @@ use crate::papers::hajihassani_2019::{
     TABLES, TIMES, WAYS, cbc_name, earlier_name, price, registers, representation_name,
 };
 use crate::papers::li_2012;
+use crate::render::instructions;
 use crate::render::page::{Page, best, figure, percent, times};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
@@ -30,6 +31,7 @@ pub fn render(page: &mut Page) {
     changes(page);
     gates(page);
     readings(page);
+    instructions::render(page);
     profile(page);
     representation(page);
     lfsr(page);

@@ -5,11 +5,13 @@
 //! | `files` | every file that is rendered |
 //! | `iwai_2010`, ... | the tables and plots of a paper |
 //! | `several_gpus` | section 6.6 of Hajihassani et al. 2019 |
+//! | `instructions` | what the main paper's kernel executes, and the rates that follow |
 //! | `page` | text, tables, and notes on what is missing |
 
 mod abdelrahman_2017;
 pub mod files;
 mod hajihassani_2019;
+mod instructions;
 mod iwai_2010;
 mod li_2012;
 #[cfg(test)]

@@ -1,0 +1,65 @@
+//! The kernels whose instructions are counted, by `cargo xtask papers --count`: that of Hajihassani et al. 2019, as it is and with layers left
+//! out, and those that it is compared with. All encrypt ECB, and each has one loop of rounds.
+
+use super::{Bitsliced, OnPlanes, Packed};
+use aes_bitslice_core::mode::Mode;
+
+/// The paper's kernel with one-hot keys.
+pub const PAPER: &str = "paper";
+/// The same without its two changes of representation.
+pub const ON_PLANES: &str = "on-planes";
+/// The layers, each with the line of the loop that is left out to see what it takes.
+pub const LAYERS: [(&str, &str); 3] = [
+    ("without-sub-bytes", "        sub_bytes(s);\n"),
+    ("without-mix-columns", "        mix_columns(s);\n"),
+    ("without-add-round-key", "        add_round_keys(s, round);\n"),
+];
+/// The same with Canright's own netlist.
+pub const NETLIST: &str = "canright-netlist";
+/// Earlier bitsliced code, in the order of [`Packed::ALL`].
+pub const EARLIER: [&str; 2] = ["packed-64", "packed-32"];
+
+/// The key: FIPS 197, appendix A.1. The gates of the multiplexer depend on it.
+const KEY: u128 = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c;
+
+/// How often the loop of each is run for a key of 128 bits: nine rounds have MixColumns, of which the paper's kernel has the last behind its
+/// loop.
+pub fn runs() -> Vec<(&'static str, i64)> {
+    let of_paper = [PAPER, ON_PLANES, NETLIST].into_iter().chain(LAYERS.map(|(name, _)| name)).map(|name| (name, 8));
+    of_paper.chain(EARLIER.map(|name| (name, 9))).collect()
+}
+
+/// The name and the source of each, in CUDA C.
+///
+/// # Panics
+/// If a layer is not called where it is left out.
+pub fn all() -> Vec<(&'static str, String)> {
+    let print =
+        |kernel: Bitsliced| kernel.print(&KEY.to_be_bytes(), "").expect("a kernel that there is").source.to_string();
+    let [(_, paper), (_, netlist), _] = Bitsliced::readings(Mode::EcbEncrypt);
+    let paper = print(paper);
+    let on_planes = OnPlanes.print(&KEY.to_be_bytes(), "").expect("a key of AES").source.to_string();
+    let without = LAYERS.map(|(name, line)| {
+        assert_eq!(paper.matches(line).count(), 1, "{line}");
+        (name, paper.replace(line, ""))
+    });
+    let earlier = EARLIER.into_iter().zip(Packed::ALL.map(|kernel| kernel.print("").source.to_string()));
+    let mut all = vec![(PAPER, paper), (ON_PLANES, on_planes), (NETLIST, print(netlist))];
+    all.extend(without.into_iter().chain(earlier));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_counted() {
+        let mut names = [
+            all().into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            runs().into_iter().map(|(name, _)| name).collect(),
+        ];
+        names.iter_mut().for_each(|names| names.sort_unstable());
+        assert_eq!(names[0], names[1]);
+    }
+}
