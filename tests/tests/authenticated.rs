@@ -3,7 +3,7 @@
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::kernel::KernelSpec;
-use aes_bitslice_runtime::cuda::cudarc::driver::CudaStream;
+use aes_bitslice_runtime::cuda::{Pending, cudarc::driver::CudaStream};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CommandQueue};
 use aes_bitslice_runtime::{
     Backend, BakedStrategy, Cipher, Cmac, Ctr, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch,
@@ -292,6 +292,17 @@ fn device_memory(engines: &'static [Engine]) {
         let pending = device.run_with_output(&stream, GcmEncrypt::new(&nonce, b"header"), &mut data).unwrap();
         assert!(stream.clone_dtoh(&data).unwrap() == expected, "{len} bytes");
         assert_eq!(pending.wait().unwrap(), tag, "{len} bytes");
+        let mut other = stream.alloc_zeros(len).unwrap();
+        let mut to_other = |from: &[u8]| {
+            let from = stream.clone_htod(from).unwrap();
+            let encrypt = GcmEncrypt::new(&nonce, b"header");
+            device.run_to_with_output(&stream, encrypt, &from, &mut other).and_then(Pending::wait)
+        };
+        assert_eq!(to_other(&plain).unwrap(), tag, "{len} bytes");
+        assert!(matches!(to_other(&[&plain[..], &[0]].concat()), Err(Error::LengthMismatch { .. })));
+        assert!(stream.clone_dtoh(&other).unwrap() == expected, "{len} bytes, to another buffer");
+        let reads = device.run_to_with_output(&stream, Gmac::new(&nonce), &data, &mut other);
+        assert!(matches!(reads.err(), Some(Error::WrongAccess { .. })));
         // Several at a time, and one that is never waited for.
         let macs = [1, 2, 3].map(|_| device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
         drop(device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());

@@ -19,7 +19,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{Keys, Operation, Steps};
-use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::Units;
@@ -188,6 +188,7 @@ impl Operation for Xts {
     const NAME: &'static str = "XTS";
     const ACCESS: Access = Access::Maps;
     const KEYS: Keys = Keys::Two;
+    const KEY_LENGTHS: &'static [KeyBits] = &[KeyBits::Aes128, KeyBits::Aes256];
 }
 
 impl Steps for Xts {

@@ -303,20 +303,49 @@ impl<'a> DeviceCipher<'a> {
         input: &S,
         output: &mut D,
     ) -> Result<(), Error> {
+        let len = self.both::<O>(stream, input, output)?;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.run_raw(stream.cu_stream(), operation, from, to, len) }
+    }
+
+    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt), from `input` to `output`. All else is as
+    /// in [`run_with_output`](Self::run_with_output).
+    ///
+    /// # Errors
+    /// As [`run_with_output`](Self::run_with_output), [`Error::LengthMismatch`], and [`Error::WrongAccess`] for an operation that reads only.
+    pub fn run_to_with_output<O: Operation, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        operation: O,
+        input: &S,
+        output: &mut D,
+    ) -> Result<Pending<O>, Error> {
+        let len = self.both::<O>(stream, input, output)?;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.run_raw_with_output(stream.cu_stream(), operation, from, to, len) }
+    }
+
+    /// The length of an input and of its output, which are of this context.
+    fn both<O: Operation>(
+        &self,
+        stream: &CudaStream,
+        input: &impl DevicePtr<u8>,
+        output: &impl DevicePtrMut<u8>,
+    ) -> Result<u64, Error> {
         self.owns(stream)?;
         self.owns(input.stream())?;
         self.owns(output.stream())?;
         if O::ACCESS != Access::Maps {
             return Err(O::ACCESS.refused(O::NAME));
         }
-        if input.len() != output.len() {
-            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        match input.len() == output.len() {
+            true => Ok(input.len() as u64),
+            false => Err(Error::LengthMismatch { input: input.len(), output: output.len() }),
         }
-        let len = input.len() as u64;
-        let (from, _read) = input.device_ptr(stream);
-        let (to, _written) = output.device_ptr_mut(stream);
-        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.run_raw(stream.cu_stream(), operation, from, to, len) }
     }
 
     /// Does an operation on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An operation that only
