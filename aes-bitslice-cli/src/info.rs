@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use aes_bitslice_runtime::cuda::{self, DeviceInfo};
 use aes_bitslice_runtime::opencl;
-use aes_bitslice_runtime::{Backend, Engine, KeyBits};
+use aes_bitslice_runtime::{Backend, Engine, KeyBits, Mode};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use textwrap::{Options, WordSplitter};
@@ -204,12 +204,12 @@ impl Info {
 
 impl Tuning {
     fn new(tuning: &cuda::Tuning) -> Self {
-        let calls = MeasuredMode::all().iter().flat_map(|&mode| KeyBits::ALL.map(|bits| (mode, bits)));
-        let calls = calls.filter(|(mode, bits)| mode.has_keys_of(*bits));
-        let crossover = |(mode, bits): (MeasuredMode, KeyBits)| Crossover {
-            mode: mode.name(),
+        let calls = MeasuredMode::with_kernels().flat_map(|mode| KeyBits::ALL.map(|bits| (mode, bits)));
+        let calls = calls.filter(|((mode, _), bits)| mode.has_keys_of(*bits));
+        let crossover = |((mode, kernels), bits): ((MeasuredMode, Mode), KeyBits)| Crossover {
+            mode: mode.name,
             key_bits: bits.bits(),
-            cuda_from_bytes: tuning.cuda_from(mode.kernels, bits),
+            cuda_from_bytes: tuning.cuda_from(kernels, bits),
         };
         let source = |measured| if measured { "measured" } else { "built in" };
         Tuning {

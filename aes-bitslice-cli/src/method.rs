@@ -91,12 +91,12 @@ impl Method {
 
     /// The name of the operation.
     pub fn name(&self) -> &'static str {
-        self.operation(&Place::start([0; BLOCK])).name()
+        self.operation(&Place::start([0; BLOCK])).about().name
     }
 
     /// Which keys it needs.
     pub fn keys(&self) -> Keys {
-        self.operation(&Place::start([0; BLOCK])).keys()
+        self.operation(&Place::start([0; BLOCK])).about().keys
     }
 
     /// The chunks of a stream are whole multiples of this many bytes, except for the last.
@@ -109,7 +109,7 @@ impl Method {
 
     /// Whether the chunks of a stream must be done in order.
     pub fn is_serial(&self) -> bool {
-        self.operation(&Place::start([0; BLOCK])).is_serial()
+        self.operation(&Place::start([0; BLOCK])).about().is_serial
     }
 
     /// Refuses a stream of a `length` that the mode does not take. `name` names the input.

@@ -114,7 +114,13 @@ impl Transform {
         self.method.check_length(length as u64, name)?;
         let data = &mut memory[..length];
         let sectors = self.method.sectors;
-        let place = Place { iv: self.iv, offset: self.offset + chunk.offset, before: *before, sectors };
+        let place = Place {
+            iv: self.iv,
+            offset: self.offset + chunk.offset,
+            before: *before,
+            sectors,
+            ..Place::start(self.iv)
+        };
         self.method.operation(&place).on_host(cipher, Buffers::from(&mut *data))?;
         match padded && direction == Direction::Decrypt {
             true => unpad(data).map_err(|error| error.naming(name)),

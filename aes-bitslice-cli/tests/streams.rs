@@ -624,7 +624,7 @@ fn bench_as_table_and_as_json() {
     assert_eq!(json["transfers"], serde_json::json!({ "chunk_bytes": null, "streams": null, "workers": 3 }));
     let results = json["results"].as_array().unwrap();
     // Modes, key lengths (XTS has none of 192 bits), sizes, engines.
-    assert_eq!(results.len(), (5 * 2 + 2) * 2 * 2);
+    assert_eq!(results.len(), (6 * 2 + 2) * 2 * 2);
     for mode in ["xts-encrypt", "xts-decrypt"] {
         assert!(json["skipped"].to_string().contains(&format!("{mode} with keys of 192 bits")), "{json}");
     }
@@ -646,6 +646,26 @@ fn bench_as_table_and_as_json() {
 }
 
 #[test]
+fn bench_of_modes_with_a_tag_takes_any_size() {
+    let arguments = "bench --backends cpu,cpu-bitsliced --modes gcm,AES-GCM-SIV,cmac,cbc,cmac --key-bits 128,192 --sizes 1,1500 --runs 1 --json -";
+    let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program(arguments), b"")).unwrap();
+    let results = json["results"].as_array().unwrap();
+    for (mode, count) in
+        [("gcm-encrypt", 8), ("gcm-decrypt", 8), ("gcm-siv-encrypt", 4), ("gcm-siv-decrypt", 4), ("cmac", 4)]
+    {
+        assert_eq!(results.iter().filter(|result| result["mode"] == mode).count(), count, "{mode}");
+    }
+    assert!(results.len() == 28 && results.iter().all(|result| result["strategy"].is_null()), "{json}");
+    for skipped in [
+        "gcm-siv-encrypt with keys of 192 bits",
+        "cmac on cpu-bitsliced: it is serial",
+        "cbc-decrypt of 1 B: whole blocks",
+    ] {
+        assert!(json["skipped"].to_string().contains(skipped), "{skipped}: {json}");
+    }
+}
+
+#[test]
 fn bench_of_files_compares_programs_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let arguments =
@@ -662,7 +682,7 @@ fn bench_of_files_compares_programs_and_leaves_nothing_behind() {
         assert!(number("min_seconds") > 0.0 && number("median_gbytes_per_second") > 0.0, "{row}");
     }
     assert_eq!(rows.iter().filter(|row| row["files"] == 16).count(), rows.len() / 3);
-    for skipped in ["48 bytes in 16 files", "keystream: it reads no files"] {
+    for skipped in ["48 bytes in 16 files", "gcm-encrypt: no mode of `encrypt` and `decrypt`"] {
         assert!(json["skipped"].to_string().contains(skipped), "{json}");
     }
 }
@@ -713,11 +733,14 @@ fn bench_of_everything_draws_what_it_writes() {
     let all = "bench --all --backends cpu,cpu-bitsliced --sizes 4KiB,64KiB --runs 2";
     let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
-    // Modes, key lengths, sizes, engines, in place and not; key lengths, engines.
+    // Modes with all key lengths and with two, engines; serial modes with all key lengths on one engine.
+    let cases = (7 * 3 + 4 * 2) * 2 + 2 * 3;
+    // Sizes, in place and not.
     let results = json["results"].as_array().unwrap();
-    assert_eq!(results.len(), (5 * 3 + 2 * 2) * 2 * 2 * 2);
+    assert_eq!(results.len(), cases * 2 * 2);
     assert_eq!(results.iter().filter(|result| result["timing"] == "host-in-place").count(), results.len() / 2);
     assert!(json["copies"].as_array().unwrap().is_empty() && !table.contains("pinned"), "no GPU, no link to it");
+    // Key lengths, engines.
     let new_keys = json["new_keys"].as_array().unwrap();
     assert_eq!(new_keys.len(), 3 * 2);
     assert!(new_keys.iter().all(|key| key["median_seconds_to_end"].as_f64().unwrap() > 0.0), "{json}");
@@ -727,7 +750,7 @@ fn bench_of_everything_draws_what_it_writes() {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
     // A plot for each engine, a line for each mode and key length in it, a point for each size on that.
     assert_eq!(svg.matches("<g ").count(), 2);
-    assert_eq!(svg.matches("<circle ").count(), (5 * 3 + 2 * 2) * 2 * 2);
+    assert_eq!(svg.matches("<circle ").count(), cases * 2);
     assert_eq!(String::from_utf8(run("bench --plot-from rates.json --plot -")).unwrap(), svg);
 }
 

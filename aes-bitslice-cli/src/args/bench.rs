@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::engine::{KernelName, KernelParser};
-use super::mode::MeasuredModeParser;
+use super::mode::{MeasuredModeParser, MeasuredModes};
 use super::numbers::{parse_chunk_bytes, parse_in, parse_key_bits, parse_sector_blocks, parse_size};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
@@ -19,6 +19,7 @@ const ALL_SIZES: &str = "4KiB,16KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB,1G
 pub const HELP: &str = "\
 Examples:
   aes-bitslice bench
+  aes-bitslice bench --modes gcm,gcm-siv,cmac --sizes 16,1MiB --backends cpu
   aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB \\
     --backends cuda,cpu --json few.json
   aes-bitslice bench --all --json rates.json --plot rates.svg
@@ -27,18 +28,20 @@ Examples:
   aes-bitslice bench --files /dev/shm --modes ctr --key-bits 128 --sizes 1GiB
   aes-bitslice bench --plot-from rates.json --plot rates.svg --force
 
-Every output is compared with that of the `cpu` engine before and after it is
-timed. `host` is from host memory to host memory, as a caller sees it, `pinned`
-the same with memory of `Engine::host_buffer`, which a GPU copies from and to as
-it is; `device` is the kernel alone, from one buffer in the memory of the device
-to another, by its own clock, one call at a time; on several GPUs
-(`--backends cuda:all`) it is whole calls on memory sharded over all, by the
-clock of the host, and sizes are those of all together. Of more than 4 GiB in
-GPU memory some chunks are compared. `copy` is what the links give: pinned
-memory to the GPUs and as much back at once, nothing computed; rows of calls
-that go over the links both ways show how many percent of it they reach.
-`keystream` reads nothing: in place is the same for it. `--files` leaves it out.
-Kernels with the key baked in need NVRTC and are left out without it.";
+Every output and every tag is compared with that of the `cpu` engine before and
+after it is timed; what is decrypted with a tag was encrypted by `cpu`. `host`
+is from host memory to host memory, as a caller sees it, `pinned` the same with
+memory of `Engine::host_buffer`, which a GPU copies from and to as it is;
+`device` is the kernel alone, from one buffer in the memory of the device to
+another, by its own clock, one call at a time; on several GPUs (`--backends
+cuda:all`) it is whole calls on memory sharded over all, by the clock of the
+host, and sizes are those of all together. Of more than 4 GiB in GPU memory some
+chunks are compared. `copy` is what the links give: pinned memory to the GPUs
+and as much back at once, nothing computed; rows of calls that go over the links
+both ways show how many percent of it they reach. `keystream` reads nothing: in
+place is the same for it. `cmac` only reads. `--files` measures the modes of
+`encrypt` and `decrypt`. Kernels with the key baked in need NVRTC and are left
+out without it.";
 
 /// Options of `bench`.
 #[derive(Args, Debug)]
@@ -49,9 +52,11 @@ pub struct BenchArgs {
     #[arg(long)]
     pub all: bool,
     /// What to measure
-    #[arg(long, value_delimiter = ',', default_value = MeasuredMode::names(), hide_default_value = true)]
-    #[arg(value_parser = MeasuredModeParser)]
-    pub modes: Vec<MeasuredMode>,
+    ///
+    /// The name of a mode, such as `gcm`, stands for both its directions.
+    #[arg(long, value_delimiter = ',', value_parser = MeasuredModeParser)]
+    #[arg(default_value = "gcm,ctr,ecb,cbc-decrypt,xts", default_value_if("all", "true", MeasuredMode::names()))]
+    modes: Vec<MeasuredModes>,
     /// Lengths of keys
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits)]
     #[arg(default_value = "128,256", default_value_if("all", "true", "128,192,256"))]
@@ -119,6 +124,15 @@ pub struct BenchArgs {
 }
 
 impl BenchArgs {
+    /// The modes, each once.
+    pub fn modes(&self) -> Vec<MeasuredMode> {
+        let mut modes: Vec<MeasuredMode> = Vec::new();
+        for &mode in self.modes.iter().flatten() {
+            modes.extend((!modes.contains(&mode)).then_some(mode));
+        }
+        modes
+    }
+
     /// The sectors of modes that have them.
     pub fn sectors(&self) -> Sectors {
         Sectors { bytes: self.sector_size, ..Sectors::DEFAULT }
@@ -126,7 +140,7 @@ impl BenchArgs {
 
     /// Bytes of a sector, if a mode has sectors.
     pub fn sector_bytes(&self) -> Option<u64> {
-        self.modes.iter().any(|mode| mode.has_sectors()).then_some(self.sector_size)
+        self.modes().iter().any(|mode| mode.has_sectors()).then_some(self.sector_size)
     }
 }
 

@@ -42,19 +42,22 @@ impl TypedValueParser for ModeParser {
     }
 }
 
+/// What a name stands for: a mode in one direction or in both.
+pub type MeasuredModes = Vec<MeasuredMode>;
+
 /// Reads the names of measured modes, written as [`ModeParser`] takes them, but without a key length.
 #[derive(Clone)]
 pub struct MeasuredModeParser;
 
 impl TypedValueParser for MeasuredModeParser {
-    type Value = MeasuredMode;
+    type Value = MeasuredModes;
 
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<MeasuredMode, clap::Error> {
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<MeasuredModes, clap::Error> {
         value.to_str().and_then(parse_measured).map_or_else(
             // Its error lists the modes.
             || {
                 let parsed = EnumValueParser::<MeasuredMode>::new().parse_ref(command, arg, value);
-                parsed.map_err(with_tip(value, measured_instead_of))
+                parsed.map(|mode| vec![mode]).map_err(with_tip(value, measured_instead_of))
             },
             Ok,
         )
@@ -79,32 +82,12 @@ fn with_tip(value: &OsStr, instead: impl Fn(&str) -> Option<String>) -> impl Fn(
 
 /// Whether it names a mode, with or without direction and key length.
 pub fn is_name_of_mode(text: &str) -> bool {
-    !measured_names(&split(text).0).is_empty()
+    !MeasuredMode::named(&split(text).0).is_empty()
 }
 
-/// The measured names of a mode, or this name if it is one of them.
-fn measured_names(name: &str) -> Vec<&'static str> {
-    let is_it = |measured: &&MeasuredMode| measured.mode.name == name || measured.name() == name;
-    MeasuredMode::all().iter().filter(is_it).map(|measured| measured.name()).collect()
-}
-
-/// The measured names of a mode, by direction, without a key length; what measures modes that are not raw.
+/// The name of a measured mode without its key length.
 fn measured_instead_of(text: &str) -> Option<String> {
-    const NO_LENGTH: &str = "leave the length out of the name, and give it with --key-bits";
-    let (name, key_bits) = split(text);
-    let names = measured_names(&name);
-    match name.as_str() {
-        "gcm" | "gcm-siv" | "gmac" | "ghash" | "cmac" => Some(
-            "raw modes are measured; examples of the library measure what makes a tag: cpu_gcm, device_gcm, device_gcm_siv, device_cmac"
-                .into(),
-        ),
-        _ if names.is_empty() => None,
-        _ if names == [name.as_str()] => Some(NO_LENGTH.into()),
-        _ => {
-            let measured = format!("`{name}` is measured as {}", names.join(","));
-            Some(if key_bits.is_some() { format!("{measured}; {NO_LENGTH}") } else { measured })
-        }
-    }
+    is_name_of_mode(text).then(|| "leave the length out of the name, and give it with --key-bits".into())
 }
 
 /// The alternative to modes that are not raw: they make a tag, and must release nothing before it is checked.
@@ -118,9 +101,9 @@ fn instead_of(text: &str) -> Option<&'static str> {
     }
 }
 
-fn parse_measured(text: &str) -> Option<MeasuredMode> {
+fn parse_measured(text: &str) -> Option<MeasuredModes> {
     let (name, key_bits) = split(text);
-    MeasuredMode::all().iter().find(|known| known.name() == name && key_bits.is_none()).copied()
+    Some(MeasuredMode::named(&name)).filter(|modes| !modes.is_empty() && key_bits.is_none())
 }
 
 fn parse(text: &str) -> Option<ModeName> {
@@ -171,12 +154,15 @@ mod tests {
     #[test]
     fn names_of_measured_modes() {
         for mode in MeasuredMode::all() {
-            let name = mode.name();
+            let name = mode.name;
             for text in [name.to_string(), name.to_uppercase(), name.replace('-', "_"), format!("AES-{name}")] {
-                assert_eq!(parse_measured(&text), Some(*mode), "{text}");
+                assert_eq!(parse_measured(&text), Some(vec![*mode]), "{text}");
             }
         }
-        for text in ["", "ecb", "aes-128-ctr", "gcm"] {
+        let names = |text| parse_measured(text).unwrap().into_iter().map(|mode| mode.name).collect::<Vec<_>>();
+        assert_eq!(names("AES-GCM"), ["gcm-encrypt", "gcm-decrypt"]);
+        assert_eq!(names("ecb"), ["ecb-encrypt", "ecb-decrypt"]);
+        for text in ["", "aes", "aes-128-ctr", "gcm-siv-", "gmac"] {
             assert!(parse_measured(text).is_none(), "{text}");
         }
     }

@@ -18,11 +18,11 @@ pub fn parse_in<T: TryFrom<usize>, const LEAST: usize, const MOST: usize>(text: 
     number.and_then(|number| number.try_into().ok()).ok_or_else(|| format!("{LEAST} to {MOST} are possible"))
 }
 
-/// A positive number of bytes that is whole blocks, with or without a unit.
+/// A positive number of bytes, with or without a unit.
 pub fn parse_size(text: &str) -> Result<usize, String> {
     match with_unit(text).and_then(|bytes| usize::try_from(bytes).ok()) {
-        Some(bytes) if bytes > 0 && bytes.is_multiple_of(16) => Ok(bytes),
-        _ => Err("a size is a positive multiple of 16 bytes, less than 2^64, such as 4096, 64MiB or 1GiB".into()),
+        Some(bytes) if bytes > 0 => Ok(bytes),
+        _ => Err("a size is a positive number of bytes, less than 2^64, such as 1500, 64MiB or 1GiB".into()),
     }
 }
 
@@ -30,7 +30,7 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
 pub fn parse_chunk_bytes(text: &str) -> Result<usize, String> {
     parse_size(text)
         .ok()
-        .filter(|&bytes| bytes <= 64 << 20)
+        .filter(|&bytes| bytes <= 64 << 20 && bytes.is_multiple_of(16))
         .ok_or_else(|| "a chunk is a positive multiple of 16 bytes, at most 64MiB, such as 4096, 64KiB or 4MiB".into())
 }
 
@@ -81,10 +81,12 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, bytes) in [("16", 16), ("4096", 4096), ("1KiB", 1 << 10), ("3MiB", 3 << 20), ("1GiB", 1 << 30)] {
+        for (text, bytes) in
+            [("1", 1), ("1500", 1500), ("4096", 4096), ("1KiB", 1 << 10), ("3MiB", 3 << 20), ("1GiB", 1 << 30)]
+        {
             assert_eq!(parse_size(text), Ok(bytes));
         }
-        for text in ["", "0", "15", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
+        for text in ["", "0", "-16", "16 ", "1KB", "MiB", "1.5MiB", "99999999999TiB"] {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }
@@ -103,8 +105,8 @@ mod tests {
         {
             assert_eq!(parse_key_bits(text).ok().map(KeyBits::bits), bits, "{text}");
         }
-        assert_eq!(parse_size("18446744073709551600"), Ok(usize::MAX - 15));
-        for text in ["17", "31", "18446744073709551616", "+16"] {
+        assert_eq!(parse_size("18446744073709551615"), Ok(usize::MAX));
+        for text in ["18446744073709551616", "+16"] {
             assert!(parse_size(text).is_err(), "{text}");
         }
         for (shift, unit) in [(10, "KiB"), (20, "MiB"), (30, "GiB"), (40, "TiB")] {

@@ -1,6 +1,6 @@
 //! Kernels with their key baked in, generated and compiled before anything is timed.
 
-use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key, at_once};
+use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key, Keys, at_once};
 
 use super::case::Case;
 use crate::args::bench::Strategy;
@@ -37,8 +37,9 @@ impl Baked {
         let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, strategy.baked()?)));
         type Baking = std::result::Result<Vec<(MeasuredMode, std::result::Result<Kernel, String>)>, runtime::Error>;
         let mut wanted = Vec::new();
-        // A kernel has one key baked in.
-        let (of_two_keys, modes): (Vec<MeasuredMode>, Vec<_>) = modes.iter().partition(|mode| mode.has_sectors());
+        // A kernel has one key baked in, and nothing else has it.
+        let (others, modes): (Vec<MeasuredMode>, Vec<_>) =
+            modes.iter().partition(|mode| mode.about().keys != Keys::One);
         for (index, key) in keys.iter().enumerate() {
             for &mode in modes.iter().filter(|mode| mode.takes(key)) {
                 wanted.extend(strategies().map(|(strategy, baked)| (index, key, mode, strategy, baked)));
@@ -46,7 +47,7 @@ impl Baked {
         }
         let bake = |(index, key, mode, strategy, baked): (usize, &Key, MeasuredMode, Strategy, _)| match engine.bake(
             key,
-            mode.kernels,
+            mode.kernels().expect("kernels for what needs no other key"),
             baked,
             SBOX,
         ) {
@@ -57,8 +58,9 @@ impl Baked {
         let made: Baking = at_once(wanted, bake).into_iter().collect();
         match made {
             Ok(made) => {
-                let none = |mode: MeasuredMode| (mode, format!("{} has two keys", mode.mode.title));
-                let mut all = Self { kernels: Vec::new(), missing: of_two_keys.into_iter().map(none).collect() };
+                let none =
+                    |mode: MeasuredMode| (mode, format!("{} needs more than a kernel with one key", mode.mode.title));
+                let mut all = Self { kernels: Vec::new(), missing: others.into_iter().map(none).collect() };
                 for (mode, made) in made {
                     match made {
                         Ok(kernel) => all.kernels.push(kernel),
@@ -77,7 +79,7 @@ impl Baked {
 
     /// The kernels for a case.
     pub fn of(&self, case: &Case) -> impl Iterator<Item = (Strategy, &Cipher)> {
-        let of_case = |kernel: &&Kernel| kernel.key == case.index && kernel.mode == case.mode;
+        let of_case = |kernel: &&Kernel| kernel.key == case.keyed.index && kernel.mode == case.keyed.mode;
         self.kernels.iter().filter(of_case).map(|kernel| (kernel.strategy, &kernel.cipher))
     }
 }

@@ -1,18 +1,19 @@
-//! One mode with one key, and whether an engine computes it correctly.
+//! One mode with one key on data of one size, and whether an engine computes it correctly.
 
-use aes_bitslice_runtime::{self as runtime, Buffers, Cipher, Engine, Key};
+use aes_bitslice_runtime::{self as runtime, Access, Buffers, Cipher, Direction, Engine, Key, Tag};
 
 use super::chunks::{chunks, expected};
 use super::cores::first_difference;
+use super::host_data::HostData;
 use super::start::start;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
-use crate::modes::operation::AnyOperation;
+use crate::modes::operation::{AnyOperation, Returned};
 
 /// A mode with a key.
 #[derive(Clone, Copy)]
-pub struct Case<'a> {
+pub struct Keyed<'a> {
     /// The key's place among the measured keys.
     pub index: usize,
     pub key: &'a Key,
@@ -23,51 +24,83 @@ pub struct Case<'a> {
     pub runs: u32,
 }
 
-impl Case<'_> {
-    /// The operation on a whole input.
-    pub fn operation(&self) -> Box<dyn AnyOperation> {
-        self.mode.operation(&start(self.sectors))
+/// The same with data of a size.
+pub struct Case<'a> {
+    pub keyed: Keyed<'a>,
+    pub bytes: usize,
+    pub operation: Box<dyn AnyOperation>,
+    /// The tag that it makes.
+    pub tag: Option<Tag>,
+}
+
+impl<'a> Case<'a> {
+    /// Computes what the first `bytes` of the input become, and their tag. If that is to be verified, the input becomes what it is
+    /// encrypted to. There may be more bytes than the host has: then nothing is computed.
+    pub fn new(keyed: Keyed<'a>, bytes: usize, data: &mut HostData) -> Result<Self> {
+        let Keyed { reference, mode, sectors, .. } = keyed;
+        let mut place = start(sectors);
+        let mut tag = None;
+        if let (Some(input), Some(expected)) = (data.input.get_mut(..bytes), data.expected.get_mut(..bytes)) {
+            if mode.about().verifies {
+                let encrypt = (mode.mode.operation)(Direction::Encrypt, &place);
+                place.tag =
+                    encrypt.on_host(reference, Buffers::from((&*input, &mut *expected)))?.expect("a tag to verify");
+                input.swap_with_slice(expected);
+            }
+            tag = mode.operation(&place).on_host(reference, Buffers::from((&*input, expected)))?;
+        }
+        Ok(Case { keyed, bytes, operation: mode.operation(&place), tag })
     }
 
-    /// Computes it from host memory to host memory.
-    pub fn apply(&self, cipher: &Cipher, input: &[u8], output: &mut [u8]) -> std::result::Result<(), runtime::Error> {
-        self.operation().on_host(cipher, Buffers::from((input, output)))
+    /// An error if the `output` of an engine is not as `expected`, or its tag is another.
+    pub fn check(&self, engine: &Engine, tag: Option<Tag>, output: &[u8], expected: &[u8]) -> Result<()> {
+        let writes = self.operation.about().access != Access::Reads;
+        if let Some(first) = writes.then(|| first_difference(output, expected)).flatten() {
+            return Err(self.is_wrong_at(engine, first));
+        }
+        match tag == self.tag {
+            true => Ok(()),
+            false => Err(self.is_wrong(engine, &format!("the tag of {} bytes is not that of `cpu`", self.bytes))),
+        }
     }
 
-    /// An error if an engine's `output` is not as `expected`.
-    pub fn check(&self, engine: &Engine, output: &[u8], expected: &[u8]) -> Result<()> {
-        first_difference(output, expected).map_or(Ok(()), |first| Err(self.is_wrong(engine, first, output.len())))
-    }
-
-    /// The same for chunks of an engine's input and output, `bytes` altogether, which `input` and `output` copy from a
-    /// byte on; some reach across `cuts`.
+    /// The same for chunks of an engine's input and output, which `input` and `output` copy from a byte on; some reach across `cuts`.
     pub fn check_chunks(
         &self,
         engine: &Engine,
-        bytes: usize,
         cuts: &[usize],
         input: impl Fn(usize, &mut [u8]) -> Result<()>,
         output: impl Fn(usize, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
-        for chunk in chunks(bytes, cuts) {
-            let expected = expected(self.reference, self.mode, self.sectors, chunk.clone(), &input)?;
+        let Keyed { reference, mode, sectors, .. } = self.keyed;
+        for chunk in chunks(self.bytes, cuts) {
+            let expected = expected(reference, mode, sectors, chunk.clone(), &input)?;
             let mut found = vec![0; chunk.len()];
             output(chunk.start, &mut found)?;
             if let Some(first) = first_difference(&found, &expected) {
-                return Err(self.is_wrong(engine, chunk.start + first, bytes));
+                return Err(self.is_wrong_at(engine, chunk.start + first));
             }
         }
         Ok(())
     }
 
-    fn is_wrong(&self, engine: &Engine, first: usize, bytes: usize) -> Error {
-        let message = format!(
-            "{} computes {} with a key of {} bits wrongly: \
-             byte {first} of {bytes} is the first to differ from `cpu`; do not use it",
-            engine.description(),
-            self.mode.name(),
-            self.key.bits().bits(),
-        );
+    /// The tag that a call returned, if it succeeded. The input is authentic.
+    pub fn returned(&self, engine: &Engine, returned: Returned) -> Result<Option<Tag>> {
+        returned.map_err(|error| match error {
+            runtime::Error::Unauthenticated => {
+                self.is_wrong(engine, &format!("it refuses the tag of {} bytes that `cpu` made", self.bytes))
+            }
+            error => error.into(),
+        })
+    }
+
+    fn is_wrong_at(&self, engine: &Engine, first: usize) -> Error {
+        self.is_wrong(engine, &format!("byte {first} of {} is the first to differ from `cpu`", self.bytes))
+    }
+
+    fn is_wrong(&self, engine: &Engine, what: &str) -> Error {
+        let (engine, mode, bits) = (engine.description(), self.keyed.mode.name, self.keyed.key.bits().bits());
+        let message = format!("{engine} computes {mode} with a key of {bits} bits wrongly: {what}; do not use it");
         Error::new(Exit::Failure, message)
     }
 }

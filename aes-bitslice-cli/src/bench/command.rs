@@ -3,9 +3,11 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use aes_bitslice_plot::size;
 use aes_bitslice_runtime::{Backend, Engine};
 
-use super::case::Case;
+use super::case::{Case, Keyed};
+use super::chunks::WHOLE;
 use super::engines::{is_gpu, open};
 use super::host_data::HostData;
 use super::keys::keys;
@@ -16,6 +18,8 @@ use super::{files, plot};
 use crate::args::bench::{BenchArgs, Timing};
 use crate::args::engine::KernelName;
 use crate::error::{Error, Exit, Result, warn};
+use crate::modes::measured::MeasuredMode;
+use crate::modes::mode::Lengths;
 use crate::output::{self, Options, Output, Target};
 
 /// Measures and reports.
@@ -87,6 +91,17 @@ fn without_kernels(args: &BenchArgs, engines: &[Engine]) -> Vec<String> {
     others.map(skip).collect()
 }
 
+/// Why a mode is not measured at a size, if that is so.
+fn not_measured(mode: MeasuredMode, bytes: usize) -> Option<&'static str> {
+    match mode.mode.lengths {
+        Lengths::WholeBlocks | Lengths::Sectors if !bytes.is_multiple_of(16) => {
+            Some("whole blocks of 16 bytes are measured")
+        }
+        _ if mode.about().has_tag && bytes > WHOLE => Some("tags of up to 4 GiB are compared"),
+        _ => None,
+    }
+}
+
 /// Measures all that is requested, and prints it as it comes if `table`.
 fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Report) -> Result<Report> {
     let say = |text: &str| if table { output::print(text) } else { Ok(()) };
@@ -97,7 +112,11 @@ fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Repo
         data.pin(gpu, largest)?;
     }
     say(&report.heading(args.sector_bytes()))?;
-    let keys = keys(args, &mut report.skipped)?;
+    let (keys, modes) = (keys(args, &mut report.skipped)?, args.modes());
+    for (&mode, &bytes) in modes.iter().flat_map(|mode| sizes.all.iter().map(move |bytes| (mode, bytes))) {
+        let skip = |why: &str| format!("{} of {}: {why}", mode.name, size(bytes as u64));
+        report.skipped.extend(not_measured(mode, bytes).map(skip));
+    }
     let mut subjects = Vec::new();
     for engine in engines {
         let subject = Subject::new(engine, args, &keys, &sizes, &mut data, &mut report.skipped)?;
@@ -117,16 +136,17 @@ fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Repo
     let reference = Engine::open(Backend::Cpu)?;
     for (index, key) in keys.iter().enumerate() {
         let reference = reference.cipher(key)?;
-        for &mode in args.modes.iter().filter(|mode| mode.takes(key)) {
-            let case = Case { index, key, reference: &reference, mode, sectors: args.sectors(), runs: args.runs };
-            // A shorter input's output is the front of this.
-            case.apply(&reference, &data.input, &mut data.expected)?;
-            for subject in &mut subjects {
-                let measured = subject.measure(&case, &sizes, &mut data, &mut report.skipped)?;
-                tell(&report.skipped)?;
-                for measured in measured {
-                    say(&measured.row())?;
-                    report.results.push(measured);
+        for mode in modes.iter().copied().filter(|mode| mode.takes(key)) {
+            for &bytes in sizes.all.iter().filter(|&&bytes| not_measured(mode, bytes).is_none()) {
+                let keyed = Keyed { index, key, reference: &reference, mode, sectors: args.sectors(), runs: args.runs };
+                let case = Case::new(keyed, bytes, &mut data)?;
+                for subject in &mut subjects {
+                    let measured = subject.measure(&case, &sizes, &mut data, &mut report.skipped)?;
+                    tell(&report.skipped)?;
+                    for measured in measured {
+                        say(&measured.row())?;
+                        report.results.push(measured);
+                    }
                 }
             }
         }

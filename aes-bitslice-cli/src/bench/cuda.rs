@@ -13,11 +13,11 @@ use super::case::Case;
 use super::host_data::HostData;
 use super::random;
 use super::start::start;
-use super::warm_up::{LEAD, WARM_UP};
+use super::warm_up::{AHEAD, LEAD, WARM_UP};
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
-use crate::modes::operation::AnyOperation;
+use crate::modes::operation::{AnyOperation, Pending, Returned};
 
 /// Input and output in device memory, of the largest size that is measured.
 pub struct Memory {
@@ -52,29 +52,20 @@ impl Done<'_> {
 }
 
 impl Memory {
-    /// Memory of `bytes` bytes on a CUDA engine of one GPU that begins with `input`, continues with random bytes, and has room for the same
-    /// amount of output.
-    pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
-        let mut memory = if bytes > input.len() { Self::random(engine, bytes)? } else { Self::zeros(engine, bytes)? };
-        let input = &input[..input.len().min(bytes)];
-        memory.stream.memcpy_htod(input, &mut memory.input.slice_mut(..input.len())).map_err(driver)?;
-        Ok(memory)
-    }
-
-    /// Memory with `bytes` random bytes, and room for the same amount of output.
+    /// Memory of a CUDA engine of one GPU with `bytes` random bytes, and room for the same amount of output.
     pub fn random(engine: &Engine, bytes: usize) -> Result<Self> {
-        let mut memory = Self::zeros(engine, bytes)?;
-        random::cipher(engine)?.device()?.run(&memory.stream, random::operation(0), &mut memory.input)?;
-        Ok(memory)
-    }
-
-    fn zeros(engine: &Engine, bytes: usize) -> Result<Self> {
         let context = engine.cuda_context()?;
         // As callers have one: on the default stream a kernel does not begin before the previous one ends.
         let stream = context.new_stream().map_err(driver)?;
-        let input = stream.alloc_zeros(bytes).map_err(driver)?;
+        let mut input = stream.alloc_zeros(bytes).map_err(driver)?;
         let output = stream.alloc_zeros(bytes).map_err(driver)?;
+        random::cipher(engine)?.device()?.run(&stream, random::operation(0), &mut input)?;
         Ok(Memory { context, stream, input, output })
+    }
+
+    /// Makes these bytes the first of the input.
+    fn fill(&mut self, host: &[u8]) -> Result<()> {
+        self.stream.memcpy_htod(host, &mut self.input.slice_mut(..host.len())).map_err(driver)
     }
 
     /// The times of runs of `operation` on the first `bytes`, until there are `enough`; `check` judges what the first run did and, after
@@ -85,61 +76,77 @@ impl Memory {
         operation: &dyn AnyOperation,
         bytes: usize,
         enough: impl Fn(&[Duration]) -> bool,
-        mut check: impl FnMut(&Done) -> Result<()>,
+        mut check: impl FnMut(Returned, &Done) -> Result<()>,
     ) -> Result<Vec<Duration>> {
         let Memory { context, stream, input, output } = self;
         let from = input.slice(..bytes);
         let mut to = output.slice_mut(..bytes);
         let run = |to: &mut CudaViewMut<u8>| operation.on_cuda(device, stream, &from, to);
-        let mut check = |to: &CudaViewMut<u8>| check(&Done { stream, input: from.slice(..), output: to.slice(..) });
+        let mut check = |pending: Pending, to: &CudaViewMut<u8>| {
+            check(pending(), &Done { stream, input: from.slice(..), output: to.slice(..) })
+        };
         let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
 
         // Leave no trace of the expected output.
         stream.memset_zeros(&mut to).map_err(driver)?;
-        run(&mut to)?;
-        check(&to)?;
+        check(run(&mut to)?, &to)?;
         for _ in 0..WARM_UP {
-            run(&mut to)?;
+            drop(run(&mut to)?);
         }
         // The check below covers the runs from here on.
         stream.memset_zeros(&mut to).map_err(driver)?;
-        let mut times = Vec::new();
+        // Submitting a call with a tag takes longer than short ones run.
+        let mut ahead = match operation.about().has_tag {
+            true => Some(stream.alloc_zeros::<u8>(AHEAD).map_err(driver)?),
+            false => None,
+        };
+        let (mut times, mut last) = (Vec::new(), None);
         while !enough(&times) {
             let (start, end) = (event()?, event()?);
+            // Dropping a call waits for it.
+            drop(last.take());
             for _ in 0..LEAD {
-                run(&mut to)?;
+                match &mut ahead {
+                    Some(ahead) => stream.memset_zeros(ahead).map_err(driver)?,
+                    None => drop(run(&mut to)?),
+                }
             }
             start.record(stream).map_err(driver)?;
-            run(&mut to)?;
+            last = Some(run(&mut to)?);
             end.record(stream).map_err(driver)?;
             times.push(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3));
         }
-        check(&to)?;
+        last.map_or(Ok(()), |last| check(last, &to))?;
         Ok(times)
     }
 
-    /// The time of each run of a case on the first `bytes`, checked before and after.
-    pub fn time_case(
-        &mut self,
-        case: &Case,
-        cipher: &Cipher,
-        bytes: usize,
-        data: &mut HostData,
-    ) -> Result<Vec<Duration>> {
-        let HostData { output, expected, .. } = data;
-        let enough = |times: &[Duration]| times.len() == case.runs as usize;
-        self.time(&cipher.device()?, &*case.operation(), bytes, enough, |done| {
+    /// The time of each run of a case, checked before and after.
+    pub fn time_case(&mut self, case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Duration>> {
+        let HostData { input, output, expected, .. } = data;
+        let (bytes, engine) = (case.bytes, cipher.engine());
+        // More than the host has is random.
+        self.fill(input.get(..bytes).unwrap_or(input))?;
+        let enough = |times: &[Duration]| times.len() == case.keyed.runs as usize;
+        self.time(&cipher.device()?, &*case.operation, bytes, enough, |returned, done| {
+            let tag = case.returned(engine, returned)?;
             if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
                 done.output(0, output)?;
-                return case.check(cipher.engine(), output, expected);
+                return case.check(engine, tag, output, expected);
             }
-            case.check_chunks(cipher.engine(), bytes, &[], |at, to| done.input(at, to), |at, to| done.output(at, to))
+            case.check_chunks(engine, &[], |at, to| done.input(at, to), |at, to| done.output(at, to))
         })
     }
 
     /// The times from a key's bytes to the return of the call that launches CTR with it, and to the end of the kernel, on an idle stream.
-    /// It encrypts as many bytes as `host` has, and copies the output there.
-    pub fn new_key(&mut self, engine: &Engine, key: &[u8], host: &mut [u8]) -> Result<(Option<Duration>, Duration)> {
+    /// It encrypts `input`, and copies the output to `host`.
+    pub fn new_key(
+        &mut self,
+        engine: &Engine,
+        key: &[u8],
+        input: &[u8],
+        host: &mut [u8],
+    ) -> Result<(Option<Duration>, Duration)> {
+        self.fill(input)?;
         let from = self.input.slice(..host.len());
         let mut to = self.output.slice_mut(..host.len());
         self.stream.memset_zeros(&mut to).map_err(driver)?;
@@ -147,7 +154,7 @@ impl Memory {
         let operation = MeasuredMode::CTR.operation(&start(Sectors::DEFAULT));
         let start = Instant::now();
         let cipher = engine.cipher(&Key::new(key)?)?;
-        operation.on_cuda(&cipher.device()?, &self.stream, &from, &mut to)?;
+        let _pending = operation.on_cuda(&cipher.device()?, &self.stream, &from, &mut to)?;
         let launched = start.elapsed();
         self.stream.synchronize().map_err(driver)?;
         let ended = start.elapsed();

@@ -21,6 +21,7 @@ use super::start::IV;
 use crate::args::bench::BenchArgs;
 use crate::args::engine::KernelName;
 use crate::error::{Error, Exit, Result};
+use crate::modes;
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::{Place, Sectors};
 use crate::output;
@@ -56,12 +57,13 @@ pub fn measure(
             false => report.skipped.push(format!("{}: there is no such program on the PATH", other.name())),
         }
     }
-    let (modes, others): (Vec<MeasuredMode>, Vec<_>) = args.modes.iter().partition(|mode| mode.reads());
+    let (modes, others): (Vec<MeasuredMode>, Vec<_>) =
+        args.modes().into_iter().partition(|mode| modes::ALL.contains(&mode.mode));
     for mode in others {
-        report.skipped.push(format!("{}: it reads no files", mode.name()));
+        report.skipped.push(format!("{}: no mode of `encrypt` and `decrypt`", mode.name));
     }
     for mode in modes.iter().filter(|&&mode| programs.iter().any(|program| !program.does(mode))) {
-        report.skipped.push(format!("{} by openssl: `openssl enc` does not have it", mode.name()));
+        report.skipped.push(format!("{} by openssl: `openssl enc` does not have it", mode.name));
     }
     let keys = keys(args, &mut report.skipped)?;
     if !folder.is_dir() {
@@ -93,7 +95,7 @@ pub fn measure(
                     let case = Case { job: &job, mode, sectors: args.sectors(), key, cipher: &cipher };
                     for (program, times) in programs.iter().zip(case.time(&programs, args.runs)?) {
                         let row = FileRates {
-                            mode: mode.name().into(),
+                            mode: mode.name.into(),
                             key_bits: key.bits().bits(),
                             sector_bytes: mode.has_sectors().then_some(case.sectors.bytes),
                             files,
@@ -318,7 +320,7 @@ impl Case<'_> {
             let difference = first_difference(&expected[..common], &found[..common]);
             let difference = difference.or((expected.len() != found.len()).then_some(common));
             if let Some(at) = difference {
-                let (program, mode, bits) = (program.name(), self.mode.name(), self.key.bits().bits());
+                let (program, mode, bits) = (program.name(), self.mode.name, self.key.bits().bits());
                 let at = place.offset + at as u64;
                 let what = format!(
                     "{program} does {mode} with a key of {bits} bits wrongly: \

@@ -10,9 +10,9 @@ pub fn keys(args: &BenchArgs, skipped: &mut Vec<String>) -> Result<Vec<Key>> {
     let mut keys: Vec<Key> = Vec::new();
     for &bits in &args.key_bits {
         let before = keys.len();
-        for &mode in &args.modes {
+        for mode in args.modes() {
             if !mode.has_keys_of(bits) {
-                skipped.push(format!("{} with keys of {} bits: there are none", mode.name(), bits.bits()));
+                skipped.push(format!("{} with keys of {} bits: there are none", mode.name, bits.bits()));
             } else if !keys[before..].iter().any(|key| mode.takes(key)) {
                 keys.push(mode.generate_key(bits)?);
             }

@@ -22,14 +22,14 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// The memory that the sizes need.
-    pub fn new(engine: &Engine, input: &[u8], sizes: &Sizes) -> Result<Self> {
+    /// The memory that the sizes need; the host has `host` bytes of the input.
+    pub fn new(engine: &Engine, host: usize, sizes: &Sizes) -> Result<Self> {
         let bytes = sizes.largest_on_device();
         Ok(match engine.backend() {
-            Backend::Cuda { .. } => Self::Cuda(cuda::Memory::new(engine, input, bytes)?),
+            Backend::Cuda { .. } => Self::Cuda(cuda::Memory::random(engine, bytes)?),
             Backend::CudaAll => Self::Sharded,
             backend if backend.is_opencl() && sizes.is_on_device() => {
-                Self::OpenCl(opencl::Memory::new(engine, input, bytes)?)
+                Self::OpenCl(opencl::Memory::new(engine, host, bytes)?)
             }
             _ => Self::None,
         })
@@ -40,19 +40,18 @@ impl Memory {
         matches!(self, Self::Cuda(_) | Self::OpenCl(_))
     }
 
-    /// The time of each run of a case on `bytes` bytes; `None` if there is no such memory.
-    pub fn time(
-        &mut self,
-        case: &Case,
-        cipher: &Cipher,
-        bytes: usize,
-        data: &mut HostData,
-    ) -> Result<Option<Vec<Duration>>> {
+    /// Whether calls on it may have keys of their own.
+    pub fn takes_own_keys(&self) -> bool {
+        !matches!(self, Self::Sharded | Self::OpenCl(_))
+    }
+
+    /// The time of each run of a case; `None` if there is no such memory.
+    pub fn time(&mut self, case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Option<Vec<Duration>>> {
         match self {
             Self::None => Ok(None),
-            Self::Cuda(memory) => memory.time_case(case, cipher, bytes, data).map(Some),
-            Self::Sharded => sharded::time(case, cipher, bytes, data).map(Some),
-            Self::OpenCl(memory) => memory.time(case, cipher, bytes, data).map(Some),
+            Self::Cuda(memory) => memory.time_case(case, cipher, data).map(Some),
+            Self::Sharded => sharded::time(case, cipher, data).map(Some),
+            Self::OpenCl(memory) => memory.time(case, cipher, data).map(Some),
         }
     }
 }

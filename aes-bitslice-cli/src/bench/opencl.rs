@@ -10,6 +10,7 @@ use super::case::Case;
 use super::host_data::HostData;
 use super::warm_up::{LEAD, WARM_UP};
 use crate::error::{Error, Result};
+use crate::modes::operation::Pending;
 
 /// Input and output in device memory, of the largest size that is measured.
 pub struct Memory {
@@ -19,49 +20,51 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory of `bytes` bytes that begins with `input`, and room for the same amount of output.
-    pub fn new(engine: &Engine, input: &[u8], bytes: usize) -> Result<Self> {
-        if bytes > input.len() {
-            let message =
-                format!("{} is measured with {} bytes at most; use smaller --sizes", engine.backend(), input.len());
+    /// Memory of `bytes` bytes, no more than the host has of the input, and room for the same amount of output.
+    pub fn new(engine: &Engine, host: usize, bytes: usize) -> Result<Self> {
+        if bytes > host {
+            let message = format!("{} is measured with {host} bytes at most; use smaller --sizes", engine.backend());
             return Err(Error::usage(message));
         }
-        let (mut on_device, output) = (engine.opencl_memory(bytes)?, engine.opencl_memory(bytes)?);
-        on_device.copy_from_host(0, &input[..bytes])?;
-        Ok(Self { queue: engine.opencl_queue()?, input: on_device, output })
+        let (input, output) = (engine.opencl_memory(bytes)?, engine.opencl_memory(bytes)?);
+        Ok(Self { queue: engine.opencl_queue()?, input, output })
     }
 
-    /// The time of each run on the first `bytes`, checked before and after.
-    pub fn time(&mut self, case: &Case, cipher: &Cipher, bytes: usize, data: &mut HostData) -> Result<Vec<Duration>> {
+    /// The time of each run, checked before and after.
+    pub fn time(&mut self, case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Duration>> {
         let Memory { queue, input, output } = self;
-        let (opencl, operation) = (cipher.opencl()?, case.operation());
+        let (bytes, engine, opencl) = (case.bytes, cipher.engine(), cipher.opencl()?);
+        input.copy_from_host(0, &data.input[..bytes])?;
         let run = |queue: &CommandQueue, output: &DeviceMemory| {
-            operation.on_opencl(&opencl, queue, input.slice(0, bytes), output.slice(0, bytes))
+            case.operation.on_opencl(&opencl, queue, input.slice(0, bytes), output.slice(0, bytes))
         };
-        let check = |output: &DeviceMemory, data: &mut HostData| {
+        let check = |pending: Pending, output: &DeviceMemory, data: &mut HostData| {
+            let tag = case.returned(engine, pending())?;
             output.copy_to_host(0, &mut data.output[..bytes])?;
-            case.check(cipher.engine(), &data.output[..bytes], &data.expected[..bytes])
+            case.check(engine, tag, &data.output[..bytes], &data.expected[..bytes])
         };
 
         // Leave no trace of the expected output.
         output.clear()?;
-        run(queue.queue(), output)?;
+        let first = run(queue.queue(), output)?;
         queue.finish()?;
-        check(output, data)?;
+        check(first, output, data)?;
         for _ in 0..WARM_UP {
-            run(queue.queue(), output)?;
+            drop(run(queue.queue(), output)?);
         }
         queue.finish()?;
         // The check below covers the runs from here on.
         output.clear()?;
-        let timed = |_| -> Result<Duration> {
+        let (mut times, mut calls) = (Vec::new(), Vec::new());
+        for _ in 0..case.keyed.runs {
+            // Dropping a call waits for it.
+            calls.clear();
             for _ in 0..LEAD {
-                run(queue.queue(), output)?;
+                calls.push(run(queue.queue(), output)?);
             }
-            Ok(queue.time(|queue| run(queue, output))?)
-        };
-        let times = (0..case.runs).map(timed).collect::<Result<_>>()?;
-        check(output, data)?;
+            times.push(queue.time(|queue| run(queue, output).map(|call| calls.push(call)))?);
+        }
+        calls.pop().map_or(Ok(()), |last| check(last, output, data))?;
         Ok(times)
     }
 }

@@ -7,7 +7,6 @@ use aes_bitslice_plot::{self as plot, Chart, Line, Lines, colour, dashes};
 use super::report::{Measured, Report};
 use crate::args::bench::Timing;
 use crate::error::{Error, Exit, Result};
-use crate::modes::measured::MeasuredMode;
 
 /// The points of a plot by mode and key length: the base-2 logarithm of the bytes, and Tbit/s.
 type Points<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
@@ -42,6 +41,15 @@ pub fn svg(report: &Report) -> Result<String> {
         let points = plots.entry((backend, measured.kernel.as_deref().unwrap_or("auto"))).or_default();
         points.entry((mode, *key_bits)).or_default().push(((*bytes as f64).log2(), *rate));
     }
+    let mut modes: Vec<&str> = Vec::new();
+    for measured in &report.results {
+        modes.extend((!modes.contains(&&*measured.mode)).then_some(&*measured.mode));
+    }
+    let line = |((mode, key_bits), mut points): ((&str, usize), Vec<(f64, f64)>)| {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let name = format!("{mode}, {key_bits} bits");
+        Line { name, colour: colour_of(mode, &modes), dashes: dashes_of(key_bits), points }
+    };
     let chart = |((backend, kernel), points): ((&str, &str), Points)| {
         let engine = report.engines.iter().find(|e| e.backend == backend).map_or(backend, |e| &e.description);
         let kernel = if kernel == "auto" { String::new() } else { format!(", kernel {kernel}") };
@@ -55,17 +63,11 @@ pub fn svg(report: &Report) -> Result<String> {
     Ok(plot::svg(&plots.into_iter().map(chart).collect::<Vec<_>>()))
 }
 
-fn line(((mode, key_bits), mut points): ((&str, usize), Vec<(f64, f64)>)) -> Line {
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let name = format!("{mode}, {key_bits} bits");
-    Line { name, colour: colour_of(mode), dashes: dashes_of(key_bits), points }
-}
-
-/// A mode's colour, by its place in the table of modes, as far as there are colours.
-fn colour_of(mode: &str) -> &'static str {
+/// A mode's colour, by its place among the `modes` that were measured, as far as there are colours.
+fn colour_of(mode: &str, modes: &[&str]) -> &'static str {
     const COLOURS: [&str; 6] =
         [colour::VERMILION, colour::GREEN, colour::PURPLE, colour::BLUE, colour::ORANGE, colour::SKY_BLUE];
-    let place = MeasuredMode::all().iter().position(|known| known.name() == mode);
+    let place = modes.iter().position(|known| *known == mode);
     place.and_then(|place| COLOURS.get(place)).copied().unwrap_or(colour::GREY)
 }
 

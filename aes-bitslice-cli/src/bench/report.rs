@@ -10,7 +10,7 @@ use aes_bitslice_plot::size;
 use aes_bitslice_runtime::{Backend, Engine, KeyBits, Transfers, cuda, opencl};
 use serde::{Deserialize, Serialize};
 
-use super::case::Case;
+use super::case::{Case, Keyed};
 use super::engines::{is_device, is_gpu};
 use crate::args::bench::{Strategy, Timing, TransferArgs};
 use crate::args::engine::KernelName;
@@ -213,7 +213,7 @@ fn row(what: &[&str; 7], figures: &[&str; 6]) -> String {
     let [mode, key, strategy, kernel, size, engine, timing] = what;
     let [min, median, max_rate, median_rate, bits, of_copy] = figures;
     let row = format!(
-        "{mode:<12} {key:>4} {strategy:<12} {kernel:<11} {size:>8}  {engine:<14} {timing:<15} \
+        "{mode:<15} {key:>4} {strategy:<12} {kernel:<11} {size:>8}  {engine:<14} {timing:<15} \
          {min:>13} {median:>13} {max_rate:>9} {median_rate:>9} {bits:>9} {of_copy:>8}"
     );
     row.trim_end().to_string() + "\n"
@@ -270,17 +270,17 @@ impl Measured {
         case: &Case,
         strategy: Strategy,
         kernel: Option<KernelName>,
-        bytes: usize,
         timing: Timing,
         times: Vec<Duration>,
         copied: Option<&Copied>,
     ) -> Self {
+        let Case { bytes, keyed: Keyed { key, mode, sectors, .. }, .. } = *case;
         let rates = Rates::new(bytes, times);
         let percent = |copied: &Copied| 100.0 * rates.median_gbytes_per_second / copied.rates.median_gbytes_per_second;
         Measured {
-            mode: case.mode.name().into(),
-            key_bits: case.key.bits().bits(),
-            sector_bytes: case.mode.has_sectors().then_some(case.sectors.bytes),
+            mode: mode.name.into(),
+            key_bits: key.bits().bits(),
+            sector_bytes: mode.has_sectors().then_some(sectors.bytes),
             strategy: is_device(engine).then(|| strategy.name()),
             kernel: kernel.filter(|_| is_gpu(engine)).map(|kernel| kernel.kernels().to_string()),
             bytes,
@@ -316,7 +316,7 @@ impl NewKey {
         let keys = to_end.len();
         let launch = (!to_launch.is_empty()).then(|| min_and_median(to_launch));
         NewKey {
-            mode: MeasuredMode::CTR.name().into(),
+            mode: MeasuredMode::CTR.name.into(),
             key_bits: bits.bits(),
             bytes,
             backend: engine.backend().to_string(),

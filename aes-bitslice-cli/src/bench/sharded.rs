@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use aes_bitslice_runtime::Cipher;
 use aes_bitslice_runtime::cuda::ShardedBuffer;
+use aes_bitslice_runtime::{Cipher, Tag};
 
 use super::case::Case;
 use super::host_data::HostData;
@@ -11,38 +11,46 @@ use super::random;
 use super::warm_up::WARM_UP;
 use crate::error::Result;
 
-/// The time of each run on `bytes` bytes on all GPUs together, checked before and after.
-pub fn time(case: &Case, cipher: &Cipher, bytes: usize, data: &mut HostData) -> Result<Vec<Duration>> {
-    let engine = cipher.engine();
+/// The time of each run on all GPUs together, checked before and after.
+pub fn time(case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Duration>> {
+    let (bytes, engine) = (case.bytes, cipher.engine());
     let mut input = engine.sharded(bytes)?;
     match data.input.get(..bytes) {
         Some(host) => input.copy_from_host(0, host)?,
         None => random::cipher(engine)?.sharded()?.run(random::operation(0), &mut input)?,
     }
     let mut output = engine.sharded(bytes)?;
-    run(case, cipher, &input, &mut output)?;
-    check(case, cipher, &input, &output, data)?;
+    let (tag, _) = run(case, cipher, &input, &mut output)?;
+    check(case, cipher, tag, &input, &output, data)?;
     // The check below covers the runs from here on.
     drop(output);
     let mut output = engine.sharded(bytes)?;
     for _ in 0..WARM_UP {
         run(case, cipher, &input, &mut output)?;
     }
-    let times = (0..case.runs).map(|_| run(case, cipher, &input, &mut output)).collect::<Result<_>>()?;
-    check(case, cipher, &input, &output, data)?;
+    let timed = (0..case.keyed.runs).map(|_| run(case, cipher, &input, &mut output)).collect::<Result<Vec<_>>>()?;
+    let (tags, times): (Vec<_>, _) = timed.into_iter().unzip();
+    check(case, cipher, tags.last().copied().flatten(), &input, &output, data)?;
     Ok(times)
 }
 
-fn run(case: &Case, cipher: &Cipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Result<Duration> {
-    let (sharded, operation) = (cipher.sharded()?, case.operation());
+fn run(
+    case: &Case,
+    cipher: &Cipher,
+    input: &ShardedBuffer,
+    output: &mut ShardedBuffer,
+) -> Result<(Option<Tag>, Duration)> {
+    let sharded = cipher.sharded()?;
     let start = Instant::now();
-    operation.on_sharded(&sharded, input, output)?;
-    Ok(start.elapsed())
+    let returned = case.operation.on_sharded(&sharded, input, output);
+    let time = start.elapsed();
+    Ok((case.returned(cipher.engine(), returned)?, time))
 }
 
 fn check(
     case: &Case,
     cipher: &Cipher,
+    tag: Option<Tag>,
     input: &ShardedBuffer,
     output: &ShardedBuffer,
     data: &mut HostData,
@@ -51,15 +59,9 @@ fn check(
     let HostData { output: host, expected, .. } = data;
     if let (Some(host), Some(expected)) = (host.get_mut(..bytes), expected.get(..bytes)) {
         output.copy_to_host(0, host)?;
-        return case.check(cipher.engine(), host, expected);
+        return case.check(cipher.engine(), tag, host, expected);
     }
     let cuts: Vec<_> = output.shares().into_iter().map(|share| share.range.start).collect();
     let read = |from: &ShardedBuffer, at: usize, host: &mut [u8]| Ok(from.copy_to_host(at, host)?);
-    case.check_chunks(
-        cipher.engine(),
-        bytes,
-        &cuts,
-        |at, host| read(input, at, host),
-        |at, host| read(output, at, host),
-    )
+    case.check_chunks(cipher.engine(), &cuts, |at, host| read(input, at, host), |at, host| read(output, at, host))
 }

@@ -11,6 +11,8 @@ pub const NEW_KEY_BYTES: usize = 4096;
 
 /// The sizes that are timed, in bytes and in order.
 pub struct Sizes {
+    /// All of them.
+    pub all: Vec<usize>,
     /// Whole calls on data in host memory.
     pub host: Vec<usize>,
     /// Between host memory and GPUs.
@@ -26,6 +28,7 @@ impl Sizes {
     pub fn new(args: &BenchArgs, engines: &[Engine]) -> Self {
         let mut sizes = args.sizes.clone();
         sizes.sort_unstable();
+        sizes.dedup();
         let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(is_device);
         let on_host = args.timings.iter().any(|timing| timing.is_on_host());
         let over_links = on_host || args.timings.contains(&Timing::Copy);
@@ -35,6 +38,7 @@ impl Sizes {
         };
         let is_baked = |strategy: &Strategy| strategy.baked().is_some();
         Sizes {
+            all: sizes.clone(),
             host: sizes_if(on_host),
             copy: sizes_if(over_links && engines.iter().any(is_gpu)),
             baked: sizes.last().copied().filter(|_| on_device && args.strategies.iter().any(is_baked)),

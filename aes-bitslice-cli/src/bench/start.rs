@@ -1,4 +1,4 @@
-//! The IV of everything that is measured, which is the initial counter block of CTR.
+//! The IV of everything that is measured, which is the initial counter block of CTR, and begins with the nonce of GCM.
 
 use crate::modes::mode::{Place, Sectors};
 
@@ -7,6 +7,6 @@ use crate::modes::mode::{Place, Sectors};
 pub const IV: [u8; 16] = *b"\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xff\xff\xff\xff\x7f\xff\xfe\x00";
 
 /// The start of an input, which is cut into sectors if its mode has them.
-pub const fn start(sectors: Sectors) -> Place {
+pub fn start(sectors: Sectors) -> Place {
     Place { sectors, ..Place::start(IV) }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use aes_bitslice_runtime::{self as runtime, Backend, Cipher, Engine, Key, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Access, Backend, Buffers, Cipher, Engine, Key, KeyBits};
 
 use super::baked::Baked;
-use super::case::Case;
+use super::case::{Case, Keyed};
 use super::copy::Links;
 use super::engines::is_gpu;
 use super::host;
@@ -45,9 +45,9 @@ impl<'a> Subject<'a> {
         data: &mut HostData,
         skipped: &mut Vec<String>,
     ) -> Result<Self> {
-        let memory = Memory::new(&engine, &data.input, sizes)?;
+        let memory = Memory::new(&engine, data.input.len(), sizes)?;
         let baked = match memory.is_of_one() && sizes.baked.is_some() {
-            true => Baked::new(&engine, keys, &args.modes, &args.strategies)?,
+            true => Baked::new(&engine, keys, &args.modes(), &args.strategies)?,
             false => Ok(Baked::default()),
         };
         let baked = baked.unwrap_or_else(|why| {
@@ -55,7 +55,7 @@ impl<'a> Subject<'a> {
             Baked::default()
         });
         for (mode, why) in &baked.missing {
-            skipped.push(format!("{} with the key baked in, on {}: {why}", mode.name(), engine.backend()));
+            skipped.push(format!("{} with the key baked in, on {}: {why}", mode.name, engine.backend()));
         }
         let is_gpu = is_gpu(&engine);
         if is_gpu && !memory.is_of_one() && sizes.baked.is_some() {
@@ -72,7 +72,7 @@ impl<'a> Subject<'a> {
         Ok(Subject { engine, kernels, timings, copies, memory, baked })
     }
 
-    /// Times a case at all sizes. Adds missing kernels to `skipped`.
+    /// Times a case. Adds to `skipped` what the engine lacks for it.
     pub fn measure(
         &mut self,
         case: &Case,
@@ -81,35 +81,35 @@ impl<'a> Subject<'a> {
         skipped: &mut Vec<String>,
     ) -> Result<Vec<Measured>> {
         let Subject { engine, kernels, timings, copies, memory, baked } = self;
-        let measured = |strategy, kernel, bytes, timing: Timing, times| {
+        let (bytes, mode, about) = (case.bytes, case.keyed.mode, case.operation.about());
+        let mut skip = |what: String| skipped.extend((!skipped.contains(&what)).then_some(what));
+        let measured = |strategy, kernel, timing: Timing, times| {
             // A call that uses the links one way only is not compared with copies both ways.
-            let both_ways = timing.is_on_host() && case.mode.reads();
+            let both_ways = timing.is_on_host() && about.access == Access::Maps;
             let copied = copies.iter().find(|copied| both_ways && copied.bytes == bytes);
-            Measured::new(engine, case, strategy, kernel, bytes, timing, times, copied)
+            Measured::new(engine, case, strategy, kernel, timing, times, copied)
         };
         let mut all = Vec::new();
         for &kernel in *kernels {
-            let cipher = engine.clone().with_kernels(kernel.kernels()).cipher(case.key)?;
-            if let Some(why) = none_for(&cipher, case)? {
-                let what = format!("{} by {}: {why}", case.mode.name(), kernel.kernels());
-                skipped.extend((!skipped.contains(&what)).then_some(what));
+            let cipher = engine.clone().with_kernels(kernel.kernels()).cipher(case.keyed.key)?;
+            if let Some(why) = none_for(&cipher, mode, kernel)? {
+                skip(format!("{} {why}", mode.name));
                 continue;
             }
-            for (bytes, &timing) in
-                sizes.host.iter().flat_map(|&bytes| timings.iter().map(move |timing| (bytes, timing)))
-            {
-                let times = host::time(case, &cipher, timing, bytes, data)?;
-                all.push(measured(Strategy::Planes, Some(kernel), bytes, timing, times));
+            for &timing in timings.iter().filter(|_| sizes.host.contains(&bytes)) {
+                all.push(measured(Strategy::Planes, Some(kernel), timing, host::time(case, &cipher, timing, data)?));
             }
-            for &bytes in &sizes.device {
-                if let Some(times) = memory.time(case, &cipher, bytes, data)? {
-                    all.push(measured(Strategy::Planes, Some(kernel), bytes, Timing::Device, times));
+            if sizes.device.contains(&bytes) {
+                if about.has_own_key && !memory.takes_own_keys() {
+                    skip(format!("{} in memory of {}: it is not supported there", mode.name, engine.backend()));
+                } else if let Some(times) = memory.time(case, &cipher, data)? {
+                    all.push(measured(Strategy::Planes, Some(kernel), Timing::Device, times));
                 }
             }
         }
-        for (bytes, (strategy, cipher)) in sizes.baked.iter().flat_map(|&b| baked.of(case).map(move |c| (b, c))) {
-            if let Some(times) = memory.time(case, cipher, bytes, data)? {
-                all.push(measured(strategy, None, bytes, Timing::Device, times));
+        for (strategy, cipher) in baked.of(case).filter(|_| sizes.baked == Some(bytes)) {
+            if let Some(times) = memory.time(case, cipher, data)? {
+                all.push(measured(strategy, None, Timing::Device, times));
             }
         }
         Ok(all)
@@ -118,25 +118,27 @@ impl<'a> Subject<'a> {
     /// Times keys that the engine has not seen, with its kernels loaded.
     pub fn new_keys(&mut self, reference: &Engine, bits: KeyBits, data: &mut HostData) -> Result<NewKey> {
         let Subject { engine, memory, .. } = self;
-        let (input, expected) = (&data.input[..NEW_KEY_BYTES], &mut data.expected[..NEW_KEY_BYTES]);
-        let output = &mut data.output[..NEW_KEY_BYTES];
         let (mut to_launch, mut to_end) = (Vec::new(), Vec::new());
         for run in 0..=NEW_KEYS {
             let key = Key::generate(bits)?;
             let reference = reference.cipher(&key)?;
             let (mode, sectors) = (MeasuredMode::CTR, Sectors::DEFAULT);
-            let case = Case { index: 0, key: &key, reference: &reference, mode, sectors, runs: 1 };
-            case.apply(&reference, input, expected)?;
+            let keyed = Keyed { index: 0, key: &key, reference: &reference, mode, sectors, runs: 1 };
+            let case = Case::new(keyed, NEW_KEY_BYTES, data)?;
+            let HostData { input, output, expected, .. } = data;
+            let [input, expected] = [input, expected].map(|bytes| &bytes[..NEW_KEY_BYTES]);
+            let output = &mut output[..NEW_KEY_BYTES];
             output.fill(0);
             let (launched, ended) = match memory {
-                Memory::Cuda(memory) => memory.new_key(engine, key.expose(), output)?,
+                Memory::Cuda(memory) => memory.new_key(engine, key.expose(), input, output)?,
                 _ => {
                     let start = Instant::now();
-                    case.apply(&engine.cipher(&Key::new(key.expose())?)?, input, output)?;
+                    let cipher = engine.cipher(&Key::new(key.expose())?)?;
+                    case.operation.on_host(&cipher, Buffers::from((input, &mut *output)))?;
                     (None, start.elapsed())
                 }
             };
-            case.check(engine, output, expected)?;
+            case.check(engine, None, output, expected)?;
             // The first loads the kernel.
             if run > 0 {
                 to_launch.extend(launched);
@@ -155,22 +157,20 @@ fn copies(engine: &Engine, sizes: &Sizes, runs: u32, data: &mut HostData) -> Res
     sizes.copy.iter().map(copied).collect()
 }
 
-/// Loads the kernels of a mode if the engine is a device.
-fn prepare(cipher: &Cipher, mode: MeasuredMode) -> std::result::Result<(), runtime::Error> {
-    match cipher.engine().backend() {
-        Backend::Cuda { .. } => cipher.device()?.prepare(mode.kernels),
-        Backend::CudaAll => cipher.sharded()?.prepare(mode.kernels),
-        backend if backend.is_opencl() => cipher.opencl()?.prepare(mode.kernels),
+/// Loads the kernels of a mode if the engine is a device. Why there are none, if that is so.
+fn none_for(cipher: &Cipher, mode: MeasuredMode, kernel: KernelName) -> Result<Option<String>> {
+    let backend = cipher.engine().backend();
+    let prepared = match (backend, mode.kernels()) {
+        (Backend::Cpu, None) => Ok(()),
+        (_, None) => return Ok(Some(format!("on {backend}: it is serial, and done by `cpu` on every engine"))),
+        (Backend::Cuda { .. }, Some(kernels)) => cipher.device()?.prepare(kernels),
+        (Backend::CudaAll, Some(kernels)) => cipher.sharded()?.prepare(kernels),
+        (backend, Some(kernels)) if backend.is_opencl() => cipher.opencl()?.prepare(kernels),
         _ => Ok(()),
-    }
-}
-
-/// Why there is no kernel for a mode, if that is so.
-fn none_for(cipher: &Cipher, case: &Case) -> Result<Option<String>> {
-    // The first call is for modes that the CPU does if a device has no kernel.
-    match prepare(cipher, case.mode).and_then(|()| case.apply(cipher, &[0; 16], &mut [0; 16])) {
+    };
+    match prepared {
         Ok(()) => Ok(None),
-        Err(runtime::Error::NoSuchKernel { what }) => Ok(Some(what)),
+        Err(runtime::Error::NoSuchKernel { what }) => Ok(Some(format!("by {}: {what}", kernel.kernels()))),
         Err(error) => Err(error.into()),
     }
 }

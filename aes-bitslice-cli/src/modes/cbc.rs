@@ -9,6 +9,7 @@ pub static CBC: Mode = Mode {
     name: "cbc",
     title: "CBC",
     help: "Cipher block chaining: every block chained to the ciphertext before it",
+    measured: &[(Direction::Encrypt, "cbc-encrypt"), (Direction::Decrypt, "cbc-decrypt")],
     iv: true,
     lengths: Lengths::WholeBlocks,
     kernels: |direction| (direction == Direction::Decrypt).then_some(runtime::Mode::CbcDecrypt),

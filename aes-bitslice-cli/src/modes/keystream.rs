@@ -1,7 +1,7 @@
-//! The key stream of counter mode, which reads no data: what `keystream` writes. It is not in the table of modes, because it encrypts and
+//! The key stream of counter mode, which reads no data: what `keystream` writes. It is not in the table of modes of `encrypt`, because it encrypts and
 //! decrypts nothing.
 
-use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Keystream};
+use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Direction, Keystream};
 
 use super::mode::{Lengths, Mode};
 
@@ -10,6 +10,7 @@ pub static KEYSTREAM: Mode = Mode {
     name: "keystream",
     title: "key stream of CTR",
     help: "The key stream of CTR, any length",
+    measured: &[(Direction::Encrypt, "keystream")],
     iv: true,
     lengths: Lengths::Any,
     kernels: |_| Some(runtime::Mode::Keystream),

@@ -1,16 +1,15 @@
-//! A mode in a direction that engines have kernels for: what `bench` and `tune` measure.
+//! A mode in a direction: what `bench` measures, and `tune` where there are kernels for exactly this.
 
 use std::fmt;
 use std::sync::LazyLock;
 
-use aes_bitslice_runtime::{self as runtime, Direction, Key, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Direction, Key, KeyBits, Keys};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use super::ctr::CTR;
-use super::keystream::KEYSTREAM;
 use super::mode::{Lengths, Mode, Place};
-use super::operation::AnyOperation;
+use super::operation::{About, AnyOperation};
 use crate::modes;
 
 /// A mode in a direction, which is [`Direction::Encrypt`] if both are the same.
@@ -18,69 +17,79 @@ use crate::modes;
 pub struct MeasuredMode {
     pub mode: &'static Mode,
     pub direction: Direction,
-    /// The kernels that do it.
-    pub kernels: runtime::Mode,
+    /// The name on the command line.
+    pub name: &'static str,
 }
 
 impl MeasuredMode {
     /// CTR.
-    pub const CTR: Self = Self { mode: &CTR, direction: Direction::Encrypt, kernels: runtime::Mode::Ctr };
+    pub const CTR: Self = Self { mode: &CTR, direction: Direction::Encrypt, name: "ctr" };
 
-    /// All of them, in the order of the table of modes, and then key stream.
+    /// All of them.
     pub fn all() -> &'static [Self] {
         static ALL: LazyLock<Vec<MeasuredMode>> = LazyLock::new(|| {
-            let mut all: Vec<MeasuredMode> = Vec::new();
-            for mode in modes::ALL.into_iter().chain([&KEYSTREAM]) {
-                for direction in [Direction::Encrypt, Direction::Decrypt] {
-                    let Some(kernels) = (mode.kernels)(direction) else { continue };
-                    if all.iter().all(|other| other.kernels != kernels) {
-                        all.push(MeasuredMode { mode, direction, kernels });
-                    }
-                }
-            }
-            all
+            let of = |mode: &'static Mode| {
+                mode.measured.iter().map(move |&(direction, name)| MeasuredMode { mode, direction, name })
+            };
+            modes::MEASURED.into_iter().flat_map(of).collect()
         });
         &ALL
+    }
+
+    /// Those with kernels that do this and nothing else, and these kernels.
+    pub fn with_kernels() -> impl Iterator<Item = (Self, runtime::Mode)> {
+        Self::all()
+            .iter()
+            .filter_map(|mode| Some((*mode, mode.kernels().filter(|kernels| kernels.name() == mode.name)?)))
+    }
+
+    /// Those of this name: a mode's own name stands for both its directions.
+    pub fn named(name: &str) -> Vec<Self> {
+        Self::all().iter().filter(|mode| mode.mode.name == name || mode.name == name).copied().collect()
     }
 
     /// The names of all, with commas between them.
     pub fn names() -> &'static str {
         static NAMES: LazyLock<String> =
-            LazyLock::new(|| MeasuredMode::all().iter().map(|mode| mode.name()).collect::<Vec<_>>().join(","));
+            LazyLock::new(|| MeasuredMode::all().iter().map(|mode| mode.name).collect::<Vec<_>>().join(","));
         &NAMES
     }
 
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        self.kernels.name()
+    /// The kernels that it takes; `None` if the CPU does it on every engine.
+    pub fn kernels(self) -> Option<runtime::Mode> {
+        (self.mode.kernels)(self.direction)
     }
 
-    /// Whether there are keys of this length for it: XTS has none of 192 bits.
+    /// What is true of its operations.
+    pub fn about(self) -> About {
+        self.operation(&Place::start([0; 16])).about()
+    }
+
+    /// Whether there are keys of this length for it: XTS and AES-GCM-SIV have none of 192 bits.
     pub fn has_keys_of(self, bits: KeyBits) -> bool {
-        !self.kernels.has_tweaks() || bits != KeyBits::Aes192
+        self.about().key_lengths.contains(&bits)
     }
 
     /// Whether it takes a key like this: an XTS key is two.
     pub fn takes(self, key: &Key) -> bool {
-        self.kernels.has_tweaks() == key.is_xts()
+        self.has_two_keys() == key.is_xts() && self.has_keys_of(key.bits())
     }
 
     /// A new random key for it, of a length that it has.
     pub fn generate_key(self, bits: KeyBits) -> Result<Key, runtime::Error> {
-        match self.kernels.has_tweaks() {
+        match self.has_two_keys() {
             true => Key::generate_xts(bits),
             false => Key::generate(bits),
         }
     }
 
+    fn has_two_keys(self) -> bool {
+        self.about().keys == Keys::Two
+    }
+
     /// Whether its data is sectors.
     pub fn has_sectors(self) -> bool {
         self.mode.lengths == Lengths::Sectors
-    }
-
-    /// Whether it reads data. Otherwise it only writes.
-    pub fn reads(self) -> bool {
-        self.operation(&Place::start([0; 16])).reads()
     }
 
     /// The operation on a chunk of a stream.
@@ -91,13 +100,13 @@ impl MeasuredMode {
 
 impl PartialEq for MeasuredMode {
     fn eq(&self, other: &Self) -> bool {
-        self.kernels == other.kernels
+        self.name == other.name
     }
 }
 
 impl fmt::Debug for MeasuredMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }
 
@@ -107,14 +116,13 @@ impl ValueEnum for MeasuredMode {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match (self.mode.kernels)(Direction::Encrypt) == (self.mode.kernels)(Direction::Decrypt) {
-            true => self.mode.title.to_string(),
-            false => match self.direction {
-                Direction::Encrypt => format!("{} encryption", self.mode.title),
-                Direction::Decrypt => format!("{} decryption", self.mode.title),
-            },
+        let title = self.mode.title;
+        let help = match (self.mode.measured.len(), self.direction) {
+            (1, _) => title.to_string(),
+            (_, Direction::Encrypt) => format!("{title} encryption"),
+            (_, Direction::Decrypt) => format!("{title} decryption"),
         };
-        Some(PossibleValue::new(self.name()).help(help))
+        Some(PossibleValue::new(self.name).help(help))
     }
 }
 
@@ -123,30 +131,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kernel_is_measured_once() {
-        let names = "ecb-encrypt,ecb-decrypt,cbc-decrypt,ctr,xts-encrypt,xts-decrypt,keystream";
+    fn every_mode_is_measured_once() {
+        let names = "gcm-encrypt,gcm-decrypt,gcm-siv-encrypt,gcm-siv-decrypt,ecb-encrypt,ecb-decrypt,cbc-encrypt,cbc-decrypt,ctr,\
+                     xts-encrypt,xts-decrypt,keystream,cmac";
         assert_eq!(MeasuredMode::names(), names);
-        // Counter mode of AES-GCM-SIV is not an operation of its own.
-        for kernels in runtime::Mode::ALL.into_iter().filter(|&mode| mode != runtime::Mode::CtrLe32) {
-            assert!(MeasuredMode::all().iter().any(|mode| mode.kernels == kernels), "{kernels}");
+        for mode in modes::ALL {
+            assert!(!MeasuredMode::named(mode.name).is_empty(), "{mode:?}");
         }
         assert!(MeasuredMode::all().contains(&MeasuredMode::CTR));
-        for mode in MeasuredMode::all() {
-            assert_eq!(mode.reads(), mode.kernels != runtime::Mode::Keystream, "{mode:?}");
+    }
+
+    #[test]
+    fn every_kernel_is_that_of_one_measured_mode() {
+        // Counter mode of AES-GCM-SIV is not an operation of its own.
+        for kernels in runtime::Mode::ALL.into_iter().filter(|&mode| mode != runtime::Mode::CtrLe32) {
+            assert_eq!(MeasuredMode::with_kernels().filter(|(_, other)| *other == kernels).count(), 1, "{kernels}");
         }
+        assert!(MeasuredMode::with_kernels().all(|(mode, _)| !mode.about().has_tag));
     }
 
     #[test]
     fn keys_are_those_that_a_mode_takes() {
         for &mode in MeasuredMode::all() {
             for bits in KeyBits::ALL {
-                let Ok(key) = mode.generate_key(bits) else {
-                    assert!(!mode.has_keys_of(bits), "{mode:?} has no key of {bits:?}");
+                let Some(key) = mode.generate_key(bits).ok().filter(|key| mode.takes(key)) else {
+                    assert!(!mode.has_keys_of(bits) && bits == KeyBits::Aes192, "{mode:?} has no key of {bits:?}");
                     continue;
                 };
                 assert!(mode.has_keys_of(bits) && key.bits() == bits, "{mode:?}, {bits:?}");
-                let takes: Vec<_> = MeasuredMode::all().iter().filter(|mode| mode.takes(&key)).collect();
-                assert!(takes.contains(&&mode) && takes.iter().all(|other| other.has_sectors() == mode.has_sectors()));
+                let mut takes = MeasuredMode::all().iter().filter(|mode| mode.takes(&key));
+                assert!(takes.all(|other| other.has_sectors() == mode.has_sectors()));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use aes_bitslice_runtime::{self as runtime, Direction};
+use aes_bitslice_runtime::{self as runtime, Direction, Nonce, Tag};
 
 use super::operation::AnyOperation;
 
@@ -14,11 +14,13 @@ pub struct Mode {
     pub title: &'static str,
     /// A line for `--help`.
     pub help: &'static str,
+    /// The directions that differ, and what `bench` calls them.
+    pub measured: &'static [(Direction, &'static str)],
     /// Whether it takes an IV.
     pub iv: bool,
     /// The lengths of data that it takes.
     pub lengths: Lengths,
-    /// The kernels that do it; `None` if the CPU does it on every engine.
+    /// The kernels that do it, or all of it except the tag; `None` if the CPU does it on every engine.
     pub kernels: fn(Direction) -> Option<runtime::Mode>,
     /// The operation on a chunk of a stream.
     pub operation: fn(Direction, &Place) -> Box<dyn AnyOperation>,
@@ -60,12 +62,19 @@ pub struct Place {
     pub before: [u8; 16],
     /// The sectors of the stream.
     pub sectors: Sectors,
+    /// The tag, for an operation that verifies it.
+    pub tag: Tag,
 }
 
 impl Place {
     /// The start of a stream with this IV.
-    pub const fn start(iv: [u8; 16]) -> Self {
-        Self { iv, offset: 0, before: iv, sectors: Sectors::DEFAULT }
+    pub fn start(iv: [u8; 16]) -> Self {
+        Self { iv, offset: 0, before: iv, sectors: Sectors::DEFAULT, tag: Tag::from([0; 16]) }
+    }
+
+    /// The nonce: the first 12 bytes of the IV.
+    pub fn nonce(&self) -> Nonce {
+        Nonce::new(&self.iv[..12]).expect("12 bytes")
     }
 }
 

@@ -4,28 +4,23 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewM
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
-use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, Keys, Operation};
+use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, KeyBits, Keys, Operation, Tag};
 
-/// The result of a call.
-type Result = std::result::Result<(), Error>;
+/// What a call returns: the tag, of an operation that makes one.
+pub type Returned = Result<Option<Tag>, Error>;
 
-/// An operation that returns nothing except what it writes. All of these have these methods: each is one call of the
-/// runtime. An operation that only writes ignores the input that it is given.
+/// Waits for what a call returns on device memory.
+pub type Pending = Box<dyn FnOnce() -> Returned>;
+
+/// An operation that returns nothing, or [one that returns a tag or verifies it](WithTag), besides what it writes. All of these have these
+/// methods: each is one call of the runtime. An operation that only writes ignores the input that it is given, and one that only reads the
+/// output.
 pub trait AnyOperation {
-    /// The name, used in error texts.
-    fn name(&self) -> &'static str;
-
-    /// Whether its chunks must be done in order, on one core of the CPU.
-    fn is_serial(&self) -> bool;
-
-    /// Which keys it needs.
-    fn keys(&self) -> Keys;
-
-    /// Whether it reads data. Otherwise it only writes.
-    fn reads(&self) -> bool;
+    /// What is true of all operations of this type.
+    fn about(&self) -> About;
 
     /// On host memory.
-    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Result;
+    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned;
 
     /// On the memory of a CUDA GPU, in the order of `stream`.
     fn on_cuda(
@@ -34,39 +29,73 @@ pub trait AnyOperation {
         stream: &CudaStream,
         input: &CudaView<u8>,
         output: &mut CudaViewMut<u8>,
-    ) -> Result;
+    ) -> Result<Pending, Error>;
 
     /// On memory that is sharded over several of them.
-    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Result;
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Returned;
 
     /// On buffers of an OpenCL device, in the order of `queue`.
-    fn on_opencl(&self, cipher: &BufferCipher, queue: &CommandQueue, input: BufferSlice, output: BufferSlice)
-    -> Result;
+    fn on_opencl(
+        &self,
+        cipher: &BufferCipher,
+        queue: &CommandQueue,
+        input: BufferSlice,
+        output: BufferSlice,
+    ) -> Result<Pending, Error>;
+}
+
+/// What is true of all operations of a type, as [`Operation`] has it.
+#[derive(Clone, Copy)]
+pub struct About {
+    /// The name, used in error texts.
+    pub name: &'static str,
+    /// How it accesses its data.
+    pub access: Access,
+    /// Which keys it needs.
+    pub keys: Keys,
+    /// The lengths of these.
+    pub key_lengths: &'static [KeyBits],
+    /// Whether its chunks must be done in order, on one core of the CPU.
+    pub is_serial: bool,
+    /// Whether each call has its own key.
+    pub has_own_key: bool,
+    /// Whether it makes a tag or verifies one.
+    pub has_tag: bool,
+    /// Whether it verifies one.
+    pub verifies: bool,
+}
+
+impl About {
+    const fn of<O: Operation>(has_tag: bool) -> Self {
+        About {
+            name: O::NAME,
+            access: O::ACCESS,
+            keys: O::KEYS,
+            key_lengths: O::KEY_LENGTHS,
+            is_serial: O::SERIAL,
+            has_own_key: O::HAS_OWN_KEY,
+            has_tag,
+            verifies: O::VERIFIES,
+        }
+    }
+
+    /// The data of a call, without the part that the operation does not access.
+    fn accessed<'a>(&self, data: Buffers<'a>) -> Buffers<'a> {
+        match (self.access, data) {
+            (Access::Writes, Buffers::To { output, .. }) => Buffers::Write(output),
+            (Access::Reads, Buffers::To { input, .. }) => Buffers::Read(input),
+            (_, data) => data,
+        }
+    }
 }
 
 impl<O: Operation<Output = ()>> AnyOperation for O {
-    fn name(&self) -> &'static str {
-        O::NAME
+    fn about(&self) -> About {
+        About::of::<O>(false)
     }
 
-    fn is_serial(&self) -> bool {
-        O::SERIAL
-    }
-
-    fn keys(&self) -> Keys {
-        O::KEYS
-    }
-
-    fn reads(&self) -> bool {
-        O::ACCESS != Access::Writes
-    }
-
-    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Result {
-        let data = match data {
-            Buffers::To { output, .. } if !self.reads() => Buffers::Write(output),
-            data => data,
-        };
-        cipher.run(self.clone(), data)
+    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
+        cipher.run(self.clone(), self.about().accessed(data)).map(|()| None)
     }
 
     fn on_cuda(
@@ -75,18 +104,20 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         stream: &CudaStream,
         input: &CudaView<u8>,
         output: &mut CudaViewMut<u8>,
-    ) -> Result {
-        match self.reads() {
-            true => cipher.run_to(stream, self.clone(), input, output),
-            false => cipher.run(stream, self.clone(), output),
-        }
+    ) -> Result<Pending, Error> {
+        match O::ACCESS {
+            Access::Writes => cipher.run(stream, self.clone(), output),
+            _ => cipher.run_to(stream, self.clone(), input, output),
+        }?;
+        Ok(Box::new(|| Ok(None)))
     }
 
-    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Result {
-        match self.reads() {
-            true => cipher.run_to(self.clone(), input, output),
-            false => cipher.run(self.clone(), output),
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
+        match O::ACCESS {
+            Access::Writes => cipher.run(self.clone(), output),
+            _ => cipher.run_to(self.clone(), input, output),
         }
+        .map(|()| None)
     }
 
     fn on_opencl(
@@ -95,10 +126,68 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         queue: &CommandQueue,
         input: BufferSlice,
         output: BufferSlice,
-    ) -> Result {
-        match self.reads() {
-            true => cipher.run(queue, self.clone(), input, output),
-            false => cipher.write(queue, self.clone(), output),
-        }
+    ) -> Result<Pending, Error> {
+        match O::ACCESS {
+            Access::Writes => cipher.write(queue, self.clone(), output),
+            _ => cipher.run(queue, self.clone(), input, output),
+        }?;
+        Ok(Box::new(|| Ok(None)))
+    }
+}
+
+/// An operation that makes a tag or verifies one.
+pub struct WithTag<O>(pub O);
+
+impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
+    fn about(&self) -> About {
+        About::of::<O>(true)
+    }
+
+    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
+        cipher.run(self.0.clone(), self.about().accessed(data)).map(Tagged::tag)
+    }
+
+    fn on_cuda(
+        &self,
+        cipher: &DeviceCipher,
+        stream: &CudaStream,
+        input: &CudaView<u8>,
+        output: &mut CudaViewMut<u8>,
+    ) -> Result<Pending, Error> {
+        let pending = cipher.run_to_with_output(stream, self.0.clone(), input, output)?;
+        Ok(Box::new(|| pending.wait().map(Tagged::tag)))
+    }
+
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
+        cipher.run_to(self.0.clone(), input, output).map(Tagged::tag)
+    }
+
+    fn on_opencl(
+        &self,
+        cipher: &BufferCipher,
+        queue: &CommandQueue,
+        input: BufferSlice,
+        output: BufferSlice,
+    ) -> Result<Pending, Error> {
+        let pending = cipher.run_with_output(queue, self.0.clone(), input, output)?;
+        Ok(Box::new(|| pending.wait().map(Tagged::tag)))
+    }
+}
+
+/// What an operation [`WithTag`] returns: the tag, or that the given one is right.
+pub trait Tagged {
+    /// The tag, if that is returned.
+    fn tag(self) -> Option<Tag>;
+}
+
+impl Tagged for Tag {
+    fn tag(self) -> Option<Tag> {
+        Some(self)
+    }
+}
+
+impl Tagged for () {
+    fn tag(self) -> Option<Tag> {
+        None
     }
 }

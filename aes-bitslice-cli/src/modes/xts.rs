@@ -1,6 +1,6 @@
 //! XTS: sectors of a disk, each under its number (IEEE 1619).
 
-use aes_bitslice_runtime::{self as runtime, Xts};
+use aes_bitslice_runtime::{self as runtime, Direction, Xts};
 
 use super::mode::{Lengths, Mode};
 
@@ -9,6 +9,7 @@ pub static XTS: Mode = Mode {
     name: "xts",
     title: "XTS",
     help: "XTS of IEEE 1619: sectors of a disk, each under its number; a key is two AES keys",
+    measured: &[(Direction::Encrypt, "xts-encrypt"), (Direction::Decrypt, "xts-decrypt")],
     iv: false,
     lengths: Lengths::Sectors,
     kernels: |direction| Some(runtime::Mode::xts(direction)),

@@ -62,13 +62,13 @@ pub fn run(args: &TuneArgs) -> Result<()> {
 
     let mut subjects = Vec::new();
     for bits in KEY_BITS {
-        for &mode in MeasuredMode::all() {
+        for (mode, kernels) in MeasuredMode::with_kernels() {
             let key = mode.generate_key(bits)?;
-            match engine.cipher(&key)?.device()?.prepare(mode.kernels) {
+            match engine.cipher(&key)?.device()?.prepare(kernels) {
                 Err(runtime::Error::NoSuchKernel { what }) if bits == KEY_BITS[0] => warn(&what),
                 Err(runtime::Error::NoSuchKernel { .. }) => {}
                 // Any other failure shows when it is measured.
-                _ => subjects.push(Subject { mode, key }),
+                _ => subjects.push(Subject { mode, kernels, key }),
             }
         }
     }

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 
 use super::subject::{Subject, rate};
 use crate::args::bench::Timing;
-use crate::bench::case::Case;
+use crate::bench::case::{Case, Keyed};
 use crate::bench::host;
 use crate::bench::host_data::HostData;
 use crate::error::Result;
@@ -35,18 +35,17 @@ pub fn measure(
     let mut data = HostData::new(sizes.last().copied().unwrap_or_default() as usize)?;
     let cpu = Engine::open(Backend::Cpu)?;
     let mut all = Vec::new();
-    for Subject { mode, key } in subjects {
+    for Subject { mode, kernels, key } in subjects {
         let (on_cpu, on_gpu) = (cpu.cipher(key)?, engine.cipher(key)?);
         for &bytes in &sizes {
-            bar.set_message(format!("{}, {}, in host memory", mode.name(), size(bytes)));
+            bar.set_message(format!("{}, {}, in host memory", mode.name, size(bytes)));
             let runs = (slice.as_secs_f64() * SLOW / bytes as f64).clamp(2.0, 20.0) as u32;
             let sectors = Sectors::DEFAULT;
-            let case = Case { index: 0, key, reference: &on_cpu, mode: *mode, sectors, runs };
-            let n = bytes as usize;
-            case.apply(&on_cpu, &data.input[..n], &mut data.expected[..n])?;
-            let cpu = rate(bytes, host::time(&case, &on_cpu, Timing::Host, n, &mut data)?);
-            let cuda = rate(bytes, host::time(&case, &on_gpu, Timing::Host, n, &mut data)?);
-            all.push(HostRates { mode: mode.kernels, key_bits: key.bits(), bytes, cpu, cuda });
+            let keyed = Keyed { index: 0, key, reference: &on_cpu, mode: *mode, sectors, runs };
+            let case = Case::new(keyed, bytes as usize, &mut data)?;
+            let cpu = rate(bytes, host::time(&case, &on_cpu, Timing::Host, &mut data)?);
+            let cuda = rate(bytes, host::time(&case, &on_gpu, Timing::Host, &mut data)?);
+            all.push(HostRates { mode: *kernels, key_bits: key.bits(), bytes, cpu, cuda });
             bar.inc(1);
         }
     }

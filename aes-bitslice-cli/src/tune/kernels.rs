@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aes_bitslice_plot::size;
 use aes_bitslice_runtime::cuda::{KernelRates, Rate};
-use aes_bitslice_runtime::{self as runtime, Backend, Choice, Cipher, Engine, Kernels, KeyBits};
+use aes_bitslice_runtime::{self as runtime, Backend, Choice, Cipher, Engine, Kernels, KeyBits, Mode};
 use indicatif::ProgressBar;
 
 use super::subject::{Subject, rate};
@@ -29,6 +29,7 @@ const WHOLE: usize = 4 << 20;
 /// The candidates for calls of one kind.
 pub struct Timed {
     pub mode: MeasuredMode,
+    pub kernels: Mode,
     pub key_bits: KeyBits,
     pub bytes: u64,
     /// The first of each kernel is as its manifest says.
@@ -46,7 +47,7 @@ impl Timed {
                 Some(_) => {}
             }
         }
-        KernelRates { mode: self.mode.kernels, key_bits: self.key_bits, bytes: self.bytes, rates }
+        KernelRates { mode: self.kernels, key_bits: self.key_bits, bytes: self.bytes, rates }
     }
 }
 
@@ -79,10 +80,10 @@ pub fn measure(
         // Clocks rise: otherwise the first candidates would be slow.
         let enough = |times: &[Duration]| times.iter().sum::<Duration>() > Duration::from_millis(200);
         let operation = keyed.subject.operation();
-        memory.time(&keyed.cipher.device()?.by(choice), &*operation, largest, enough, |_| Ok(()))?;
+        memory.time(&keyed.cipher.device()?.by(choice), &*operation, largest, enough, |_, _| Ok(()))?;
     }
     let timed = contests.into_iter().map(|(keyed, bytes, candidates)| {
-        bar.set_message(format!("{}, {}", keyed.subject.mode.name(), size(bytes)));
+        bar.set_message(format!("{}, {}", keyed.subject.mode.name, size(bytes)));
         keyed.time(&mut memory, bytes, &candidates, slice, bar)
     });
     timed.collect()
@@ -99,18 +100,18 @@ struct Keyed<'a> {
 impl Keyed<'_> {
     /// The candidates that have kernels. Warns of one that is `broken`, once for each mode, and continues without it.
     fn candidates(&self, bytes: u64, broken: &mut Vec<(MeasuredMode, Choice)>) -> Result<Vec<Choice>> {
-        let mode = self.subject.mode;
+        let Subject { mode, kernels, .. } = self.subject;
         let mut there = Vec::new();
         for choice in Choice::candidates(bytes) {
-            if broken.iter().any(|(of, kernel)| *of == mode && kernel.is_kernel_of(choice)) {
+            if broken.iter().any(|(of, kernel)| of == mode && kernel.is_kernel_of(choice)) {
                 continue;
             }
-            match self.cipher.device()?.by(choice).prepare(mode.kernels) {
+            match self.cipher.device()?.by(choice).prepare(*kernels) {
                 Ok(()) => there.push(choice),
                 Err(runtime::Error::NoSuchKernel { .. }) => {}
                 Err(error @ runtime::Error::SelfTestFailed { .. }) => {
                     warn(&format!("{error}; it is not measured"));
-                    broken.push((mode, choice));
+                    broken.push((*mode, choice));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -126,7 +127,7 @@ impl Keyed<'_> {
         slice: Duration,
         bar: &ProgressBar,
     ) -> Result<Timed> {
-        let Subject { mode, key } = self.subject;
+        let Subject { mode, kernels, key } = self.subject;
         let enough = |times: &[Duration]| {
             let runs = times.len();
             runs >= RUNS.end || runs >= RUNS.start && times.iter().sum::<Duration>() >= slice
@@ -136,7 +137,7 @@ impl Keyed<'_> {
         let mut rates = Vec::new();
         for &choice in candidates {
             let device = self.cipher.device()?.by(choice);
-            let times = memory.time(&device, &*self.subject.operation(), bytes as usize, enough, |done| {
+            let times = memory.time(&device, &*self.subject.operation(), bytes as usize, enough, |_, done| {
                 let expected = match &mut expected {
                     Some(expected) => expected,
                     None => expected.insert(self.expected(bytes as usize, done)?),
@@ -147,7 +148,7 @@ impl Keyed<'_> {
             rates.push(Rate { kernel: choice, gbytes_per_second: rate(bytes, times) });
             bar.inc(1);
         }
-        Ok(Timed { mode: *mode, key_bits: key.bits(), bytes, candidates: rates })
+        Ok(Timed { mode: *mode, kernels: *kernels, key_bits: key.bits(), bytes, candidates: rates })
     }
 
     /// What the `cpu` engine makes of the input.
@@ -162,11 +163,11 @@ impl Keyed<'_> {
     }
 
     fn is_wrong(&self, choice: Choice, bytes: u64, at: usize) -> Error {
-        let Subject { mode, key } = self.subject;
+        let Subject { mode, key, .. } = self.subject;
         let message = format!(
             "kernel `{choice}` computes {} with a key of {} bits wrongly: byte {at} of {bytes} differs from `cpu`; do not \
              use it, and report this",
-            mode.name(),
+            mode.name,
             key.bits().bits(),
         );
         Error::new(Exit::Failure, message)
@@ -220,7 +221,13 @@ mod tests {
             let rate =
                 |(kernel, rate): &(&str, f64)| Rate { kernel: kernel.parse().unwrap(), gbytes_per_second: *rate };
             let candidates = rates.iter().map(rate).collect();
-            let timed = Timed { mode: MeasuredMode::CTR, key_bits: KeyBits::Aes128, bytes: 4096, candidates };
+            let timed = Timed {
+                mode: MeasuredMode::CTR,
+                kernels: Mode::Ctr,
+                key_bits: KeyBits::Aes128,
+                bytes: 4096,
+                candidates,
+            };
             timed.fastest().rates.iter().map(|rate| rate.kernel.to_string()).collect::<Vec<_>>()
         };
         let shares =

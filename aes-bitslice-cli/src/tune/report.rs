@@ -27,7 +27,7 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
         let _ = writeln!(
             text,
             "{:<12} {:>4} {:>8}  {:<16} {:>9.3}  {:<16} {:>9.3} {:>8}",
-            timed.mode.name(),
+            timed.mode.name,
             timed.key_bits.bits(),
             size(timed.bytes),
             auto.kernel.to_string(),
@@ -85,7 +85,13 @@ mod tests {
     fn what_won_is_shown_with_by_how_much_and_where_it_is_kept() {
         let rate = |kernel: &str, rate| Rate { kernel: kernel.parse().unwrap(), gbytes_per_second: rate };
         let candidates = vec![rate("bitsliced", 110.0), rate("tbox", 165.0)];
-        let timed = [Timed { mode: MeasuredMode::CTR, key_bits: KeyBits::Aes128, bytes: 1 << 30, candidates }];
+        let timed = [Timed {
+            mode: MeasuredMode::CTR,
+            kernels: Mode::Ctr,
+            key_bits: KeyBits::Aes128,
+            bytes: 1 << 30,
+            candidates,
+        }];
         let host = |bytes, cuda| HostRates { mode: Mode::Ctr, key_bits: KeyBits::Aes128, bytes, cpu: 2.0, cuda };
         let named = |name: &str| name.to_string();
         let measurements = Measurements {

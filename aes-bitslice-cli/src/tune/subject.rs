@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aes_bitslice_runtime::Key;
+use aes_bitslice_runtime::{Key, Mode};
 
 use crate::bench::report::min_and_median;
 use crate::bench::start::start;
@@ -13,6 +13,7 @@ use crate::modes::operation::AnyOperation;
 /// The subject that each kernel and engine is measured with.
 pub struct Subject {
     pub mode: MeasuredMode,
+    pub kernels: Mode,
     pub key: Key,
 }
 
