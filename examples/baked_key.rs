@@ -1,4 +1,4 @@
-//! A kernel for one key, with the key in its truth tables: `cargo run --release --example baked_key`
+//! A kernel for one key, with the key in its code, of the fastest design: `cargo run --release --example baked_key`
 
 use aes_bitslice_runtime::{Backend, BakedStrategy, Counter, Engine, Error, Key, KeyBits, Mode};
 

@@ -15,7 +15,8 @@ use aes_bitslice_gen::sbox::Sbox;
 
 impl Engine {
     /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: in the
-    /// layout in which the device is fast, if the strategy has it.
+    /// layout in which the device is fast, if the strategy has it. With [`BakedStrategy::OneHotMux`] and the S-box `lut3`
+    /// that is the design of `cargo xtask gen --preset fast`.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
