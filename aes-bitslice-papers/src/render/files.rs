@@ -40,7 +40,10 @@ fn heading(measured: &Measured, page: &mut Page) {
     page.say(
         "<!-- Rendered by `cargo xtask papers --from docs/papers.json`; what is simplified is from aes-bitslice-papers/notes. -->\n# The papers' tables on today's GPU",
     );
-    page.say("Measured by `cargo xtask papers`; all figures are in [papers.json](papers.json):");
+    page.say(
+        "Measured by `cargo xtask papers`; all figures are in [papers.json](papers.json), and [a page](artifact.md) has \
+         the claims with commands, minutes and tolerances:",
+    );
     page.say(&measured.runs.iter().map(machine).collect::<String>());
     page.say(
         "AES-128 unless stated otherwise, with random key and data. A rate is that of the median run, in Gbit/s, 10^9 \

@@ -109,7 +109,8 @@ fn tables_3_and_4(page: &mut Page) {
          The kernels hajihassani-2019 on the {} are the paper's: 32 blocks a thread by state, Canright's S-box of \
          two-input gates, MixColumns by equation 5 and algorithm 1, a separate AddRoundKey, 64 threads a thread block \
          with their data in shared memory, and keys in both of its ways (section 4.6): fetched from memory round by \
-         round, or in the code, selected by one-hot multiplexers (`cargo xtask gen --preset hajihassani-2019`). The \
+         round (`cargo xtask gen --preset hajihassani-2019-fetched`), or in the code, selected by one-hot multiplexers \
+         (`cargo xtask gen --key`). The \
          others are this project's: bitsliced, with four T-boxes or with one that has a copy for each lane of a warp, \
          and with four T-boxes beside bitslicing on shares of the data. CTR, here as in the paper, computes its \
          counters in the code and reads data through shared memory (section 6.4). The paper's Gbit are of 2^30 bits: \
