@@ -97,6 +97,10 @@ fn count(root: &Path, program: &Path) -> Result<()> {
     let mut counts: BTreeMap<String, BTreeMap<String, [u32; 2]>> = BTreeMap::new();
     for file in fs::read_dir(&folder.path)? {
         let file = file?.path();
+        // The folder has a file of its own, too.
+        if file.extension().is_none_or(|extension| extension != "cu") {
+            continue;
+        }
         let name = file.file_stem().and_then(|name| name.to_str()).context("a name")?;
         for arch in COUNTED {
             let target = Target::Cubin(arch);
