@@ -30,6 +30,7 @@
 //! | `backend` | where operations run: a folder for each backend |
 //! | `exec` | how calls are executed, independent of the operation and the backend |
 //! | `op` | operations: one file is one operation |
+//! | `cpu` | AES and GHASH on a core of the CPU |
 //! | `base` | errors, keys, counters, names of backends |
 //!
 //! Features: `cuda` and `opencl` (both on by default) add those backends; `bake` adds the generator, which prints kernels with a key baked
@@ -37,7 +38,8 @@
 //!
 //! To encrypt, use [`GcmEncrypt`], which authenticates. The raw modes, ECB, CBC, CTR and XTS, are for interoperability: if the ciphertext
 //! is modified, the plaintext changes undetected.
-// `unsafe` is confined to four modules of `backend`: the two for devices, and those for vector instructions and for writes past the caches.
+// `unsafe` is confined to four modules of `backend`, the two for devices, and those for vector instructions and for writes past the caches,
+// and to the instructions in `cpu`.
 #![deny(unsafe_code)]
 // Code that only devices use is compiled, and thus checked, in every build. What it is documented with may link to what
 // is not there.
@@ -48,6 +50,7 @@ mod api;
 mod backend;
 #[forbid(unsafe_code)]
 mod base;
+mod cpu;
 #[forbid(unsafe_code)]
 mod exec;
 #[forbid(unsafe_code)]
@@ -80,6 +83,8 @@ pub use base::tag::Tag;
 #[doc(hidden)]
 pub use base::threads::divided;
 pub use base::threads::{set_threads, threads};
+#[doc(hidden)]
+pub use cpu::kernel::Instructions;
 #[doc(hidden)]
 pub use exec::at_once::at_once;
 pub use exec::choice::{Call, Choice, Kernels};

@@ -5,13 +5,14 @@ use crate::kernels::COMPLETE;
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::cuda::Shares;
 use aes_bitslice_runtime::opencl::{DeviceInfo, DeviceKind};
-use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Kernels, Key, Mode};
+use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Instructions, Kernels, Key, Mode};
 use std::sync::OnceLock;
 
 /// A device under test, with kernels of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Device {
-    /// This machine's processor: the `aes` crate, and the bitsliced engine on each kind of vector that it has.
+    /// This machine's processor: the engine `cpu` on all instructions for AES that it has and on none, and the bitsliced engine on each
+    /// kind of vector.
     Cpu,
     /// The first CUDA GPU, with these kernels.
     Cuda(Kernels),
@@ -153,11 +154,9 @@ fn gpu_or_why() -> Result<&'static Engine, &'static str> {
 }
 
 fn open_cpus() -> Vec<Engine> {
-    let cpu = [Backend::Cpu, Backend::CpuBitsliced].map(|b| Engine::open(b).expect("CPU engines always open"));
-    // The first is the one that `CpuBitsliced` took.
-    let others = Isa::available().into_iter().skip(1);
-    let others = others.map(|isa| Engine::open_bitsliced(isa).expect("the processor has it"));
-    cpu.into_iter().chain(others).collect()
+    let on_instructions = Instructions::available().into_iter().map(Engine::open_cpu);
+    let on_vectors = Isa::available().into_iter().map(Engine::open_bitsliced);
+    on_instructions.chain(on_vectors).map(|engine| engine.expect("the processor has it")).collect()
 }
 
 fn open_gpu() -> Found<Engine> {
@@ -243,6 +242,6 @@ mod tests {
     /// A GPU needs its default kernels; a CPU has every engine.
     #[test]
     fn the_cpu_has_an_engine_for_each_kind_of_vector() {
-        assert_eq!(Device::Cpu.find().unwrap().len(), 1 + Isa::available().len());
+        assert_eq!(Device::Cpu.find().unwrap().len(), Instructions::available().len() + Isa::available().len());
     }
 }

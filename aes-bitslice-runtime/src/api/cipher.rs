@@ -8,12 +8,13 @@ use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
+use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
 use crate::exec::backend::OnBackend;
 use crate::exec::choice::Choice;
+use crate::exec::cores;
 use crate::op::buffers::Buffers;
-use crate::op::cpu_cipher::CpuCipher;
-use crate::op::cpu_key::CpuKey;
-use crate::op::operation::{Keys, Operation, OwnKey, check_keys, check_length, finished, keyed, next_pass};
+use crate::op::operation::{Keys, Operation, OwnKey, check_keys, check_length, derive, keyed};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
@@ -107,15 +108,22 @@ impl Cipher {
     /// operation's own checks, [`Error::Unsupported`] if the engine does not support it ([`Engine::supports`]),
     /// [`Error::WrongKeys`] for a key of a different kind, [`Error::NeedsKey`] if the operation needs the key on the
     /// CPU and this is a single-kernel cipher; else errors from the device.
-    pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
+    pub fn run<'d, O: Operation>(&self, mut operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let data = data.into().accessed(O::ACCESS, O::NAME)?;
         self.check(&operation, data.len() as u64)?;
-        self.carry_out(operation, data)
+        let on_cpu = data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64);
+        match &self.cpu {
+            Some(cpu) => cpu.scrubbed(|| self.carry_out(&mut operation, data, on_cpu)),
+            None => self.carry_out(&mut operation, data, on_cpu),
+        }
     }
 
-    fn carry_out<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
-        let on_cpu = data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64);
-        let operation = keyed(operation, self.cpu.as_deref())?;
+    /// Within work that is [scrubbed](CpuCipher::scrubbed), if there is a key on the CPU.
+    fn carry_out<O: Operation>(&self, operation: &mut O, data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
+        match on_cpu {
+            true => derive(operation, self.cpu.as_deref())?,
+            false => *operation = keyed(operation.clone(), self.cpu.as_deref())?,
+        }
         match operation.own_key().map(|own| self.of_one_call(&own, on_cpu)).transpose()? {
             Some(own) => own.passes(operation, data, on_cpu),
             None => self.passes(operation, data, on_cpu),
@@ -131,7 +139,7 @@ impl Cipher {
     }
 
     /// Performs an operation that has been keyed: one pass over the data after the other.
-    fn passes<O: Operation>(&self, mut operation: O, mut data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
+    fn passes<O: Operation>(&self, operation: &mut O, mut data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
         loop {
             let of_pass = match operation.only_reads() {
                 true => Buffers::Read(data.input()),
@@ -139,12 +147,12 @@ impl Cipher {
             };
             let parts = match of_pass.len() {
                 0 => vec![],
-                _ if on_cpu => self.cpu_key::<O>()?.run(operation.clone(), of_pass)?,
+                _ if on_cpu => cores::run(self.cpu_key::<O>()?, operation, of_pass),
                 _ => self.key.run(operation.clone(), of_pass)?,
             };
-            match next_pass(&operation, &parts)? {
-                Some(next) => operation = next,
-                None => return finished(&operation, parts).inspect_err(|_| data.output().fill(0)),
+            match operation.next_pass(&parts)? {
+                Some(next) => *operation = next,
+                None => return operation.finish(parts).inspect_err(|_| data.output().fill(0)),
             }
         }
     }
@@ -157,7 +165,12 @@ impl Cipher {
     /// single-kernel cipher, and the operation's own errors.
     pub fn combine<O: Operation>(&self, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
         self.check_keys::<O>()?;
-        finished(&keyed(operation.clone(), self.cpu.as_deref())?, parts)
+        let (cpu, mut operation) = (self.cpu.as_deref(), operation.clone());
+        let combined = || derive(&mut operation, cpu).and_then(|()| operation.finish(parts));
+        match cpu {
+            Some(cpu) => cpu.scrubbed(combined),
+            None => combined(),
+        }
     }
 
     /// Refuses a key of a different kind than the operation needs.

@@ -14,6 +14,7 @@ use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::threads;
+use crate::cpu::kernel::Instructions;
 use crate::exec::backend::{KernelsNeeded, Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;
@@ -117,6 +118,18 @@ impl Engine {
             return Err(Error::IsaUnavailable { isa: isa.to_string() });
         }
         Self::new(Kind::CpuBitsliced(OnVectors::new(isa)), None)
+    }
+
+    /// Opens the CPU on the given instructions instead of the fastest, for tests and measurements.
+    ///
+    /// # Errors
+    /// [`Error::IsaUnavailable`] if the processor lacks them.
+    #[doc(hidden)]
+    pub fn open_cpu(instructions: Instructions) -> Result<Self, Error> {
+        if !Instructions::available().contains(&instructions) {
+            return Err(Error::IsaUnavailable { isa: instructions.to_string() });
+        }
+        Self::new(Kind::Cpu(OnCores { instructions }), None)
     }
 
     /// Returns the same engine with other GPU kernels, for keys that are loaded on it from now on. On a CPU it changes
@@ -227,7 +240,7 @@ impl Kind {
         match backend {
             Backend::Cuda { .. } | Backend::CudaAll => cuda(backend),
             Backend::OpenCl { .. } | Backend::OpenClFirst => opencl(backend),
-            Backend::Cpu | Backend::Auto => Ok(Self::Cpu(OnCores)),
+            Backend::Cpu | Backend::Auto => Ok(Self::Cpu(OnCores { instructions: Instructions::best() })),
             Backend::CpuBitsliced => Ok(Self::CpuBitsliced(OnVectors::new(Isa::best()))),
         }
     }

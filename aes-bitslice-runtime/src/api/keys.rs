@@ -6,10 +6,10 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
+use crate::cpu::key::CpuKey;
 use crate::exec::backend::{Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::sources;
-use crate::op::cpu_key::CpuKey;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
 use aes_bitslice_core::layout::Layout;
@@ -31,10 +31,14 @@ impl Engine {
             false => self.settings(),
         };
         scrubbed::<EXPANSION, _>(|| {
-            let cpu = Arc::new(CpuKey::new(key));
-            let on_backend = match self.kind() {
-                Kind::Cpu(_) => cpu.clone().into(),
-                kind => each!(kind, device => Arc::new(device.key(key, settings)?).into()),
+            let (cpu, on_backend) = match self.kind() {
+                Kind::Cpu(cores) => {
+                    let cpu = Arc::new(cores.key(key, settings)?);
+                    (cpu.clone(), cpu.into())
+                }
+                kind => {
+                    (Arc::new(CpuKey::new(key)), each!(kind, device => Arc::new(device.key(key, settings)?).into()))
+                }
             };
             Ok(Cipher::new(self.clone(), on_backend, Some(cpu)))
         })

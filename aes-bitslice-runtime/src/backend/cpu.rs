@@ -1,29 +1,30 @@
-//! The CPU as a backend, using the `aes` and `ctr` crates: for callers without a GPU, and for serial operations even with one.
+//! The CPU as a backend, with its instructions for AES: for callers without a GPU, and for serial operations even with one.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
+use crate::cpu::cipher::CpuCipher;
+use crate::cpu::kernel::Instructions;
+use crate::cpu::key::CpuKey;
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::{cores, processor};
 use crate::op::buffers::Buffers;
-use crate::op::cpu_key::CpuKey;
 use crate::op::operation::Operation;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
 impl OnBackend for CpuKey {
-    /// On all cores, or on this thread if the operation is serial.
     fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        Ok(match O::SERIAL {
-            true => vec![operation.on_cpu(self, data)],
-            false => cores::run(self, operation, data),
-        })
+        Ok(self.scrubbed(|| cores::run(self, &operation, data)))
     }
 }
 
 /// The CPU as a backend.
-pub(crate) struct OnCores;
+pub(crate) struct OnCores {
+    /// The instructions of its keys, which the processor has.
+    pub(crate) instructions: Instructions,
+}
 
 impl Opened for OnCores {
     type Key = CpuKey;
@@ -33,7 +34,7 @@ impl Opened for OnCores {
     }
 
     fn description(&self) -> String {
-        format!("CPU, {}", processor::description())
+        format!("CPU, {}, {}", self.instructions, processor::threads())
     }
 
     fn supports(&self, _kernels: Option<KernelsNeeded>) -> bool {
@@ -49,6 +50,6 @@ impl Opened for OnCores {
     }
 
     fn key(&self, key: &Key, _settings: Settings) -> Result<CpuKey, Error> {
-        Ok(CpuKey::new(key))
+        Ok(CpuKey::on(self.instructions, key))
     }
 }

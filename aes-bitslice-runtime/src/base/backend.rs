@@ -33,7 +33,7 @@ pub enum Backend {
     },
     /// The first OpenCL GPU, on any platform, else the first device.
     OpenClFirst,
-    /// The `aes` crate on all cores: AES instructions where the processor has them.
+    /// AES instructions on all cores; the `aes` crate on a processor without them.
     Cpu,
     /// The generated bitsliced code on all cores, on the widest vectors of the processor.
     CpuBitsliced,

@@ -9,8 +9,13 @@ use std::sync::Arc;
 /// **Never encrypt two messages under one key with the same nonce:** that gives away the XOR of the messages and the
 /// hash key, with which anyone can forge messages.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Nonce {
-    bytes: Arc<[u8]>,
+pub struct Nonce(Bytes);
+
+/// A number of bytes always has the same form.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Bytes {
+    Twelve([u8; 12]),
+    Other(Arc<[u8]>),
 }
 
 impl Nonce {
@@ -19,9 +24,10 @@ impl Nonce {
     /// # Errors
     /// [`Error::NonceLength`] for zero bytes.
     pub fn new(bytes: &[u8]) -> Result<Self, Error> {
-        match bytes.len() {
-            0 => Err(Error::NonceLength { bytes: 0 }),
-            _ => Ok(Self { bytes: bytes.into() }),
+        match (bytes.len(), bytes.try_into()) {
+            (0, _) => Err(Error::NonceLength { bytes: 0 }),
+            (_, Ok(twelve)) => Ok(Self(Bytes::Twelve(twelve))),
+            (_, Err(_)) => Ok(Self(Bytes::Other(bytes.into()))),
         }
     }
 
@@ -35,24 +41,30 @@ impl Nonce {
     pub fn random() -> Result<Self, Error> {
         let mut bytes = [0; 12];
         getrandom::fill(&mut bytes)?;
-        Ok(Self { bytes: bytes.into() })
+        Ok(Self(Bytes::Twelve(bytes)))
     }
 
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
+        match &self.0 {
+            Bytes::Twelve(bytes) => bytes,
+            Bytes::Other(bytes) => bytes,
+        }
     }
 }
 
 impl From<[u8; 12]> for Nonce {
     fn from(bytes: [u8; 12]) -> Self {
-        Self { bytes: bytes.into() }
+        Self(Bytes::Twelve(bytes))
     }
 }
 
 impl AsRef<[u8]> for Nonce {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        match &self.0 {
+            Bytes::Twelve(bytes) => bytes,
+            Bytes::Other(bytes) => bytes,
+        }
     }
 }
 

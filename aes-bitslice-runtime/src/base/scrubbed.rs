@@ -16,6 +16,9 @@ use zeroize::zeroize_stack;
 /// The maximum bytes of stack used by work on a key, where keys are expanded and loaded on engines.
 pub(crate) const EXPANSION: usize = 64 << 10;
 
+/// The maximum bytes of stack used by the expansion of one key on the CPU.
+pub(crate) const ONE_KEY: usize = 16 << 10;
+
 /// Bytes of stack used by work that derives secrets from a key or a passphrase.
 pub const DERIVED: usize = 32 << 10;
 

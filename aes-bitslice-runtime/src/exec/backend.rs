@@ -56,7 +56,7 @@ pub(crate) trait Opened: Send + Sync {
     /// perform it.
     fn supports(&self, kernels: Option<KernelsNeeded>) -> bool;
 
-    /// Whether a call on host memory is computed here rather than by the `aes` crate, where the choice is free.
+    /// Whether a call on host memory is computed here rather than by the engine `cpu`, where the choice is free.
     fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool;
 
     /// The number of submitted calls that are made at the same time.

@@ -1,27 +1,29 @@
 //! One call's chunks, divided between the cores of the processor.
 
-use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::base::threads::divided;
+use crate::base::threads::{divided, threads};
+use crate::cpu::cipher::CpuCipher;
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
-use crate::op::cpu_cipher::CpuCipher;
-use crate::op::operation::{Keys, Operation};
+use crate::op::operation::Operation;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
 /// costs nothing in comparison.
 pub(crate) const CHUNK: usize = 256 << 10;
 
-/// Performs a call on all cores; a call of a single chunk stays on this thread. Returns the result of each chunk, in order.
-pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: O, data: Buffers<'_>) -> Vec<O::Part> {
-    if data.len() <= CHUNK || O::SERIAL {
-        return vec![on_this(cipher, &operation, data)];
+/// Performs a call on all cores; a call of a single chunk stays on this thread, and is within work that is
+/// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order.
+pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: &O, data: Buffers<'_>) -> Vec<O::Part> {
+    if data.len() <= CHUNK || O::SERIAL || threads() == 1 {
+        return vec![operation.on_cpu(cipher, data)];
     }
-    let chunks: Vec<_> = cut(operation, data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
+    // Values that are moved to the heap take what the stack holds between their fields with them.
+    cipher.scrubbed(|| ());
+    let chunks: Vec<_> = cut(operation.clone(), data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
     let parts = Mutex::new(chunks.iter().map(|_| O::Part::default()).collect::<Vec<_>>());
     on_all(chunks.len(), &|index| {
         let Some(Chunk { operation, data }) = lock(&chunks[index]).take() else { return };
-        let part = on_this(cipher, &operation, data);
+        let part = cipher.scrubbed(|| operation.on_cpu(cipher, data));
         lock(&parts)[index] = part;
     });
     parts.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -35,14 +37,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// compiled once, here, and not for each operation in each crate that calls it.
 fn on_all(jobs: usize, job: &(dyn Fn(usize) + Sync)) {
     divided((0..jobs).collect(), job);
-}
-
-/// Processes a chunk on the core of this thread, and leaves nothing on the stack of what the operation derived from the key.
-fn on_this<O: Operation>(cipher: &impl CpuCipher, operation: &O, data: Buffers<'_>) -> O::Part {
-    match O::KEYS {
-        Keys::One => operation.on_cpu(cipher, data),
-        Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| operation.on_cpu(cipher, data)),
-    }
 }
 
 /// Sets memory to zero, on all cores.

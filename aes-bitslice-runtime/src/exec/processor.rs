@@ -1,10 +1,11 @@
 //! AES support of the processor, the number of threads that share the work, and when a GPU is faster.
 
 use crate::base::threads;
+use crate::cpu::kernel::Instructions;
 
 /// Its instructions and threads, in words.
 pub(crate) fn description() -> String {
-    format!("{}, {}", instructions(), threads())
+    format!("{}, {}", Instructions::best(), threads())
 }
 
 /// The number of threads that share the work, in words.
@@ -15,9 +16,9 @@ pub(crate) fn threads() -> String {
     }
 }
 
-/// Whether the processor has AES instructions that the `aes` crate uses.
+/// Whether the processor has instructions for AES.
 pub(crate) fn has_aes() -> bool {
-    instructions() != NO_INSTRUCTIONS
+    Instructions::best() != Instructions::Portable
 }
 
 /// The number of bytes in host memory from which a GPU is faster than the processor, including transfers, if it was not measured: for CUDA
@@ -30,23 +31,4 @@ pub(crate) fn gpu_is_faster_from() -> Option<u64> {
 /// no number of cores comes near the link. Two copies and a launch take about as long as a core takes for a MiB.
 pub(crate) fn built_in_crossover(aes_instructions: bool) -> Option<u64> {
     (!aes_instructions).then_some(1 << 20)
-}
-
-const NO_INSTRUCTIONS: &str = "no AES instructions";
-
-/// The instructions that the `aes` crate finds here, in words.
-fn instructions() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("aes") {
-            return if std::arch::is_x86_feature_detected!("vaes") { "AES-NI with VAES" } else { "AES-NI" };
-        }
-        NO_INSTRUCTIONS
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        if std::arch::is_aarch64_feature_detected!("aes") { "ARMv8 AES" } else { NO_INSTRUCTIONS }
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    NO_INSTRUCTIONS
 }

@@ -2,7 +2,7 @@
 
 use crate::base::error::Error;
 use crate::base::tag::Tag;
-use crate::op::partial_hash::HashKey;
+use crate::cpu::hash_key::HashKey;
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::messages::Message;
 use std::fmt;

@@ -199,12 +199,6 @@ impl<'a> Buffers<'a> {
         })
     }
 
-    /// All bytes except the last `bytes`, and the last `bytes`.
-    pub(crate) fn split_at_end(self, bytes: usize) -> (Self, Self) {
-        let at = self.len() - bytes;
-        self.split_at(at)
-    }
-
     /// The first `bytes`, and the rest.
     pub(crate) fn split_at(self, bytes: usize) -> (Self, Self) {
         match self {

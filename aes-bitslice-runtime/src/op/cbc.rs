@@ -10,13 +10,11 @@
 //! | `iv` | the IV, its bytes in order |
 
 use crate::base::error::Error;
+use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
 use crate::op::operation::{Keys, Operation, Steps, whole_blocks};
-use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
-use cipher::array::Array;
 
 /// CBC decryption of whole blocks.
 ///
@@ -65,9 +63,6 @@ impl Operation for CbcEncrypt {
     const SERIAL: bool = true;
 }
 
-/// Blocks decrypted at a time: whole batches of every engine, and few enough for the first-level cache.
-const BATCH: usize = 512;
-
 impl Steps for CbcDecrypt {
     type Part = ();
     type Output = ();
@@ -107,20 +102,7 @@ impl Steps for CbcDecrypt {
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
-        let mut blocks = data.into_blocks();
-        // The ciphertext before each block of the batch, saved because it is overwritten in place.
-        let mut previous = [Block::default(); BATCH + 1];
-        previous[0] = self.iv.into();
-        while !blocks.is_empty() {
-            let n = blocks.len().min(BATCH);
-            let (mut batch, rest) = blocks.split_at(n);
-            previous[1..=n].copy_from_slice(batch.get_in());
-            cipher.process(Direction::Decrypt, batch.reborrow());
-            let output = Array::slice_as_flattened_mut(batch.get_out());
-            output.iter_mut().zip(Array::slice_as_flattened(&previous)).for_each(|(byte, chained)| *byte ^= chained);
-            previous[0] = previous[n];
-            blocks = rest;
-        }
+        cipher.decrypt_chained(&self.iv, data.into_blocks());
     }
 
     fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {

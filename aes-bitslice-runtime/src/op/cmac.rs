@@ -5,8 +5,8 @@
 
 use crate::base::error::Error;
 use crate::base::tag::Tag;
+use crate::cpu::cipher::{Block, CpuCipher, encrypt_block};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::{Block, CpuCipher, encrypt_block};
 use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
@@ -42,7 +42,7 @@ impl Operation for Cmac {
 }
 
 /// Blocks chained at a time: they stay in the first-level cache.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 impl Steps for Cmac {
     type Part = [u8; 16];
@@ -56,8 +56,8 @@ impl Steps for Cmac {
         Ok(())
     }
 
-    fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        Self { derived: Some(derive(cipher)) }
+    fn derive(&mut self, cipher: &impl CpuCipher) {
+        self.derived = Some(derive(cipher));
     }
 
     fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {

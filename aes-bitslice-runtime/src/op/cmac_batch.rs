@@ -4,22 +4,22 @@
 //! CPU. They are ordered by number of blocks, longest first, and all messages of a group end together: one with fewer blocks begins later.
 
 use crate::base::error::Error;
-use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
+use crate::cpu::cipher::{Block, CpuCipher};
 use crate::op::batch::{Batch, EndOfAll, MakeTags, OfCmac, Results, VerifyTags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::{Derived, derive};
-use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first, table_words, write_table};
 use aes_bitslice_core::mode::Mode;
+use cipher::array::Array;
 use cipher::inout::InOutBuf;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// CMAC of messages that are ranges of a call's data; `E` says what is done with their tags.
 #[derive(Clone)]
@@ -139,8 +139,7 @@ impl<E> CmacMessages<E> {
         let [k1, k2, _] = self.derived();
         let messages: Vec<&Message> = numbers.iter().map(|&n| &self.messages[n as usize]).collect();
         let bytes = |message: &Message| &data[message.at as usize..][..message.bytes as usize];
-        let mut states = [Block::default(); LANES];
-        let states = &mut states[..messages.len()];
+        let mut states = vec![Block::default(); messages.len()];
         let mut begun = 0;
         for left in (1..=messages.first().map_or(0, |message| message.blocks())).rev() {
             begun += messages[begun..].iter().take_while(|message| message.blocks() >= left).count();
@@ -154,7 +153,7 @@ impl<E> CmacMessages<E> {
             cipher.process(Direction::Encrypt, InOutBuf::from(&mut states[..begun]));
         }
         tags.iter_mut().zip(&*states).for_each(|(tag, state)| *tag = (*state).into());
-        states.fill(Block::default());
+        Array::slice_as_flattened_mut(&mut states).zeroize();
     }
 
     /// Reorders the results, from the order of processing to the order in which the messages were given.
@@ -208,8 +207,8 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
         }
     }
 
-    fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        Self { derived: Some(Arc::new(derive(cipher))), ..self }
+    fn derive(&mut self, cipher: &impl CpuCipher) {
+        self.derived = Some(Arc::new(derive(cipher)));
     }
 
     fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
@@ -231,7 +230,7 @@ impl<E: EndOfAll> Steps for CmacMessages<E> {
         // Few enough side by side that no core is left without any.
         let lanes = self.len().div_ceil(threads()).clamp(1, LANES);
         let some = |(numbers, tags): (&[u32], &mut [[u8; 16]])| {
-            scrubbed::<DERIVED, _>(|| self.tags(cipher, data, numbers, tags));
+            cipher.scrubbed(|| self.tags(cipher, data, numbers, tags));
         };
         divided(self.order.chunks(lanes).zip(made.chunks_mut(lanes)).collect(), some);
         self.end.of_tags(self.as_given(&made))

@@ -9,8 +9,8 @@
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
+use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{Operation, Steps, head};
 use aes_bitslice_core::mode::Mode;

@@ -5,8 +5,8 @@
 //! | `blocks` | blocks of 16 bytes |
 
 use crate::base::error::Error;
+use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::CpuCipher;
 use crate::op::launch::{Launch, Shape, Value};
 use crate::op::operation::{Operation, Steps, whole_blocks};
 use aes_bitslice_core::aes::Direction;

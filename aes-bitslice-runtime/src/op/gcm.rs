@@ -3,17 +3,18 @@
 //! CTR from the counter block after J0 on, and GHASH of the additional data, the ciphertext and both lengths, encrypted
 //! with J0. A chunk returns the [`PartialHash`] of its ciphertext; the end of the call computes the tag from these.
 
-use crate::base::counter::{Counter, CounterMode};
+use crate::base::counter::{Counter, CounterBlock, CounterMode};
 use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
+use crate::cpu::cipher::{CpuCipher, encrypt_block};
+use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::{CpuCipher, encrypt_block};
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Hashed, Keys, Operation, Steps};
-use crate::op::partial_hash::{HashKey, PartialHash, Verdict};
+use crate::op::partial_hash::{PartialHash, Verdict};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
@@ -80,7 +81,7 @@ impl GcmEncrypt {
     /// Takes a nonce that no other message under this key has, and additional data, which the tag authenticates and
     /// which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
-        Self::from_start(Direction::Encrypt, nonce, Seal { aad: aad.into() })
+        Self::from_start(Direction::Encrypt, nonce, Seal { aad: shared(aad) })
     }
 }
 
@@ -88,7 +89,7 @@ impl GcmDecrypt {
     /// Takes the nonce and the additional data of the encryption, and the tag that it returned, or the first bytes of
     /// the tag.
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
-        Self::from_start(Direction::Decrypt, nonce, Open { aad: aad.into(), tag: *tag })
+        Self::from_start(Direction::Decrypt, nonce, Open { aad: shared(aad), tag: *tag })
     }
 }
 
@@ -97,6 +98,11 @@ impl GcmPart {
     pub fn new(direction: Direction, nonce: &Nonce, offset: u64) -> Self {
         Self { offset, ..Self::from_start(direction, nonce, Part) }
     }
+}
+
+/// A copy of bytes; of none, nothing is allocated.
+fn shared(bytes: &[u8]) -> Arc<[u8]> {
+    if bytes.is_empty() { Arc::default() } else { bytes.into() }
 }
 
 impl<E> Gcm<E> {
@@ -116,10 +122,32 @@ pub(crate) struct Derived {
     of_nonce: OfNonce,
 }
 
-/// J0, the counter block before the one of the first block; and the encrypted J0, which hides the hash. They stay in place when the value
-/// moves, are wiped with the last clone, and are never printed.
-#[derive(Clone)]
-struct OfNonce(Arc<Zeroizing<[[u8; 16]; 2]>>);
+/// J0, the counter block before the one of the first block; and the encrypted J0, which hides the hash. They are never printed.
+enum OfNonce {
+    /// On the stack, in work that is scrubbed: as long as it is not cloned.
+    Here(Zeroizing<[u128; 2]>),
+    /// On the heap: they stay in place when the value moves, and are wiped with the last clone.
+    Shared(Arc<Zeroizing<[u128; 2]>>),
+}
+
+impl OfNonce {
+    /// Both, as big-endian numbers.
+    fn both(&self) -> &[u128; 2] {
+        match self {
+            Self::Here(both) => both,
+            Self::Shared(both) => both,
+        }
+    }
+}
+
+impl Clone for OfNonce {
+    fn clone(&self) -> Self {
+        Self::Shared(match self {
+            Self::Here(both) => Arc::new(both.clone()),
+            Self::Shared(both) => both.clone(),
+        })
+    }
+}
 
 impl std::fmt::Debug for OfNonce {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -130,22 +158,37 @@ impl std::fmt::Debug for OfNonce {
 impl Derived {
     /// SP 800-38D, section 7.1, steps 1 and 2.
     pub(crate) fn new(cipher: &impl CpuCipher, nonce: &Nonce) -> Self {
-        let hash = HashKey::new(cipher);
+        let hash = cipher.hash_key();
         let first = first_counter(&hash, nonce.as_bytes());
         Self::of_first(cipher, hash, first)
     }
 
     /// The values for this J0.
     pub(crate) fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16]) -> Self {
-        let mut blocks = Zeroizing::new([first; 2]);
-        encrypt_block(cipher, &mut blocks[1]);
-        Self { hash, of_nonce: OfNonce(Arc::new(blocks)) }
+        let mut encrypted = Zeroizing::new(first);
+        encrypt_block(cipher, &mut encrypted);
+        let both = [first, *encrypted].map(u128::from_be_bytes);
+        Self { hash, of_nonce: OfNonce::Here(Zeroizing::new(both)) }
     }
 
     /// CTR of the message from byte `offset` on.
     fn ctr(&self, offset: u64) -> Ctr {
-        let before = Counter::new(CounterMode::Inc32, self.of_nonce.0[0]);
-        Ctr::new(&Counter::new(CounterMode::Inc32, before.at(16).to_be_bytes()), offset)
+        let first = CounterBlock { block: self.of_nonce.both()[0], bits: 32 }.after(1);
+        Ctr::new(&Counter::new(CounterMode::Inc32, first.block.to_be_bytes()), offset)
+    }
+
+    /// Encrypts or decrypts data from byte `offset` of the message on, on one core, and continues a hash with the ciphertext.
+    pub(crate) fn crypt_and_hash(
+        &self,
+        direction: Direction,
+        offset: u64,
+        cipher: &impl CpuCipher,
+        data: Buffers<'_>,
+        hash: &mut [u8; 16],
+    ) {
+        let before = CounterBlock { block: self.of_nonce.both()[0], bits: 32 };
+        let counter = before.after(1 + u128::from(offset / 16));
+        cipher.crypt_and_hash(direction, &self.hash, counter, hash, data.into_in_out());
     }
 
     /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1,
@@ -160,13 +203,14 @@ impl Derived {
 
     /// The tag for the hash of everything.
     pub(crate) fn masked(&self, hash: [u8; 16]) -> [u8; 16] {
-        std::array::from_fn(|i| hash[i] ^ self.of_nonce.0[1][i])
+        (u128::from_be_bytes(hash) ^ self.of_nonce.both()[1]).to_be_bytes()
     }
 
     /// The tag of additional data and the parts of the ciphertext.
     fn tag_of(&self, aad: &[u8], parts: Vec<PartialHash>) -> Result<[u8; 16], Error> {
         let ciphertext = self.hash.combine(0, parts)?;
-        Ok(self.tag((&self.hash.hash(aad), aad.len() as u64), &ciphertext))
+        let of_aad = if aad.is_empty() { [0; 16] } else { self.hash.hash(aad) };
+        Ok(self.tag((&of_aad, aad.len() as u64), &ciphertext))
     }
 }
 
@@ -258,9 +302,6 @@ impl<E: End> Operation for Gcm<E> {
     const VERIFIES: bool = E::VERIFIES;
 }
 
-/// Bytes encrypted and hashed at a time on a core: they stay in its second-level cache.
-const IN_CACHE: usize = 64 << 10;
-
 impl<E: End> Steps for Gcm<E> {
     type Part = PartialHash;
     type Output = E::Output;
@@ -280,8 +321,8 @@ impl<E: End> Steps for Gcm<E> {
         }
     }
 
-    fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        Self { derived: Some(Derived::new(cipher, &self.nonce)), ..self }
+    fn derive(&mut self, cipher: &impl CpuCipher) {
+        self.derived = Some(Derived::new(cipher, &self.nonce));
     }
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
@@ -326,12 +367,9 @@ impl<E: End> Steps for Gcm<E> {
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
-        let bytes = data.len() as u64;
-        let derived = self.derived();
-        let mut hasher = derived.hash.hasher();
-        crypt_and_hash(self.direction, derived, self.offset, cipher, data, &mut hasher);
-        use ghash::universal_hash::UniversalHash;
-        PartialHash { offset: self.offset, bytes, hash: hasher.finalize().into() }
+        let mut part = PartialHash { offset: self.offset, bytes: data.len() as u64, ..PartialHash::default() };
+        self.derived().crypt_and_hash(self.direction, self.offset, cipher, data, &mut part.hash);
+        part
     }
 
     fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
@@ -339,38 +377,11 @@ impl<E: End> Steps for Gcm<E> {
     }
 }
 
-/// Encrypts or decrypts data from byte `offset` of a message on, on one core, and hashes the ciphertext.
-pub(crate) fn crypt_and_hash(
-    direction: Direction,
-    derived: &Derived,
-    offset: u64,
-    cipher: &impl CpuCipher,
-    data: Buffers<'_>,
-    hasher: &mut ghash::GHash,
-) {
-    let mut ctr = derived.ctr(offset);
-    for mut data in data.chunks(IN_CACHE) {
-        if direction == Direction::Decrypt {
-            update(hasher, data.input());
-        }
-        ctr.on_cpu(cipher, data.reborrow());
-        if direction == Direction::Encrypt {
-            update(hasher, data.output());
-        }
-        ctr = ctr.after(data.len() as u64, || unreachable!("CTR is not chained"));
-    }
-}
-
-fn update(hasher: &mut ghash::GHash, bytes: &[u8]) {
-    use ghash::universal_hash::UniversalHash;
-    hasher.update_padded(bytes);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::key::Key;
-    use crate::op::cpu_key::CpuKey;
+    use crate::cpu::key::CpuKey;
 
     fn derived() -> Derived {
         let first = [[0xff; 12].as_slice(), &[0, 0, 0, 1]].concat();

@@ -3,22 +3,22 @@
 //! On a CPU the messages are divided between the cores; a GPU processes all of them at once, with kernels that get a
 //! description of where they are (`aes_bitslice_core::messages`).
 
+use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
-use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
-use crate::base::threads::divided;
+use crate::base::threads::{divided, threads};
+use crate::cpu::cipher::{CpuCipher, encrypt_block};
+use crate::cpu::hash_key::HashKey;
 use crate::op::batch::{Batch, EndOfAll, MakeTags, OfGcm, Results, VerifyTags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::CpuCipher;
-use crate::op::gcm::{Derived, LONGEST, crypt_and_hash, first_counter, lengths};
+use crate::op::gcm::{LONGEST, first_counter, lengths};
 use crate::op::operation::{Keys, Operation, Steps};
-use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::messages::{Message, longest_first};
 use aes_bitslice_core::mode::Mode;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// A message of a batch: its nonce and additional data, and where in the call's data its bytes are.
 #[derive(Clone, Debug, Default)]
@@ -226,25 +226,29 @@ impl<E: EndOfAll> GcmBatch<E> {
 
     /// Processes one message on this core and returns its tag.
     fn one(&self, cipher: &impl CpuCipher, message: &Message, data: Buffers<'_>) -> [u8; 16] {
-        use ghash::universal_hash::UniversalHash;
-        let hash = self.hash_key();
+        let key = self.hash_key();
         let direction = if self.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
-        let derived = Derived::of_first(cipher, hash.clone(), message.first);
-        let mut hasher = hash.hasher();
-        hasher.update_padded(&self.aad[message.aad_at as usize..][..message.aad_bytes as usize]);
-        crypt_and_hash(direction, &derived, 0, cipher, data, &mut hasher);
-        hasher.update(&[lengths(message.aad_bytes.into(), message.bytes).into()]);
-        derived.masked(hasher.finalize().into())
+        let mut hash = key.hash(&self.aad[message.aad_at as usize..][..message.aad_bytes as usize]);
+        let counter = CounterBlock { block: u128::from_be_bytes(message.first), bits: 32 };
+        cipher.crypt_and_hash(direction, key, counter.after(1), &mut hash, data.into_in_out());
+        let mut mask = Zeroizing::new(message.first);
+        encrypt_block(cipher, &mut mask);
+        let hash = key.append_block(&hash, &lengths(message.aad_bytes.into(), message.bytes));
+        std::array::from_fn(|i| hash[i] ^ mask[i])
     }
 
     fn all(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
         let parts = data.parts(self.messages.iter().map(|message| message.at..message.at + message.bytes));
         let mut work: Vec<_> = self.messages.iter().zip(parts).collect();
-        let one = |(message, data): &mut (&Message, Buffers<'_>)| {
-            scrubbed::<DERIVED, _>(|| self.one(cipher, message, data.reborrow()))
+        let some = |work: &mut [(&Message, Buffers<'_>)]| {
+            cipher.scrubbed(|| {
+                let one = |(message, data): &mut (&Message, Buffers<'_>)| self.one(cipher, message, data.reborrow());
+                work.iter_mut().map(one).collect::<Vec<_>>()
+            })
         };
+        let at_a_time = work.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
         // A single message stays on this thread, whose caches may have it.
-        let tags = divided(work.iter_mut().collect(), one);
+        let tags = divided(work.chunks_mut(at_a_time).collect(), some).concat();
         let results = self.end.of_tags(tags);
         for ((_, data), is_authentic) in work.iter_mut().zip(&results.authentic) {
             if !is_authentic {
@@ -254,6 +258,9 @@ impl<E: EndOfAll> GcmBatch<E> {
         results
     }
 }
+
+/// The maximum number of messages that a core takes at a time.
+const AT_A_TIME: usize = 64;
 
 impl<E: EndOfAll> Operation for GcmBatch<E> {
     const NAME: &'static str = "a GCM batch";
@@ -280,19 +287,19 @@ impl<E: EndOfAll> Steps for GcmBatch<E> {
         }
     }
 
-    fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        let hash = HashKey::new(cipher);
+    fn derive(&mut self, cipher: &impl CpuCipher) {
+        let hash = cipher.hash_key();
         let mut messages = self.messages.clone();
         if !self.others.is_empty() {
             let messages = &mut Arc::make_mut(&mut messages).0;
             self.others.iter().for_each(|(n, nonce)| messages[*n].first = first_counter(&hash, nonce));
         }
-        let keyed = Self { messages, hash: Some(hash), ..self };
-        if keyed.messages.iter().any(|message| message.bytes > 0) {
-            return keyed;
+        (self.messages, self.hash) = (messages, Some(hash));
+        if self.messages.iter().all(|message| message.bytes == 0) {
+            let one = |message| self.one(cipher, message, Buffers::InPlace(&mut []));
+            let tags = self.messages.iter().map(one).collect();
+            self.of_nothing = Some(Arc::new(self.end.of_tags(tags)));
         }
-        let tags = keyed.messages.iter().map(|message| keyed.one(cipher, message, Buffers::InPlace(&mut []))).collect();
-        Self { of_nothing: Some(Arc::new(keyed.end.of_tags(tags))), ..keyed }
     }
 
     fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {

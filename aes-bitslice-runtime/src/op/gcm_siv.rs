@@ -14,23 +14,23 @@ use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::nonce::Nonce;
-use crate::base::scrubbed::{EXPANSION, scrubbed};
+use crate::base::scrubbed::{ONE_KEY, scrubbed};
 use crate::base::tag::Tag;
+use crate::cpu::cipher::{CpuCipher, encrypt_block};
+use crate::cpu::hash_key::HashKey;
+use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::{Block, CpuCipher, encrypt_block};
-use crate::op::cpu_key::CpuKey;
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Hashed, Keys, Operation, OwnKey, Steps};
-use crate::op::partial_hash::{HashKey, PartialHash, Verdict};
+use crate::op::partial_hash::{PartialHash, Verdict};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::mode::Mode;
-use cipher::array::Array;
 use cipher::inout::InOutBuf;
 use std::fmt;
 use std::sync::Arc;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// The maximum length of a message, and of its additional data, in bytes (section 6).
 const LONGEST: u64 = 1 << 36;
@@ -154,9 +154,6 @@ impl fmt::Debug for Derived {
     }
 }
 
-/// Blocks of key stream generated at a time on a CPU.
-const BATCH: usize = 1024;
-
 impl Derived {
     fn new(cipher: &impl CpuCipher, nonce: &[u8]) -> Self {
         let halves = match cipher.bits() {
@@ -174,8 +171,8 @@ impl Derived {
         }
         let (hash, key) = keys[..8 * halves].split_first_chunk().expect("more than a block");
         let key = Key::new(key).expect("a key of the same length");
-        let cpu = Arc::new(scrubbed::<EXPANSION, _>(|| CpuKey::new(&key)));
-        Self { hash: HashKey::of_polyval(hash), cpu, key: Arc::new(key) }
+        let cpu = Arc::new(scrubbed::<ONE_KEY, _>(|| CpuKey::on(cipher.instructions(), &key)));
+        Self { hash: HashKey::of_polyval(hash, cipher.instructions()), cpu, key: Arc::new(key) }
     }
 
     /// The block whose encryption is the tag of a message with this hash (section 5), except for the highest bit, which must be 0.
@@ -229,19 +226,8 @@ impl<E> GcmSiv<E> {
 
     /// Adds the key stream to data, on one core.
     fn add_key_stream(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
-        let (counter, mut position) = self.counters();
-        let mut stream = vec![Block::default(); BATCH.min(data.len().div_ceil(16))];
-        for piece in data.chunks(16 * BATCH) {
-            let len = piece.len();
-            let stream = &mut stream[..len.div_ceil(16)];
-            for block in &mut *stream {
-                *block = counter.at(position).to_le_bytes().into();
-                position += 16;
-            }
-            cipher.process(Direction::Encrypt, InOutBuf::from(&mut *stream));
-            piece.into_in_out().xor_in2out(&Array::slice_as_flattened(stream)[..len]);
-        }
-        Array::slice_as_flattened_mut(&mut stream).zeroize();
+        let (counter, position) = self.counters();
+        cipher.add_little_endian_key_stream(counter.block_at(position), data.into_in_out());
     }
 
     fn part_of(&self, bytes: u64, hash: [u8; 16]) -> PartialHash {
@@ -281,8 +267,8 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
         }
     }
 
-    fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        Self { derived: Some(Derived::new(cipher, self.nonce.as_bytes())), ..self }
+    fn derive(&mut self, cipher: &impl CpuCipher) {
+        self.derived = Some(Derived::new(cipher, self.nonce.as_bytes()));
     }
 
     fn own_key(&self) -> Option<OwnKey<'_>> {
@@ -372,8 +358,9 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
 mod tests {
     use super::*;
 
-    fn derived(decrypt: GcmSivDecrypt) -> GcmSivDecrypt {
-        decrypt.keyed(&CpuKey::new(&Key::new(&[0x35; 32]).unwrap()))
+    fn derived(mut decrypt: GcmSivDecrypt) -> GcmSivDecrypt {
+        decrypt.derive(&CpuKey::new(&Key::new(&[0x35; 32]).unwrap()));
+        decrypt
     }
 
     /// Determines, as a device does, whether a message with this hash is authentic.

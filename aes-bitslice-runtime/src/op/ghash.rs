@@ -5,10 +5,11 @@
 //! the hash of the whole, in whatever order they were computed ([`Cipher::combine`](crate::Cipher::combine)).
 
 use crate::base::error::Error;
+use crate::cpu::cipher::CpuCipher;
+use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::CpuCipher;
 use crate::op::operation::{Hashed, Keys, Operation, Steps, whole_blocks};
-use crate::op::partial_hash::{HashKey, PartialHash};
+use crate::op::partial_hash::PartialHash;
 use aes_bitslice_core::mode::Mode;
 
 /// GHASH of whole blocks of 16 bytes, at a given position in their message.
@@ -60,8 +61,8 @@ impl Steps for Ghash {
         }
     }
 
-    fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        Self { key: Some(HashKey::new(cipher)), ..self }
+    fn derive(&mut self, cipher: &impl CpuCipher) {
+        self.key = Some(cipher.hash_key());
     }
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {

@@ -4,11 +4,12 @@
 use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
+use crate::cpu::cipher::CpuCipher;
+use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::CpuCipher;
 use crate::op::gcm::Derived;
 use crate::op::operation::{Hashed, Keys, Operation, Steps};
-use crate::op::partial_hash::{HashKey, PartialHash};
+use crate::op::partial_hash::PartialHash;
 use aes_bitslice_core::mode::Mode;
 
 /// GMAC of a whole message: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
@@ -56,8 +57,8 @@ impl Steps for Gmac {
         }
     }
 
-    fn keyed(self, cipher: &impl CpuCipher) -> Self {
-        Self { derived: Some(Derived::new(cipher, &self.nonce)), ..self }
+    fn derive(&mut self, cipher: &impl CpuCipher) {
+        self.derived = Some(Derived::new(cipher, &self.nonce));
     }
 
     fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
@@ -92,15 +93,15 @@ impl Steps for Gmac {
 mod tests {
     use super::*;
     use crate::base::key::Key;
-    use crate::op::cpu_key::CpuKey;
+    use crate::cpu::key::CpuKey;
     use crate::op::gcm::lengths;
 
     /// Of parts, each as long as it says it is.
     #[test]
     fn a_long_message_is_hashed_with_its_length() {
-        let gmac = Gmac::new(&Nonce::from([3; 12]));
+        let mut gmac = Gmac::new(&Nonce::from([3; 12]));
         assert!(gmac.check((1 << 61) - 1).is_ok() && gmac.check(1 << 61).is_err() && gmac.check(u64::MAX).is_err());
-        let gmac = gmac.keyed(&CpuKey::new(&Key::new(&[7; 16]).unwrap()));
+        gmac.derive(&CpuKey::new(&Key::new(&[7; 16]).unwrap()));
         for bytes in [1_u64 << 29, 1 << 32, (1 << 36) + 1, (1 << 61) - 1] {
             let (first, rest) = (gmac.part(bytes / 32 * 16, &[1; 16]), bytes - bytes / 32 * 16);
             let second = gmac.after(bytes - rest, || unreachable!("it is not chained")).part(rest, &[2; 16]);

@@ -8,8 +8,8 @@
 
 use crate::base::counter::Counter;
 use crate::base::error::Error;
+use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::CpuCipher;
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Operation, Steps};
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::base::counter::CounterMode;
     use crate::base::key::Key;
-    use crate::op::cpu_key::CpuKey;
+    use crate::cpu::key::CpuKey;
 
     #[test]
     fn it_is_what_ctr_makes_of_zeros() {

@@ -20,8 +20,6 @@
 //! | file | idea |
 //! |---|---|
 //! | `operation` | what an operation is, and what engines ask of it |
-//! | `cpu_cipher` | a key on the CPU, as operations use it |
-//! | `cpu_key` | a key on the CPU, based on the `aes` crate |
 //! | `buffers` | the host memory of a call |
 //! | `launch` | a call as kernel launches, with arguments by name |
 //! | `batch` | many messages as described to a device, and their results |
@@ -34,8 +32,6 @@ pub(crate) mod by_mode;
 pub mod cbc;
 pub mod cmac;
 pub mod cmac_batch;
-pub mod cpu_cipher;
-pub(crate) mod cpu_key;
 pub mod ctr;
 pub mod ecb;
 pub mod gcm;

@@ -3,12 +3,13 @@
 use crate::base::error::Error;
 use crate::base::key::{Key, ONE_KEY, TWO_KEYS};
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::cpu::cipher::CpuCipher;
+use crate::cpu::hash_key::HashKey;
+use crate::cpu::key::CpuKey;
 use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::CpuCipher;
-use crate::op::cpu_key::CpuKey;
 use crate::op::launch::{Launch, Shape};
-use crate::op::partial_hash::{HashKey, Verdict};
+use crate::op::partial_hash::Verdict;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
@@ -88,18 +89,16 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Refuses an invalid call on this many bytes.
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
-    /// Refuses a key that the operation must not use. Called where [`keyed`](Self::keyed) is, before it.
+    /// Refuses a key that the operation must not use. Called where [`derive`](Self::derive) is, before it.
     fn check_key(&self, _cipher: &impl CpuCipher) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Returns the same operation with the values that it derives from the key. Called once per call, before the data
-    /// is cut, and only for operations that need their [key on the CPU](Keys::OneOnCpu).
-    fn keyed(self, _cipher: &impl CpuCipher) -> Self {
-        self
-    }
+    /// Adds the values that it derives from the key. Called once per call, before the data is cut, and only for
+    /// operations that need their [key on the CPU](Keys::OneOnCpu): they are keyed then.
+    fn derive(&mut self, _cipher: &impl CpuCipher) {}
 
-    /// The call's key, for an operation that [has its own](Operation::HAS_OWN_KEY) and was [keyed](Self::keyed).
+    /// The call's key, for an operation that [has its own](Operation::HAS_OWN_KEY) and was [keyed](Self::derive).
     fn own_key(&self) -> Option<OwnKey<'_>> {
         None
     }
@@ -156,12 +155,12 @@ pub trait Steps: Clone + Send + Sync + 'static {
 
     /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic, so
     /// that it clears them if they are not; `None` for an operation that does not verify. Called on operations that
-    /// were [keyed](Self::keyed).
+    /// were [keyed](Self::derive).
     fn verdict(&self, _bytes: u64) -> Option<Verdict> {
         None
     }
 
-    /// The key of that hash; called on operations that were [keyed](Self::keyed).
+    /// The key of that hash; called on operations that were [keyed](Self::derive).
     fn hash_key(&self) -> &HashKey {
         unreachable!("nothing is hashed")
     }
@@ -172,7 +171,7 @@ pub trait Steps: Clone + Send + Sync + 'static {
     }
 
     /// The messages of a batch operation, which GPUs process all at once; called on operations that were
-    /// [keyed](Self::keyed), except to find out whether there are any.
+    /// [keyed](Self::derive), except to find out whether there are any.
     fn batch(&self) -> Option<Batch<'_>> {
         None
     }
@@ -190,18 +189,34 @@ pub trait Steps: Clone + Send + Sync + 'static {
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
 }
 
-/// The operation with the values that it derives from the key on the CPU. Leaves nothing of these on the stack.
+/// The operation with the values that it derives from the key on the CPU. Leaves nothing of these on the stack: a clone has
+/// them on the heap.
+///
+/// # Errors
+/// As [`derive`].
+pub(crate) fn keyed<O: Operation>(mut operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
+    match cpu {
+        Some(cipher) if O::KEYS != Keys::One => {
+            cipher.scrubbed(|| derive(&mut operation, cpu))?;
+            Ok(operation.clone())
+        }
+        _ => derive(&mut operation, cpu).map(|()| operation),
+    }
+}
+
+/// Adds the values that the operation derives from the key on the CPU, within work that is [scrubbed](CpuCipher::scrubbed).
 ///
 /// # Errors
 /// [`Error::NeedsKey`] for an operation that derives something, if there is no key on the CPU; as [`check_length`]; and as
 /// [`check_key`](Steps::check_key).
-pub(crate) fn keyed<O: Operation>(operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
+pub(crate) fn derive<O: Operation>(operation: &mut O, cpu: Option<&impl CpuCipher>) -> Result<(), Error> {
     match (O::KEYS, cpu) {
-        (Keys::One, _) => Ok(operation),
+        (Keys::One, _) => Ok(()),
         (Keys::OneOnCpu | Keys::Two, Some(cpu)) => {
             check_length::<O>(cpu.bits())?;
             operation.check_key(cpu)?;
-            Ok(scrubbed::<DERIVED, _>(|| operation.keyed(cpu)))
+            operation.derive(cpu);
+            Ok(())
         }
         (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),
     }

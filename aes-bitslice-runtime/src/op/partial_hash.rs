@@ -3,19 +3,12 @@
 //! ```text
 //! GHASH(A || B) = GHASH(A) · H^n + GHASH(B)          n blocks in B
 //! ```
-//!
-//! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and is treated here as a hash of
-//! such blocks.
 
 use crate::base::error::Error;
-use crate::op::cpu_cipher::{CpuCipher, encrypt_block};
+use crate::cpu::hash_key::{HashKey, ONE};
+use crate::cpu::kernel::Instructions;
 use aes_bitslice_core::ghash::Blocks;
-use cipher::consts::U16;
-use ghash::GHash;
-use ghash::universal_hash::UniversalHash;
-use polyval::Polyval;
 use std::fmt;
-use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -38,17 +31,6 @@ pub struct PartialHash {
     pub hash: [u8; 16],
 }
 
-/// The hash key, H: the encryption of a block of zeros (SP 800-38D, section 7.1), or for POLYVAL the equivalent key of GHASH. It stays in
-/// place when the value moves, is wiped with the last clone, and is never printed.
-#[derive(Clone)]
-pub struct HashKey(Arc<Of>);
-
-struct Of {
-    key: Zeroizing<[u8; 16]>,
-    /// The POLYVAL key that `key` represents.
-    polyval: Option<Zeroizing<[u8; 16]>>,
-}
-
 impl PartialEq for PartialHash {
     fn eq(&self, other: &Self) -> bool {
         (self.offset, self.bytes) == (other.offset, other.bytes) && bool::from(self.hash.ct_eq(&other.hash))
@@ -65,53 +47,6 @@ impl fmt::Debug for PartialHash {
 }
 
 impl HashKey {
-    pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
-        let mut key = Zeroizing::new([0; 16]);
-        encrypt_block(cipher, &mut key);
-        Self(Arc::new(Of { key, polyval: None }))
-    }
-
-    /// A POLYVAL key.
-    pub(crate) fn of_polyval(key: &[u8; 16]) -> Self {
-        let of = Of { key: Zeroizing::new(Blocks::Reversed.key(*key).to_block()), polyval: Some(Zeroizing::new(*key)) };
-        Self(Arc::new(of))
-    }
-
-    /// How it reads blocks.
-    pub(crate) fn blocks(&self) -> Blocks {
-        if self.0.polyval.is_some() { Blocks::Reversed } else { Blocks::AsTheyAre }
-    }
-
-    /// The key with this H.
-    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
-    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(Arc::new(Of { key: Zeroizing::new(bytes), polyval: None }))
-    }
-
-    /// H itself, for values derived from it: never keep it in memory that is not wiped.
-    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
-    pub(crate) fn bytes(&self) -> &[u8; 16] {
-        &self.0.key
-    }
-
-    /// A hasher without input so far, for blocks as they are.
-    pub(crate) fn hasher(&self) -> GHash {
-        GHash::new((&*self.0.key).into())
-    }
-
-    /// The hash of bytes, the last block padded with zeros.
-    pub(crate) fn hash(&self, bytes: &[u8]) -> [u8; 16] {
-        fn of(mut hasher: impl UniversalHash<BlockSize = U16>, bytes: &[u8]) -> [u8; 16] {
-            hasher.update_padded(bytes);
-            hasher.finalize().into()
-        }
-        match &self.0.polyval {
-            _ if bytes.is_empty() => [0; 16],
-            None => of(self.hasher(), bytes),
-            Some(key) => Blocks::Reversed.block(of(Polyval::new((&**key).into()), bytes)),
-        }
-    }
-
     /// The hash of a message from its parts, the first of which begins at byte `offset`. The number of bytes shows
     /// whether a part is missing at the end.
     ///
@@ -139,29 +74,12 @@ impl HashKey {
                 if power.0 != blocks {
                     power = (blocks, self.power(blocks));
                 }
-                let moved = product(&whole.hash, &power.1);
+                let moved = self.product(&whole.hash, &power.1);
                 whole.hash = std::array::from_fn(|i| moved[i] ^ part.hash[i]);
             }
             whole.bytes = bytes;
         }
         Ok(whole)
-    }
-
-    /// H^n.
-    fn power(&self, n: u64) -> Zeroizing<[u8; 16]> {
-        if n == 0 { Zeroizing::new(ONE) } else { power(&self.0.key, n) }
-    }
-
-    /// The hash of two concatenated messages, the second of which has `blocks` blocks of 16 bytes.
-    pub(crate) fn append(&self, first: &[u8; 16], second: &[u8; 16], blocks: u64) -> [u8; 16] {
-        let moved = product(first, &self.power(blocks));
-        std::array::from_fn(|i| moved[i] ^ second[i])
-    }
-
-    /// The hash of a message of whole blocks with this hash, followed by one more block.
-    pub(crate) fn append_block(&self, hash: &[u8; 16], block: &[u8; 16]) -> [u8; 16] {
-        let sum = Zeroizing::new(std::array::from_fn(|i| hash[i] ^ block[i]));
-        *product(&sum, &self.0.key)
     }
 }
 
@@ -173,12 +91,6 @@ pub struct Verdict {
     pub(crate) mask: [u8; 16],
 }
 
-impl fmt::Debug for HashKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HashKey")
-    }
-}
-
 /// The data that a kernel must hash on a device before its first use, in blocks that it reads in this way, the hash key, and the hash:
 /// several tiles, and a last block that is not whole.
 #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
@@ -188,42 +100,17 @@ pub(crate) fn known_answer(blocks: Blocks) -> (Vec<u8>, HashKey, [u8; 16]) {
     let key = std::array::from_fn(|i| (i * i + 7 * i + 1) as u8);
     let key = match blocks {
         Blocks::AsTheyAre => HashKey::from_bytes(key),
-        Blocks::Reversed => HashKey::of_polyval(&key),
+        Blocks::Reversed => HashKey::of_polyval(&key, Instructions::best()),
     };
     let hash = key.hash(&data);
     (data, key, hash)
-}
-
-/// The element 1 of GHASH's field.
-pub(crate) const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-
-/// x^n by squaring, for n of at least 1. The time depends only on n, which is a length.
-fn power(x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
-    let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(*x));
-    loop {
-        if n & 1 == 1 {
-            result = Some(result.map_or_else(|| square.clone(), |result| product(&result, &square)));
-        }
-        n >>= 1;
-        if n == 0 {
-            return result.expect("n is at least 1");
-        }
-        square = product(&square, &square);
-    }
-}
-
-/// The product of two elements of GHASH's field.
-fn product(x: &[u8; 16], y: &[u8; 16]) -> Zeroizing<[u8; 16]> {
-    let mut hash = GHash::new(y.into());
-    hash.update(&[(*x).into()]);
-    Zeroizing::new(hash.finalize().into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::key::Key;
-    use crate::op::cpu_key::CpuKey;
+    use crate::cpu::key::CpuKey;
 
     /// H of a key of zeros.
     fn key() -> HashKey {
@@ -276,10 +163,11 @@ mod tests {
     #[test]
     fn the_field_has_the_identity_that_its_bit_order_has() {
         let x = std::array::from_fn(|i| 16 * i as u8 + 3);
-        assert_eq!(*product(&x, &ONE), x);
-        assert_eq!(*power(&x, 1), x);
-        assert_eq!(*HashKey::from_bytes(x).power(0), ONE);
-        assert_eq!(*power(&x, 5), *product(&x, &product(&product(&x, &x), &product(&x, &x))));
+        let key = HashKey::from_bytes(x);
+        let product = |x: &[u8; 16], y: &[u8; 16]| *key.product(x, y);
+        assert_eq!(product(&x, &ONE), x);
+        assert_eq!((*key.power(1), *key.power(0)), (x, ONE));
+        assert_eq!(*key.power(5), product(&x, &product(&product(&x, &x), &product(&x, &x))));
     }
 
     /// H^n for numbers of blocks of more than 32 bits, by another order of products.
@@ -288,13 +176,13 @@ mod tests {
         let key = HashKey::from_bytes(std::array::from_fn(|i| 16 * i as u8 + 3));
         let by_bits = |n: u64| {
             (0..64).rev().fold(ONE, |power, bit| {
-                let square = *product(&power, &power);
-                if n >> bit & 1 == 1 { *product(&square, key.bytes()) } else { square }
+                let square = *key.product(&power, &power);
+                if n >> bit & 1 == 1 { *key.product(&square, key.bytes()) } else { square }
             })
         };
         let (one, two) = ([0x17; 16], [0x99; 16]);
         for blocks in [1, 2, (1 << 25) - 1, 1 << 25, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 57) + 5] {
-            let moved = product(&one, &by_bits(blocks));
+            let moved = key.product(&one, &by_bits(blocks));
             let expected: [u8; 16] = std::array::from_fn(|i| moved[i] ^ two[i]);
             assert_eq!(key.append(&one, &two, blocks), expected, "{blocks} blocks");
             // The last block may not be whole, and parts that come first may be as long.

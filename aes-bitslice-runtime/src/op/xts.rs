@@ -15,15 +15,15 @@
 //! | `before`, `first_unit` | blocks of the first unit that come before the data, and the unit's number, least significant word first |
 
 use crate::base::error::Error;
+use crate::cpu::cipher::{Block, CpuCipher};
+use crate::cpu::portable::{next_tweak, process_masked, put_tweaks};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::Units;
-use cipher::array::Array;
 use cipher::inout::InOutBuf;
 
 /// The maximum number of blocks in a data unit (IEEE 1619, section 5.1).
@@ -79,51 +79,18 @@ impl Xts {
         Self { direction, unit_bytes: 16 * blocks, first_unit: first, before: 16 * before }
     }
 
-    /// Processes the data of one unit, or its rest from the block with this tweak on.
-    fn unit(&self, cipher: &impl CpuCipher, mut tweak: u128, data: Buffers<'_>) {
-        let ragged = data.len() % 16;
-        // The last two blocks, if they share bytes.
-        let tail = if ragged == 0 { 0 } else { 16 + ragged };
-        let (blocks, mut tail_data) = data.split_at_end(tail);
-        let mut blocks = blocks.into_blocks();
-        let mut tweaks = [Block::default(); BATCH];
-        while !blocks.is_empty() {
-            let n = blocks.len().min(BATCH);
-            let (batch, rest) = blocks.split_at(n);
-            tweak = put_tweaks(&mut tweaks[..n], tweak);
-            self.masked(cipher, &tweaks[..n], batch);
-            blocks = rest;
-        }
-        if tail > 0 {
-            let last = next(tweak);
-            // IEEE 1619, sections 5.3.2 and 5.4.2: decryption takes the last two tweaks in the other order.
-            let order = match self.direction {
-                Direction::Encrypt => [tweak, last],
-                Direction::Decrypt => [last, tweak],
-            };
-            let [one, two] = order.map(|tweak| [Block::from(tweak.to_le_bytes())]);
-            let (mut whole, mut rest) = ([0; 16], [0; 16]);
-            whole.copy_from_slice(&tail_data.input()[..16]);
-            rest[..ragged].copy_from_slice(&tail_data.input()[16..]);
-            self.masked_block(cipher, &one, &mut whole);
-            let stolen = whole;
-            rest[ragged..].copy_from_slice(&stolen[ragged..]);
-            self.masked_block(cipher, &two, &mut rest);
-            let output = tail_data.output();
-            output[..16].copy_from_slice(&rest);
-            output[16..].copy_from_slice(&stolen[..ragged]);
-        }
-    }
-
     /// The number of units of whole blocks to process at a time out of `bytes` bytes; 0 if these begin within a unit.
-    fn whole_units_of_a_batch(&self, bytes: usize) -> usize {
-        match self.before == 0 && self.unit_bytes.is_multiple_of(16) {
+    fn whole_units_of_a_batch(&self, cipher: &impl CpuCipher, bytes: usize) -> usize {
+        match self.before == 0 && self.unit_bytes.is_multiple_of(16) && self.unit_bytes < 16 * cipher.blocks_at_a_time()
+        {
             true => ((16 * BATCH).min(bytes) as u64 / self.unit_bytes) as usize,
             false => 0,
         }
     }
 
-    /// Processes units of whole blocks, at most a batch, each from its first tweak on.
+    /// Processes units of whole blocks, at most a batch, each from its first tweak on. Its buffers are not on the stack of those who do not
+    /// call it.
+    #[inline(never)]
     fn units(&self, cipher: &impl CpuCipher, first_tweaks: &[Block], data: Buffers<'_>) {
         let blocks = data.into_blocks();
         let mut tweaks = [Block::default(); BATCH];
@@ -131,47 +98,15 @@ impl Xts {
         for (unit, first) in tweaks.chunks_exact_mut((self.unit_bytes / 16) as usize).zip(first_tweaks) {
             put_tweaks(unit, u128::from_le_bytes((*first).into()));
         }
-        self.masked(cipher, tweaks, blocks);
-    }
-
-    /// Processes blocks, each XORed with its tweak before and after the cipher.
-    fn masked(&self, cipher: &impl CpuCipher, tweaks: &[Block], mut blocks: InOutBuf<'_, '_, Block>) {
-        let xor = |bytes: &mut [u8]| {
-            bytes.iter_mut().zip(Array::slice_as_flattened(tweaks)).for_each(|(byte, tweak)| *byte ^= tweak);
-        };
-        let mut masked = [Block::default(); BATCH];
-        let masked = &mut masked[..tweaks.len()];
-        masked.copy_from_slice(blocks.get_in());
-        xor(Array::slice_as_flattened_mut(masked));
-        cipher.process(self.direction, InOutBuf::from(&mut *masked));
-        xor(Array::slice_as_flattened_mut(masked));
-        blocks.get_out().copy_from_slice(masked);
-    }
-
-    fn masked_block(&self, cipher: &impl CpuCipher, tweak: &[Block; 1], block: &mut [u8; 16]) {
-        let block: &mut Block = block.into();
-        self.masked(cipher, tweak, InOutBuf::from(std::slice::from_mut(block)));
+        process_masked(cipher, self.direction, tweaks, blocks);
     }
 }
 
 /// Units whose tweaks are encrypted at a time.
-const UNITS: usize = 256;
+const UNITS: usize = 64;
 
 /// Blocks processed at a time: whole batches of every engine, and few enough for the first-level cache.
 const BATCH: usize = 512;
-
-/// Writes the tweaks of consecutive blocks of a unit and returns the next.
-fn put_tweaks(blocks: &mut [Block], first: u128) -> u128 {
-    blocks.iter_mut().fold(first, |tweak, block| {
-        *block = tweak.to_le_bytes().into();
-        next(tweak)
-    })
-}
-
-/// Multiplies by α: a shift, and the polynomial if a bit was shifted out, without a branch (IEEE 1619, section 5.2).
-fn next(tweak: u128) -> u128 {
-    (tweak << 1) ^ ((tweak >> 127) * 0x87)
-}
 
 /// Multiplies by α^n; n is a number of blocks and not secret.
 fn times_alpha(tweak: u128, n: u64) -> u128 {
@@ -181,7 +116,7 @@ fn times_alpha(tweak: u128, n: u64) -> u128 {
         (tweak << 64) ^ out ^ (out << 1) ^ (out << 2) ^ (out << 7)
     };
     let tweak = (0..n / 64).fold(tweak, |tweak, _| by_64(tweak));
-    (0..n % 64).fold(tweak, |tweak, _| next(tweak))
+    (0..n % 64).fold(tweak, |tweak, _| next_tweak(tweak))
 }
 
 impl Operation for Xts {
@@ -273,12 +208,15 @@ impl Steps for Xts {
             cipher.second().process(Direction::Encrypt, InOutBuf::from(&mut tweaks[..units]));
             let mut tweaks = &tweaks[..units];
             while let [first, ..] = tweaks {
-                let n = at.whole_units_of_a_batch(rest.len()).clamp(1, tweaks.len());
+                let n = at.whole_units_of_a_batch(cipher, rest.len()).clamp(1, tweaks.len());
                 let len = rest.len().min((n as u64 * self.unit_bytes - at.before) as usize);
                 let (data, after) = rest.split_at(len);
                 let (these, others) = tweaks.split_at(n);
                 match n {
-                    1 => self.unit(cipher, times_alpha(u128::from_le_bytes((*first).into()), at.before / 16), data),
+                    1 => {
+                        let tweak = times_alpha(u128::from_le_bytes((*first).into()), at.before / 16);
+                        cipher.process_unit(self.direction, tweak, data.into_in_out());
+                    }
                     _ => self.units(cipher, these, data),
                 }
                 at = at.after(len as u64, || unreachable!("XTS is not chained"));
@@ -302,7 +240,7 @@ mod tests {
         let first = tweak;
         for n in 0..1000 {
             assert_eq!(times_alpha(first, n), tweak, "{n}");
-            tweak = next(tweak);
+            tweak = next_tweak(tweak);
         }
     }
 

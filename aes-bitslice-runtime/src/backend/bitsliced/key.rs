@@ -7,11 +7,11 @@ use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
+use crate::cpu::cipher::{Block, CpuCipher};
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::cores;
 use crate::exec::processor;
 use crate::op::buffers::Buffers;
-use crate::op::cpu_cipher::{Block, CpuCipher};
 use crate::op::operation::Operation;
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::basis::Basis;
@@ -87,7 +87,7 @@ impl CpuCipher for Bitsliced {
 
 impl OnBackend for Bitsliced {
     fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        Ok(cores::run(self, operation, data))
+        Ok(self.scrubbed(|| cores::run(self, &operation, data)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::backend::bitsliced::batch::{self, Functions, TwoInput, Vector};
 use crate::backend::bitsliced::transpose;
-use crate::op::cpu_cipher::Block;
+use crate::cpu::cipher::Block;
 
 /// The batch functions on 64-bit words.
 pub(super) static FUNCTIONS: Functions =

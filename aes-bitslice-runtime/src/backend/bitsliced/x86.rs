@@ -7,7 +7,7 @@
 
 use crate::backend::bitsliced::batch::{self, Functions, Lut3, TwoInput, Vector};
 use crate::base::counter::CounterBlock;
-use crate::op::cpu_cipher::Block;
+use crate::cpu::cipher::Block;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_kernels::Lanes;
 use cipher::inout::InOutBuf;

@@ -4,14 +4,14 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::cpu::hash_key::HashKey;
+use crate::cpu::key::CpuKey;
 use crate::exec::choice::{Choice, Kernels};
 use crate::op::batch::Batch;
 use crate::op::buffers::Buffers;
 use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
-use crate::op::cpu_key::CpuKey;
 use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
 use crate::op::operation::{Operation, Steps, finished, keyed};
-use crate::op::partial_hash::HashKey;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 

@@ -3,8 +3,9 @@
 use crate::backend::cuda::kernel::hash::HashKernel;
 use crate::backend::cuda::memory::slots::Slots;
 use crate::base::error::Error;
+use crate::cpu::hash_key::ONE;
 use crate::exec::steps::HashSlot;
-use crate::op::partial_hash::{self, ONE, Verdict};
+use crate::op::partial_hash::{self, Verdict};
 use aes_bitslice_core::ghash::Blocks;
 use zeroize::Zeroizing;
 

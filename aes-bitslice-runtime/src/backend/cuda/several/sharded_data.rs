@@ -7,10 +7,10 @@ use crate::backend::cuda::several::chunks::{DEPTH, Gpu, ShareChunk, chunk_bytes,
 use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::base::error::Error;
+use crate::cpu::key::CpuKey;
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
-use crate::op::cpu_key::CpuKey;
 use crate::op::operation::{Operation, check_keys, finished, head, keyed};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
@@ -279,7 +279,7 @@ mod tests {
             let KeyOn::Cuda(key) = self.cipher.key() else { panic!("CUDA was opened") };
             let run = |input: Option<&ShardedBuffer>, output: &mut ShardedBuffer| {
                 let sharded = ShardedCipher::new(key, self.cipher.cpu());
-                let operation = operation.clone().keyed(&**self.cipher.cpu().unwrap());
+                let operation = keyed(operation.clone(), Some(&**self.cipher.cpu().unwrap())).unwrap();
                 let kernels = kernels(&operation, MEMORY).unwrap();
                 let done = sharded.run_in_chunks(operation.clone(), kernels, input, output, 1 << 20).unwrap();
                 let chunks: Vec<_> = done.iter().map(Vec::len).collect();

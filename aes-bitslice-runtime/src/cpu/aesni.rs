@@ -1,0 +1,80 @@
+//! AES-NI with PCLMULQDQ: one block in a vector.
+
+use crate::cpu::kernel::kernel;
+use crate::cpu::lanes::{Lanes, OneBlock, by_instructions};
+use std::arch::x86_64::*;
+
+/// Proof that the processor has the instructions.
+#[derive(Clone, Copy)]
+pub(super) struct AesNi(());
+
+impl AesNi {
+    pub(super) fn detect() -> Option<Self> {
+        let is_there = is_x86_feature_detected!("aes")
+            && is_x86_feature_detected!("pclmulqdq")
+            && is_x86_feature_detected!("ssse3")
+            && is_x86_feature_detected!("sse4.1");
+        is_there.then_some(Self(()))
+    }
+}
+
+kernel!(AesNi, "AES-NI", "aes,pclmulqdq,ssse3,sse4.1");
+
+impl Lanes for AesNi {
+    type Vector = __m128i;
+    type One = Self;
+    const BLOCKS: usize = 1;
+
+    #[inline(always)]
+    fn one(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn load(self, bytes: &[u8]) -> __m128i {
+        let bytes = &bytes[..16];
+        // SAFETY: 16 bytes are readable; a value of `Self` exists, so the processor has the instructions.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, vector: __m128i, bytes: &mut [u8]) {
+        let bytes = &mut bytes[..16];
+        // SAFETY: 16 bytes are writable; a value of `Self` exists, so the processor has the instructions.
+        unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), vector) }
+    }
+
+    by_instructions! {
+        fn zero(self) -> __m128i = _mm_setzero_si128();
+        fn broadcast(self, block: &[u8; 16]) -> __m128i = _mm_loadu_si128(block.as_ptr().cast());
+        fn first(self, block: &[u8; 16]) -> __m128i = _mm_loadu_si128(block.as_ptr().cast());
+
+        fn and(self, a: __m128i, b: __m128i) -> __m128i = _mm_and_si128(a, b);
+        fn xor(self, a: __m128i, b: __m128i) -> __m128i = _mm_xor_si128(a, b);
+        fn xor3(self, a: __m128i, b: __m128i, c: __m128i) -> __m128i = _mm_xor_si128(_mm_xor_si128(a, b), c);
+        fn add32(self, a: __m128i, b: __m128i) -> __m128i = _mm_add_epi32(a, b);
+        fn add64(self, a: __m128i, b: __m128i) -> __m128i = _mm_add_epi64(a, b);
+        fn reverse(self, vector: __m128i) -> __m128i =
+            _mm_shuffle_epi8(vector, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+        fn swap_halves(self, vector: __m128i) -> __m128i = _mm_shuffle_epi32(vector, 0x4e);
+        fn low_to_high(self, vector: __m128i) -> __m128i = _mm_slli_si128(vector, 8);
+        fn high_to_low(self, vector: __m128i) -> __m128i = _mm_srli_si128(vector, 8);
+        fn sum(self, vector: __m128i) -> __m128i = vector;
+
+        fn encrypt(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesenc_si128(state, key);
+        fn encrypt_last(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesenclast_si128(state, key);
+        fn decrypt(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesdec_si128(state, key);
+        fn decrypt_last(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesdeclast_si128(state, key);
+
+        fn multiply_low(self, a: __m128i, b: __m128i) -> __m128i = _mm_clmulepi64_si128(a, b, 0x00);
+        fn multiply_high(self, a: __m128i, b: __m128i) -> __m128i = _mm_clmulepi64_si128(a, b, 0x11);
+        fn multiply_low_high(self, a: __m128i, b: __m128i) -> __m128i = _mm_clmulepi64_si128(a, b, 0x10);
+        fn multiply_high_low(self, a: __m128i, b: __m128i) -> __m128i = _mm_clmulepi64_si128(a, b, 0x01);
+    }
+}
+
+impl OneBlock for AesNi {
+    by_instructions! {
+        fn inverse_mix_columns(self, block: __m128i) -> __m128i = _mm_aesimc_si128(block);
+    }
+}

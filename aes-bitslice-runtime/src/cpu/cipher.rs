@@ -1,0 +1,95 @@
+//! A key on the CPU, as operations use it, whatever implementation computes with it.
+
+use crate::base::counter::CounterBlock;
+use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::cpu::hash_key::HashKey;
+use crate::cpu::kernel::Instructions;
+use crate::cpu::portable;
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use cipher::array::Array;
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+
+/// A block of 16 bytes.
+pub(crate) type Block = Array<u8, U16>;
+
+/// A key on the CPU, as operations use it.
+pub trait CpuCipher: Sync + Sized {
+    /// Does work that computes with the key or with what is derived from it, and leaves nothing of it on the stack. The other methods
+    /// are called within.
+    fn scrubbed<R>(&self, work: impl FnOnce() -> R) -> R {
+        scrubbed::<DERIVED, _>(work)
+    }
+
+    /// The instructions that keys derived from it are on.
+    fn instructions(&self) -> Instructions {
+        Instructions::best()
+    }
+
+    /// The key's length; for XTS, the length of each of the two keys.
+    fn bits(&self) -> KeyBits;
+
+    /// Runs blocks through the block cipher, each on its own.
+    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
+
+    /// The number of blocks to process at a time, where there are as many: fewer take as long.
+    fn blocks_at_a_time(&self) -> u64 {
+        512
+    }
+
+    /// The second key of an XTS key.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn second(&self) -> &Self;
+
+    /// Whether it is an XTS key that is one AES key twice. Asked only of the key that operations derive their values from.
+    fn halves_are_equal(&self) -> bool {
+        false
+    }
+
+    /// The key of GHASH.
+    fn hash_key(&self) -> HashKey {
+        HashKey::new(self)
+    }
+
+    /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
+    fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>);
+
+    /// XORs data with the key stream of counters whose lowest byte is the first of their blocks.
+    fn add_little_endian_key_stream(&self, counter: CounterBlock, data: InOutBuf<'_, '_, u8>) {
+        portable::add_little_endian_key_stream(self, counter, data);
+    }
+
+    /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.
+    fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>);
+
+    /// Decrypts whole blocks, the first of which is chained to `iv`.
+    fn decrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
+        portable::decrypt_chained(self, iv, blocks);
+    }
+
+    /// Encrypts or decrypts data from the block of a counter of GCM on, and continues a hash with the ciphertext. A last block that is
+    /// not whole is padded with zeros there.
+    fn crypt_and_hash(
+        &self,
+        direction: Direction,
+        key: &HashKey,
+        counter: CounterBlock,
+        hash: &mut [u8; 16],
+        data: InOutBuf<'_, '_, u8>,
+    ) {
+        portable::crypt_and_hash(self, direction, key, counter, hash, data);
+    }
+
+    /// Processes an XTS data unit with the first key, or its rest from the block with this tweak on: at least 16 bytes.
+    fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {
+        portable::process_unit(self, direction, tweak, data);
+    }
+}
+
+/// Encrypts one block.
+pub(crate) fn encrypt_block(cipher: &impl CpuCipher, block: &mut [u8; 16]) {
+    let block: &mut Block = block.into();
+    cipher.process(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(block)));
+}

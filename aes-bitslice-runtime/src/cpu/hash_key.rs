@@ -1,0 +1,160 @@
+//! The hash key of GCM and of AES-GCM-SIV, and what is computed with it.
+//!
+//! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and is treated here as a hash of
+//! such blocks.
+
+use crate::cpu::cipher::{CpuCipher, encrypt_block};
+use crate::cpu::kernel::{Instructions, Kernel};
+use crate::cpu::modes::ghash::Powers;
+use aes_bitslice_core::ghash::Blocks;
+use cipher::consts::U16;
+use ghash::GHash;
+use ghash::universal_hash::UniversalHash;
+use polyval::Polyval;
+use std::fmt;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The hash key, H: the encryption of a block of zeros (SP 800-38D, section 7.1), or for POLYVAL the equivalent key of GHASH. It stays in
+/// place when the value moves, is wiped with the last clone, and is never printed.
+#[derive(Clone)]
+pub struct HashKey(Arc<Of>);
+
+#[derive(Default)]
+struct Of {
+    key: Zeroizing<[u8; 16]>,
+    /// The POLYVAL key that `key` represents.
+    polyval: Option<Zeroizing<[u8; 16]>>,
+    /// The kernel that hashes, if there is one, and its powers of H.
+    kernel: Option<&'static dyn Kernel>,
+    powers: Powers,
+}
+
+impl HashKey {
+    /// The key of GHASH under a key of AES, on its instructions.
+    pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
+        let mut key = Zeroizing::new([0; 16]);
+        encrypt_block(cipher, &mut key);
+        Self::of(&key, None, cipher.instructions())
+    }
+
+    /// A POLYVAL key, on these instructions.
+    pub(crate) fn of_polyval(key: &[u8; 16], instructions: Instructions) -> Self {
+        Self::of(&Zeroizing::new(Blocks::Reversed.key(*key).to_block()), Some(key), instructions)
+    }
+
+    /// The key with this H.
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self::of(&bytes, None, Instructions::best())
+    }
+
+    /// Written where it stays.
+    fn of(key: &[u8; 16], polyval: Option<&[u8; 16]>, instructions: Instructions) -> Self {
+        let kernel = instructions.kernel();
+        let mut all = Arc::new(Of { kernel, ..Of::default() });
+        let of = Arc::get_mut(&mut all).expect("nobody else has it");
+        of.key.copy_from_slice(key);
+        of.polyval = polyval.map(|key| Zeroizing::new(*key));
+        if let Some(kernel) = kernel {
+            kernel.powers(key, &mut of.powers);
+        }
+        Self(all)
+    }
+
+    /// The powers of H, if a kernel has computed them.
+    pub(super) fn powers(&self) -> Option<&Powers> {
+        self.0.kernel.map(|_| &self.0.powers)
+    }
+
+    /// How it reads blocks.
+    pub(crate) fn blocks(&self) -> Blocks {
+        if self.0.polyval.is_some() { Blocks::Reversed } else { Blocks::AsTheyAre }
+    }
+
+    /// H itself, for values derived from it: never keep it in memory that is not wiped.
+    pub(crate) fn bytes(&self) -> &[u8; 16] {
+        &self.0.key
+    }
+
+    /// Continues a hash with bytes, the last block padded with zeros.
+    pub(crate) fn update(&self, hash: &mut [u8; 16], bytes: &[u8]) {
+        fn of(hash: &[u8; 16], mut hasher: impl UniversalHash<BlockSize = U16>, bytes: &[u8]) -> [u8; 16] {
+            let (first, rest) = bytes.split_at(bytes.len().min(16));
+            let mut block = *hash;
+            block.iter_mut().zip(first).for_each(|(byte, first)| *byte ^= first);
+            hasher.update(&[block.into()]);
+            hasher.update_padded(rest);
+            hasher.finalize().into()
+        }
+        if let Some(kernel) = self.0.kernel {
+            return kernel.hash(&self.0.powers, self.blocks(), hash, bytes);
+        }
+        match &self.0.polyval {
+            _ if bytes.is_empty() => {}
+            None => *hash = of(hash, GHash::new((&*self.0.key).into()), bytes),
+            Some(key) => {
+                let reversed = of(&Blocks::Reversed.block(*hash), Polyval::new((&**key).into()), bytes);
+                *hash = Blocks::Reversed.block(reversed);
+            }
+        }
+    }
+
+    /// The hash of bytes, the last block padded with zeros.
+    pub(crate) fn hash(&self, bytes: &[u8]) -> [u8; 16] {
+        let mut hash = [0; 16];
+        self.update(&mut hash, bytes);
+        hash
+    }
+
+    /// H^n.
+    pub(crate) fn power(&self, n: u64) -> Zeroizing<[u8; 16]> {
+        if n == 0 { Zeroizing::new(ONE) } else { self.to_the_power(&self.0.key, n) }
+    }
+
+    /// The hash of two concatenated messages, the second of which has `blocks` blocks of 16 bytes.
+    pub(crate) fn append(&self, first: &[u8; 16], second: &[u8; 16], blocks: u64) -> [u8; 16] {
+        let moved = self.product(first, &self.power(blocks));
+        std::array::from_fn(|i| moved[i] ^ second[i])
+    }
+
+    /// The hash of a message of whole blocks with this hash, followed by one more block.
+    pub(crate) fn append_block(&self, hash: &[u8; 16], block: &[u8; 16]) -> [u8; 16] {
+        let sum = Zeroizing::new(std::array::from_fn(|i| hash[i] ^ block[i]));
+        *self.product(&sum, &self.0.key)
+    }
+
+    /// x^n by squaring, for n of at least 1. The time depends only on n, which is a length.
+    fn to_the_power(&self, x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
+        let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(*x));
+        loop {
+            if n & 1 == 1 {
+                result = Some(result.map_or_else(|| square.clone(), |result| self.product(&result, &square)));
+            }
+            n >>= 1;
+            if n == 0 {
+                return result.expect("n is at least 1");
+            }
+            square = self.product(&square, &square);
+        }
+    }
+
+    /// The product of two elements of GHASH's field.
+    pub(crate) fn product(&self, x: &[u8; 16], y: &[u8; 16]) -> Zeroizing<[u8; 16]> {
+        if let Some(kernel) = self.0.kernel {
+            return Zeroizing::new(kernel.multiply(x, y));
+        }
+        let mut hash = GHash::new(y.into());
+        hash.update(&[(*x).into()]);
+        Zeroizing::new(hash.finalize().into())
+    }
+}
+
+impl fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HashKey")
+    }
+}
+
+/// The element 1 of GHASH's field.
+pub(crate) const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -1,0 +1,191 @@
+//! A kernel: the modes, compiled for one set of instructions. It is chosen once, and called through a table, which is a trait object.
+
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::aesni::AesNi;
+#[cfg(target_arch = "aarch64")]
+use crate::cpu::armv8::Armv8;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::vaes256::Vaes256;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::vaes512::Vaes512;
+use std::fmt;
+use std::sync::OnceLock;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The round keys of both directions, each in the order of use.
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
+pub(crate) struct RoundKeys {
+    pub(super) rounds: usize,
+    pub(super) encrypt: [[u8; 16]; 15],
+    pub(super) decrypt: [[u8; 16]; 15],
+}
+
+impl RoundKeys {
+    #[inline(always)]
+    pub(super) fn encrypt(&self) -> &[[u8; 16]] {
+        &self.encrypt[..=self.rounds]
+    }
+
+    #[inline(always)]
+    pub(super) fn decrypt(&self) -> &[[u8; 16]] {
+        &self.decrypt[..=self.rounds]
+    }
+}
+
+/// Gives a macro the methods of [`Kernel`]: `name = file(arguments)` is the function `name` of that file of
+/// [`modes`](crate::cpu::modes), whose first argument is the set of instructions.
+macro_rules! with_methods {
+    ($macro:ident $($first:tt)*) => {
+        $crate::cpu::kernel::$macro! { ($($first)*)
+            /// Expands a key of 16, 24 or 32 bytes.
+            fn expand = rounds(key: &[u8], keys: &mut RoundKeys);
+            /// Runs whole blocks through the block cipher.
+            fn ecb = ecb(direction: Direction, keys: &RoundKeys, data: InOutBuf<'_, '_, u8>);
+            /// XORs data with the key stream from `skip` (fewer than 16) bytes into the block of a counter on.
+            fn ctr = ctr(keys: &RoundKeys, counter: CounterBlock, order: Order, skip: usize, data: InOutBuf<'_, '_, u8>);
+            /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.
+            fn cbc_encrypt = cbc(keys: &RoundKeys, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>);
+            /// Decrypts whole blocks, the first of which is chained to `iv`.
+            fn cbc_decrypt = cbc(keys: &RoundKeys, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>);
+            /// Processes an XTS data unit, or its rest from the block with this tweak on: at least 16 bytes.
+            fn xts = xts(direction: Direction, keys: &RoundKeys, tweak: u128, data: InOutBuf<'_, '_, u8>);
+            /// Computes the powers of a key of GHASH.
+            fn powers = ghash(key: &[u8; 16], powers: &mut Powers);
+            /// The product of two elements of GHASH's field, as blocks.
+            fn multiply = ghash(a: &[u8; 16], b: &[u8; 16]) -> [u8; 16];
+            /// Continues a hash, a block, with bytes; a last block that is not whole is padded with zeros.
+            fn hash = ghash(powers: &Powers, blocks: Blocks, state: &mut [u8; 16], bytes: &[u8]);
+            /// Encrypts or decrypts data from the block of a counter of 32 bits on, and continues a hash with the ciphertext. A last block
+            /// that is not whole is padded with zeros there.
+            fn gcm = gcm(
+                direction: Direction,
+                keys: &RoundKeys,
+                powers: &Powers,
+                counter: CounterBlock,
+                state: &mut [u8; 16],
+                data: InOutBuf<'_, '_, u8>,
+            );
+        }
+    };
+}
+pub(super) use with_methods;
+
+macro_rules! declare {
+    (() $($(#[$doc:meta])* fn $name:ident = $file:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*) => {
+        /// The modes on one set of instructions.
+        pub(crate) trait Kernel: Send + Sync {
+            /// The instructions, in words.
+            fn name(&self) -> &'static str;
+            $($(#[$doc])* fn $name(&self, $($argument: $type),*) $(-> $result)?;)*
+        }
+    };
+}
+use declare;
+with_methods!(declare);
+
+macro_rules! implement {
+    (
+        ($set:ty, $words:literal $features:literal)
+        $($(#[$doc:meta])* fn $name:ident = $file:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*
+    ) => {
+        const _: () = {
+            use crate::cpu::kernel::types::*;
+
+            impl Kernel for $set {
+                fn name(&self) -> &'static str {
+                    $words
+                }
+
+                $(fn $name(&self, $($argument: $type),*) $(-> $result)? {
+                    #[target_feature(enable = $features)]
+                    fn run(l: $set, $($argument: $type),*) $(-> $result)? {
+                        crate::cpu::modes::$file::$name(l, $($argument),*)
+                    }
+                    // SAFETY: a value of this type exists, so the processor has the instructions.
+                    unsafe { run(*self, $($argument),*) }
+                })*
+            }
+        };
+    };
+}
+pub(super) use implement;
+
+/// Implements [`Kernel`] for a set of instructions, with its name and its target features.
+macro_rules! kernel {
+    ($set:ty, $words:literal, $features:literal) => {
+        $crate::cpu::kernel::with_methods!(implement $set, $words $features);
+    };
+}
+pub(super) use kernel;
+
+/// The types of the methods.
+pub(super) mod types {
+    pub(crate) use super::{Kernel, RoundKeys};
+    pub(crate) use crate::base::counter::CounterBlock;
+    pub(crate) use crate::cpu::modes::ctr::Order;
+    pub(crate) use crate::cpu::modes::ghash::Powers;
+    pub(crate) use aes_bitslice_core::aes::Direction;
+    pub(crate) use aes_bitslice_core::ghash::Blocks;
+    pub(crate) use cipher::inout::InOutBuf;
+}
+use types::*;
+
+/// The instructions that AES on a core can run on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Instructions {
+    /// AVX-512, VAES and VPCLMULQDQ: four blocks in a vector.
+    Vaes512,
+    /// AVX2, VAES and VPCLMULQDQ: two blocks in a vector.
+    Vaes256,
+    /// AES-NI and PCLMULQDQ.
+    AesNi,
+    /// AES, PMULL and SHA3 of Armv8.
+    Armv8Sha3,
+    /// AES and PMULL of Armv8.
+    Armv8,
+    /// None of these: software in constant time.
+    Portable,
+}
+
+impl Instructions {
+    /// Those that this processor has, fastest first.
+    pub fn available() -> Vec<Self> {
+        let all = [Self::Vaes512, Self::Vaes256, Self::AesNi, Self::Armv8Sha3, Self::Armv8, Self::Portable];
+        all.into_iter().filter(|&set| set == Self::Portable || set.kernel().is_some()).collect()
+    }
+
+    /// The first of [`available`](Self::available), used unless another is requested.
+    pub fn best() -> Self {
+        static BEST: OnceLock<Instructions> = OnceLock::new();
+        *BEST.get_or_init(|| Self::available()[0])
+    }
+
+    /// The kernel for them, if the processor has them; `None` for software.
+    pub(crate) fn kernel(self) -> Option<&'static dyn Kernel> {
+        /// A value without bytes: nothing is allocated.
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        fn forever<K: Kernel + 'static>(kernel: K) -> &'static dyn Kernel {
+            Box::leak(Box::new(kernel))
+        }
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vaes512 => Vaes512::detect().map(forever),
+            #[cfg(target_arch = "x86_64")]
+            Self::Vaes256 => Vaes256::detect().map(forever),
+            #[cfg(target_arch = "x86_64")]
+            Self::AesNi => AesNi::detect().map(forever),
+            #[cfg(target_arch = "aarch64")]
+            Self::Armv8Sha3 => Armv8::<true>::detect().map(forever),
+            #[cfg(target_arch = "aarch64")]
+            Self::Armv8 => Armv8::<false>::detect().map(forever),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Instructions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kernel().map_or("no AES instructions", Kernel::name))
+    }
+}

@@ -1,0 +1,136 @@
+//! What the modes need of a processor's instructions: vectors of blocks, one block in each lane of 128 bits.
+
+/// The instructions of one set. A value exists only where the processor has them, so all methods are safe; each is one
+/// instruction, or a few.
+///
+/// Methods are inlined into functions for which the instructions are enabled: elsewhere they are right, but slow.
+pub(super) trait Lanes: Copy {
+    /// A vector of blocks.
+    type Vector: Copy;
+    /// The same instructions on one block at a time.
+    type One: OneBlock;
+
+    /// Blocks of a vector: 1, 2 or 4.
+    const BLOCKS: usize;
+    /// Bytes of a vector.
+    const BYTES: usize = 16 * Self::BLOCKS;
+
+    /// The instructions on one block.
+    fn one(self) -> Self::One;
+
+    /// Zeros.
+    fn zero(self) -> Self::Vector;
+    /// The first [`BYTES`](Self::BYTES) of these bytes.
+    fn load(self, bytes: &[u8]) -> Self::Vector;
+    /// Writes the first [`BYTES`](Self::BYTES) of these bytes.
+    fn store(self, vector: Self::Vector, bytes: &mut [u8]);
+    /// At most [`BYTES`](Self::BYTES), followed by zeros.
+    #[inline(always)]
+    fn load_part(self, bytes: &[u8]) -> Self::Vector {
+        if bytes.len() == Self::BYTES {
+            return self.load(bytes);
+        }
+        let mut whole = [0; MOST_BYTES];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        self.load(&whole)
+    }
+    /// Writes the first bytes of the vector, as many as there are here.
+    #[inline(always)]
+    fn store_part(self, vector: Self::Vector, bytes: &mut [u8]) {
+        if bytes.len() == Self::BYTES {
+            return self.store(vector, bytes);
+        }
+        let mut whole = [0; MOST_BYTES];
+        self.store(vector, &mut whole);
+        bytes.copy_from_slice(&whole[..bytes.len()]);
+    }
+    /// The first `bytes` bytes, followed by zeros.
+    #[inline(always)]
+    fn first_bytes(self, vector: Self::Vector, bytes: usize) -> Self::Vector {
+        self.and(vector, self.load(&ONES_AND_ZEROS[MOST_BYTES - bytes..]))
+    }
+    /// A block in every lane.
+    fn broadcast(self, block: &[u8; 16]) -> Self::Vector;
+    /// A block in the first lane, and zeros in the others.
+    fn first(self, block: &[u8; 16]) -> Self::Vector;
+    /// The block of the first lane.
+    #[inline(always)]
+    fn first_of(self, vector: Self::Vector) -> [u8; 16] {
+        let mut whole = [0; MOST_BYTES];
+        self.store(vector, &mut whole);
+        *whole.first_chunk().expect("more than a block")
+    }
+
+    /// The bits that both have.
+    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The sum of two.
+    fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The sum of three.
+    fn xor3(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    /// Adds words of 32 bits.
+    fn add32(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Adds words of 64 bits.
+    fn add64(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The bytes of each block in the other order.
+    fn reverse(self, vector: Self::Vector) -> Self::Vector;
+    /// The halves of each block exchanged.
+    fn swap_halves(self, vector: Self::Vector) -> Self::Vector;
+    /// The low half of each block as its high half, above zeros.
+    fn low_to_high(self, vector: Self::Vector) -> Self::Vector;
+    /// The high half of each block as its low half, below zeros.
+    fn high_to_low(self, vector: Self::Vector) -> Self::Vector;
+    /// The sum of all blocks in the first lane, and zeros in the others.
+    fn sum(self, vector: Self::Vector) -> Self::Vector;
+
+    /// A round of encryption: ShiftRows, SubBytes, MixColumns, AddRoundKey (FIPS 197, section 5.1).
+    fn encrypt(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
+    /// The last round of encryption, which has no MixColumns.
+    fn encrypt_last(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
+    /// A round of the equivalent inverse cipher (FIPS 197, section 5.3.5).
+    fn decrypt(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
+    /// The last round of the equivalent inverse cipher.
+    fn decrypt_last(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
+
+    /// The product without carries of the low halves of each pair of blocks.
+    fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Of the high halves.
+    fn multiply_high(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Of the low half of `a` and the high half of `b`.
+    fn multiply_low_high(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Of the high half of `a` and the low half of `b`.
+    fn multiply_high_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+}
+
+/// Bytes of the longest vector.
+const MOST_BYTES: usize = 64;
+
+/// Bytes of a mask: from the middle less `n` on, the first `n` are ones.
+static ONES_AND_ZEROS: [u8; 2 * MOST_BYTES] = {
+    let mut bytes = [0; 2 * MOST_BYTES];
+    let mut i = 0;
+    while i < MOST_BYTES {
+        bytes[i] = 0xff;
+        i += 1;
+    }
+    bytes
+};
+
+/// Instructions on one block at a time.
+pub(super) trait OneBlock: Lanes<One = Self> {
+    /// InvMixColumns (FIPS 197, section 5.3.3).
+    fn inverse_mix_columns(self, block: Self::Vector) -> Self::Vector;
+}
+
+/// Implements methods of [`Lanes`], each by an expression of instructions.
+macro_rules! by_instructions {
+    ($(fn $name:ident($($argument:tt)*) -> $result:ty = $body:expr;)*) => { $(
+        // Some instructions are there on every processor.
+        #[allow(unused_unsafe)]
+        #[inline(always)]
+        fn $name($($argument)*) -> $result {
+            // SAFETY: a value of `Self` exists, so the processor has the instructions.
+            unsafe { $body }
+        }
+    )* };
+}
+pub(super) use by_instructions;

@@ -1,0 +1,30 @@
+//! AES and GHASH on a core of the CPU, as operations use them.
+//!
+//! ```text
+//! cipher     the interface: a key on a core        portable   each mode by the block cipher alone
+//! key        such a key                            hash_key   H, and what is computed with it
+//! kernel     the modes on one set of instructions, as a table
+//! modes      their loops, written once for every set
+//! lanes      what the loops need of a set          vaes512, vaes256, aesni, armv8
+//! ```
+
+pub(crate) mod cipher;
+pub(crate) mod hash_key;
+pub(crate) mod kernel;
+pub(crate) mod key;
+pub(crate) mod portable;
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod aesni;
+#[cfg(target_arch = "aarch64")]
+#[allow(unsafe_code)]
+mod armv8;
+mod lanes;
+mod modes;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod vaes256;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod vaes512;
