@@ -193,7 +193,7 @@ pub trait Steps: Clone + Send + Sync + 'static {
 /// them on the heap.
 ///
 /// # Errors
-/// As [`derive`].
+/// As [`derive()`].
 pub(crate) fn keyed<O: Operation>(mut operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
     match cpu {
         Some(cipher) if O::KEYS != Keys::One => {
