@@ -20,7 +20,7 @@ use crate::engine::{self, Work};
 use crate::error::{Error, Exit, Result, warn};
 use crate::foreign::of_openssl;
 use crate::input::Input;
-use crate::output::{Options, Target};
+use crate::output::{self, Options, Target};
 use crate::pipeline::source::Source;
 use crate::segments::{Segments, explain};
 use crate::terminal::Terminal;
@@ -34,18 +34,19 @@ pub fn seal(args: &SealArgs) -> Result<()> {
             Given::Secret(secret) => Sealing::new(engine, secret, PassphraseCost::default()),
         };
         let sealing = sealing.map_err(|error| explain(&input.name, error))?;
-        Ok(Segments::to_seal(sealing, args.stream.chunk_bytes))
+        Ok(Some(Segments::to_seal(sealing, args.stream.chunk_bytes)))
     })
 }
 
 /// Opens as the options say.
 pub fn open(args: &OpenArgs) -> Result<()> {
-    let OpenArgs { common, range } = args;
+    let OpenArgs { common, range, message_bytes } = args;
+    let needs_length = range.as_ref().map(|_| "--range").or(message_bytes.then_some("--message-bytes"));
     run(common, false, |engine, given, data, input| {
         // Checked before anything is read, because reading may have to wait.
-        let length = range.as_ref().map(|_| {
+        let length = needs_length.map(|option| {
             let message = format!(
-                "--range needs an input that can be read from any byte on, and {} cannot: name a file",
+                "{option} needs an input that can be read from any byte on, and {} cannot: name a file",
                 input.name
             );
             input.measure().ok_or(Error::new(Exit::InputOutput, message))
@@ -56,10 +57,16 @@ pub fn open(args: &OpenArgs) -> Result<()> {
             Given::Secret(secret) => Opening::new(engine, secret, &start(input, Opening::START)?),
         };
         let opening = opening.map_err(|error| explain(&input.name, error))?;
+        let of_any_key = common.format == Format::Tink;
         let part = match (range, length) {
+            (None, Some(length)) => {
+                let read = |place, bytes: &mut [u8]| input.read_at(place, bytes);
+                let bytes = segments::message_bytes(&opening, &input.name, length, of_any_key, read)?;
+                output::print(&format!("{bytes}\n"))?;
+                return Ok(None);
+            }
             (Some(Bytes { start, end }), Some(length)) => {
                 let range = (Included(*start), end.map_or(Unbounded, Excluded));
-                let of_any_key = common.format == Format::Tink;
                 let read = |place, bytes: &mut [u8]| input.read_at(place, bytes);
                 let part = segments::part(&opening, &input.name, length, &range, of_any_key, read)?;
                 input.narrow(part.read.clone(), length);
@@ -71,7 +78,7 @@ pub fn open(args: &OpenArgs) -> Result<()> {
             }
         };
         let segments = Segments::to_open(opening, part, common.stream.chunk_bytes);
-        Ok(if common.format == Format::Tink { segments.of_any_key() } else { segments })
+        Ok(Some(if of_any_key { segments.of_any_key() } else { segments }))
     })
 }
 
@@ -103,11 +110,11 @@ enum Held {
     Keyset(Keyset),
 }
 
-/// Runs what `begin` makes of engine, secret and associated data for the input, as `args` says.
+/// Runs what `begin` makes of engine, secret and associated data for the input, as `args` says; nothing, if it makes `None`.
 fn run(
     args: &SealArgs,
     is_new: bool,
-    begin: impl FnOnce(&Engine, Given<'_>, &[u8], &mut Input) -> Result<Segments>,
+    begin: impl FnOnce(&Engine, Given<'_>, &[u8], &mut Input) -> Result<Option<Segments>>,
 ) -> Result<()> {
     let SecretArgs { key_file, passphrase_file, keyset, .. } = &args.secret;
     let secrets = [key_file, passphrase_file, keyset].into_iter().flatten();
@@ -162,6 +169,7 @@ fn run(
     let segments = begin(&engine, given, data, &mut input).map_err(|error| error.advising(if_longer.as_deref()))?;
     // From here on only the key of the stream is needed.
     drop(secret);
+    let Some(segments) = segments else { return Ok(()) };
     let output = target.open()?;
     let is_in_order = input.length.is_none() || !output.is_new_file();
     let segments = if is_in_order && stream.chunk_bytes.is_none() { segments.in_order() } else { segments };

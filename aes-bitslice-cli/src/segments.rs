@@ -170,6 +170,18 @@ pub fn part(
     opening.part(length, range, read).map_err(|error| explain_segment(name, error, if_not_authentic))
 }
 
+/// The number of bytes of the message in a file of `length` bytes, with its last segment opened, which `read` reads at its place.
+pub fn message_bytes(
+    opening: &Opening,
+    name: &str,
+    length: u64,
+    is_of_any_key: bool,
+    read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>,
+) -> Result<u64> {
+    let if_not_authentic = if is_of_any_key { OF_ANY_KEY } else { "" };
+    opening.message_bytes(length, read).map_err(|error| explain_segment(name, error, if_not_authentic))
+}
+
 /// The error of a segment of the input `name`, and what else may be wrong if it is not authentic.
 fn explain_segment(name: &str, error: SealError, if_not_authentic: &str) -> Error {
     match error {

@@ -313,6 +313,28 @@ fn the_other_format_is_named() {
 
 /// Before the end is checked, the length of a message is only what the file says.
 #[test]
+fn the_length_of_a_message() {
+    for len in [0, 1, 5000, (3 << 20) + 7] {
+        let folder = folder(len);
+        let folder = folder.path();
+        for options in ["--key-env KEY", "--key-env KEY --format tink"] {
+            succeed(folder, &format!("seal -f {options} -o sealed data"));
+            let said = succeed(folder, &format!("open {options} --message-bytes sealed"));
+            assert_eq!(String::from_utf8(said).unwrap(), format!("{len}\n"), "{options}");
+            // It is authentic.
+            let mut sealed = fs::read(folder.join("sealed")).unwrap();
+            *sealed.last_mut().unwrap() ^= 1;
+            fs::write(folder.join("changed"), &sealed).unwrap();
+            let said = fail(folder, &format!("open {options} --message-bytes changed"), 1);
+            assert!(said.contains("segment"), "{said}");
+        }
+    }
+    let folder = folder(100);
+    fail(folder.path(), "open --key-env KEY --message-bytes -o part data", 2);
+    fail(folder.path(), "open --key-env KEY --message-bytes --range 0..1 data", 2);
+}
+
+#[test]
 fn a_range_beyond_the_end_of_a_file_that_was_cut() {
     let folder = folder((2 << 20) + 100);
     let folder = folder.path();

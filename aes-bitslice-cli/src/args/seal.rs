@@ -118,6 +118,11 @@ pub struct OpenArgs {
     /// begin with the first, without END they reach to the end of the message.
     #[arg(long, value_name = "START..END", value_parser = parse_range)]
     pub range: Option<Bytes>,
+    /// Print how many bytes the message has, and not the message
+    ///
+    /// The number is authentic: the last segment is opened.
+    #[arg(long, conflicts_with_all = ["range", "output"])]
+    pub message_bytes: bool,
 }
 
 /// Bytes of a message: from `start` up to `end`, which is not one of them, or up to the end of the message.

@@ -9,6 +9,7 @@ use crate::cpu::vaes256::Vaes256;
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::vaes512::Vaes512;
 use std::fmt;
+use std::panic::RefUnwindSafe;
 use std::sync::OnceLock;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -73,7 +74,7 @@ pub(super) use with_methods;
 macro_rules! declare {
     (() $($(#[$doc:meta])* fn $name:ident = $file:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*) => {
         /// The modes on one set of instructions.
-        pub(crate) trait Kernel: Send + Sync {
+        pub(crate) trait Kernel: Send + Sync + RefUnwindSafe {
             /// The instructions, in words.
             fn name(&self) -> &'static str;
             $($(#[$doc])* fn $name(&self, $($argument: $type),*) $(-> $result)?;)*
