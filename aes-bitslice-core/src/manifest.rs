@@ -362,8 +362,8 @@ impl Manifest {
             if manifest.kernel != name {
                 return field("kernel", &format!("must be {name}, as mode, strategy and layout have it"));
             }
-            if manifest.bitsliced.as_ref().is_some_and(|bitsliced| bitsliced.gates().is_none()) {
-                return field("lut3", "or `two_input` must be there");
+            if manifest.bitsliced.as_ref().is_some_and(|parts| parts.lut3.is_some() == parts.two_input.is_some()) {
+                return field("lut3", "or `two_input` must be there, and not both");
             }
             if !strategy.has(layout) {
                 return field("layout", &format!("must be `{}` where the strategy is `{strategy}`", strategy.layout()));

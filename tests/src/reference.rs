@@ -1,7 +1,7 @@
 //! The measure of every engine: the RustCrypto crates, one block or one keystream at a time on one thread.
 //!
 //! A mistake would have to be made twice, here and in an engine, to go unseen: this file shares nothing with the
-//! engines except the `aes` and `ctr` crates themselves, and those are checked against the published vectors.
+//! engines, except with `cpu` on a processor without AES instructions: the crates, which are checked against the published vectors.
 
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_core::aes::Direction;

@@ -153,7 +153,6 @@ fn counters_of_gcm_wrap_in_their_last_word() {
     let data = noise(5, LONGEST);
     for Under { name, cipher, reference } in all() {
         let key = Element::from_block(reference.block(Direction::Encrypt, [0; 16]));
-        let mut wrapped = 0;
         // A nonce of 16 bytes whose first counter is given: GHASH is inverted.
         for last in [u32::MAX - 30, u32::MAX - 3, u32::MAX] {
             let first = u128::from_be_bytes([0x5c; 16]) >> 32 << 32 | u128::from(last);
@@ -165,9 +164,7 @@ fn counters_of_gcm_wrap_in_their_last_word() {
             let mut made = data.clone();
             assert_eq!(cipher.run(GcmEncrypt::new(&Nonce::new(&nonce).unwrap(), b""), &mut made).unwrap(), tag.into());
             assert!(made == expected, "{name}: from {last:#x} on");
-            wrapped += 1;
         }
-        assert_eq!(wrapped, 3);
     }
 }
 

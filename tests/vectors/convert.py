@@ -206,6 +206,8 @@ for mode in ("cbc-pkcs5", "cmac", "gcm", "gcm-siv", "gmac", "xts"):
 
 
 def main(originals):
+    if not __debug__:
+        sys.exit("run it without -O: what is wrong is found by assertions")
     assert FILES.keys() == COUNTS.keys() and {name for _, files in FILES.values() for name in files} == SHA256.keys()
     for name, (read, files) in FILES.items():
         cases = []

@@ -58,9 +58,10 @@ impl<'a> Case<'a> {
         if let Some(first) = writes.then(|| first_difference(output, expected)).flatten() {
             return Err(self.is_wrong_at(engine, first));
         }
-        match tag == self.tag {
-            true => Ok(()),
-            false => Err(self.is_wrong(engine, &format!("the tag of {} bytes is not that of `cpu`", self.bytes))),
+        if tag == self.tag {
+            Ok(())
+        } else {
+            Err(self.is_wrong(engine, &format!("the tag of {} bytes is not that of `cpu`", self.bytes)))
         }
     }
 

@@ -96,10 +96,8 @@ impl Memory {
         // The check below covers the runs from here on.
         stream.memset_zeros(&mut to).map_err(driver)?;
         // Submitting a call with a tag takes longer than short ones run.
-        let mut ahead = match operation.about().has_tag {
-            true => Some(stream.alloc_zeros::<u8>(AHEAD).map_err(driver)?),
-            false => None,
-        };
+        let mut ahead =
+            if operation.about().has_tag { Some(stream.alloc_zeros::<u8>(AHEAD).map_err(driver)?) } else { None };
         let (mut times, mut last) = (Vec::new(), None);
         while !enough(&times) {
             let (start, end) = (event()?, event()?);

@@ -1,6 +1,6 @@
 //! `bench`: how fast the engines are, once they are known to be right.
 //!
-//! Inputs are random, keys are random, and every output is compared, all of it, with the `cpu` engine's (the `aes` and `ctr` crates) before
+//! Inputs are random, keys are random, and every output is compared, all of it, with the `cpu` engine's before
 //! its case is timed and again after the last run: for more than 4 GiB in GPU memory, chunks from start to end. Everything that is timed
 //! has run before.
 //!

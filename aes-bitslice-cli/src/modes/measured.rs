@@ -38,9 +38,7 @@ impl MeasuredMode {
 
     /// Those with kernels that do this and nothing else, and these kernels.
     pub fn with_kernels() -> impl Iterator<Item = (Self, runtime::Mode)> {
-        Self::all()
-            .iter()
-            .filter_map(|mode| Some((*mode, mode.kernels().filter(|kernels| kernels.name() == mode.name)?)))
+        Self::all().iter().filter_map(|mode| Some((*mode, mode.kernels().filter(|_| !mode.about().has_tag)?)))
     }
 
     /// Those of this name: a mode's own name stands for both its directions.

@@ -1,4 +1,4 @@
-//! Designs of kernels by name: the project's own, from the paper that describes it, and others.
+//! Designs of kernels by name: that of the main paper, its variants, and the fastest.
 
 use super::spec::KernelSpec;
 use crate::sbox::{CANRIGHT, LUT3};
@@ -10,8 +10,8 @@ use aes_bitslice_core::strategy::BakedStrategy;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Preset {
     /// O. Hajihassani, S. K. Monfared, S. H. Khasteh and S. Gorgin, *Fast AES Implementation: A High-throughput Bitsliced
-    /// Approach* (2019), with the key in the code: 32 blocks a thread as columns of bit-planes, Canright's S-box in two-input gates,
-    /// ShiftRows and MixColumns by renaming, round keys picked by one-hot multiplexers.
+    /// Approach* (2019), with the key in the code: the state of 32 blocks a thread as bit-planes, Canright's S-box in two-input
+    /// gates, ShiftRows by renaming, MixColumns as in equation 5, round keys picked by one-hot multiplexers.
     #[default]
     Hajihassani2019,
     /// The same with the first and the last round key in the multiplexer too, in one generic round ([`KernelSpec::generic`]).
@@ -40,7 +40,7 @@ impl Preset {
         }
     }
 
-    /// The modes: those of the paper, and CBC decryption.
+    /// The modes: those of the paper; [`Fast`](Self::Fast) has CBC decryption, too.
     pub fn modes(self) -> &'static [Mode] {
         match self {
             Self::Fast => &[Mode::EcbEncrypt, Mode::EcbDecrypt, Mode::Ctr, Mode::CbcDecrypt],

@@ -1,4 +1,5 @@
-//! Random input, and a mode's output for it under a key, computed by the `aes` and `ctr` crates.
+//! Random input, and a mode's output for it under a key, computed by the engine `cpu`, which tests compare with other
+//! implementations.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;

@@ -49,7 +49,7 @@ fn heading(measured: &Measured, page: &mut Page) {
         "AES-128 unless stated otherwise, with random key and data. A rate is that of the median run, in Gbit/s, 10^9 \
          bits per second; 5 to 20 runs follow a warm-up. Unless copies are counted, the time is the GPU's own, \
          between two events around the kernel, from one buffer in its memory to another. The complete output of each \
-         cipher was compared with that of the `aes` and `ctr` crates before a case was timed and again afterwards, \
+         cipher was compared with that of the engine `cpu`, which tests compare with other implementations, before a case was timed and again afterwards, \
          and the output of any other kernel with its definition; tests elsewhere cover the orders of words and planes \
          that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the kernel \
          of Hajihassani et al., and the package `aes-bitslice-papers` those of the others, from the descriptions in \

@@ -16,7 +16,7 @@ use aes_bitslice_gen::sbox::Sbox;
 impl Engine {
     /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: in the
     /// layout in which the device is fast, if the strategy has it. With [`BakedStrategy::OneHotMux`] and the S-box `lut3`
-    /// that is the design of `cargo xtask gen --preset fast`.
+    /// that is the design of `cargo xtask gen --key @FILE --preset fast`.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
@@ -86,11 +86,13 @@ mod tests {
         let says = |path, layout| sources::design(&read_baked(path, Dialect::Cuda).unwrap().manifest, layout);
         let is_fastest = "aes-128-ctr-fast is of the design that is fastest on this device";
         assert_eq!(says(&fast, Layout::Column), is_fastest);
-        let gen_fast = "is not of the design that is fastest on this device: `cargo xtask gen --preset fast`";
+        let gen_fast =
+            "is not of the design that is fastest on this device: `cargo xtask gen --key @FILE --preset fast`";
         assert_eq!(says(&published, Layout::Column), format!("aes-128-ctr-hajihassani-2019 {gen_fast} makes that one"));
         for kernel in [&published, &fast] {
             assert!(
-                says(kernel, Layout::State).ends_with("`cargo xtask gen --preset fast --layout state` makes that one")
+                says(kernel, Layout::State)
+                    .ends_with("`cargo xtask gen --key @FILE --preset fast --layout state` makes that one")
             );
         }
         // A kernel for keys at launch is read, but not as one with a key.

@@ -120,9 +120,10 @@ impl Cipher {
 
     /// Within work that is [scrubbed](CpuCipher::scrubbed), if there is a key on the CPU.
     fn carry_out<O: Operation>(&self, operation: &mut O, data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
-        match on_cpu {
-            true => derive(operation, self.cpu.as_deref())?,
-            false => *operation = keyed(operation.clone(), self.cpu.as_deref())?,
+        if on_cpu {
+            derive(operation, self.cpu.as_deref())?;
+        } else {
+            *operation = keyed(operation.clone(), self.cpu.as_deref())?;
         }
         match operation.own_key().map(|own| self.of_one_call(&own, on_cpu)).transpose()? {
             Some(own) => own.passes(operation, data, on_cpu),

@@ -44,9 +44,8 @@ impl Engine {
         })
     }
 
-    /// Loads a kernel with its key baked in, as written by `cargo xtask gen --key`, of either design and others; `manifest`
-    /// is its JSON file. On NVIDIA GPUs, those of `--preset fast` are faster than those without a preset:
-    /// [`design_of_baked`](Self::design_of_baked) says so of one.
+    /// Loads a kernel with its key baked in, as written by `cargo xtask gen --key`, of any preset; `manifest` is its JSON
+    /// file. On NVIDIA GPUs `--preset fast` is the fastest: [`design_of_baked`](Self::design_of_baked) says which is here.
     ///
     /// Manifest and source are code that runs on the device: load only trusted ones.
     ///

@@ -2,7 +2,7 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | `cpu` | the `aes` and `ctr` crates on the processor's cores |
+//! | `cpu` | the kernels of `cpu`, on the cores on the processor's cores |
 //! | `bitsliced` | the generated engine on the processor's vectors |
 //! | `cuda` | the generated kernels on NVIDIA GPUs |
 //! | `opencl` | the same on OpenCL devices |

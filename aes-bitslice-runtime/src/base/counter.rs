@@ -111,8 +111,8 @@ impl Counter {
     }
 }
 
-/// A counter block as a big-endian number, and how many of its last bits count on from it: 32 or 128. They wrap, and the others stay. No
-/// branch depends on the number, which is secret where it is a hash (SP 800-38D, section 7.1).
+/// A counter block as a big-endian number, and how many of its last bits count on from it: 32 or 128. They wrap, and the others stay.
+/// Where 32 bits count, no branch depends on the number, which is secret where it is a hash (SP 800-38D, section 7.1).
 #[derive(Clone, Copy)]
 pub struct CounterBlock {
     pub(crate) block: u128,

@@ -18,7 +18,7 @@ impl AesNi {
     }
 }
 
-kernel!(AesNi, "AES-NI", "aes,pclmulqdq,ssse3,sse4.1");
+kernel!(AesNi, "aes,pclmulqdq,ssse3,sse4.1");
 
 impl Lanes for AesNi {
     type Vector = __m128i;

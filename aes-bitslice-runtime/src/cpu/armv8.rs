@@ -19,8 +19,8 @@ impl<const SHA3: bool> Armv8<SHA3> {
     }
 }
 
-kernel!(Armv8<false>, "Armv8 AES", "neon,aes");
-kernel!(Armv8<true>, "Armv8 AES with SHA3", "neon,aes,sha3");
+kernel!(Armv8<false>, "neon,aes");
+kernel!(Armv8<true>, "neon,aes,sha3");
 
 impl<const SHA3: bool> Lanes for Armv8<SHA3> {
     type Vector = uint8x16_t;

@@ -32,9 +32,9 @@ pub trait CpuCipher: Sync + Sized {
     /// Runs blocks through the block cipher, each on its own.
     fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
 
-    /// The number of blocks to process at a time, where there are as many: fewer take as long.
-    fn blocks_at_a_time(&self) -> u64 {
-        512
+    /// Whether several units of XTS at a time are faster than one, where units are small.
+    fn batches_small_units(&self) -> bool {
+        true
     }
 
     /// The second key of an XTS key.

@@ -20,13 +20,13 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub struct HashKey(Arc<Of>);
 
-#[derive(Default)]
 struct Of {
     key: Zeroizing<[u8; 16]>,
     /// The POLYVAL key that `key` represents.
     polyval: Option<Zeroizing<[u8; 16]>>,
-    /// The kernel that hashes, if there is one, and its powers of H.
+    /// The kernel that hashes, if there is one, what it runs on, and its powers of H.
     kernel: Option<&'static dyn Kernel>,
+    instructions: Instructions,
     powers: Powers,
 }
 
@@ -52,7 +52,8 @@ impl HashKey {
     /// Written where it stays.
     fn of(key: &[u8; 16], polyval: Option<&[u8; 16]>, instructions: Instructions) -> Self {
         let kernel = instructions.kernel();
-        let mut all = Arc::new(Of { kernel, ..Of::default() });
+        let mut all =
+            Arc::new(Of { key: Zeroizing::default(), polyval: None, kernel, instructions, powers: Powers::default() });
         let of = Arc::get_mut(&mut all).expect("nobody else has it");
         of.key.copy_from_slice(key);
         of.polyval = polyval.map(|key| Zeroizing::new(*key));
@@ -62,9 +63,9 @@ impl HashKey {
         Self(all)
     }
 
-    /// The powers of H, if a kernel has computed them.
-    pub(super) fn powers(&self) -> Option<&Powers> {
-        self.0.kernel.map(|_| &self.0.powers)
+    /// The powers of H for the kernel on these instructions, if that has computed them.
+    pub(super) fn powers(&self, instructions: Instructions) -> Option<&Powers> {
+        self.0.kernel.filter(|_| self.0.instructions == instructions).map(|_| &self.0.powers)
     }
 
     /// How it reads blocks.

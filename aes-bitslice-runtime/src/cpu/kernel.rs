@@ -1,8 +1,9 @@
-//! A kernel: the modes, compiled for one set of instructions. It is chosen once, and called through a table, which is a trait object.
+//! A kernel: the modes, compiled for one set of instructions. It is chosen when a key is made, and called through a table, which is a trait
+//! object.
 
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::aesni::AesNi;
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use crate::cpu::armv8::Armv8;
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::vaes256::Vaes256;
@@ -75,8 +76,6 @@ macro_rules! declare {
     (() $($(#[$doc:meta])* fn $name:ident = $file:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*) => {
         /// The modes on one set of instructions.
         pub(crate) trait Kernel: Send + Sync + RefUnwindSafe {
-            /// The instructions, in words.
-            fn name(&self) -> &'static str;
             $($(#[$doc])* fn $name(&self, $($argument: $type),*) $(-> $result)?;)*
         }
     };
@@ -86,17 +85,13 @@ with_methods!(declare);
 
 macro_rules! implement {
     (
-        ($set:ty, $words:literal $features:literal)
+        ($set:ty, $features:literal)
         $($(#[$doc:meta])* fn $name:ident = $file:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*
     ) => {
         const _: () = {
             use crate::cpu::kernel::types::*;
 
             impl Kernel for $set {
-                fn name(&self) -> &'static str {
-                    $words
-                }
-
                 $(fn $name(&self, $($argument: $type),*) $(-> $result)? {
                     #[target_feature(enable = $features)]
                     fn run(l: $set, $($argument: $type),*) $(-> $result)? {
@@ -111,10 +106,10 @@ macro_rules! implement {
 }
 pub(super) use implement;
 
-/// Implements [`Kernel`] for a set of instructions, with its name and its target features.
+/// Implements [`Kernel`] for a set of instructions, with its target features.
 macro_rules! kernel {
-    ($set:ty, $words:literal, $features:literal) => {
-        $crate::cpu::kernel::with_methods!(implement $set, $words $features);
+    ($set:ty, $features:literal) => {
+        $crate::cpu::kernel::with_methods!(implement $set, $features);
     };
 }
 pub(super) use kernel;
@@ -145,7 +140,7 @@ pub enum Instructions {
     Armv8Sha3,
     /// AES and PMULL of Armv8.
     Armv8,
-    /// None of these: software in constant time.
+    /// The crates `aes`, `ctr` and `polyval`: software in constant time where they find no instructions themselves.
     Portable,
 }
 
@@ -165,7 +160,7 @@ impl Instructions {
     /// The kernel for them, if the processor has them; `None` for software.
     pub(crate) fn kernel(self) -> Option<&'static dyn Kernel> {
         /// A value without bytes: nothing is allocated.
-        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
         fn forever<K: Kernel + 'static>(kernel: K) -> &'static dyn Kernel {
             Box::leak(Box::new(kernel))
         }
@@ -176,9 +171,9 @@ impl Instructions {
             Self::Vaes256 => Vaes256::detect().map(forever),
             #[cfg(target_arch = "x86_64")]
             Self::AesNi => AesNi::detect().map(forever),
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Self::Armv8Sha3 => Armv8::<true>::detect().map(forever),
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Self::Armv8 => Armv8::<false>::detect().map(forever),
             _ => None,
         }
@@ -187,6 +182,13 @@ impl Instructions {
 
 impl fmt::Display for Instructions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kernel().map_or("no AES instructions", Kernel::name))
+        f.write_str(match self {
+            Self::Vaes512 => "VAES-512",
+            Self::Vaes256 => "VAES-256",
+            Self::AesNi => "AES-NI",
+            Self::Armv8Sha3 => "Armv8 AES with SHA3",
+            Self::Armv8 => "Armv8 AES",
+            Self::Portable => "the crates aes and polyval",
+        })
     }
 }

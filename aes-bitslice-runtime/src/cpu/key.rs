@@ -156,11 +156,8 @@ impl CpuCipher for CpuKey {
         });
     }
 
-    fn blocks_at_a_time(&self) -> u64 {
-        match self.cipher {
-            Aes::Kernel(..) => 1,
-            _ => 512,
-        }
+    fn batches_small_units(&self) -> bool {
+        !matches!(self.cipher, Aes::Kernel(..))
     }
 
     fn halves_are_equal(&self) -> bool {
@@ -229,7 +226,7 @@ impl CpuCipher for CpuKey {
         hash: &mut [u8; 16],
         data: InOutBuf<'_, '_, u8>,
     ) {
-        match (&self.cipher, key.powers()) {
+        match (&self.cipher, key.powers(self.instructions)) {
             (Aes::Kernel(kernel, _, keys), Some(powers)) => {
                 kernel.gcm(direction, keys, powers, counter, hash, data);
             }

@@ -17,7 +17,7 @@ pub(crate) mod portable;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod aesni;
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 #[allow(unsafe_code)]
 mod armv8;
 mod lanes;

@@ -10,7 +10,7 @@ use cipher::inout::InOutBuf;
 use zeroize::Zeroize;
 
 /// Blocks processed at a time: whole batches of every engine, and few enough for the first-level cache.
-const BATCH: usize = 512;
+pub(crate) const BATCH: usize = 512;
 
 /// Bytes encrypted and hashed at a time on a core: they stay in its second-level cache.
 const IN_CACHE: usize = 64 << 10;

@@ -18,7 +18,7 @@ impl Vaes256 {
     }
 }
 
-kernel!(Vaes256, "VAES-256", "vaes,vpclmulqdq,avx2,aes,pclmulqdq,ssse3,sse4.1");
+kernel!(Vaes256, "vaes,vpclmulqdq,avx2,aes,pclmulqdq,ssse3,sse4.1");
 
 impl Lanes for Vaes256 {
     type Vector = __m256i;

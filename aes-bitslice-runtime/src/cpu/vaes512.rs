@@ -21,7 +21,7 @@ impl Vaes512 {
     }
 }
 
-kernel!(Vaes512, "VAES-512", "avx512f,avx512bw,avx512vl,avx512dq,vaes,vpclmulqdq,aes,pclmulqdq");
+kernel!(Vaes512, "avx512f,avx512bw,avx512vl,avx512dq,vaes,vpclmulqdq,aes,pclmulqdq");
 
 /// A mask of the first bytes, 64 at most.
 #[inline(always)]

@@ -73,7 +73,7 @@ pub(crate) fn design(manifest: &Manifest, layout: Layout) -> String {
     }
     let by = if layout == KeyStrategy::OneHotMux.layout() { String::new() } else { format!(" --layout {layout}") };
     format!(
-        "{name} is not of the design that is fastest on this device: `cargo xtask gen --preset fast{by}` makes that one"
+        "{name} is not of the design that is fastest on this device: `cargo xtask gen --key @FILE --preset fast{by}` makes that one"
     )
 }
 

@@ -124,7 +124,7 @@ pub(crate) struct Derived {
 
 /// J0, the counter block before the one of the first block; and the encrypted J0, which hides the hash. They are never printed.
 enum OfNonce {
-    /// On the stack, in work that is scrubbed: as long as it is not cloned.
+    /// In place, as long as it is not cloned: wiped when the operation is dropped.
     Here(Zeroizing<[u128; 2]>),
     /// On the heap: they stay in place when the value moves, and are wiped with the last clone.
     Shared(Arc<Zeroizing<[u128; 2]>>),

@@ -189,16 +189,15 @@ pub trait Steps: Clone + Send + Sync + 'static {
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
 }
 
-/// The operation with the values that it derives from the key on the CPU. Leaves nothing of these on the stack: a clone has
-/// them on the heap.
+/// The operation with the values that it derives from the key on the CPU. Leaves nothing of these on the stack:
+/// the clone of an operation for devices has them on the heap.
 ///
 /// # Errors
 /// As [`derive()`].
 pub(crate) fn keyed<O: Operation>(mut operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
     match cpu {
         Some(cipher) if O::KEYS != Keys::One => {
-            cipher.scrubbed(|| derive(&mut operation, cpu))?;
-            Ok(operation.clone())
+            cipher.scrubbed(|| derive(&mut operation, cpu).map(|()| operation.clone()))
         }
         _ => derive(&mut operation, cpu).map(|()| operation),
     }

@@ -16,6 +16,7 @@
 
 use crate::base::error::Error;
 use crate::cpu::cipher::{Block, CpuCipher};
+use crate::cpu::portable::BATCH;
 use crate::cpu::portable::{next_tweak, process_masked, put_tweaks};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
@@ -81,10 +82,11 @@ impl Xts {
 
     /// The number of units of whole blocks to process at a time out of `bytes` bytes; 0 if these begin within a unit.
     fn whole_units_of_a_batch(&self, cipher: &impl CpuCipher, bytes: usize) -> usize {
-        match self.before == 0 && self.unit_bytes.is_multiple_of(16) && self.unit_bytes < 16 * cipher.blocks_at_a_time()
-        {
-            true => ((16 * BATCH).min(bytes) as u64 / self.unit_bytes) as usize,
-            false => 0,
+        let is_small = self.unit_bytes.is_multiple_of(16) && self.unit_bytes < 16 * BATCH as u64;
+        if self.before == 0 && is_small && cipher.batches_small_units() {
+            ((16 * BATCH).min(bytes) as u64 / self.unit_bytes) as usize
+        } else {
+            0
         }
     }
 
@@ -104,9 +106,6 @@ impl Xts {
 
 /// Units whose tweaks are encrypted at a time.
 const UNITS: usize = 64;
-
-/// Blocks processed at a time: whole batches of every engine, and few enough for the first-level cache.
-const BATCH: usize = 512;
 
 /// Multiplies by α^n; n is a number of blocks and not secret.
 fn times_alpha(tweak: u128, n: u64) -> u128 {

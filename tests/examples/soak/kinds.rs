@@ -1,5 +1,5 @@
 //! The kinds of call that are made. Each is a function that makes a call on random data, once or there and back, and compares every byte
-//! and tag: for little data with other implementations, for more with the CPU engine on the `aes` crate, which the tests compare with
+//! and tag: for little data with other implementations, for more with the engine `cpu`, which the tests compare with
 //! them.
 
 use crate::call::{Call, compare, verdict};

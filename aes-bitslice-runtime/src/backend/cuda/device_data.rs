@@ -342,9 +342,10 @@ impl<'a> DeviceCipher<'a> {
         if O::ACCESS != Access::Maps {
             return Err(O::ACCESS.refused(O::NAME));
         }
-        match input.len() == output.len() {
-            true => Ok(input.len() as u64),
-            false => Err(Error::LengthMismatch { input: input.len(), output: output.len() }),
+        if input.len() == output.len() {
+            Ok(input.len() as u64)
+        } else {
+            Err(Error::LengthMismatch { input: input.len(), output: output.len() })
         }
     }
 
