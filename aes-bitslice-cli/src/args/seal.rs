@@ -121,7 +121,7 @@ pub struct OpenArgs {
     /// Print how many bytes the message has, and not the message
     ///
     /// The number is authentic: the last segment is opened.
-    #[arg(long, conflicts_with_all = ["range", "output"])]
+    #[arg(long, conflicts_with_all = ["range", "output"], hide_short_help = true)]
     pub message_bytes: bool,
 }
 
