@@ -14,6 +14,8 @@ pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
 pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.
 pub const LARGE: &str = "AES_BITSLICE_LARGE";
+/// Proves the stored kernels in every case, and finds all faults that are prepared; otherwise in a sample.
+pub const PROOFS: &str = "AES_BITSLICE_PROOFS";
 /// Tries every mutant of the printed kernels, some 8,000; otherwise a sample.
 pub const MUTANTS: &str = "AES_BITSLICE_MUTANTS";
 

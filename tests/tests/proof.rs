@@ -17,11 +17,21 @@ use aes_bitslice_proof::batch::{Batch, Flow};
 use aes_bitslice_proof::context::{Grid, buffer};
 use aes_bitslice_proof::kernel::{Case, Proved, prove, round_keys};
 use aes_bitslice_proof::mode::{Start, before_wrap};
-use aes_bitslice_tests::environment::{MUTANTS, all_or, exhaustive, is_set};
+use aes_bitslice_tests::environment::{MUTANTS, PROOFS, is_set};
 use aes_bitslice_tests::formal::{FormalBit, with_cells};
 use aes_bitslice_tests::reference::noise;
 use rayon::prelude::*;
 use std::ops::Range;
+
+/// Whether all cases are proved.
+fn all_cases() -> bool {
+    is_set(PROOFS)
+}
+
+/// The first value if all cases are proved, else the second.
+fn all_or<T>(every: T, some: T) -> T {
+    if all_cases() { every } else { some }
+}
 
 /// The kernels that are stored as PTX and called constant-time, with their manifests.
 fn kernels() -> Vec<(Manifest, &'static str)> {
@@ -78,7 +88,7 @@ fn tiles_of_every_stored_kernel() {
     let kernels = kernels();
     assert_eq!(kernels.len(), 11, "another number of kernels is stored");
     kernels.par_iter().enumerate().for_each(|(n, (manifest, ptx))| {
-        let case = if exhaustive() || n % 3 == 0 { several_tiles(manifest) } else { whole_tile(manifest) };
+        let case = if all_cases() || n % 3 == 0 { several_tiles(manifest) } else { whole_tile(manifest) };
         assert_eq!(proved(manifest, ptx, &case).bits, 8 * case.bytes);
     });
 }
@@ -127,12 +137,12 @@ fn edges_of_every_stored_kernel() {
     let mut cases = vec![];
     for (n, kernel) in kernels.iter().enumerate() {
         let edges = edges(&kernel.0);
-        match exhaustive() {
+        match all_cases() {
             true => cases.extend(edges.into_iter().map(|case| (kernel, case))),
             false if n % 2 == 0 => cases.push((kernel, edges[n / 2 % edges.len()])),
             false => {}
         }
-        if exhaustive() && n % 10 == 0 {
+        if all_cases() && n % 10 == 0 {
             // They take longest, and so come first.
             cases.insert(0, (kernel, all_warps(&kernel.0)));
         }
@@ -155,7 +165,7 @@ fn many_at_a_time() {
     let of_key = |(n, key_bits): (usize, KeyBits)| {
         let flow = [Flow::Counters, Flow::Data, Flow::KeyStream][n];
         let one_warp = Some(Grid { blocks: 1, threads: 32 });
-        let grids = match (exhaustive(), n) {
+        let grids = match (all_cases(), n) {
             (false, _) => vec![(one_warp, 264)],
             (true, 0) => vec![(None, 300), (one_warp, 520)],
             (true, _) => vec![(None, 200)],
@@ -169,7 +179,7 @@ fn many_at_a_time() {
             of("aes-ctr-planes", grid).prove_messages(key_bits, &[1600, 5, 1007, 300, 16 * count + 1]).unwrap();
             of("aes-ctr-planes", grid).prove_secret_counter(key_bits, 16 * count + 13).unwrap();
             of(encrypt, grid).prove_cmac(key_bits, count, &[32, 0, 17, 50, 1]).unwrap();
-            if exhaustive() && n == 0 {
+            if all_cases() && n == 0 {
                 of(decrypt, grid).prove_each(key_bits, count, 1, Flow::Data, 0).unwrap();
                 of(encrypt, grid).prove_jobs(key_bits, Flow::Counters, &[1601, 509, 3000, 16 * count], 1).unwrap();
                 of(encrypt, grid).prove_jobs(key_bits, Flow::KeyStream, &[4090, 16 * count], 3).unwrap();
@@ -269,7 +279,7 @@ fn faults_are_found() {
 /// A fault that any kernel can have: the replacement of a statement in its entry point for whole blocks, where it can have the fault.
 type Fault = fn(&str) -> Option<String>;
 
-/// Faults, and how many of their possible places are tried by default, in an exhaustive run, and where all mutants are run: one of this
+/// Faults, and how many of their possible places are tried by default, where all cases are proved, and where all mutants are run: one of this
 /// many.
 const FAULTS: [(&str, Fault, [usize; 3]); 2] = [
     ("a barrier is missing", |statement| statement.starts_with("bar.").then(String::new), [27, 16, 1]),
@@ -306,8 +316,8 @@ fn faults_that_any_kernel_can_have_are_found() {
             }
         }
     }
-    // With the control for the first case that finds them: the controls for the others are the tests of tiles and edges, all of which an
-    // exhaustive run makes.
+    // With the control for the first case that finds them: the controls for the others are the tests of tiles and edges, all of which are
+    // made where all cases are proved.
     kernels.par_iter().for_each(|(manifest, ptx)| _ = proved(manifest, ptx, &four_warps(manifest)));
     let chosen = FAULTS.iter().zip(&places).flat_map(|((name, _, [default, exhaustive, all]), places)| {
         assert!(places.len() > *default, "{name}: there are few places");

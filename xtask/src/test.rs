@@ -9,8 +9,8 @@ use std::path::Path;
 const DEVICES: [(&str, &str); 2] =
     [("AES_BITSLICE_REQUIRE_GPU", "cuda::"), ("AES_BITSLICE_REQUIRE_OPENCL", "opencl::")];
 
-/// Makes tests exhaustive, if it is set to anything other than an empty value or `0`.
-const EXHAUSTIVE: &str = "AES_BITSLICE_EXHAUSTIVE";
+/// Make tests exhaustive, and have all cases proved, if they are set to anything other than an empty value or `0`.
+const EVERYTHING: [(&str, &str); 2] = [("AES_BITSLICE_EXHAUSTIVE", "1"), ("AES_BITSLICE_PROOFS", "1")];
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -25,7 +25,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         false => cargo.test(&[], &[])?,
         true => {
             // A failing test program does not keep the others from running.
-            let test = |options: &[&str]| cargo.test(&[&["--no-fail-fast"], options].concat(), &[(EXHAUSTIVE, "1")]);
+            let test = |options: &[&str]| cargo.test(&[&["--no-fail-fast"], options].concat(), &EVERYTHING);
             let absent = DEVICES.into_iter().filter(|(variable, _)| !is_set(variable)).map(|(_, tests)| tests);
             // One GPU is all that is required.
             let skipped = absent.chain(["several::"]).flat_map(|tests| ["--skip", tests]);
