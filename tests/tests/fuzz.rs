@@ -57,9 +57,9 @@ fn targets_bear_their_corpus_and_mutations_of_it() {
         corpus.iter().for_each(|data| target(data));
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let times = if ["engines", "messages", "batch", "jobs", "sealed"].contains(&name) {
-            all_or(10_000, 400)
+            all_or(5_000, 400)
         } else {
-            all_or(100_000, 3000)
+            all_or(50_000, 3000)
         };
         (0..times).for_each(|_| target(&mutated(&corpus, &mut random)));
     });
