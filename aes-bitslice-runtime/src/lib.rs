@@ -84,7 +84,7 @@ pub use base::tag::Tag;
 pub use base::threads::divided;
 pub use base::threads::{set_threads, threads};
 #[doc(hidden)]
-pub use cpu::kernel::Instructions;
+pub use cpu::instructions::Instructions;
 #[doc(hidden)]
 pub use exec::at_once::at_once;
 pub use exec::choice::{Call, Choice, Kernels};

@@ -3,11 +3,14 @@
 //! compiled in.
 
 use crate::cargo::{Built, Cargo, Profile};
-use crate::{files, papers};
+use crate::files;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The package of the papers' kernels, and its program.
+pub const PAPERS: &str = "aes-bitslice-papers";
 
 const SCRIPT: &str = include_str!("bundle/run.sh");
 /// The packages whose tests are included; the tests of the command line look for their program where it was built.
@@ -35,7 +38,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let mut binaries: Vec<(PathBuf, PathBuf)> = built.into_iter().map(place).collect();
     binaries.push((cargo.program("aes-bitslice-cli", "aes-bitslice", Profile::Release)?, "aes-bitslice".into()));
     if !args.bench {
-        binaries.push((cargo.program(papers::PACKAGE, papers::PACKAGE, Profile::Release)?, papers::PACKAGE.into()));
+        binaries.push((cargo.program(PAPERS, PAPERS, Profile::Release)?, PAPERS.into()));
     }
 
     let folder = cargo.target.join("gpu-bundle");

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 /// The package, and its program.
-pub const PACKAGE: &str = "aes-bitslice-papers";
+const PACKAGE: &str = bundle::PAPERS;
 /// The program's exit code if it has done its work, but cases failed or files are stale.
 const WITH_GAPS: i32 = 3;
 

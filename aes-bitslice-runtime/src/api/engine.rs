@@ -14,7 +14,7 @@ use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::threads;
-use crate::cpu::kernel::Instructions;
+use crate::cpu::instructions::Instructions;
 use crate::exec::backend::{KernelsNeeded, Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;

@@ -5,7 +5,7 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
 use crate::cpu::cipher::CpuCipher;
-use crate::cpu::kernel::Instructions;
+use crate::cpu::instructions::Instructions;
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
 use crate::exec::{cores, processor};

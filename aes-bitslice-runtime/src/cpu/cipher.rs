@@ -3,7 +3,7 @@
 use crate::base::counter::CounterBlock;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
-use crate::cpu::kernel::Instructions;
+use crate::cpu::instructions::Instructions;
 use crate::cpu::portable;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use cipher::array::Array;

@@ -4,7 +4,8 @@
 //! such blocks.
 
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
-use crate::cpu::kernel::{Instructions, Kernel};
+use crate::cpu::instructions::Instructions;
+use crate::cpu::kernel::Kernel;
 use crate::cpu::modes::ghash::Powers;
 use aes_bitslice_core::ghash::Blocks;
 use cipher::consts::U16;

@@ -1,15 +1,17 @@
 //! AES and GHASH on a core of the CPU, as operations use them.
 //!
 //! ```text
-//! cipher     the interface: a key on a core        portable   each mode by the block cipher alone
-//! key        such a key                            hash_key   H, and what is computed with it
-//! kernel     the modes on one set of instructions, as a table
-//! modes      their loops, written once for every set
-//! lanes      what the loops need of a set          vaes512, vaes256, aesni, armv8
+//! cipher         the interface: a key on a core        portable   each mode by the block cipher alone
+//! key            such a key                            hash_key   H, and what is computed with it
+//! instructions   the sets, and the kernel of each
+//! kernel         the modes on one set, as a table
+//! modes          their loops, written once for every set
+//! lanes          what the loops need of a set          vaes512, vaes256, aesni, armv8
 //! ```
 
 pub(crate) mod cipher;
 pub(crate) mod hash_key;
+pub(crate) mod instructions;
 pub(crate) mod kernel;
 pub(crate) mod key;
 pub(crate) mod portable;

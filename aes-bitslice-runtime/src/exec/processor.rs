@@ -1,7 +1,7 @@
 //! AES support of the processor, the number of threads that share the work, and when a GPU is faster.
 
 use crate::base::threads;
-use crate::cpu::kernel::Instructions;
+use crate::cpu::instructions::Instructions;
 
 /// Its instructions and threads, in words.
 pub(crate) fn description() -> String {

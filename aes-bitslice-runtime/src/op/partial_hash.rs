@@ -6,7 +6,7 @@
 
 use crate::base::error::Error;
 use crate::cpu::hash_key::{HashKey, ONE};
-use crate::cpu::kernel::Instructions;
+use crate::cpu::instructions::Instructions;
 use aes_bitslice_core::ghash::Blocks;
 use std::fmt;
 use subtle::ConstantTimeEq;
