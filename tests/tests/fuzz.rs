@@ -43,7 +43,7 @@ fn mutated(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn targets_bear_their_corpus_and_mutations_of_it() {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus"));
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../evidence/fuzz/corpus"));
     if !folder.exists() {
         return say("THE CORPUS IS NOT HERE: FUZZ TARGETS WERE NOT RUN");
     }

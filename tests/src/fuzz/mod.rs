@@ -1,7 +1,7 @@
 //! Fuzzing with arbitrary bytes: readers of every format that comes from outside, and calls of the engines against the reference. A
 //! target returns, or panics: a panic is a fault.
 //!
-//! cargo-fuzz runs the same functions for hours (`fuzz/`), and so do the tests, on the kept corpus and some thousand mutations of it
+//! cargo-fuzz runs the same functions for hours (`evidence/fuzz`), and so do the tests, on the kept corpus and some thousand mutations of it
 //! (`tests/fuzz.rs`).
 //!
 //! | module | idea |

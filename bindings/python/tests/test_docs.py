@@ -1,0 +1,40 @@
+"""The programs of the documentation work when pasted. A first line `# needs:` says what they need."""
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ["docs/python.md", "docs/cluster.md", "bindings/python/README.md"]
+
+
+def programs():
+    for page in PAGES:
+        for number, program in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)):
+            yield pytest.param(program, id=f"{page}-{number}")
+
+
+@pytest.mark.parametrize("program", list(programs()))
+def test_program(program, tmp_path):
+    needs = re.match(r"# needs: (.*)\n", program)
+    for need in needs[1].split(", ") if needs else []:
+        if need == "a GPU":
+            import aes_bitslice
+
+            if not any(e["available"] and e["name"].startswith("cuda") for e in aes_bitslice.engines()):
+                pytest.skip("there is no CUDA GPU")
+        elif find_spec(need) is None:
+            pytest.skip(f"{need} is not installed")
+    (tmp_path / "program.py").write_text(program)
+    ran = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_there_are_programs():
+    """The first one needs nothing."""
+    found = [program.values[0] for program in programs()]
+    assert len(found) >= 9 and not found[0].startswith("# needs")
