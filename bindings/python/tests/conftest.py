@@ -10,7 +10,7 @@ import pytest
 
 import aes_bitslice
 
-VECTORS = Path(__file__).resolve().parents[2] / "tests" / "vectors"
+VECTORS = Path(__file__).resolve().parents[3] / "tests" / "vectors"
 
 
 @pytest.fixture(params=["cpu", "cpu-bitsliced"])

@@ -480,7 +480,7 @@ def test_random_bytes():
 
 def test_messages_name_nothing_of_rust():
     """Users of Python and C read them, too."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     for crate in ["runtime", "seal", "core", "python"]:
         for path in (root / f"aes-bitslice-{crate}" / "src").rglob("*.rs"):
             for number, line in enumerate(path.read_text().splitlines(), 1):

@@ -17,7 +17,7 @@ import pytest
 import aes_bitslice
 from aes_bitslice import AuthenticationError, Error, Key
 
-PROGRAM = Path(__file__).resolve().parents[2] / "target" / "debug" / "aes-bitslice"
+PROGRAM = Path(__file__).resolve().parents[3] / "target" / "debug" / "aes-bitslice"
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ IV = bytes(16)
 
 def test_the_installed_package_has_its_licences():
     files = {file.name: file for file in metadata.files("aes-bitslice")}
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     for name in ["LICENSE-MIT", "LICENSE-APACHE"]:
         assert files[name].read_text() == (root / name).read_text()
     # The crates that are linked in, with their licences.
