@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A folder with checkouts, named as their repositories: AES-GPU, AES-BS-GPU, CUDA_AES,
+    /// A folder with checkouts, named as their repositories: AES-GPU, AES-BS-GPU, CUDA_AES, fss,
     /// Parallel-implementation-of-GCM-on-GPUs
     checkouts: PathBuf,
     /// This project's command line [default: it is built]
@@ -27,13 +27,17 @@ struct Rival {
     /// Its repository on GitHub, whose last part names the checkout.
     repository: &'static str,
     is_bitsliced: bool,
+    /// This project's mode to compare with.
+    beside: &'static str,
     /// A source that leads to its own program, or to the part of it that runs the kernel, with the additions that today's compiler needs.
     main: &'static str,
     /// The parts of a checkout that are compiled, too.
     sources: &'static [&'static str],
+    /// Where a checkout has its headers, and the C++ of its year.
+    headers: (&'static str, &'static str),
     /// The kernels that it launches one after the other, as the profiler names them.
     kernels: &'static [&'static str],
-    /// Bytes of key stream in a launch of each, as its constants say.
+    /// Bytes of AES output in a launch of each, as its constants say.
     bytes: u64,
     /// What the kernel computes, where this is not what `openssl enc` does.
     computes: &'static str,
@@ -42,13 +46,19 @@ struct Rival {
 /// The program prints a property of the device that CUDA 13 does not have.
 const WITHOUT_CLOCK_RATE: &str = "#include <cuda_runtime.h>\n#define clockRate major\n#include \"kernel.cu\"\n";
 
-/// All are CTR with a key of 128 bits; the last also hashes. Read at 4c7bfb4, 779fea2, 7487278 and 4f04174.
-const RIVALS: [Rival; 4] = [
+/// Where most have their headers, and their C++.
+const PLAIN: (&str, &str) = ("", "-std=c++17");
+
+/// All have keys of 128 bits, and the first four are CTR, of which the last also hashes. Read at 4c7bfb4, 779fea2, 7487278, 4f04174 and
+/// c1ebc87.
+const RIVALS: [Rival; 5] = [
     Rival {
         repository: "benlwk/AES-BS-GPU",
         is_bitsliced: true,
+        beside: CTR,
         main: WITHOUT_CLOCK_RATE,
         sources: &["AES.cu", "aes_keyschedule_lut.cu", "aes_encrypt_gpu.cu", "aes_encrypt.cu"],
+        headers: PLAIN,
         kernels: &["aes128_encrypt_gpu_repeat_coalesced"],
         bytes: 2 << 30,
         computes: "key stream, written in an order of its own and added to no data; counters repeat, for three of their bits are not \
@@ -57,8 +67,10 @@ const RIVALS: [Rival; 4] = [
     Rival {
         repository: "benlwk/AES-GPU",
         is_bitsliced: false,
+        beside: CTR,
         main: WITHOUT_CLOCK_RATE,
         sources: &["AES.cu"],
+        headers: PLAIN,
         kernels: &["OneTblBytePermReuseUnroll"],
         bytes: 1 << 30,
         computes: "data in an order of its own: all first words of blocks, then all second words, each with its bytes turned round; \
@@ -67,9 +79,11 @@ const RIVALS: [Rival; 4] = [
     Rival {
         repository: "cihangirtezcan/CUDA_AES",
         is_bitsliced: false,
+        beside: CTR,
         main: "#include <cstdio>\n#include <cassert>\n#include <cmath>\n#include <ctime>\n#include <cuda_runtime.h>\n\
                #include \"AES_final.h\"\n#include \"128-ctr.cuh\"\nint main() { return main128Ctr(); }\n",
         sources: &[],
+        headers: PLAIN,
         kernels: &["counterWithOneTableExtendedSharedMemoryBytePermPartlyExtendedSBoxCihangir"],
         bytes: 16 << 35,
         computes: "key stream that is written nowhere: neither reads data nor writes any",
@@ -78,14 +92,32 @@ const RIVALS: [Rival; 4] = [
     Rival {
         repository: "dlwotjr/Parallel-implementation-of-GCM-on-GPUs",
         is_bitsliced: true,
+        beside: CTR,
         main: WITHOUT_CLOCK_RATE,
         sources: &["AES.cu", "aes_keyschedule_lut.cu", "aes_encrypt_gpu.cu", "aes_encrypt.cu"],
+        headers: PLAIN,
         kernels: &["aes128_encrypt_gpu_repeat_coalesced", "parallel_GHASH_512thread"],
         bytes: 1 << 30,
         computes: "GCM of 65,536 messages of 16 KiB in part: key stream as above, added to no data, and a hash of it; the hash key is \
                    computed before the key is there, and lengths, additional data and the last XOR of a tag are left out",
     },
+    Rival {
+        repository: "myl7/fss",
+        is_bitsliced: false,
+        beside: ECB,
+        main: include_str!("rivals/fss.cu"),
+        sources: &[],
+        headers: ("include", "-std=c++20"),
+        kernels: &["two_blocks_of_each_seed"],
+        bytes: 2 << 30,
+        computes: "the generator of a function secret sharing: AES of a seed, XORed with the seed, under each of two fixed keys \
+                   (Matyas-Meyer-Oseas); trees and their corrections are left out",
+    },
 ];
+
+/// This project's modes, by the names of its benchmark.
+const CTR: &str = "ctr";
+const ECB: &str = "ecb-encrypt";
 
 /// What papers print for GPUs of their own: bits a clock and multiprocessor.
 const PRINTED: [(&str, f64); 2] =
@@ -124,33 +156,40 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         RIVALS.map(|r| r.name()).join(", "),
         args.checkouts.display()
     );
-    let clocks = rows.iter().map(|(_, measured): &(_, Measured)| measured.clocks).next().context("at least one row")?;
-    let constant_time = ours(&program, "bitsliced", &folder.path)?;
-    let fastest = ours(&program, "co-resident", &folder.path)?;
-    say!("CTR, 128-bit keys, in GPU memory, Tbit/s:\n");
-    say!(
-        "| code | rate | bits a clock and multiprocessor | this project's, constant-time | its fastest, with tables | computes |\n\
-         |---|---:|---:|---:|---:|---|"
-    );
-    for (rival, measured) in &rows {
-        let (rate, bits) = (measured.rate, measured.rate * 1e12 / measured.clocks);
+    let modes = [CTR, ECB].into_iter().filter(|mode| rows.iter().any(|(rival, _)| rival.beside == *mode));
+    let ours = modes.map(|mode| Ours::measure(&program, mode, &folder.path)).collect::<Result<Vec<_>>>()?;
+    say!("{}", table(&rows, &ours));
+    Ok(())
+}
+
+/// What was measured, in Markdown.
+fn table(rows: &[(&Rival, Measured)], ours: &[Ours]) -> String {
+    let mut text = "128-bit keys, in GPU memory, Tbit/s:\n\n\
+                    | code | rate | bits a clock and multiprocessor | this project's, constant-time | its fastest, with tables | computes |\n\
+                    |---|---:|---:|---:|---:|---|"
+        .to_string();
+    for (rival, Measured { rate, clocks }) in rows {
+        let bits = rate * 1e12 / clocks;
         let kind = if rival.is_bitsliced { "bitsliced" } else { "tables" };
-        let (slow, fast) = (constant_time / rate, fastest / rate);
-        say!(
-            "| {} ({kind}) | {rate:.2} | {bits:.1} | {slow:.2} × | {fast:.2} × | {} |",
-            rival.repository,
-            rival.computes
-        );
+        let beside = ours.iter().find(|ours| ours.mode == rival.beside);
+        let times = |of: fn(&Ours) -> f64| beside.map_or("not measured".into(), |o| format!("{:.2} ×", of(o) / rate));
+        let (slow, fast) = (times(|o| o.constant_time), times(|o| o.fastest));
+        let (name, computes) = (rival.repository, rival.computes);
+        text += &format!("\n| {name} ({kind}) | {rate:.2} | {bits:.1} | {slow} | {fast} | {computes} |");
     }
     // As many clocks a second as the first of the others had.
-    for (name, rate) in [("bitsliced", constant_time), ("bitsliced and tables co-resident", fastest)] {
-        let bits = rate * 1e12 / clocks;
-        say!("| this project, {name} | {rate:.2} | {bits:.1} | | | data in its order, any counter, 4 GiB |");
+    let clocks = rows.first().map_or(f64::NAN, |(_, first)| first.clocks);
+    for Ours { mode, constant_time, fastest } in ours {
+        for (name, rate) in [("bitsliced", constant_time), ("bitsliced and tables co-resident", fastest)] {
+            let bits = rate * 1e12 / clocks;
+            text +=
+                &format!("\n| this project, {mode}, {name} | {rate:.2} | {bits:.1} | | | data in its order, 4 GiB |");
+        }
     }
     for (name, bits) in PRINTED {
-        say!("| {name}, as printed | | {bits:.1} | | | on a GPU of its own |");
+        text += &format!("\n| {name}, as printed | | {bits:.1} | | | on a GPU of its own |");
     }
-    Ok(())
+    text
 }
 
 impl Rival {
@@ -163,7 +202,9 @@ impl Rival {
     fn build(&self, checkout: &Path, folder: &Path, arch: &str) -> Result<PathBuf> {
         let built = folder.join(self.name());
         let mut command = Command::new("nvcc");
-        command.args(["-O3", "-w", &format!("-arch={arch}"), "-I"]).arg(checkout).arg("-o").arg(&built);
+        let (headers, standard) = self.headers;
+        command.args(["-O3", "-w", standard, &format!("-arch={arch}"), "-I"]).arg(checkout.join(headers));
+        command.arg("-o").arg(&built);
         let main = folder.join(format!("{}.cu", self.name()));
         fs::write(&main, self.main).with_context(|| format!("cannot write `{}`", main.display()))?;
         command.arg(main).args(self.sources.iter().map(|source| checkout.join(source)));
@@ -184,14 +225,18 @@ impl Rival {
             .stdin(Stdio::null())
             .output()
             .context("cannot run ncu, which the CUDA toolkit has")?;
-        let launches = launches_in(&String::from_utf8_lossy(&output.stdout));
-        let mut all: Vec<_> = launches.chunks_exact(self.kernels.len()).map(together).collect();
-        if all.is_empty() {
-            bail!("ncu saw no launch of {}: {}", self.kernels.join(" and "), text_of(&output));
+        match self.measured(&String::from_utf8_lossy(&output.stdout)) {
+            Some(measured) => Ok(measured),
+            None => bail!("ncu saw no launch of {}: {}", self.kernels.join(" and "), text_of(&output)),
         }
+    }
+
+    /// From what the profiler prints; `None` if there is no launch in it.
+    fn measured(&self, profile: &str) -> Option<Measured> {
+        let mut all: Vec<_> = launches_in(profile).chunks_exact(self.kernels.len()).map(together).collect();
         all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let (nanoseconds, clocks) = all[all.len() / 2];
-        Ok(Measured { rate: 8.0 * self.bytes as f64 / nanoseconds / 1e3, clocks: 1e9 * clocks / nanoseconds })
+        let (nanoseconds, clocks) = *all.get(all.len() / 2)?;
+        Some(Measured { rate: 8.0 * self.bytes as f64 / nanoseconds / 1e3, clocks: 1e9 * clocks / nanoseconds })
     }
 }
 
@@ -231,24 +276,26 @@ fn launches_in(text: &str) -> Vec<(f64, f64)> {
     rows.filter_map(|row| Some((number(&row, time)? * unit, number(&row, clocks)?))).collect()
 }
 
-/// Tbit/s of CTR with a kernel of this project on 4 GiB, from its own benchmark, which compares the output first.
-fn ours(program: &Path, kernel: &str, folder: &Path) -> Result<f64> {
-    let json = folder.join(kernel);
+/// This project's rates in a mode, in Tbit/s.
+struct Ours {
+    mode: &'static str,
+    constant_time: f64,
+    fastest: f64,
+}
+
+impl Ours {
+    fn measure(program: &Path, mode: &'static str, folder: &Path) -> Result<Self> {
+        let rate = |kernel| rate_of(program, mode, kernel, folder);
+        Ok(Self { mode, constant_time: rate("bitsliced")?, fastest: rate("co-resident")? })
+    }
+}
+
+/// Tbit/s of a mode with a kernel of this project on 4 GiB, from its own benchmark, which compares the output first.
+fn rate_of(program: &Path, mode: &str, kernel: &str, folder: &Path) -> Result<f64> {
+    let json = folder.join(format!("{mode}-{kernel}"));
     let output = Command::new(program)
-        .args([
-            "bench",
-            "--backends",
-            "cuda",
-            "--modes",
-            "ctr",
-            "--key-bits",
-            "128",
-            "--sizes",
-            "4GiB",
-            "--timings",
-            "device",
-        ])
-        .args(["--runs", LAUNCHES, "--kernel", kernel, "--json"])
+        .args(["bench", "--backends", "cuda", "--modes", mode, "--key-bits", "128"])
+        .args(["--sizes", "4GiB", "--timings", "device", "--runs", LAUNCHES, "--kernel", kernel, "--json"])
         .arg(&json)
         .output()
         .with_context(|| format!("cannot run `{}`", program.display()))?;
@@ -286,6 +333,41 @@ mod tests {
         assert_eq!(together(&launches_in(&table("ns"))), (1_253.5, 2_007.0));
         assert!(launches_in(&table("parsec")).is_empty());
         assert!(launches_in("==ERROR== no permission\n").is_empty());
+    }
+
+    /// What the profiler prints, as far as the table: two kernels in turns for one of the codes, one for the other.
+    #[test]
+    fn a_row_for_each_code() {
+        let profile = |launches: &[(&str, u32)]| {
+            let mut text = format!("\"ID\",\"Kernel Name\",\"{CLOCKS}\",\"{TIME}\"\n\"\",\"\",\"cycle\",\"ms\"\n");
+            for (i, (kernel, ms)) in launches.iter().enumerate() {
+                text +=
+                    &format!("\"{i}\",\"{kernel}(const int4 *, int4 *, unsigned long)\",\"1,320,000,000\",\"{ms}\"\n");
+            }
+            text
+        };
+        let of = |name: &str| RIVALS.iter().find(|rival| rival.name() == name).unwrap();
+        let (gcm, fss) = (of("Parallel-implementation-of-GCM-on-GPUs"), of("fss"));
+        let [first, second] = [gcm.kernels[0], gcm.kernels[1]];
+        // The median of 12, 10 and 11 ms, and of 4, 8 and 6.
+        let both = profile(&[(first, 9), (second, 3), (first, 7), (second, 3), (first, 8), (second, 3)]);
+        let seeds = profile(&[(fss.kernels[0], 4), (fss.kernels[0], 8), (fss.kernels[0], 6)]);
+        let rows = [(gcm, gcm.measured(&both).unwrap()), (fss, fss.measured(&seeds).unwrap())];
+        let ours = [(CTR, 6.0), (ECB, 5.0)].map(|(mode, rate)| Ours { mode, constant_time: rate, fastest: 1.5 * rate });
+        let text = table(&rows, &ours);
+        let cells = |name: &str| {
+            let row = text.lines().find(|row| row.contains(name)).expect(name);
+            row.split(" | ").skip(1).take(4).map(String::from).collect::<Vec<_>>()
+        };
+        assert_eq!(cells("dlwotjr"), ["0.78", "3.3", "7.68 ×", "11.53 ×"]);
+        assert_eq!(cells("myl7"), ["2.86", "13.0", "1.75 ×", "2.62 ×"]);
+        assert_eq!(cells("ecb-encrypt, bitsliced |")[..1], ["5.00"]);
+        assert!(table(&rows, &ours[..1]).contains("(tables) | 2.86 | 13.0 | not measured | not measured |"));
+        assert!(fss.measured(&profile(&[])).is_none());
+        // The programs launch the kernels that the profiler is asked for.
+        for kernel in fss.kernels {
+            assert!(fss.main.contains(&format!("void {kernel}(")) && fss.main.contains(&format!("{kernel}<<<")));
+        }
     }
 
     #[test]
