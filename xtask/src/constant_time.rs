@@ -3,7 +3,7 @@
 //! | code | how |
 //! |---|---|
 //! | the stored PTX, and that of kernels stored as machine code only | [`aes_bitslice_taint::ptx`] |
-//! | the stored machine code, and here or in `ptx --check` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
+//! | the stored machine code, and here or in `ptx` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
 //! | the kernels of Hajihassani et al. 2019, with keys in the code and with keys fetched | compiled here, to PTX and to machine code for `sm_90`; keys in the code are constants, and only the data is followed |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!

@@ -20,11 +20,12 @@ const REPORTED: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Change nothing; fail if a stored image is not what NVRTC produces now, or a kernel is above a ceiling
-    #[arg(long)]
+    /// Change nothing; fail if a stored image is not what NVRTC produces now, or a kernel is above a ceiling. Costs on architectures
+    /// without stored machine code are those recorded for this source, unless --arch names the architecture
+    #[arg(long, group = "unchanged")]
     check: bool,
     /// Change nothing; print registers, spills and instructions, and fail if a kernel is above a ceiling
-    #[arg(long, conflicts_with = "check")]
+    #[arg(long, group = "unchanged")]
     report: bool,
     /// Raise the ceilings to the current cost of the kernels
     #[arg(long, conflicts_with_all = ["check", "report"])]
@@ -33,9 +34,20 @@ pub struct Args {
     /// print the cost of each
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["check", "report", "raise"])]
     sweep: Option<String>,
-    /// The architectures to report, such as sm_90,sm_100
-    #[arg(long, value_delimiter = ',', value_parser = secrets::architecture, requires = "report", default_values_t = REPORTED)]
+    /// The architectures to report, or also to check, such as sm_90,sm_100
+    #[arg(long, value_delimiter = ',', value_parser = secrets::architecture, requires = "unchanged")]
     arch: Vec<u32>,
+}
+
+impl Args {
+    /// The architectures to compile for, whether or not their machine code is stored.
+    fn archs(&self) -> &[u32] {
+        match &*self.arch {
+            [] if self.check => &kernels::CUBINS,
+            [] => &REPORTED,
+            chosen => chosen,
+        }
+    }
 }
 
 /// What was compiled, from which sources, with which compiler: `compiled.json`, which holds all that is known of a kernel's cost. (The
@@ -165,15 +177,14 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let version = format!("{major}.{minor}");
     let kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());
     let folder = kernels::folder(root).join("cuda");
-    // Not rewritten unless changed: kernels compiled from this source by this compiler.
     let is_rewritten = !args.check && !args.report;
-    let old = read_record(&folder).ok().filter(|record| is_rewritten && record.nvrtc == version);
-    let is_stale = |kernel: &ToCompile| old.as_ref().is_none_or(|old| !stale_of(&folder, old, kernel).is_empty());
-    let (to_do, done): (Vec<_>, Vec<_>) = kernels.into_iter().partition(is_stale);
-    let kept = done
-        .into_iter()
-        .filter_map(|kernel| Some((kernel.name.clone(), old.as_ref()?.kernels.get(&kernel.name)?.clone())));
-    let (record, images) = compile(&version, &to_do, kept.collect(), &args.arch)?;
+    let old = read_record(&folder).ok().filter(|record| !args.report && record.nvrtc == version);
+    let old = old.as_ref();
+    // Not rewritten unless changed: kernels compiled from this source by this compiler.
+    let is_done = |kernel: &ToCompile| is_rewritten && old.is_some_and(|old| stale_of(&folder, old, kernel).is_empty());
+    let (done, to_do): (Vec<_>, Vec<_>) = kernels.into_iter().partition(is_done);
+    let kept = done.iter().filter_map(|kernel| Some((kernel.name.clone(), old?.kernels.get(&kernel.name)?.clone())));
+    let (record, images) = compile(&version, &to_do, old, kept.collect(), args.archs())?;
     if args.check {
         let wrong = differing(&folder, &images);
         if !wrong.is_empty() {
@@ -190,7 +201,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         contents.iter().for_each(|(name, bytes)| say!("wrote {name}, {} bytes", bytes.len()));
     }
     let costs: BTreeMap<String, Cost> = record.kernels.into_iter().map(|(name, kernel)| (name, kernel.cost)).collect();
-    print_registers(&version, &args.arch, &costs);
+    print_registers(&version, args.archs(), &costs);
     print_instructions(&costs);
 
     let mut measured: Measures = costs.iter().flat_map(|(name, cost)| cost.measures(name)).collect();
@@ -221,15 +232,22 @@ fn differing<'a>(folder: &Path, images: &'a BTreeMap<String, Vec<u8>>) -> Vec<&'
     images.iter().filter(differs).map(|(name, _)| name.as_str()).collect()
 }
 
-/// Compiles the kernels. Returns the costs of these and of the `kept` ones on these architectures, and all files that are made here.
+/// Compiles the kernels. Returns the costs of these and of the `kept` ones, and all files that are made here. Costs are those on these
+/// architectures, and on others those in the `old` record, as far as it is of this source.
 fn compile(
     version: &str,
     kernels: &[ToCompile],
+    old: Option<&Record>,
     kept: BTreeMap<String, KernelRecord>,
     archs: &[u32],
 ) -> Result<(Record, BTreeMap<String, Vec<u8>>)> {
     let disassembler = Disassembler::find()?;
-    let one = |kernel| compile_one(kernel, archs, &disassembler);
+    let one = |kernel: &ToCompile| {
+        let old = old.and_then(|old| old.kernels.get(&kernel.name));
+        let of_this_source = old.filter(|old| old.source_sha256 == digest::of_text(&kernel.source));
+        let takes = of_this_source.map(|old| old.cost.takes.clone()).unwrap_or_default();
+        compile_one(kernel, takes, archs, &disassembler)
+    };
     // One kernel per thread: each takes the compiler many seconds.
     let compiled: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = kernels.iter().map(|kernel| scope.spawn(move || one(kernel))).collect();
@@ -247,14 +265,15 @@ fn compile(
     Ok((record, all))
 }
 
-/// The record and the images of a kernel.
+/// The record and the images of a kernel, which takes this on architectures that it is not compiled for here.
 fn compile_one(
     kernel: &ToCompile,
+    takes: BTreeMap<String, BTreeMap<String, Takes>>,
     archs: &[u32],
     disassembler: &Disassembler,
 ) -> Result<(KernelRecord, BTreeMap<String, Vec<u8>>)> {
     let mut images = BTreeMap::new();
-    let mut cost = Cost { lut3: kernel.lut3.clone(), ..Cost::default() };
+    let mut cost = Cost { lut3: kernel.lut3.clone(), takes, ..Cost::default() };
     let reported = archs.iter().copied().filter(|&arch| (kernel.capable)(arch)).map(Target::Cubin);
     for target in BTreeSet::from_iter(reported.chain(kernel.targets.iter().copied())) {
         let compiled =
