@@ -61,10 +61,12 @@ pub use aes_bitslice_core::manifest::{Manifest, Printed};
 pub use aes_bitslice_core::mode::Mode;
 pub use aes_bitslice_core::named::UnknownName;
 pub use aes_bitslice_core::strategy::BakedStrategy;
+#[cfg(feature = "aead")]
 pub use api::aead;
 pub use api::cipher::Cipher;
 pub use api::engine::Engine;
 pub use api::host_buffer::HostBuffer;
+#[cfg(feature = "rand_core")]
 pub use api::rng::KeystreamRng;
 pub use api::submit::{self, SubmitError, Submitted};
 pub use backend::bitsliced::{self, transpose};

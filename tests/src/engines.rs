@@ -153,7 +153,8 @@ fn gpu_or_why() -> Result<&'static Engine, &'static str> {
     Device::Cuda(Kernels::Auto).find().map(|engines| &engines[0])
 }
 
-fn open_cpus() -> Vec<Engine> {
+/// Every engine on the CPU: the kernels of each set of instructions, and the bitsliced engines.
+pub(crate) fn open_cpus() -> Vec<Engine> {
     let on_instructions = Instructions::available().into_iter().map(Engine::open_cpu);
     let on_vectors = Isa::available().into_iter().map(Engine::open_bitsliced);
     on_instructions.chain(on_vectors).map(|engine| engine.expect("the processor has it")).collect()

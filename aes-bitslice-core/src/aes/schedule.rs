@@ -51,10 +51,18 @@ impl KeyBits {
 ///
 /// For decryption they are the round keys of the equivalent inverse cipher, so that both directions run through the same sequence of steps.
 /// Wiped on drop, never printed.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub struct KeySchedule {
     round_keys: Vec<[u8; 16]>,
 }
+
+impl Drop for KeySchedule {
+    fn drop(&mut self) {
+        self.round_keys.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for KeySchedule {}
 
 impl std::fmt::Debug for KeySchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -16,6 +16,7 @@
 //! | `opencl` | what only an OpenCL engine supports |
 //! | `bake` | kernels with a key baked in, printed at run time |
 
+#[cfg(feature = "aead")]
 pub mod aead;
 mod auto;
 #[cfg(feature = "bake")]
@@ -30,5 +31,6 @@ mod keys;
 mod named;
 #[cfg(feature = "opencl")]
 mod opencl;
+#[cfg(feature = "rand_core")]
 pub mod rng;
 pub mod submit;

@@ -5,12 +5,21 @@ use std::panic::RefUnwindSafe;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The round keys of both directions, each in the order of use.
-#[derive(Default, Zeroize, ZeroizeOnDrop)]
+#[derive(Default)]
 pub(crate) struct RoundKeys {
     pub(super) rounds: usize,
     pub(super) encrypt: [[u8; 16]; 15],
     pub(super) decrypt: [[u8; 16]; 15],
 }
+
+impl Drop for RoundKeys {
+    fn drop(&mut self) {
+        self.encrypt.zeroize();
+        self.decrypt.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for RoundKeys {}
 
 impl RoundKeys {
     #[inline(always)]

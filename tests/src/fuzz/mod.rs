@@ -12,8 +12,8 @@
 pub mod calls;
 pub mod readers;
 
-use aes_bitslice_runtime::bitsliced::Isa;
-use aes_bitslice_runtime::{Backend, Engine};
+use crate::engines::open_cpus;
+use aes_bitslice_runtime::Engine;
 use std::sync::OnceLock;
 
 /// A target: its name, which is that of its corpus folder, and its function.
@@ -38,8 +38,5 @@ pub const TARGETS: [Target; 12] = [
 /// The CPU engines, opened once.
 fn cpu_engines() -> &'static [Engine] {
     static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
-    ENGINES.get_or_init(|| {
-        let bitsliced = Isa::available().into_iter().map(|isa| Engine::open_bitsliced(isa).expect("an available one"));
-        bitsliced.chain([Engine::open(Backend::Cpu).expect("a CPU")]).collect()
-    })
+    ENGINES.get_or_init(open_cpus)
 }
