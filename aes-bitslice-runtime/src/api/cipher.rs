@@ -1,4 +1,4 @@
-//! A key on an engine: the one call that takes any operation, and the checks before it.
+//! A key on an engine: the one call that takes any operation.
 
 use crate::api::engine::Engine;
 use crate::backend::bitsliced::key::Bitsliced;
@@ -10,11 +10,12 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
-use crate::exec::backend::OnBackend;
+use crate::exec::backend::{KernelsNeeded, OnBackend};
+use crate::exec::call::{Call, Target};
 use crate::exec::choice::Choice;
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
-use crate::op::operation::{Keys, Operation, OwnKey, check_keys, check_length, derive, keyed};
+use crate::op::operation::{Operation, OwnKey};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::sync::Arc;
@@ -67,14 +68,28 @@ key_on!(
 );
 
 impl KeyOn {
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         match self {
-            Self::Cpu(key) => OnBackend::run(&**key, operation, data),
-            Self::CpuBitsliced(key) => key.run(operation, data),
+            Self::Cpu(key) => OnBackend::run(&**key, call, data),
+            Self::CpuBitsliced(key) => key.run(call, data),
             #[cfg(feature = "cuda")]
-            Self::Cuda(key) => key.run(operation, data),
+            Self::Cuda(key) => key.run(call, data),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(key) => key.run(operation, data),
+            Self::OpenCl(key) => key.run(call, data),
+        }
+    }
+}
+
+/// For calls on host memory.
+impl Target for Cipher {
+    fn cpu(&self) -> Option<&CpuKey> {
+        self.cpu.as_deref()
+    }
+
+    fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        match self.engine.supports(operation) {
+            true => Ok(KernelsNeeded::of(operation).unwrap_or(KernelsNeeded::NONE)),
+            false => Err(Error::Unsupported { operation: O::NAME, backend: self.engine.backend().to_string() }),
         }
     }
 }
@@ -108,26 +123,21 @@ impl Cipher {
     /// operation's own checks, [`Error::Unsupported`] if the engine does not support it ([`Engine::supports`]),
     /// [`Error::WrongKeys`] for a key of a different kind, [`Error::NeedsKey`] if the operation needs the key on the
     /// CPU and this is a single-kernel cipher; else errors from the device.
-    pub fn run<'d, O: Operation>(&self, mut operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
-        let data = data.into().accessed(O::ACCESS, O::NAME)?;
-        self.check(&operation, data.len() as u64)?;
-        let on_cpu = data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64);
+    pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
+        let data = data.into();
         match &self.cpu {
-            Some(cpu) => cpu.scrubbed(|| self.carry_out(&mut operation, data, on_cpu)),
-            None => self.carry_out(&mut operation, data, on_cpu),
+            Some(cpu) => cpu.scrubbed(|| self.carry_out(operation, data)),
+            None => self.carry_out(operation, data),
         }
     }
 
     /// Within work that is [scrubbed](CpuCipher::scrubbed), if there is a key on the CPU.
-    fn carry_out<O: Operation>(&self, operation: &mut O, data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
-        if on_cpu {
-            derive(operation, self.cpu.as_deref())?;
-        } else {
-            *operation = keyed(operation.clone(), self.cpu.as_deref())?;
-        }
-        match operation.own_key().map(|own| self.of_one_call(&own, on_cpu)).transpose()? {
-            Some(own) => own.passes(operation, data, on_cpu),
-            None => self.passes(operation, data, on_cpu),
+    fn carry_out<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
+        let on_cpu = data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64);
+        let (call, data) = Call::new(self, operation, data)?;
+        match call.operation().own_key().map(|own| self.of_one_call(&own, on_cpu)).transpose()? {
+            Some(own) => own.passes(call, data, on_cpu),
+            None => self.passes(call, data, on_cpu),
         }
     }
 
@@ -139,21 +149,21 @@ impl Cipher {
         Ok(Self::new(self.engine.clone(), own.cpu.clone().into(), Some(own.cpu.clone())))
     }
 
-    /// Performs an operation that has been keyed: one pass over the data after the other.
-    fn passes<O: Operation>(&self, operation: &mut O, mut data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
+    /// Performs a call: one pass over the data after the other.
+    fn passes<O: Operation>(&self, mut call: Call<O>, mut data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
         loop {
-            let of_pass = match operation.only_reads() {
+            let of_pass = match call.operation().only_reads() {
                 true => Buffers::Read(data.input()),
                 false => data.reborrow(),
             };
             let parts = match of_pass.len() {
                 0 => vec![],
-                _ if on_cpu => cores::run(self.cpu_key::<O>()?, operation, of_pass),
-                _ => self.key.run(operation.clone(), of_pass)?,
+                _ if on_cpu => cores::run(self.cpu_key::<O>()?, &call, of_pass),
+                _ => self.key.run(call.clone(), of_pass)?,
             };
-            match operation.next_pass(&parts)? {
-                Some(next) => *operation = next,
-                None => return operation.finish(parts).inspect_err(|_| data.output().fill(0)),
+            match call.next_pass(&parts)? {
+                Some(next) => call = next,
+                None => return call.operation().finish(parts).inspect_err(|_| data.output().fill(0)),
             }
         }
     }
@@ -165,31 +175,7 @@ impl Cipher {
     /// [`Error::PartsDoNotAdjoin`] if parts overlap or one is missing between others, [`Error::NeedsKey`] on a
     /// single-kernel cipher, and the operation's own errors.
     pub fn combine<O: Operation>(&self, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
-        self.check_keys::<O>()?;
-        let (cpu, mut operation) = (self.cpu.as_deref(), operation.clone());
-        let combined = || derive(&mut operation, cpu).and_then(|()| operation.finish(parts));
-        match cpu {
-            Some(cpu) => cpu.scrubbed(combined),
-            None => combined(),
-        }
-    }
-
-    /// Refuses a key of a different kind than the operation needs.
-    fn check_keys<O: Operation>(&self) -> Result<(), Error> {
-        match (O::KEYS, &self.cpu) {
-            (Keys::One, None) => Ok(()),
-            (_, None) => Err(Error::NeedsKey { what: O::NAME }),
-            (_, Some(cpu)) => check_keys::<O>(cpu.is_xts()).and_then(|()| check_length::<O>(cpu.bits())),
-        }
-    }
-
-    /// Refuses an invalid call, before any work.
-    pub(crate) fn check<O: Operation>(&self, operation: &O, bytes: u64) -> Result<(), Error> {
-        operation.check(bytes)?;
-        if !self.engine.supports(operation) {
-            return Err(Error::Unsupported { operation: O::NAME, backend: self.engine.backend().to_string() });
-        }
-        self.check_keys::<O>()
+        Call::combine(self, operation, parts)
     }
 
     /// Whether the CPU performs it, whatever the engine.

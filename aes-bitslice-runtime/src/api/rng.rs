@@ -6,6 +6,7 @@ use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::OnBackend;
+use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
 use crate::op::keystream::Keystream;
 use rand_core::{SeedableRng, TryCryptoRng, TryRng};
@@ -62,7 +63,8 @@ impl KeystreamRng {
     fn make(&mut self, bytes: &mut [u8]) {
         let stream = Keystream::new(&self.counter, self.made);
         self.made += bytes.len() as u64;
-        self.key.run(stream, Buffers::Write(bytes)).expect("the CPU does it");
+        let call = Call::new(&*self.key, stream, Buffers::Write(bytes));
+        call.and_then(|(call, data)| self.key.run(call, data)).expect("the CPU does it");
     }
 
     fn fill(&mut self, mut bytes: &mut [u8]) {
@@ -150,7 +152,9 @@ mod tests {
         let mut ctr = vec![0; 64];
         let key = Key::new(&[7; 32]).unwrap();
         let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
-        CpuKey::new(&key).run(crate::op::ctr::Ctr::new(&counter, 0), Buffers::InPlace(&mut ctr)).unwrap();
+        let (cpu, by_ctr) = (CpuKey::new(&key), crate::op::ctr::Ctr::new(&counter, 0));
+        let (call, data) = Call::new(&cpu, by_ctr, Buffers::InPlace(&mut ctr)).unwrap();
+        cpu.run(call, data).unwrap();
         assert_eq!(ctr, expected[..64]);
         assert_eq!(format!("{rng:?}"), "KeystreamRng { .. }");
     }

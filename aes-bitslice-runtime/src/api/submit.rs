@@ -51,6 +51,7 @@
 //! do not wait for it in the child.
 
 use crate::api::cipher::Cipher;
+use crate::exec::call::Call;
 use crate::exec::submitted::submit;
 use crate::op::operation::{Operation, Steps};
 
@@ -98,7 +99,7 @@ impl Cipher {
         B: AsMut<[u8]> + Send + 'static,
         T: Send + 'static,
     {
-        if let Err(error) = self.check(&operation, data.as_mut().len() as u64) {
+        if let Err(error) = Call::check(self, &operation, data.as_mut().len() as u64) {
             return Err(SubmitError { error, data });
         }
         let cipher = self.clone();

@@ -8,6 +8,7 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
+use crate::exec::call::Call;
 use crate::exec::{cores, processor};
 use crate::op::buffers::Buffers;
 use crate::op::operation::Operation;
@@ -15,8 +16,8 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
 impl OnBackend for CpuKey {
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        Ok(self.scrubbed(|| cores::run(self, &operation, data)))
+    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+        Ok(self.scrubbed(|| cores::run(self, &call, data)))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::exec::call::Call;
 use crate::exec::choice::Kernels;
 use crate::exec::transfers::Transfers;
 use crate::op::buffers::Buffers;
@@ -33,6 +34,9 @@ pub(crate) struct KernelsNeeded {
 }
 
 impl KernelsNeeded {
+    /// The CPU performs it.
+    pub(crate) const NONE: Self = Self { mode: None, hashed: None, counters_are_secret: false };
+
     /// The kernels for an operation; `None` if no kernels perform it.
     pub(crate) fn of<O: Operation>(operation: &O) -> Option<Self> {
         let (mode, hashed) = (operation.mode(), operation.hashed());
@@ -83,9 +87,9 @@ pub(crate) trait Opened: Send + Sync {
 
 /// A key on a backend.
 pub(crate) trait OnBackend: Send + Sync {
-    /// Performs a call on host memory, which the operation has checked and which is not empty, and returns the result
-    /// of each chunk, in order. If it fails, it has either written nothing or cleared all of the output.
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error>;
+    /// Performs a call on host memory, which is not empty, and returns the result of each chunk, in order. If it fails, it
+    /// has either written nothing or cleared all of the output.
+    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error>;
 }
 
 /// A backend's own kind of host memory, wiped on drop.

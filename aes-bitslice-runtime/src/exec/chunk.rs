@@ -1,11 +1,12 @@
 //! A call cut into chunks that can be processed in any order.
 
+use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Operation;
 
-/// A chunk of a call's data, with the operation to perform on it.
+/// A chunk of a call's data, with the call on it.
 pub(crate) struct Chunk<'a, O> {
-    pub(crate) operation: O,
+    pub(crate) call: Call<O>,
     pub(crate) data: Buffers<'a>,
 }
 
@@ -14,22 +15,22 @@ pub(crate) struct Chunk<'a, O> {
 /// operation's [grain](crate::op::operation::Steps::grain) does not divide it.
 ///
 /// The block that a chunk is chained to is read now, before anything is overwritten.
-pub(crate) fn cut<O: Operation>(operation: O, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
+pub(crate) fn cut<O: Operation>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
     debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
-    let grain = operation.grain() as usize;
+    let (grain, least) = (call.operation().grain() as usize, call.operation().least());
     let bytes = (bytes / grain * grain).max(grain);
-    let mut chunks = Vec::with_capacity((operation.skip() + data.len()).div_ceil(bytes));
-    let (mut operation, mut rest) = (operation, data);
+    let mut chunks = Vec::with_capacity((call.operation().skip() + data.len()).div_ceil(bytes));
+    let (mut call, mut rest) = (call, data);
     while rest.len() > 0 {
-        let mut len = (bytes - operation.skip()).min(rest.len());
-        if (1..operation.least()).contains(&((rest.len() - len) as u64)) {
+        let mut len = (bytes - call.operation().skip()).min(rest.len());
+        if (1..least).contains(&((rest.len() - len) as u64)) {
             len = if len > grain { len - grain } else { rest.len() };
         }
         let (data, after) = rest.split_at(len);
         let last = || *data.input().last_chunk().expect("whole blocks, and not none");
-        let next = operation.after(data.len() as u64, last);
-        chunks.push(Chunk { operation, data });
-        (operation, rest) = (next, after);
+        let next = call.after(data.len() as u64, last);
+        chunks.push(Chunk { call, data });
+        (call, rest) = (next, after);
     }
     chunks
 }
@@ -46,7 +47,7 @@ mod tests {
     fn lengths(operation: impl Operation, len: usize, bytes: usize) -> Vec<usize> {
         let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
         let mut output = vec![0; len];
-        let chunks = cut(operation, Buffers::To { input: &data, output: &mut output }, bytes);
+        let chunks = cut(Call::on_a_device(operation), Buffers::To { input: &data, output: &mut output }, bytes);
         assert_eq!(chunks.iter().flat_map(|chunk| chunk.data.input()).copied().collect::<Vec<_>>(), data);
         chunks.iter().map(|chunk| chunk.data.len()).collect()
     }
@@ -68,7 +69,8 @@ mod tests {
     #[test]
     fn chunks_carry_on_where_the_one_before_ends() {
         fn operations<O: Operation>(operation: O, data: &mut [u8]) -> Vec<O> {
-            cut(operation, Buffers::InPlace(data), 32).into_iter().map(|chunk| chunk.operation).collect()
+            let chunks = cut(Call::on_a_device(operation), Buffers::InPlace(data), 32);
+            chunks.into_iter().map(|chunk| chunk.call.operation().clone()).collect()
         }
         let mut data: Vec<u8> = (0..96).collect();
         assert_eq!(operations(ctr(9), &mut data), [ctr(9), ctr(32), ctr(64), ctr(96)]);

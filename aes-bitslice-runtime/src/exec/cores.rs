@@ -2,6 +2,7 @@
 
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::CpuCipher;
+use crate::exec::call::Call;
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
 use crate::op::operation::Operation;
@@ -13,17 +14,17 @@ pub(crate) const CHUNK: usize = 256 << 10;
 
 /// Performs a call on all cores; a call of a single chunk stays on this thread, and is within work that is
 /// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order.
-pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, operation: &O, data: Buffers<'_>) -> Vec<O::Part> {
+pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<O::Part> {
     if data.len() <= CHUNK || O::SERIAL || threads() == 1 {
-        return vec![operation.on_cpu(cipher, data)];
+        return vec![call.operation().on_cpu(cipher, data)];
     }
     // Values that are moved to the heap take what the stack holds between their fields with them.
     cipher.scrubbed(|| ());
-    let chunks: Vec<_> = cut(operation.clone(), data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
+    let chunks: Vec<_> = cut(call.clone(), data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
     let parts = Mutex::new(chunks.iter().map(|_| O::Part::default()).collect::<Vec<_>>());
     on_all(chunks.len(), &|index| {
-        let Some(Chunk { operation, data }) = lock(&chunks[index]).take() else { return };
-        let part = cipher.scrubbed(|| operation.on_cpu(cipher, data));
+        let Some(Chunk { call, data }) = lock(&chunks[index]).take() else { return };
+        let part = cipher.scrubbed(|| call.operation().on_cpu(cipher, data));
         lock(&parts)[index] = part;
     });
     parts.into_inner().unwrap_or_else(PoisonError::into_inner)

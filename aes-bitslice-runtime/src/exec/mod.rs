@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `backend` | what an engine asks of a backend |
+//! | `call` | a call that was checked, which backends take |
 //! | `chunk` | a call cut into chunks that can be processed in any order |
 //! | `cores` | distribution of its chunks over the cores |
 //! | `processor` | AES support of the processor, and when a GPU is faster |
@@ -19,6 +20,7 @@
 
 pub(crate) mod at_once;
 pub(crate) mod backend;
+pub(crate) mod call;
 pub(crate) mod choice;
 pub(crate) mod chunk;
 pub(crate) mod cores;

@@ -143,6 +143,7 @@ fn work_through<'a, O: Operation, L: Slot<'a, O>>(
 mod tests {
     use super::*;
     use crate::base::counter::{Counter, CounterMode};
+    use crate::exec::call::Call;
     use crate::exec::chunk::cut;
     use crate::op::buffers::Buffers;
     use crate::op::ctr::Ctr;
@@ -219,7 +220,7 @@ mod tests {
             if fails {
                 return Err(lost());
             }
-            let first = chunk.operation.position() as usize;
+            let first = chunk.call.operation().position() as usize;
             for (i, byte) in chunk.data.output().iter_mut().enumerate() {
                 *byte ^= key_stream(first + i);
             }
@@ -247,7 +248,7 @@ mod tests {
         chunk: usize,
     ) -> (Vec<u8>, Result<(), Error>, bool) {
         let mut data: Vec<u8> = (0..len).map(|i| i as u8).collect();
-        let chunks = cut(ctr(3 * 16 + 7), Buffers::InPlace(&mut data), chunk);
+        let chunks = cut(Call::on_a_device(ctr(3 * 16 + 7)), Buffers::InPlace(&mut data), chunk);
         let started = AtomicBool::new(false);
         let slots =
             |device: usize| Ok((0..slots).map(|_| FakeSlot { device: &devices[device], chunk: None }).collect());
@@ -299,7 +300,7 @@ mod tests {
         for with_room in [0, 1, 2] {
             let device = Fake::default();
             let mut data = vec![1; 16 * 50];
-            let chunks = cut(ctr(0), Buffers::InPlace(&mut data), 16);
+            let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16);
             let (started, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
             let slots = |_| match asked.fetch_add(1, Ordering::SeqCst) < with_room {
                 true => Ok(vec![FakeSlot { device: &device, chunk: None }]),
@@ -344,7 +345,7 @@ mod tests {
     #[test]
     fn without_slots_nothing_is_started() {
         let mut data = [1; 64];
-        let chunks = cut(ctr(0), Buffers::InPlace(&mut data), 16);
+        let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16);
         let started = AtomicBool::new(false);
         let none = |_| Err::<Vec<FakeSlot<'_, '_>>, _>(Error::OutOfDeviceMemory { what: "a slot".into() });
         assert!(matches!(run(chunks, &[1.0], &[0, 0], none, &started), Err(Error::OutOfDeviceMemory { .. })));

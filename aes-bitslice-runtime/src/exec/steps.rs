@@ -2,7 +2,7 @@
 
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
-use crate::op::operation::{Hashed, Operation};
+use crate::op::operation::Hashed;
 use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
 
@@ -49,20 +49,13 @@ impl KernelsNeeded {
         }
         Ok(())
     }
-
-    /// The result of a chunk of `bytes` bytes that was processed in a slot, which was waited for.
-    pub(crate) fn part<O: Operation>(self, operation: &O, bytes: u64, slot: &impl HashSlot) -> O::Part {
-        match self.hashed {
-            Some(_) => operation.part(bytes, &slot.hash_copied()),
-            None => O::Part::default(),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::counter::{Counter, CounterMode};
+    use crate::exec::call::Call;
     use crate::op::ctr::Ctr;
     use crate::op::ghash::Ghash;
 
@@ -108,10 +101,10 @@ mod tests {
     #[test]
     fn only_what_hashes_returns_a_hash() {
         let ghash = Ghash::from_block(2);
-        let part = KernelsNeeded::of(&ghash).unwrap().part(&ghash, 48, &Log::default());
+        let part = Call::on_a_device(ghash).part(48, &Log::default());
         assert_eq!((part.offset, part.bytes, part.hash), (32, 48, [7; HASH]));
         let ctr = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0);
-        let () = KernelsNeeded::of(&ctr).unwrap().part(&ctr, 48, &Log::default());
+        let () = Call::on_a_device(ctr).part(48, &Log::default());
     }
 
     #[test]

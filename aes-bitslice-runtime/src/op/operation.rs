@@ -1,8 +1,7 @@
 //! The definition of an operation, and what engines ask of it.
 
 use crate::base::error::Error;
-use crate::base::key::{Key, ONE_KEY, TWO_KEYS};
-use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::key::Key;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::key::CpuKey;
@@ -89,7 +88,7 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// Refuses an invalid call on this many bytes.
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
-    /// Refuses a key that the operation must not use. Called where [`derive`](Self::derive) is, before it.
+    /// Refuses a key that the operation must not use.
     fn check_key(&self, _cipher: &impl CpuCipher) -> Result<(), Error> {
         Ok(())
     }
@@ -187,79 +186,6 @@ pub trait Steps: Clone + Send + Sync + 'static {
     /// The value that the call returns, from the values of its chunks, in any order. If it fails, the output of the
     /// call is cleared.
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
-}
-
-/// The operation with the values that it derives from the key on the CPU. Leaves nothing of these on the stack:
-/// the clone of an operation for devices has them on the heap.
-///
-/// # Errors
-/// As [`derive()`].
-pub(crate) fn keyed<O: Operation>(mut operation: O, cpu: Option<&impl CpuCipher>) -> Result<O, Error> {
-    match cpu {
-        Some(cipher) if O::KEYS != Keys::One => {
-            cipher.scrubbed(|| derive(&mut operation, cpu).map(|()| operation.clone()))
-        }
-        _ => derive(&mut operation, cpu).map(|()| operation),
-    }
-}
-
-/// Adds the values that the operation derives from the key on the CPU, within work that is [scrubbed](CpuCipher::scrubbed).
-///
-/// # Errors
-/// [`Error::NeedsKey`] for an operation that derives something, if there is no key on the CPU; as [`check_length`]; and as
-/// [`check_key`](Steps::check_key).
-pub(crate) fn derive<O: Operation>(operation: &mut O, cpu: Option<&impl CpuCipher>) -> Result<(), Error> {
-    match (O::KEYS, cpu) {
-        (Keys::One, _) => Ok(()),
-        (Keys::OneOnCpu | Keys::Two, Some(cpu)) => {
-            check_length::<O>(cpu.bits())?;
-            operation.check_key(cpu)?;
-            operation.derive(cpu);
-            Ok(())
-        }
-        (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),
-    }
-}
-
-/// Refuses a key of a different kind than the operation needs: kernels would take the first half of an XTS key for the
-/// whole key.
-///
-/// # Errors
-/// [`Error::WrongKeys`].
-pub(crate) fn check_keys<O: Operation>(is_xts: bool) -> Result<(), Error> {
-    let needs = match (O::KEYS, is_xts) {
-        (Keys::One | Keys::OneOnCpu, true) => ONE_KEY,
-        (Keys::Two, false) => TWO_KEYS,
-        _ => return Ok(()),
-    };
-    Err(Error::WrongKeys { operation: O::NAME, needs })
-}
-
-/// Refuses a key length for which the operation is not defined: AES-GCM-SIV has no 192-bit keys.
-///
-/// # Errors
-/// [`Error::WrongKeys`].
-pub(crate) fn check_length<O: Operation>(bits: KeyBits) -> Result<(), Error> {
-    match O::KEY_LENGTHS.contains(&bits) {
-        true => Ok(()),
-        false => Err(Error::WrongKeys { operation: O::NAME, needs: "a key of 128 or 256 bits" }),
-    }
-}
-
-/// The next pass over the data ([`next_pass`](Steps::next_pass)). Leaves nothing of what it is computed from on the stack.
-pub(crate) fn next_pass<O: Operation>(operation: &O, parts: &[O::Part]) -> Result<Option<O>, Error> {
-    match O::HAS_OWN_KEY {
-        false => operation.next_pass(parts),
-        true => scrubbed::<DERIVED, _>(|| operation.next_pass(parts)),
-    }
-}
-
-/// The value that a call returns ([`finish`](Steps::finish)). Leaves nothing of what it is computed from on the stack.
-pub(crate) fn finished<O: Operation>(operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
-    match O::KEYS {
-        Keys::One => operation.finish(parts),
-        Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| operation.finish(parts)),
-    }
 }
 
 /// Bytes before the first whole block.

@@ -9,6 +9,7 @@ use crate::base::key::Key;
 use crate::base::threads::threads;
 use crate::cpu::cipher::{Block, CpuCipher};
 use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
+use crate::exec::call::Call;
 use crate::exec::cores;
 use crate::exec::processor;
 use crate::op::buffers::Buffers;
@@ -86,8 +87,8 @@ impl CpuCipher for Bitsliced {
 }
 
 impl OnBackend for Bitsliced {
-    fn run<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        Ok(self.scrubbed(|| cores::run(self, &operation, data)))
+    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+        Ok(self.scrubbed(|| cores::run(self, &call, data)))
     }
 }
 

@@ -6,8 +6,9 @@ use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
+use crate::exec::call::Call;
 use crate::op::batch::Batch;
-use crate::op::operation::Hashed;
+use crate::op::operation::{Hashed, Operation};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::CUstream;
 
@@ -28,17 +29,17 @@ impl DeviceKey {
     ///
     /// # Safety
     /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
-    pub(crate) unsafe fn launch_batch(
+    pub(crate) unsafe fn launch_batch<O: Operation>(
         &self,
         stream: CUstream,
         span: Span,
-        batch: &Batch<'_>,
+        call: &Call<O>,
     ) -> Result<BatchMemory, Error> {
         // SAFETY: as the caller promises.
         unsafe {
-            match batch {
-                Batch::Gcm(batch) => self.launch_gcm(stream, span, batch),
-                Batch::Cmac(batch) => self.launch_cmac(stream, span, batch),
+            match call.operation().batch().expect("a call on a batch") {
+                Batch::Gcm(batch) => self.launch_gcm(stream, span, &batch),
+                Batch::Cmac(batch) => self.launch_cmac(stream, span, &batch),
             }
         }
     }

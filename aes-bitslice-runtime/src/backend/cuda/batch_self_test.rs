@@ -1,24 +1,28 @@
 //! The kernels of a call on many messages in device memory: loaded, and tested with known answers, before their first use.
 
+use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::key::CpuKey;
+use crate::exec::call::Call;
 use crate::exec::choice::{Choice, Kernels};
+use crate::exec::cores;
 use crate::op::batch::Batch;
 use crate::op::buffers::Buffers;
 use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
 use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
-use crate::op::operation::{Operation, Steps, finished, keyed};
+use crate::op::operation::{Operation, Steps};
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
+use std::sync::Arc;
 
 impl DeviceKey {
     /// Loads and tests everything that a call on these messages needs, unless that was done before. The caller has entered the device.
-    pub(crate) fn prepare_batch(&self, batch: &Batch<'_>) -> Result<(), Error> {
-        match batch {
+    pub(crate) fn prepare_batch<O: Operation>(&self, call: &Call<O>) -> Result<(), Error> {
+        match call.operation().batch().expect("a call on a batch") {
             Batch::Gcm(batch) => self.prepare_gcm(batch.hash.expect("derived before the work")),
             Batch::Cmac(_) => self.prepare_cmac(),
         }
@@ -38,21 +42,20 @@ impl DeviceKey {
     }
 }
 
-/// Does a keyed operation on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
-fn on_device<O: Operation>(key: &DeviceKey, operation: &O, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
-    let batch = operation.batch().expect("a batch");
+/// Does a call on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
+fn on_device<O: Operation>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
     let mut slot = key.device().slots().take(data.len())?;
     let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
     let span = Span::in_place(O::ACCESS, place, data.len() as u64);
     // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
     let started = unsafe {
         slot.copy_in(0, data)
-            .and_then(|()| key.launch_batch(slot.stream(), span, &batch))
+            .and_then(|()| key.launch_batch(slot.stream(), span, call))
             .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
     };
     slot.wait()?;
-    let part = operation.part_of_batch(&started?.read()?);
-    Ok((found, finished(operation, vec![part])?))
+    let part = call.operation().part_of_batch(&started?.read()?);
+    Ok((found, call.finish(vec![part])?))
 }
 
 /// Tests the known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts
@@ -61,7 +64,9 @@ fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
     const BYTES: usize = 9000;
     let device = key.device();
     let secret = Key::new(&std::array::from_fn::<u8, 32, _>(|i| (i * 5 + 1) as u8))?;
-    let (key, cpu) = (DeviceKey::with_stored(device.clone(), &secret, Kernels::Bitsliced), CpuKey::new(&secret));
+    let (key, cpu) =
+        (DeviceKey::with_stored(device.clone(), &secret, Kernels::Bitsliced), Arc::new(CpuKey::new(&secret)));
+    let cipher = DeviceCipher::new(&key, Some(&cpu));
     let nonces: [[u8; 12]; 9] = std::array::from_fn(|i| [i as u8; 12]);
     let begins = [0, 16, 16 + 496, 1024, 1500, 3000, 5304, 5305, 8000, BYTES as u64];
     let message = |n: usize| GcmMessage {
@@ -72,18 +77,19 @@ fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
     let messages: [_; 9] = std::array::from_fn(message);
     let plaintext: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
     let mut ciphertext = plaintext.clone();
-    let encrypt = keyed(GcmEncryptBatch::new(&messages)?, Some(&cpu))?;
-    let mut tags = finished(&encrypt, vec![encrypt.on_cpu(&cpu, Buffers::InPlace(&mut ciphertext))])?;
+    let encrypt = Call::without_data(&cipher, &GcmEncryptBatch::new(&messages)?)?;
+    let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext)))?;
     let (found, made) = on_device(&key, &encrypt, &plaintext)?;
     let mut is_right = found == ciphertext && made == tags;
     tags[4] = tags[5];
-    let decrypt = keyed(GcmDecryptBatch::new(&messages, &tags)?, Some(&cpu))?;
+    let decrypt = Call::without_data(&cipher, &GcmDecryptBatch::new(&messages, &tags)?)?;
     let mut expected = plaintext;
     expected[begins[4] as usize..begins[5] as usize].fill(0);
     let (found, opened) = on_device(&key, &decrypt, &ciphertext)?;
     is_right &= found == expected && opened.failed() == [4];
     let names = || {
-        let hasher = key.hash_kernel_of_messages(encrypt.hash_key()).map(|(hasher, _)| hasher.name().to_string());
+        let hasher =
+            key.hash_kernel_of_messages(encrypt.operation().hash_key()).map(|(hasher, _)| hasher.name().to_string());
         format!("aes-ctr-planes or {}, for many messages,", hasher.unwrap_or_default())
     };
     if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
@@ -92,17 +98,19 @@ fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
 /// Tests the known answers that the kernel must give before its first use: tags of several lengths, and a wrong one.
 fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
     let secret = Key::new(&std::array::from_fn::<u8, 24, _>(|i| (i * 5 + 1) as u8))?;
-    let (key, cpu) = (DeviceKey::with_stored(key.device().clone(), &secret, Kernels::Bitsliced), CpuKey::new(&secret));
+    let key = DeviceKey::with_stored(key.device().clone(), &secret, Kernels::Bitsliced);
+    let cpu = Arc::new(CpuKey::new(&secret));
+    let cipher = DeviceCipher::new(&key, Some(&cpu));
     let data: Vec<u8> = (0..20_000_u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
     // More than a tile.
     let message = |n: u64| 67 * n..67 * n + [64, 0, 67, 16, 31, 48][n as usize % 6];
     let messages: Vec<Range<u64>> = (0..290).map(message).chain(std::iter::once(19_000..20_000)).collect();
-    let make = keyed(CmacBatch::new(&messages)?, Some(&cpu))?;
-    let mut tags = finished(&make, vec![make.on_cpu(&cpu, Buffers::Read(&data))])?;
+    let make = Call::without_data(&cipher, &CmacBatch::new(&messages)?)?;
+    let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data)))?;
     let (_, made) = on_device(&key, &make, &data)?;
     let mut is_right = made == tags;
     tags[4] = tags[5];
-    let verify = keyed(CmacVerifyBatch::new(&messages, &tags)?, Some(&cpu))?;
+    let verify = Call::without_data(&cipher, &CmacVerifyBatch::new(&messages, &tags)?)?;
     is_right &= on_device(&key, &verify, &data)?.1.failed() == [4];
     let kernel = || "aes-ecb-encrypt-planes, for CMAC of many messages,".to_string();
     if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: kernel() }) }

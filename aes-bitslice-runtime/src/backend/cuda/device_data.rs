@@ -2,16 +2,16 @@
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
-use crate::backend::cuda::launch::{kernel_mode, kernels};
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::pending::{Pending, Results};
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
+use crate::exec::backend::KernelsNeeded;
+use crate::exec::call::{Call, Data, Target};
 use crate::exec::choice::Choice;
-use crate::op::batch::Batch;
 use crate::op::buffers::Access;
-use crate::op::operation::{Operation, check_keys, keyed, next_pass};
+use crate::op::operation::Operation;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -92,25 +92,19 @@ impl<'a> DeviceCipher<'a> {
     /// # Errors
     /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
-        if let Some(batch) = operation.batch() {
-            self.supports::<O>(&batch)?;
-            check_keys::<O>(self.key.is_xts())?;
-            let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
-            self.key.device().enter()?;
-            return self.key.prepare_batch(&operation.batch().expect("asked above"));
-        }
-        let needed = kernels(operation, MEMORY)?;
-        check_keys::<O>(self.key.is_xts())?;
-        let operation = keyed(operation.clone(), self.cpu.map(|cpu| &**cpu))?;
+        let call = Call::without_data(self, operation)?;
         self.key.device().enter()?;
-        match operation.own_key() {
+        if call.operation().batch().is_some() {
+            return self.key.prepare_batch(&call);
+        }
+        match call.operation().own_key() {
             // Its own tables are built in each call.
             Some(own) => {
                 let key = self.key.of_one_call(own.key)?;
-                needed.mode.map_or(Ok(()), |mode| key.prepare(mode, self.choice))?;
+                self.kernels_for(operation)?.mode.map_or(Ok(()), |mode| key.prepare(mode, self.choice))?;
                 key.device().hash_kernel().map(drop)
             }
-            None => self.key.prepare_all(&operation, needed, self.choice),
+            None => self.key.prepare_all(&call, self.choice),
         }
     }
 
@@ -125,8 +119,7 @@ impl<'a> DeviceCipher<'a> {
         operation: O,
         data: &mut D,
     ) -> Result<(), Error> {
-        self.owns(stream)?;
-        self.owns(data.stream())?;
+        self.own(&[stream, data.stream()])?;
         let len = data.len() as u64;
         let (pointer, _written) = data.device_ptr_mut(stream);
         // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
@@ -157,8 +150,7 @@ impl<'a> DeviceCipher<'a> {
         operation: O,
         data: &mut D,
     ) -> Result<Pending<O>, Error> {
-        self.owns(stream)?;
-        self.owns(data.stream())?;
+        self.own(&[stream, data.stream()])?;
         let len = data.len() as u64;
         let (pointer, _written) = data.device_ptr_mut(stream);
         // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
@@ -180,46 +172,48 @@ impl<'a> DeviceCipher<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<Pending<O>, Error> {
-        if operation.batch().is_some() {
-            // SAFETY: as the caller promises.
-            return unsafe { self.run_batch(stream, operation, input, output, len) };
+        // SAFETY: as the caller guarantees.
+        unsafe { self.put_with_output(operation, OnStream::new(self.key, stream, input, output, len)) }
+    }
+
+    /// # Safety
+    /// As for [`run_raw`](Self::run_raw), for the data.
+    unsafe fn put_with_output<O: Operation>(
+        &self,
+        operation: O,
+        data: OnStream<'_, true>,
+    ) -> Result<Pending<O>, Error> {
+        let (stream, len) = (data.stream, data.len);
+        let (call, span) = Call::scrubbed(self, operation, data)?;
+        if call.operation().batch().is_some_and(|batch| batch.is_empty() || len == 0) {
+            // The results for messages that are all empty were computed with the key.
+            return Ok(Pending::new(call, Results::None, None));
         }
-        let needed = kernels(&operation, MEMORY)?;
-        if needed.hashed.is_none() {
-            return Err(Error::WrongCall { operation: O::NAME, call: "run" });
+        if call.operation().batch().is_some() {
+            self.key.prepare_batch(&call)?;
+            // SAFETY: as the caller guarantees; the messages are within the length, as was checked.
+            let memory = unsafe { self.key.launch_batch(stream, span, &call) }?;
+            return Ok(Pending::new(call, Results::Batch(memory), None));
         }
-        check_keys::<O>(self.key.is_xts())?;
-        operation.check(len)?;
-        let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
-        if !self.key.device().supports(needed) {
-            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
-        }
-        let span = span(O::ACCESS, input, output, len)?;
-        let context = self.key.device().context();
-        self.key.device().enter()?;
-        // SAFETY: as the caller guarantees, here and below.
-        unsafe {
-            if capture::is_in_capture(context, stream)? {
-                return Err(Error::InCapture { operation: O::NAME });
-            }
-            let own = operation.own_key().map(|own| self.key.of_one_call(own.key)).transpose()?;
-            let key = own.as_ref().unwrap_or(self.key);
-            // Before anything is written: its known-answer test may fail.
-            key.hash_kernel(operation.hash_key())?;
-            let mut operation = operation;
-            while operation.only_reads() {
-                let parts = match len {
-                    0 => vec![],
-                    _ => vec![operation.part(len, &self.pass(key, stream, span, &operation)?.read()?)],
-                };
-                operation = next_pass(&operation, &parts)?.expect("another pass follows one that only reads");
-            }
-            let results = match len {
-                0 => Results::None,
-                _ => Results::Hash(len, self.pass(key, stream, span, &operation)?),
+        let own = call.operation().own_key().map(|own| self.key.of_one_call(own.key)).transpose()?;
+        let key = own.as_ref().unwrap_or(self.key);
+        // Before anything is written: its known-answer test may fail.
+        key.hash_kernel(call.operation().hash_key())?;
+        let mut call = call;
+        while call.operation().only_reads() {
+            let parts = match len {
+                0 => vec![],
+                // SAFETY: as the caller guarantees.
+                _ => vec![call.operation().part(len, &unsafe { self.pass(key, stream, span, &call) }?.read()?)],
             };
-            Ok(Pending::new(operation, results, own))
+            call = call.next_pass(&parts)?.expect("another pass follows one that only reads");
         }
+        let results = match len {
+            0 => Results::None,
+            // SAFETY: as the caller guarantees.
+            _ => Results::Hash(len, unsafe { self.pass(key, stream, span, &call) }?),
+        };
+        Ok(Pending::new(call, results, own))
     }
 
     /// Puts a pass over data on a stream, without waiting. The memory of its hash is zeros where the pass computes none.
@@ -231,16 +225,15 @@ impl<'a> DeviceCipher<'a> {
         key: &DeviceKey,
         stream: CUstream,
         span: Span,
-        operation: &O,
+        call: &Call<O>,
     ) -> Result<HashMemory, Error> {
-        let kernels = kernels(operation, MEMORY)?;
         let mut memory = key.device().hash_memories().take()?;
         // SAFETY: as the caller guarantees; the memory is live until the work is done.
         unsafe {
             memory.fill(stream, |hash| {
-                let launch = |step| key.launch_step(stream, span, operation, step, self.choice, hash);
-                let launched = kernels.steps().try_for_each(launch);
-                launched.and_then(|()| key.clear_unless_authentic(stream, span, operation, hash)).inspect_err(|_| {
+                let launch = |step| key.launch_step(stream, span, call, step, self.choice, hash);
+                let launched = call.kernels().steps().try_for_each(launch);
+                launched.and_then(|()| key.clear_unless_authentic(stream, span, call, hash)).inspect_err(|_| {
                     if let Some(output) = span.output.filter(|_| O::VERIFIES && span.len > 0) {
                         // Data that was not verified must not stay there; if even this fails, nothing more can be done.
                         let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
@@ -249,47 +242,6 @@ impl<'a> DeviceCipher<'a> {
             })?;
         }
         Ok(memory)
-    }
-
-    /// The same for many messages.
-    ///
-    /// # Safety
-    /// As for [`run_raw`](Self::run_raw).
-    unsafe fn run_batch<O: Operation>(
-        &self,
-        stream: CUstream,
-        operation: O,
-        input: CUdeviceptr,
-        output: CUdeviceptr,
-        len: u64,
-    ) -> Result<Pending<O>, Error> {
-        check_keys::<O>(self.key.is_xts())?;
-        operation.check(len)?;
-        let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
-        let batch = operation.batch().expect("asked before");
-        // The results for messages that are all empty were computed with the key.
-        if batch.is_empty() || len == 0 {
-            return Ok(Pending::new(operation, Results::None, None));
-        }
-        self.supports::<O>(&batch)?;
-        let span = span(O::ACCESS, input, output, len)?;
-        let context = self.key.device().context();
-        self.key.device().enter()?;
-        // SAFETY: as the caller promises, here and below.
-        if unsafe { capture::is_in_capture(context, stream) }? {
-            return Err(Error::InCapture { operation: O::NAME });
-        }
-        self.key.prepare_batch(&batch)?;
-        // SAFETY: as above; the messages are within the length, as was checked.
-        let memory = unsafe { self.key.launch_batch(stream, span, &batch) }?;
-        Ok(Pending::new(operation, Results::Batch(memory), None))
-    }
-
-    fn supports<O: Operation>(&self, batch: &Batch<'_>) -> Result<(), Error> {
-        match self.key.device().supports(batch.kernels()) {
-            true => Ok(()),
-            false => Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() }),
-        }
     }
 
     /// Does an operation from `input` to `output`.
@@ -303,11 +255,12 @@ impl<'a> DeviceCipher<'a> {
         input: &S,
         output: &mut D,
     ) -> Result<(), Error> {
-        let len = self.both::<O>(stream, input, output)?;
+        self.own(&[stream, input.stream(), output.stream()])?;
+        let lengths = [input.len(), output.len()];
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);
         // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.run_raw(stream.cu_stream(), operation, from, to, len) }
+        unsafe { self.put(operation, OnStream::between(self.key, stream.cu_stream(), [from, to], lengths)) }
     }
 
     /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt), from `input` to `output`. All else is as
@@ -322,31 +275,12 @@ impl<'a> DeviceCipher<'a> {
         input: &S,
         output: &mut D,
     ) -> Result<Pending<O>, Error> {
-        let len = self.both::<O>(stream, input, output)?;
+        self.own(&[stream, input.stream(), output.stream()])?;
+        let lengths = [input.len(), output.len()];
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);
         // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.run_raw_with_output(stream.cu_stream(), operation, from, to, len) }
-    }
-
-    /// The length of an input and of its output, which are of this context.
-    fn both<O: Operation>(
-        &self,
-        stream: &CudaStream,
-        input: &impl DevicePtr<u8>,
-        output: &impl DevicePtrMut<u8>,
-    ) -> Result<u64, Error> {
-        self.owns(stream)?;
-        self.owns(input.stream())?;
-        self.owns(output.stream())?;
-        if O::ACCESS != Access::Maps {
-            return Err(O::ACCESS.refused(O::NAME));
-        }
-        if input.len() == output.len() {
-            Ok(input.len() as u64)
-        } else {
-            Err(Error::LengthMismatch { input: input.len(), output: output.len() })
-        }
+        unsafe { self.put_with_output(operation, OnStream::between(self.key, stream.cu_stream(), [from, to], lengths)) }
     }
 
     /// Does an operation on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An operation that only
@@ -366,23 +300,101 @@ impl<'a> DeviceCipher<'a> {
         output: CUdeviceptr,
         len: u64,
     ) -> Result<(), Error> {
-        let mode = kernel_mode(&operation, MEMORY)?;
-        check_keys::<O>(self.key.is_xts())?;
-        operation.check(len)?;
-        let span = span(O::ACCESS, input, output, len)?;
-        self.key.device().enter()?;
         // SAFETY: as the caller guarantees.
-        unsafe { capture::keep(self.key.device().context(), stream, self.key) }?;
-        // SAFETY: as above.
-        unsafe { self.key.launch(stream, span, &operation, mode, self.choice) }
+        unsafe { self.put(operation, OnStream::new(self.key, stream, input, output, len)) }
     }
 
-    fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
-        if stream.context().cu_ctx() == self.key.device().context().shared().cu_ctx() {
-            Ok(())
-        } else {
-            Err(Error::OtherContext)
+    /// # Safety
+    /// As for [`run_raw`](Self::run_raw), for the data.
+    unsafe fn put<O: Operation<Output = ()>>(&self, operation: O, data: OnStream<'_, false>) -> Result<(), Error> {
+        let stream = data.stream;
+        let (call, span) = Call::scrubbed(self, operation, data)?;
+        // SAFETY: as the caller guarantees, here and below.
+        unsafe { capture::keep(self.key.device().context(), stream, self.key) }?;
+        call.kernels().mode.map_or(Ok(()), |mode| {
+            // SAFETY: as above.
+            unsafe { self.key.launch(stream, span, &call, mode, self.choice) }
+        })
+    }
+
+    /// Refuses streams of another context than the engine's.
+    fn own(&self, streams: &[&CudaStream]) -> Result<(), Error> {
+        let own = self.key.device().context().shared().cu_ctx();
+        if streams.iter().all(|stream| stream.context().cu_ctx() == own) { Ok(()) } else { Err(Error::OtherContext) }
+    }
+}
+
+impl Target for DeviceCipher<'_> {
+    fn cpu(&self) -> Option<&CpuKey> {
+        self.cpu.map(|cpu| &**cpu)
+    }
+
+    fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        let supports = |kernels| self.key.device().supports(kernels);
+        let kernels = match operation.batch() {
+            Some(batch) => Some(batch.kernels()).filter(|&kernels| supports(kernels)),
+            None if O::SERIAL => None,
+            // Which kernels there are for a cipher alone depends on the key, and is found when one is chosen.
+            None => KernelsNeeded::of(operation).filter(|&kernels| kernels.hashed.is_none() || supports(kernels)),
+        };
+        kernels.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: MEMORY.into() })
+    }
+}
+
+/// The data of a call in device memory, and its stream; `RETURNS` says whether the call returns a value.
+struct OnStream<'k, const RETURNS: bool> {
+    key: &'k DeviceKey,
+    stream: CUstream,
+    input: CUdeviceptr,
+    output: CUdeviceptr,
+    len: u64,
+    /// The length of the input, where it has its own.
+    len_of_input: Option<u64>,
+}
+
+impl<'k, const RETURNS: bool> OnStream<'k, RETURNS> {
+    /// # Safety
+    /// The stream is live and belongs to the context of the key's device.
+    unsafe fn new(key: &'k DeviceKey, stream: CUstream, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
+        Self { key, stream, input, output, len, len_of_input: None }
+    }
+
+    /// From an input to an output, of these lengths.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new).
+    unsafe fn between(
+        key: &'k DeviceKey,
+        stream: CUstream,
+        [input, output]: [CUdeviceptr; 2],
+        lengths: [usize; 2],
+    ) -> Self {
+        let [len_of_input, len] = lengths.map(|len| len as u64);
+        Self { key, stream, input, output, len, len_of_input: Some(len_of_input) }
+    }
+}
+
+impl<const RETURNS: bool> Data for OnStream<'_, RETURNS> {
+    type Checked = Span;
+    const RETURNS: Option<bool> = Some(RETURNS);
+
+    fn checked<O: Operation>(self, _operation: &O) -> Result<(Span, u64), Error> {
+        if let Some(input) = self.len_of_input {
+            if O::ACCESS != Access::Maps {
+                return Err(O::ACCESS.refused(O::NAME));
+            }
+            if input != self.len {
+                return Err(Error::LengthMismatch { input: input as usize, output: self.len as usize });
+            }
         }
+        let span = span(O::ACCESS, self.input, self.output, self.len)?;
+        let device = self.key.device();
+        device.enter()?;
+        // SAFETY: as whoever made this vouches.
+        if RETURNS && unsafe { capture::is_in_capture(device.context(), self.stream) }? {
+            return Err(Error::InCapture { operation: O::NAME });
+        }
+        Ok((span, self.len))
     }
 }
 

@@ -107,11 +107,6 @@ impl DeviceKey {
         }
     }
 
-    /// Whether it consists of the two keys of XTS.
-    pub(crate) fn is_xts(&self) -> bool {
-        matches!(*self.code, Code::Stored { is_xts: true, .. })
-    }
-
     /// The kernel for a mode and a choice, and the round keys to launch it with; loads it on first use.
     pub(crate) fn kernel(&self, mode: Mode, choice: Choice) -> Result<(Kernel, Option<&RoundKeys>), Error> {
         match &*self.code {

@@ -8,31 +8,12 @@ use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::exec::backend::KernelsNeeded;
-use crate::exec::choice::{Call, Choice, Kernels};
+use crate::exec::call::Call;
+use crate::exec::choice::{self, Choice, Kernels};
 use crate::exec::steps::Step;
 use crate::op::operation::{Operation, head};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-
-/// The mode that an operation's kernels compute, in memory of this kind.
-///
-/// # Errors
-/// [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that hashes.
-pub(crate) fn kernel_mode<O: Operation>(operation: &O, memory: &str) -> Result<Mode, Error> {
-    match kernels(operation, memory)? {
-        KernelsNeeded { mode: Some(mode), hashed: None, .. } => Ok(mode),
-        _ => Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" }),
-    }
-}
-
-/// The kernels of an operation, in memory of this kind.
-///
-/// # Errors
-/// [`Error::Unsupported`] for an operation without kernels.
-pub(crate) fn kernels<O: Operation>(operation: &O, memory: &str) -> Result<KernelsNeeded, Error> {
-    let kernels = KernelsNeeded::of(operation).filter(|_| !O::SERIAL);
-    kernels.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: memory.into() })
-}
 
 impl DeviceKey {
     /// Loads every kernel that a call of this mode may use, unless that was done before.
@@ -53,16 +34,12 @@ impl DeviceKey {
     }
 
     /// Loads everything that a call of an operation may need, unless that was done before.
-    pub(crate) fn prepare_all(
-        &self,
-        operation: &impl Operation,
-        KernelsNeeded { mode, hashed, .. }: KernelsNeeded,
-        asked: Option<Choice>,
-    ) -> Result<(), Error> {
+    pub(crate) fn prepare_all(&self, call: &Call<impl Operation>, asked: Option<Choice>) -> Result<(), Error> {
+        let KernelsNeeded { mode, hashed, .. } = call.kernels();
         mode.map_or(Ok(()), |mode| self.prepare(mode, asked))?;
         if hashed.is_some() {
             self.device().enter()?;
-            self.hash_kernel(operation.hash_key())?;
+            self.hash_kernel(call.operation().hash_key())?;
         }
         Ok(())
     }
@@ -75,13 +52,12 @@ impl DeviceKey {
         &self,
         slot: &mut Slot<'_>,
         span: Span,
-        operation: &O,
-        kernels: KernelsNeeded,
+        call: &Call<O>,
         asked: Option<Choice>,
     ) -> Result<(), Error> {
-        kernels.launch_in(slot, |slot, step| {
+        call.kernels().launch_in(slot, |slot, step| {
             // SAFETY: as the caller guarantees; stream and hash are the slot's.
-            unsafe { self.launch_step(slot.stream(), span, operation, step, asked, slot.hash()) }
+            unsafe { self.launch_step(slot.stream(), span, call, step, asked, slot.hash()) }
         })
     }
 
@@ -94,18 +70,18 @@ impl DeviceKey {
         &self,
         stream: CUstream,
         span: Span,
-        operation: &O,
+        call: &Call<O>,
         step: Step,
         asked: Option<Choice>,
         hash: CUdeviceptr,
     ) -> Result<(), Error> {
         let hashed = match step {
             // SAFETY: as the caller guarantees.
-            Step::Cipher(mode) => return unsafe { self.launch(stream, span, operation, mode, asked) },
+            Step::Cipher(mode) => return unsafe { self.launch(stream, span, call, mode, asked) },
             Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
         let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
-        let (kernel, tables) = self.hash_kernel(operation.hash_key())?;
+        let (kernel, tables) = self.hash_kernel(call.operation().hash_key())?;
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the device.
         unsafe { kernel.run(stream, data, span.len, &tables, hash) }
     }
@@ -119,15 +95,15 @@ impl DeviceKey {
         &self,
         stream: CUstream,
         span: Span,
-        operation: &O,
+        call: &Call<O>,
         hash: CUdeviceptr,
     ) -> Result<(), Error> {
         let (Some(output), Some(verdict)) =
-            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| operation.verdict(span.len)))
+            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| call.operation().verdict(span.len)))
         else {
             return Ok(());
         };
-        let (kernel, _) = self.hash_kernel(operation.hash_key())?;
+        let (kernel, _) = self.hash_kernel(call.operation().hash_key())?;
         // SAFETY: as the caller guarantees.
         unsafe { kernel.clear_unless_authentic(stream, output, span.len, hash, &verdict) }
     }
@@ -141,21 +117,21 @@ impl DeviceKey {
         &self,
         stream: CUstream,
         span: Span,
-        operation: &O,
+        call: &Call<O>,
         mode: Mode,
         asked: Option<Choice>,
     ) -> Result<(), Error> {
-        let choice = self.choose(mode, span.len, span.is_aligned(head(operation)), asked)?;
+        let choice = self.choose(mode, span.len, span.is_aligned(head(call.operation())), asked)?;
         if let Choice::CoResident { bitsliced } = choice {
             let part = |kind| self.stored(mode, kind, choice).map(|(kernel, keys)| Part { kernel, keys });
             let (tables, bits) = (part(StoredKind::CoResidentTbox)?, part(StoredKind::CoResidentBits)?);
             let side_streams = self.device().side_streams();
             // SAFETY: as the caller guarantees.
-            return unsafe { co_resident::launch(side_streams, stream, span, operation, &tables, &bits, bitsliced) };
+            return unsafe { co_resident::launch(side_streams, stream, span, call, &tables, &bits, bitsliced) };
         }
         let (kernel, keys) = self.kernel(mode, choice)?;
         // SAFETY: as the caller guarantees.
-        unsafe { kernel.run(stream, span, keys, |shape| operation.launches(shape)) }
+        unsafe { kernel.run(stream, span, keys, |shape| call.operation().launches(shape)) }
     }
 
     /// The choice for a call. With only one kernel it means nothing, whatever was requested.
@@ -164,7 +140,7 @@ impl DeviceKey {
             (None, _) => Ok(Choice::Bitsliced),
             (Some(_), Some(choice)) => choice.checked(),
             (Some((kernels, key_bits)), None) => {
-                let call = Call { mode, key_bits, bytes, aligned };
+                let call = choice::Call { mode, key_bits, bytes, aligned };
                 Ok(self.device().tuning().choose(kernels, &call, |choice| self.device().stored().has(mode, choice)))
             }
         }
@@ -177,16 +153,7 @@ mod tests {
     use crate::backend::cuda::device::Device;
     use crate::backend::cuda::memory::slots::MOST;
     use crate::base::key::Key;
-    use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
     use std::sync::Arc;
-
-    #[test]
-    fn what_has_no_kernels_is_refused() {
-        assert_eq!(kernel_mode(&CbcDecrypt::new(&[0; 16]), "device memory").unwrap(), Mode::CbcDecrypt);
-        let refused = kernel_mode(&CbcEncrypt::new(&[0; 16]), "device memory").unwrap_err();
-        assert!(matches!(refused, Error::Unsupported { operation: "CBC encryption", .. }));
-        assert!(refused.to_string().contains("device memory"), "{refused}");
-    }
 
     /// Loading a kernel takes a slot, for its test, and calls that hold slots launch meanwhile.
     #[test]

@@ -4,14 +4,15 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::base::error::Error;
-use crate::op::operation::{Operation, finished};
+use crate::exec::call::Call;
+use crate::op::operation::Operation;
 
 /// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it.
 ///
 /// Dropping it waits for that point of the stream.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation> {
-    operation: O,
+    call: Call<O>,
     results: Results,
     /// The key of the call, where it has its own: work on the stream reads its tables.
     _own: Option<DeviceKey>,
@@ -28,8 +29,8 @@ pub(crate) enum Results {
 }
 
 impl<O: Operation> Pending<O> {
-    pub(crate) fn new(operation: O, results: Results, own: Option<DeviceKey>) -> Self {
-        Self { operation, results, _own: own }
+    pub(crate) fn new(call: Call<O>, results: Results, own: Option<DeviceKey>) -> Self {
+        Self { call, results, _own: own }
     }
 
     /// Waits until the stream has reached it, and returns the value.
@@ -39,9 +40,9 @@ impl<O: Operation> Pending<O> {
     pub fn wait(self) -> Result<O::Output, Error> {
         let parts = match self.results {
             Results::None => vec![],
-            Results::Hash(len, memory) => vec![self.operation.part(len, &memory.read()?)],
-            Results::Batch(memory) => vec![self.operation.part_of_batch(&memory.read()?)],
+            Results::Hash(len, memory) => vec![self.call.operation().part(len, &memory.read()?)],
+            Results::Batch(memory) => vec![self.call.operation().part_of_batch(&memory.read()?)],
         };
-        finished(&self.operation, parts)
+        self.call.finish(parts)
     }
 }

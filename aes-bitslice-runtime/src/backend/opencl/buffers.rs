@@ -10,9 +10,10 @@ use crate::backend::opencl::pending::Pending;
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::KernelsNeeded;
+use crate::exec::call::{Call, Data, Target};
 use crate::exec::steps::Step;
 use crate::op::buffers::Access;
-use crate::op::operation::{Operation, check_keys, keyed};
+use crate::op::operation::Operation;
 use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
 use opencl3::command_queue::{self, CommandQueue};
@@ -73,9 +74,7 @@ impl<'a> BufferCipher<'a> {
     /// As [`prepare`](Self::prepare), [`Error::Unsupported`] for an operation without kernels, [`Error::WrongKeys`], and
     /// [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
-        check_keys::<O>(self.key.is_xts())?;
-        let operation = keyed(operation.clone(), self.cpu)?;
-        self.kernels(&operation).map(|_| ())
+        self.key.prepare_all(&Call::without_data(self, operation)?)
     }
 
     /// Puts an operation that maps its input to an output of the same length into the queue. Passing the same slice twice makes a call in
@@ -157,57 +156,38 @@ impl<'a> BufferCipher<'a> {
         input: BufferSlice<'_>,
         output: Option<BufferSlice<'_>>,
     ) -> Result<Pending<O>, Error> {
-        if O::ACCESS != access {
-            return Err(O::ACCESS.refused(O::NAME));
-        }
-        check_supported(&operation)?;
-        if KernelsNeeded::of(&operation).is_some_and(|kernels| kernels.hashed.is_none()) {
-            return Err(Error::WrongCall { operation: O::NAME, call: "run" });
-        }
-        check_keys::<O>(self.key.is_xts())?;
-        let len = input.len() as u64;
-        operation.check(len)?;
-        let (queue, span) = self.span(queue, Some(input), output)?;
-        let operation = keyed(operation, self.cpu)?;
+        let data = InQueue::<true> { context: self.key.device().context(), queue, access, input: Some(input), output };
+        let (call, (queue, span)) = Call::scrubbed(self, operation, data)?;
         // Before anything is written: a known-answer test may fail.
-        let kernels = self.kernels(&operation)?;
-        if len == 0 {
-            return Ok(Pending::new(operation, None));
+        self.key.prepare_all(&call)?;
+        if span.len == 0 {
+            return Ok(Pending::new(call, None));
         }
         let context = self.key.device().context();
         let hash = DeviceMemory::of_buffer(context, context.buffer(HASH)?, HASH);
         let at_hash = Place { buffer: hash.raw(), at: 0 };
         let mut launches = vec![clear(queue, at_hash, HASH)?];
         let mut writes = false;
-        let launched = kernels.steps().try_for_each(|step| {
+        let launched = call.kernels().steps().try_for_each(|step| {
             // The next commands wait for what is in the queue.
             barrier(queue)?;
             writes |= matches!(step, Step::Cipher(_));
             // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { self.key.launch_step(queue, span, &operation, step, at_hash, &mut launches) }
+            unsafe { self.key.launch_step(queue, span, &call, step, at_hash, &mut launches) }
         });
         let launched = launched.and_then(|()| barrier(queue)).and_then(|()| {
             // SAFETY: as above.
-            unsafe { self.key.clear_unless_authentic(queue, span, &operation, hash.raw(), &mut launches) }
+            unsafe { self.key.clear_unless_authentic(queue, span, &call, hash.raw(), &mut launches) }
         });
         if let (Err(_), true, true, Some(output)) = (&launched, O::VERIFIES, writes, span.output) {
             // Data that was not verified must not stay there; if even this fails, nothing more can be done.
-            let _ = clear(queue, output, len as usize).map(|cleared| launches.push(cleared));
+            let _ = clear(queue, output, span.len as usize).map(|cleared| launches.push(cleared));
         }
         for launch in &launches {
             hash.is_used_by(launch);
         }
         are_used_by(input, output, span.in_place, &launches);
-        launched.map(|()| Pending::new(operation, Some((len, hash))))
-    }
-
-    /// The kernels of a keyed operation, compiled and tested.
-    fn kernels<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        check_supported(operation)?;
-        if operation.mode().is_some() {
-            self.key.mode_of(operation, MEMORY)?;
-        }
-        self.key.prepare_all(operation)
+        launched.map(|()| Pending::new(call, Some((span.len, hash))))
     }
 
     fn enqueue<O: Operation<Output = ()>>(
@@ -218,32 +198,59 @@ impl<'a> BufferCipher<'a> {
         input: Option<BufferSlice<'_>>,
         output: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        if O::ACCESS != access {
-            return Err(O::ACCESS.refused(O::NAME));
-        }
-        if operation.hashed().is_some() {
-            return Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" });
-        }
-        check_keys::<O>(self.key.is_xts())?;
-        operation.check(input.unwrap_or(output).len() as u64)?;
-        let mode = self.key.mode_of(&operation, MEMORY)?;
-        let (queue, span) = self.span(queue, input, Some(output))?;
+        let data =
+            InQueue::<false> { context: self.key.device().context(), queue, access, input, output: Some(output) };
+        let (call, (queue, span)) = Call::scrubbed(self, operation, data)?;
         let mut launches = Vec::new();
-        // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-        let launched = unsafe { self.key.launch(queue, span, &operation, mode, &mut launches) };
+        let launched = call.kernels().mode.map_or(Ok(()), |mode| {
+            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
+            unsafe { self.key.launch(queue, span, &call, mode, &mut launches) }
+        });
         // After a failure, too: the launches before it are in the queue.
         are_used_by(input.unwrap_or(output), Some(output), span.in_place, &launches);
         launched
     }
+}
 
-    /// The location of a call's data, and the queue, once both were checked.
-    fn span(
-        &self,
-        queue: &CommandQueue,
-        input: Option<BufferSlice<'_>>,
-        output: Option<BufferSlice<'_>>,
-    ) -> Result<(cl_command_queue, Span), Error> {
-        let context = self.key.device().context();
+impl Target for BufferCipher<'_> {
+    fn cpu(&self) -> Option<&CpuKey> {
+        self.cpu
+    }
+
+    fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        let refused = |operation| Err(Error::Unsupported { operation, backend: MEMORY.into() });
+        match KernelsNeeded::of(operation) {
+            Some(kernels) if kernels.counters_are_secret => refused(SECRET_COUNTERS),
+            Some(kernels) if operation.batch().is_none() && !O::HAS_OWN_KEY => {
+                if kernels.mode.is_some() {
+                    self.key.mode_of(operation, MEMORY)?;
+                }
+                Ok(kernels)
+            }
+            _ => refused(O::NAME),
+        }
+    }
+}
+
+/// The data of a call in buffers, and its queue; `RETURNS` says whether the call returns a value.
+struct InQueue<'a, const RETURNS: bool> {
+    context: &'a Context,
+    queue: &'a CommandQueue,
+    /// The access of the operations that the call performs.
+    access: Access,
+    input: Option<BufferSlice<'a>>,
+    output: Option<BufferSlice<'a>>,
+}
+
+impl<const RETURNS: bool> Data for InQueue<'_, RETURNS> {
+    type Checked = (cl_command_queue, Span);
+    const RETURNS: Option<bool> = Some(RETURNS);
+
+    fn checked<O: Operation>(self, _operation: &O) -> Result<((cl_command_queue, Span), u64), Error> {
+        let Self { context, queue, access, input, output } = self;
+        if O::ACCESS != access {
+            return Err(O::ACCESS.refused(O::NAME));
+        }
         let queue = queue.get();
         let of_queue = command_queue::get_command_queue_data(queue, command_queue::CL_QUEUE_CONTEXT);
         if number("clGetCommandQueueInfo", of_queue)? != context.raw() as u64 {
@@ -264,7 +271,7 @@ impl<'a> BufferCipher<'a> {
         }
         let place = |slice: BufferSlice<'_>| Place { buffer: slice.raw(), at: slice.at() as u64 };
         let aligned = [from, to].into_iter().flatten().all(|extent| extent.aligned);
-        Ok((queue, Span { input: input.map(place), output: output.map(place), len, in_place, aligned }))
+        Ok(((queue, Span { input: input.map(place), output: output.map(place), len, in_place, aligned }), len))
     }
 }
 
@@ -335,19 +342,6 @@ impl Extent {
     }
 }
 
-/// Refuses an operation without kernels for these buffers.
-///
-/// # Errors
-/// [`Error::Unsupported`].
-fn check_supported<O: Operation>(operation: &O) -> Result<(), Error> {
-    let operation = match KernelsNeeded::of(operation) {
-        Some(kernels) if kernels.counters_are_secret => SECRET_COUNTERS,
-        Some(_) if operation.batch().is_none() && !O::HAS_OWN_KEY => return Ok(()),
-        _ => O::NAME,
-    };
-    Err(Error::Unsupported { operation, backend: MEMORY.into() })
-}
-
 /// The name, for errors, of the only operation with secret counters: no OpenCL kernel takes counters as data.
 const SECRET_COUNTERS: &str = "GCM with a nonce that is not 12 bytes long";
 
@@ -361,6 +355,7 @@ mod tests {
     use crate::base::counter::{Counter, CounterMode};
     use crate::base::key::Key;
     use crate::exec::backend::{OnBackend, Settings};
+    use crate::op::buffers::Buffers;
     use crate::op::cbc::CbcEncrypt;
     use crate::op::ctr::Ctr;
     use opencl3::event;
@@ -391,7 +386,9 @@ mod tests {
             let (key, context) = (Key::new(&[3; 16]).unwrap(), device.context());
             let operation = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [7; 16]), 0);
             let mut expected = vec![0; 4096];
-            OnBackend::run(&CpuKey::new(&key), operation, (&mut expected).into()).unwrap();
+            let cpu = CpuKey::new(&key);
+            let (call, data) = Call::new(&cpu, operation, Buffers::from(&mut expected)).unwrap();
+            OnBackend::run(&cpu, call, data).unwrap();
             let key = DeviceKey::with_stored(device, &key, Settings::default()).unwrap();
             let (queue, memory) = (TimedQueue::new(context).unwrap(), DeviceMemory::new(context, 4096).unwrap());
             let gate = event_of("clCreateUserEvent", event::create_user_event(context.raw())).unwrap();

@@ -12,6 +12,7 @@ use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::exec::backend::{KernelsNeeded, Settings};
+use crate::exec::call::Call;
 use crate::exec::choice::Choice;
 use crate::exec::steps::Step;
 use crate::exec::transfers::Transfers;
@@ -95,18 +96,17 @@ impl DeviceKey {
         }
     }
 
-    /// The kernels of a keyed operation, compiled and tested.
+    /// Compiles and tests all kernels of a call, unless that was done before.
     ///
     /// # Errors
-    /// As [`mode_of`](Self::mode_of), and as [`prepare`](Self::prepare).
-    pub(crate) fn prepare_all<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        let needed = KernelsNeeded::of(operation);
-        let needed = needed.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: "OpenCL".into() })?;
-        needed.mode.map_or(Ok(()), |mode| self.prepare(mode))?;
-        if needed.hashed.is_some() {
-            self.hash(operation.hash_key())?;
+    /// As [`prepare`](Self::prepare).
+    pub(crate) fn prepare_all<O: Operation>(&self, call: &Call<O>) -> Result<(), Error> {
+        let KernelsNeeded { mode, hashed, .. } = call.kernels();
+        mode.map_or(Ok(()), |mode| self.prepare(mode))?;
+        if hashed.is_some() {
+            self.hash(call.operation().hash_key())?;
         }
-        Ok(needed)
+        Ok(())
     }
 
     /// The GHASH kernel, and the tables of the key's only hash key.
@@ -118,11 +118,6 @@ impl DeviceKey {
             *tables = Some(Arc::new(made));
         }
         Ok((kernel, tables.clone().expect("made above")))
-    }
-
-    /// Whether it consists of the two keys of XTS.
-    pub(crate) fn is_xts(&self) -> bool {
-        matches!(self.code, Code::Stored { is_xts: true, .. })
     }
 
     /// Why there is no kernel for a mode.
@@ -157,13 +152,13 @@ impl DeviceKey {
         &self,
         queue: cl_command_queue,
         span: Span,
-        operation: &O,
+        call: &Call<O>,
         mode: Mode,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
-        debug_assert!(!operation.counters_are_secret(), "no kernel here takes them as data");
+        debug_assert!(!call.kernels().counters_are_secret, "no kernel here takes them as data");
         let (kernel, keys) = self.kernel(mode)?;
-        let launches = |shape: &Shape<'_>| operation.launches(shape);
+        let launches = |shape: &Shape<'_>| call.operation().launches(shape);
         // SAFETY: as the caller guarantees; operations lay their launches out within the span.
         unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
     }
@@ -176,13 +171,12 @@ impl DeviceKey {
         &self,
         slot: &mut Slot<'_>,
         span: Span,
-        operation: &O,
-        kernels: KernelsNeeded,
+        call: &Call<O>,
     ) -> Result<(), Error> {
-        kernels.launch_in(slot, |slot, step| {
+        call.kernels().launch_in(slot, |slot, step| {
             let hash = slot.hash();
             // SAFETY: as the caller guarantees; queue and hash are the slot's, and the queue is in order.
-            slot.launch(|_, queue, events| unsafe { self.launch_step(queue, span, operation, step, hash, events) })
+            slot.launch(|_, queue, events| unsafe { self.launch_step(queue, span, call, step, hash, events) })
         })
     }
 
@@ -196,18 +190,18 @@ impl DeviceKey {
         &self,
         queue: cl_command_queue,
         span: Span,
-        operation: &O,
+        call: &Call<O>,
         step: Step,
         hash: Place,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
         let hashed = match step {
             // SAFETY: as the caller guarantees.
-            Step::Cipher(mode) => return unsafe { self.launch(queue, span, operation, mode, events) },
+            Step::Cipher(mode) => return unsafe { self.launch(queue, span, call, mode, events) },
             Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
         let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
-        let (kernel, tables) = self.hash(operation.hash_key())?;
+        let (kernel, tables) = self.hash(call.operation().hash_key())?;
         // SAFETY: as the caller guarantees.
         unsafe { kernel.run(queue, data, span.aligned, span.len, &tables, hash) }?.into(events)
     }
@@ -221,16 +215,16 @@ impl DeviceKey {
         &self,
         queue: cl_command_queue,
         span: Span,
-        operation: &O,
+        call: &Call<O>,
         hash: cl_mem,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
         let (Some(output), Some(verdict)) =
-            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| operation.verdict(span.len)))
+            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| call.operation().verdict(span.len)))
         else {
             return Ok(());
         };
-        let (kernel, _) = self.hash(operation.hash_key())?;
+        let (kernel, _) = self.hash(call.operation().hash_key())?;
         // SAFETY: as the caller guarantees.
         unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }?.into(events)
     }

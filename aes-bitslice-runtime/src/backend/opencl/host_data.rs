@@ -6,7 +6,8 @@ use crate::backend::opencl::kernel::span::Span;
 use crate::backend::opencl::memory::slots::{Pool, Slot};
 use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
-use crate::exec::backend::{KernelsNeeded, OnBackend};
+use crate::exec::backend::OnBackend;
+use crate::exec::call::Call;
 use crate::exec::chunk::{Chunk, cut};
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
@@ -16,12 +17,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 
 impl OnBackend for DeviceKey {
-    fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        let kernels = self.prepare_all(&operation)?;
-        let plan = self.plan(operation.skip() + data.len())?;
-        let chunks = cut(operation, data.reborrow(), plan.chunk_bytes);
+    fn run<O: Operation>(&self, call: Call<O>, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+        self.prepare_all(&call)?;
+        let plan = self.plan(call.operation().skip() + data.len())?;
+        let chunks = cut(call, data.reborrow(), plan.chunk_bytes);
         let started = AtomicBool::new(false);
-        let slots = |_| self.slots(&plan, kernels);
+        let slots = |_| self.slots(&plan);
         let run = || pipeline::run(chunks, &[1.0], &vec![0; plan.workers], slots, &started);
         let outcome = catch_unwind(AssertUnwindSafe(run));
         // Not even a panic lets half a result out.
@@ -62,8 +63,8 @@ impl DeviceKey {
     }
 
     /// A worker's slots; at least one, with room for a chunk.
-    fn slots<O: Operation>(&self, plan: &Plan, kernels: KernelsNeeded) -> Result<Vec<HostSlot<'_, '_, O>>, Error> {
-        let host_slot = |slot| HostSlot { key: self, kernels, slot, chunk: None };
+    fn slots<O: Operation>(&self, plan: &Plan) -> Result<Vec<HostSlot<'_, '_, O>>, Error> {
+        let host_slot = |slot| HostSlot { key: self, slot, chunk: None };
         let pool = self.device().pool();
         let first = pool.take(plan.chunk_bytes)?;
         if first.len() < plan.chunk_bytes {
@@ -79,23 +80,22 @@ impl DeviceKey {
 /// A slot with a chunk of the caller's data.
 struct HostSlot<'k, 'a, O> {
     key: &'k DeviceKey,
-    kernels: KernelsNeeded,
     slot: Slot<'k>,
     chunk: Option<Chunk<'a, O>>,
 }
 
 impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
-        let Self { key, kernels, slot, chunk: in_flight } = self;
+        let Self { key, slot, chunk: in_flight } = self;
         // Stored before anything is put into the queue: from here on there is something to wait for.
-        let Chunk { operation, data } = in_flight.insert(chunk);
-        let (at, reads, writes) = (operation.skip(), data.reads(), data.writes());
+        let Chunk { call, data } = in_flight.insert(chunk);
+        let (at, reads, writes) = (call.operation().skip(), data.reads(), data.writes());
         let span = Span::of(slot.buffer(), at, data.len(), reads, writes);
         if reads {
             slot.copy_in(at, data.input())?;
         }
         // SAFETY: the span is within the slot's buffer.
-        unsafe { key.launch_in(slot, span, operation, *kernels) }?;
+        unsafe { key.launch_in(slot, span, call) }?;
         if writes {
             slot.copy_out(at, data.len())?;
         }
@@ -104,11 +104,11 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
 
     fn finish(&mut self) -> Result<O::Part, Error> {
         self.slot.wait()?;
-        let Chunk { operation, mut data } = self.chunk.take().expect("a chunk that was started");
+        let Chunk { call, mut data } = self.chunk.take().expect("a chunk that was started");
         let len = data.len();
         if data.writes() {
-            past_caches(self.slot.staged(operation.skip(), len), data.output());
+            past_caches(self.slot.staged(call.operation().skip(), len), data.output());
         }
-        Ok(self.kernels.part(&operation, len as u64, &self.slot))
+        Ok(call.part(len as u64, &self.slot))
     }
 }

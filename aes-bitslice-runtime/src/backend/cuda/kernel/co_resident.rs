@@ -18,6 +18,7 @@ use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
+use crate::exec::call::Call;
 use crate::op::operation::{Operation, head};
 use cudarc::driver::sys::CUstream;
 
@@ -41,11 +42,11 @@ pub(crate) struct Part<'a> {
 impl Part<'_> {
     /// # Safety
     /// As [`launch`].
-    unsafe fn launch<O: Operation>(&self, stream: CUstream, span: Span, operation: &O) -> Result<(), Error> {
+    unsafe fn launch<O: Operation>(&self, stream: CUstream, span: Span, call: &Call<O>) -> Result<(), Error> {
         match span.len {
             0 => Ok(()),
             // SAFETY: as the caller guarantees.
-            _ => unsafe { self.kernel.run(stream, span, Some(self.keys), |shape| operation.launches(shape)) },
+            _ => unsafe { self.kernel.run(stream, span, Some(self.keys), |shape| call.operation().launches(shape)) },
         }
     }
 }
@@ -59,21 +60,21 @@ pub(crate) unsafe fn launch<O: Operation>(
     side_streams: &SideStreams,
     stream: CUstream,
     span: Span,
-    operation: &O,
+    call: &Call<O>,
     tables: &Part<'_>,
     bits: &Part<'_>,
     bitsliced: u32,
 ) -> Result<(), Error> {
-    let front = front(span.len, head(operation), bitsliced);
-    let after = operation.after(front, || unreachable!("no co-resident kernels are stored for what is chained"));
+    let front = front(span.len, head(call.operation()), bitsliced);
+    let after = call.after(front, || unreachable!("no co-resident kernels are stored for what is chained"));
     let (front, back) = (span.part(0, front), span.part(front, span.len - front));
     // SAFETY: parts of the span that the caller guarantees; they do not overlap.
     unsafe {
         if is_in_capture(tables.kernel.context(), stream)? {
-            tables.launch(stream, front, operation)?;
+            tables.launch(stream, front, call)?;
             return bits.launch(stream, back, &after);
         }
-        side_streams.run(stream, || tables.launch(stream, front, operation), |side| bits.launch(side, back, &after))
+        side_streams.run(stream, || tables.launch(stream, front, call), |side| bits.launch(side, back, &after))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::base::error::Error;
-use crate::exec::backend::KernelsNeeded;
+use crate::exec::call::Call;
 use crate::exec::choice::Choice;
 use crate::exec::schedule::Schedule;
 use crate::op::operation::Operation;
@@ -59,8 +59,6 @@ pub(crate) fn cut(shares: &[Range<usize>], bytes: usize) -> (Vec<ShareChunk>, Ve
 /// A GPU at work on a call.
 pub(crate) struct Gpu<'k, O: Operation> {
     pub(crate) key: &'k DeviceKey,
-    /// The kernels that compute the operation.
-    pub(crate) kernels: KernelsNeeded,
     /// The choice of the cipher's kernel, if the cipher has work to do.
     pub(crate) choice: Option<Choice>,
     pub(crate) idle: Vec<Slot<'k>>,
@@ -72,33 +70,28 @@ pub(crate) struct Gpu<'k, O: Operation> {
 /// A slot in which a chunk is at work.
 pub(crate) struct Busy<'k, O> {
     slot: Slot<'k>,
-    operation: O,
+    call: Call<O>,
     len: u64,
 }
 
 impl<'k, O: Operation> Gpu<'k, O> {
     /// A GPU that works in these slots.
-    pub(crate) fn new(
-        key: &'k DeviceKey,
-        kernels: KernelsNeeded,
-        choice: Option<Choice>,
-        slots: Vec<Slot<'k>>,
-    ) -> Self {
-        Self { key, kernels, choice, idle: slots, busy: Vec::new(), done: Vec::new() }
+    pub(crate) fn new(key: &'k DeviceKey, choice: Option<Choice>, slots: Vec<Slot<'k>>) -> Self {
+        Self { key, choice, idle: slots, busy: Vec::new(), done: Vec::new() }
     }
 
     /// Launches a chunk in an idle slot.
     ///
     /// # Safety
     /// The span is within memory that this device can access and that is live until the work is done.
-    unsafe fn launch(&mut self, operation: O, span: Span) -> Result<(), Error> {
+    unsafe fn launch(&mut self, call: Call<O>, span: Span) -> Result<(), Error> {
         self.key.device().enter()?;
         let slot = self.idle.pop().expect("asked for where a slot is idle");
         // From here on there may be something to wait for.
-        self.busy.push(Busy { slot, operation, len: span.len });
-        let Busy { slot, operation, .. } = self.busy.last_mut().expect("pushed above");
+        self.busy.push(Busy { slot, call, len: span.len });
+        let Busy { slot, call, .. } = self.busy.last_mut().expect("pushed above");
         // SAFETY: as the caller guarantees.
-        unsafe { self.key.launch_in(slot, span, operation, self.kernels, self.choice) }
+        unsafe { self.key.launch_in(slot, span, call, self.choice) }
     }
 
     /// Takes back the slots that are done; returns whether there were any.
@@ -110,8 +103,8 @@ impl<'k, O: Operation> Gpu<'k, O> {
                 index += 1;
                 continue;
             }
-            let Busy { slot, operation, len } = self.busy.swap_remove(index);
-            self.done.push(self.kernels.part(&operation, len, &slot));
+            let Busy { slot, call, len } = self.busy.swap_remove(index);
+            self.done.push(call.part(len, &slot));
             self.idle.push(slot);
         }
         Ok(self.busy.len() < busy)
@@ -132,7 +125,7 @@ impl<'k, O: Operation> Gpu<'k, O> {
 pub(crate) fn drive<O: Operation>(
     gpus: &mut [Gpu<'_, O>],
     schedule: &Schedule,
-    chunk: impl Fn(usize) -> (O, Span),
+    chunk: impl Fn(usize) -> (Call<O>, Span),
     reaches: impl Fn(usize, usize) -> bool,
     started: &mut bool,
 ) -> Result<(), Error> {
@@ -149,11 +142,11 @@ pub(crate) fn drive<O: Operation>(
                 let may = |owner| owner != index && reaches(index, owner);
                 (gpu.busy.len() <= 1).then(|| schedule.next_of_others(LEFT_TO_OWNER, may))?
             };
-            if let Some((operation, span)) = schedule.next_own(index).or_else(of_others).map(&chunk) {
+            if let Some((call, span)) = schedule.next_own(index).or_else(of_others).map(&chunk) {
                 (moved, *started) = (true, true);
                 // SAFETY: chunks of buffers that the caller has borrowed until all was waited for, and that this GPU
                 // can access.
-                unsafe { gpu.launch(operation, span) }?;
+                unsafe { gpu.launch(call, span) }?;
             }
         }
         if !moved {

@@ -1,6 +1,7 @@
 //! One GPU, or several that share the work of a call: the open CUDA backend.
 
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::pinned::Pinned;
 use crate::backend::cuda::memory::span::Span;
@@ -11,6 +12,7 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::at_once::at_once;
 use crate::exec::backend::{HostMemory, KernelsNeeded, Opened, Settings};
+use crate::exec::call::Call;
 use crate::exec::choice::Kernels;
 use crate::op::buffers::Access;
 use crate::op::ctr::Ctr;
@@ -163,13 +165,14 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
         device.enter()?;
         let key = DeviceKey::with_stored(device.clone(), &key, Kernels::Bitsliced);
         key.prepare(Mode::Ctr, None)?;
+        let call = Call::without_data(&DeviceCipher::new(&key, None), &Ctr::from_block(0))?;
         let mut slot = device.slots().take(BYTES)?;
         let span = Span::in_place(Access::Maps, slot.room(0, slot.len()), slot.len() as u64);
         let mut run = |runs: u32| -> Result<Duration, Error> {
             let start = Instant::now();
             for _ in 0..runs {
                 // SAFETY: the span is the slot's buffer, which outlives the wait.
-                unsafe { key.launch(slot.stream(), span, &Ctr::from_block(0), Mode::Ctr, None) }?;
+                unsafe { key.launch(slot.stream(), span, &call, Mode::Ctr, None) }?;
             }
             slot.wait()?;
             Ok(start.elapsed())

@@ -1,11 +1,11 @@
 //! A key on each GPU of a group, and its calls on host memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::launch::kernels;
 use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::several::host_data::{self, Staged, room_on};
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
+use crate::exec::call::Call;
 use crate::exec::chunk::cut;
 use crate::exec::pipeline;
 use crate::exec::transfers::{Plan, Transfers};
@@ -53,13 +53,12 @@ impl GroupKey {
 }
 
 impl OnBackend for GroupKey {
-    fn run<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
-        let kernels = kernels(&operation, "cuda")?;
+    fn run<O: Operation>(&self, call: Call<O>, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
         self.keys.iter().try_for_each(|key| key.device().enter())?;
-        self.keys.iter().try_for_each(|key| key.prepare_all(&operation, kernels, None))?;
+        self.keys.iter().try_for_each(|key| key.prepare_all(&call, None))?;
         let staged = Staged::of(&mut data);
-        let (bytes, devices) = (operation.skip() + data.len(), self.keys.len());
-        let plan = match kernels.hashed {
+        let (bytes, devices) = (call.operation().skip() + data.len(), self.keys.len());
+        let plan = match call.kernels().hashed {
             None => self.transfers.plan_over_link(bytes, staged.is_nothing(), devices),
             Some(_) => self.transfers.plan(bytes, staged.is_nothing(), devices),
         };
@@ -71,9 +70,9 @@ impl OnBackend for GroupKey {
         // Calls too small for all GPUs each start on the next GPU.
         let first = self.next_call();
         let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % self.keys.len()).collect();
-        let chunks = cut(operation, data.reborrow(), chunk_bytes);
+        let chunks = cut(call, data.reborrow(), chunk_bytes);
         let started = AtomicBool::new(false);
-        let slots = |device: usize| host_data::slots(&self.keys[device], kernels, &plan, staged);
+        let slots = |device: usize| host_data::slots(&self.keys[device], &plan, staged);
         let run = || pipeline::run(chunks, &self.weights, &workers, slots, &started);
         let outcome = catch_unwind(AssertUnwindSafe(run));
         // Not even a panic lets half a result out.

@@ -12,7 +12,6 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
-use crate::exec::backend::KernelsNeeded;
 use crate::exec::chunk::Chunk;
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
@@ -51,16 +50,15 @@ pub(crate) fn room_on(key: &DeviceKey, wanted: usize) -> Result<usize, Error> {
     Ok((slot.len() / 16 * 16).min(wanted))
 }
 
-/// A worker's slots, for operations that take these kernels; at least one, with room for a chunk.
+/// A worker's slots; at least one, with room for a chunk.
 pub(crate) fn slots<'k, 'a, O: Operation>(
     key: &'k DeviceKey,
-    kernels: KernelsNeeded,
     plan: &Plan,
     staged: Staged,
 ) -> Result<Vec<HostSlot<'k, 'a, O>>, Error> {
     key.device().enter()?;
     let slots = key.device().slots();
-    let host_slot = |slot| HostSlot { key, kernels, slot, staged, over_link: plan.over_link, chunk: None };
+    let host_slot = |slot| HostSlot { key, slot, staged, over_link: plan.over_link, chunk: None };
     let first = staged.slot(slots.take(plan.chunk_bytes)?, plan.chunk_bytes)?;
     if first.len() < plan.chunk_bytes {
         return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
@@ -75,7 +73,6 @@ pub(crate) fn slots<'k, 'a, O: Operation>(
 /// A slot with a chunk of the caller's data.
 pub(crate) struct HostSlot<'k, 'a, O> {
     key: &'k DeviceKey,
-    kernels: KernelsNeeded,
     slot: Slot<'k>,
     staged: Staged,
     /// Whether kernels read and write host memory themselves.
@@ -109,18 +106,18 @@ fn span_over_link<O: Operation>(
 
 impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
-        let Self { key, kernels, slot, staged, over_link, chunk: in_flight } = self;
+        let Self { key, slot, staged, over_link, chunk: in_flight } = self;
         // Stored before anything is put on the stream: from here on there is something to wait for.
-        let Chunk { operation, data } = in_flight.insert(chunk);
-        let (at, len) = (operation.skip(), data.len());
+        let Chunk { call, data } = in_flight.insert(chunk);
+        let (at, len) = (call.operation().skip(), data.len());
         key.device().enter()?;
         if staged.input {
             slot.staging(at, len).copy_from_slice(data.input());
         }
-        if *over_link && let Some(span) = span_over_link(slot, *staged, at, operation, data) {
+        if *over_link && let Some(span) = span_over_link(slot, *staged, at, call.operation(), data) {
             // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop; the
             // staging memory is the slot's own, and its next use comes after a wait.
-            return unsafe { key.launch_in(slot, span, operation, *kernels, None) };
+            return unsafe { key.launch_in(slot, span, call, None) };
         }
         let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);
         if staged.input {
@@ -130,7 +127,7 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
             unsafe { slot.copy_in(at, data.input()) }?;
         }
         // SAFETY: the span is within the slot's buffer, which outlives the wait.
-        unsafe { key.launch_in(slot, span, operation, *kernels, None) }?;
+        unsafe { key.launch_in(slot, span, call, None) }?;
         if staged.output {
             slot.copy_out_staged(at, len)
         } else if data.writes() {
@@ -145,12 +142,12 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         // Even if the device is refused meanwhile: something may be on the stream.
         let entered = self.key.device().enter();
         self.slot.wait().and(entered)?;
-        let Chunk { operation, mut data } = self.chunk.take().expect("a chunk that was started");
+        let Chunk { call, mut data } = self.chunk.take().expect("a chunk that was started");
         let len = data.len();
         if self.staged.output {
-            past_caches(self.slot.staging(operation.skip(), len), data.output());
+            past_caches(self.slot.staging(call.operation().skip(), len), data.output());
         }
-        Ok(self.kernels.part(&operation, len as u64, &self.slot))
+        Ok(call.part(len as u64, &self.slot))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Calls on data in sharded memory: all GPUs at once, each on its own share and then on what the slowest has left.
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::launch::kernels;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::chunks::{DEPTH, Gpu, ShareChunk, chunk_bytes, cut, drive, ends};
 use crate::backend::cuda::several::group_key::GroupKey;
@@ -9,9 +8,10 @@ use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::KernelsNeeded;
+use crate::exec::call::{Call, Data, Target};
 use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
-use crate::op::operation::{Operation, check_keys, finished, head, keyed};
+use crate::op::operation::{Operation, head};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
@@ -91,9 +91,6 @@ impl<'a> ShardedCipher<'a> {
         input: &ShardedBuffer,
         output: &mut ShardedBuffer,
     ) -> Result<O::Output, Error> {
-        if O::ACCESS != Access::Maps {
-            return Err(O::ACCESS.refused(O::NAME));
-        }
         self.call(operation, Some(input), output)
     }
 
@@ -104,47 +101,19 @@ impl<'a> ShardedCipher<'a> {
         input: Option<&ShardedBuffer>,
         output: &mut ShardedBuffer,
     ) -> Result<O::Output, Error> {
-        let kernels = kernels(&operation, MEMORY)?;
-        check_keys::<O>(self.key.keys().iter().any(DeviceKey::is_xts))?;
-        operation.check(input.unwrap_or(output).len() as u64)?;
-        self.check(input, output)?;
-        if O::HAS_OWN_KEY || !self.key.keys().iter().all(|key| key.device().supports(kernels)) {
-            return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
-        }
-        let cuts = output.cuts();
-        check_cuts(&operation, input.unwrap_or(output).len() as u64, cuts.share as u64)?;
-        let operation = keyed(operation, self.cpu.map(|cpu| &**cpu))?;
+        let (call, ()) = Call::scrubbed(self, operation, Shards { key: self.key, input, output })?;
         let multiprocessors = self.key.keys().iter().map(|key| key.device().multiprocessors()).max().unwrap_or(0);
         let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
-        let bytes = cuts.chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
-        let done = self.run_in_chunks(operation.clone(), kernels, input, output, bytes)?;
-        let outcome = finished(&operation, done.into_iter().flatten().collect());
+        let bytes = output.cuts().chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
+        let done = self.run_in_chunks(&call, input, output, bytes)?;
+        let outcome = call.finish(done.into_iter().flatten().collect());
         outcome.inspect_err(|_| clear_output(O::ACCESS, output))
-    }
-
-    /// Checks that both buffers belong to these GPUs and are cut in the same places.
-    fn check(&self, input: Option<&ShardedBuffer>, output: &ShardedBuffer) -> Result<(), Error> {
-        for buffer in input.into_iter().chain([output]) {
-            let devices = self.key.keys().iter().map(DeviceKey::device);
-            let same = devices.zip(buffer.memory()).all(|(own, (theirs, _))| Arc::ptr_eq(own, theirs));
-            if !same || buffer.memory().len() != self.key.keys().len() {
-                return Err(Error::OtherEngine);
-            }
-        }
-        let Some(input) = input else { return Ok(()) };
-        if input.len() != output.len() {
-            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
-        }
-        // An engine cuts all buffers of the same length in the same places, except those with their own cuts.
-        let same_shares = input.memory().zip(output.memory()).all(|((_, a), (_, b))| a.range == b.range);
-        if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
     }
 
     /// The results of the chunks that each GPU did.
     fn run_in_chunks<O: Operation>(
         &self,
-        operation: O,
-        kernels: KernelsNeeded,
+        call: &Call<O>,
         input: Option<&ShardedBuffer>,
         output: &mut ShardedBuffer,
         bytes: usize,
@@ -153,11 +122,11 @@ impl<'a> ShardedCipher<'a> {
             return Ok(vec![]);
         }
         self.key.keys().iter().try_for_each(|key| key.device().enter())?;
-        self.key.keys().iter().try_for_each(|key| key.prepare_all(&operation, kernels, None))?;
+        self.key.keys().iter().try_for_each(|key| key.prepare_all(call, None))?;
         let shares: Vec<_> = output.memory().map(|(_, share)| share.range.clone()).collect();
         let (chunks, owned) = cut(&shares, bytes);
-        let mut gpus = self.gpus(&operation, kernels, &shares, &owned)?;
-        let ends = match operation.is_chained() {
+        let mut gpus = self.gpus(call, &shares, &owned)?;
+        let ends = match call.operation().is_chained() {
             true => ends(&mut gpus, input.unwrap_or(output), &chunks, &owned)?,
             false => vec![],
         };
@@ -167,7 +136,7 @@ impl<'a> ShardedCipher<'a> {
             let ShareChunk { share, at, len } = chunks[index];
             let whole = Span::new(O::ACCESS, from[share], to[share], shares[share].len() as u64);
             let span = whole.part((at - shares[share].start) as u64, len as u64);
-            (operation.after(at as u64, || ends[index - 1]), span)
+            (call.after(at as u64, || ends[index - 1]), span)
         };
         let reaches = |gpu, owner| output.reaches(gpu, owner) && input.is_none_or(|input| input.reaches(gpu, owner));
         let schedule = Schedule::of(owned, self.key.weights());
@@ -192,8 +161,7 @@ impl<'a> ShardedCipher<'a> {
     /// The GPUs with slots, at least one each; always in the same order, so that calls waiting for slots do not wait for one another.
     fn gpus<O: Operation>(
         &self,
-        operation: &O,
-        kernels: KernelsNeeded,
+        call: &Call<O>,
         shares: &[Range<usize>],
         owned: &[Range<usize>],
     ) -> Result<Vec<Gpu<'a, O>>, Error> {
@@ -202,18 +170,76 @@ impl<'a> ShardedCipher<'a> {
             key.device().enter()?;
             // A GPU without a share works on the others' chunks.
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
-            let choice =
-                kernels.mode.map(|mode| key.choose(mode, bytes as u64, head(operation) == 0, None)).transpose()?;
+            let choice = call
+                .kernels()
+                .mode
+                .map(|mode| key.choose(mode, bytes as u64, head(call.operation()) == 0, None))
+                .transpose()?;
             let slots = key.device().slots();
             // With room for the last block of each chunk.
             let blocks = 16 * owned.len().max(1);
             let first = slots.take(blocks)?;
-            let first = if operation.is_chained() { first.with_staging(blocks)? } else { first };
+            let first = if call.operation().is_chained() { first.with_staging(blocks)? } else { first };
             // More slots make it faster, but it works without them.
             let more = (1..DEPTH).map_while(|_| slots.try_take(16)?.ok());
-            Ok(Gpu::new(key, kernels, choice, [first].into_iter().chain(more).collect()))
+            Ok(Gpu::new(key, choice, [first].into_iter().chain(more).collect()))
         };
         self.key.keys().iter().zip(shares).zip(owned).map(gpu).collect()
+    }
+}
+
+impl Target for ShardedCipher<'_> {
+    fn cpu(&self) -> Option<&CpuKey> {
+        self.cpu.map(|cpu| &**cpu)
+    }
+
+    fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+        let kernels = KernelsNeeded::of(operation).filter(|&kernels| {
+            !O::SERIAL && !O::HAS_OWN_KEY && self.key.keys().iter().all(|key| key.device().supports(kernels))
+        });
+        kernels.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: MEMORY.into() })
+    }
+}
+
+/// The data of a call in sharded memory.
+struct Shards<'a> {
+    key: &'a GroupKey,
+    input: Option<&'a ShardedBuffer>,
+    output: &'a ShardedBuffer,
+}
+
+impl Data for Shards<'_> {
+    type Checked = ();
+
+    fn checked<O: Operation>(self, operation: &O) -> Result<((), u64), Error> {
+        if self.input.is_some() && O::ACCESS != Access::Maps {
+            return Err(O::ACCESS.refused(O::NAME));
+        }
+        self.check_buffers()?;
+        let bytes = self.output.len() as u64;
+        check_cuts(operation, bytes, self.output.cuts().share as u64)?;
+        Ok(((), bytes))
+    }
+}
+
+impl Shards<'_> {
+    /// Checks that both buffers belong to these GPUs and are cut in the same places.
+    fn check_buffers(&self) -> Result<(), Error> {
+        let (input, output) = (self.input, self.output);
+        for buffer in input.into_iter().chain([output]) {
+            let devices = self.key.keys().iter().map(DeviceKey::device);
+            let same = devices.zip(buffer.memory()).all(|(own, (theirs, _))| Arc::ptr_eq(own, theirs));
+            if !same || buffer.memory().len() != self.key.keys().len() {
+                return Err(Error::OtherEngine);
+            }
+        }
+        let Some(input) = input else { return Ok(()) };
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        // An engine cuts all buffers of the same length in the same places, except those with their own cuts.
+        let same_shares = input.memory().zip(output.memory()).all(|((_, a), (_, b))| a.range == b.range);
+        if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
     }
 }
 
@@ -279,13 +305,12 @@ mod tests {
             let KeyOn::Cuda(key) = self.cipher.key() else { panic!("CUDA was opened") };
             let run = |input: Option<&ShardedBuffer>, output: &mut ShardedBuffer| {
                 let sharded = ShardedCipher::new(key, self.cipher.cpu());
-                let operation = keyed(operation.clone(), Some(&**self.cipher.cpu().unwrap())).unwrap();
-                let kernels = kernels(&operation, MEMORY).unwrap();
-                let done = sharded.run_in_chunks(operation.clone(), kernels, input, output, 1 << 20).unwrap();
+                let call = Call::without_data(&sharded, &operation).unwrap();
+                let done = sharded.run_in_chunks(&call, input, output, 1 << 20).unwrap();
                 let chunks: Vec<_> = done.iter().map(Vec::len).collect();
                 let others = &chunks[..self.last];
                 assert!(chunks.iter().sum::<usize>() == 49 && others.iter().all(|&chunks| chunks > 0), "{chunks:?}");
-                assert_eq!(operation.finish(done.into_iter().flatten().collect()).unwrap(), value);
+                assert_eq!(call.finish(done.into_iter().flatten().collect()).unwrap(), value);
                 let mut found = vec![0; BYTES];
                 output.copy_to_host(0, &mut found).unwrap();
                 assert!(found == expected, "{}, in place: {}", O::NAME, input.is_none());

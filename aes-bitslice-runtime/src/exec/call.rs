@@ -1,0 +1,299 @@
+//! A call that was checked: the only thing that backends take, so that no way to a backend can leave out a check.
+//!
+//! ```text
+//! operation + key + data ──► the data is what the operation takes, the engine performs it, the key is of its kind ──► call ──► backend
+//! ```
+
+use crate::base::error::Error;
+use crate::base::key::{ONE_KEY, TWO_KEYS};
+use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::cpu::cipher::CpuCipher;
+use crate::cpu::key::CpuKey;
+use crate::exec::backend::KernelsNeeded;
+use crate::exec::steps::HashSlot;
+use crate::op::buffers::Buffers;
+use crate::op::operation::{Keys, Operation};
+
+/// A key on an engine, for calls on one kind of memory.
+pub(crate) trait Target {
+    /// The key on the CPU; `None` in a cipher of one kernel.
+    fn cpu(&self) -> Option<&CpuKey>;
+
+    /// The kernels that a device needs for an operation here; none where the CPU performs it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for an operation that is not performed here.
+    fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error>;
+}
+
+/// The data of a call, in one kind of memory.
+pub(crate) trait Data {
+    /// The data once it was checked.
+    type Checked;
+
+    /// Whether the call is one for operations that return a value; `None` for a call that performs all operations.
+    const RETURNS: Option<bool> = None;
+
+    /// Refuses data that the operation does not take, and memory that is not the engine's. Returns the number of bytes, too.
+    fn checked<O: Operation>(self, operation: &O) -> Result<(Self::Checked, u64), Error>;
+}
+
+impl<'d> Data for Buffers<'d> {
+    type Checked = Self;
+
+    fn checked<O: Operation>(self, _operation: &O) -> Result<(Self, u64), Error> {
+        let data = self.accessed(O::ACCESS, O::NAME)?;
+        let bytes = data.len() as u64;
+        Ok((data, bytes))
+    }
+}
+
+/// The CPU alone.
+impl Target for CpuKey {
+    fn cpu(&self) -> Option<&CpuKey> {
+        Some(self)
+    }
+
+    fn kernels_for<O: Operation>(&self, _operation: &O) -> Result<KernelsNeeded, Error> {
+        Ok(KernelsNeeded::NONE)
+    }
+}
+
+/// An operation that an engine may perform, on all data of a call or on a part of it. It was checked, and has what it derives from the key.
+#[derive(Clone)]
+pub(crate) struct Call<O> {
+    operation: O,
+    kernels: KernelsNeeded,
+}
+
+impl<O: Operation> Call<O> {
+    /// Checks a call on this data. Called within work that is [scrubbed](CpuCipher::scrubbed) if there is a key on the CPU: secrets may be
+    /// in the value returned.
+    ///
+    /// # Errors
+    /// Those of the operation's own checks, of [`Data::checked`] and of [`Target::kernels_for`]; [`Error::WrongCall`] for an operation that
+    /// returns a value where none is returned, or the reverse; [`Error::WrongKeys`] for a key of a different kind or length;
+    /// [`Error::NeedsKey`] if the operation needs the key on the CPU, and it is not there.
+    pub(crate) fn new<D: Data>(target: &impl Target, operation: O, data: D) -> Result<(Self, D::Checked), Error> {
+        let (data, bytes) = data.checked(&operation)?;
+        operation.check(bytes)?;
+        let kernels = target.kernels_for(&operation)?;
+        match (D::RETURNS, operation.hashed().is_some() || operation.batch().is_some()) {
+            (Some(true), false) => return Err(Error::WrongCall { operation: O::NAME, call: "run" }),
+            (Some(false), true) => return Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" }),
+            _ => {}
+        }
+        Ok((Self::keyed(target, operation, kernels)?, data))
+    }
+
+    /// The same, and leaves nothing on the stack of what the operation derives from the key: a clone has it on the heap.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn scrubbed<D: Data>(target: &impl Target, operation: O, data: D) -> Result<(Self, D::Checked), Error> {
+        scrubbed_if_derived::<O, _>(target, || {
+            Self::new(target, operation, data).map(|(call, data)| (call.clone(), data))
+        })
+    }
+
+    /// Checks all that can be checked without data, for work ahead of calls. Leaves nothing on the stack.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn without_data(target: &impl Target, operation: &O) -> Result<Self, Error> {
+        let kernels = target.kernels_for(operation)?;
+        scrubbed_if_derived::<O, _>(target, || {
+            let call = Self::keyed(target, operation.clone(), kernels)?;
+            Ok(call.clone())
+        })
+    }
+
+    /// Only refuses what [`new`](Self::new) refuses, except for the data.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn check(target: &impl Target, operation: &O, bytes: u64) -> Result<(), Error> {
+        operation.check(bytes)?;
+        target.kernels_for(operation)?;
+        check_key(target, operation)
+    }
+
+    /// The value of a whole message from the values of its parts, wherever these were processed. Leaves nothing on the stack.
+    ///
+    /// # Errors
+    /// Those of the key, as [`new`](Self::new), and of the operation.
+    pub(crate) fn combine(target: &impl Target, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
+        let operation = operation.clone();
+        scrubbed_if_derived::<O, _>(target, || {
+            Self::keyed(target, operation, KernelsNeeded::NONE)?.operation.finish(parts)
+        })
+    }
+
+    /// The operation with what it derives from the key, which is checked.
+    fn keyed(target: &impl Target, mut operation: O, kernels: KernelsNeeded) -> Result<Self, Error> {
+        check_key(target, &operation)?;
+        if let Some(cpu) = target.cpu() {
+            operation.derive(cpu);
+        }
+        // Its passes take different ones.
+        let kernels = if O::HAS_OWN_KEY { KernelsNeeded::of(&operation).unwrap_or(kernels) } else { kernels };
+        Ok(Self { operation, kernels })
+    }
+
+    /// A call that was not checked, and has derived nothing.
+    #[cfg(test)]
+    pub(crate) fn on_a_device(operation: O) -> Self {
+        let kernels = KernelsNeeded::of(&operation).unwrap();
+        Self { operation, kernels }
+    }
+
+    pub(crate) fn operation(&self) -> &O {
+        &self.operation
+    }
+
+    /// The kernels that a device needs for it.
+    pub(crate) fn kernels(&self) -> KernelsNeeded {
+        self.kernels
+    }
+
+    /// The call on the data that remains after the first `bytes` ([`Steps::after`](crate::op::operation::Steps::after)).
+    pub(crate) fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self {
+        Self { operation: self.operation.after(bytes, before), kernels: self.kernels }
+    }
+
+    /// The next pass over the data, if there is one, after one that returned these parts. Leaves nothing on the stack.
+    pub(crate) fn next_pass(&self, parts: &[O::Part]) -> Result<Option<Self>, Error> {
+        let next = |operation: O| {
+            let kernels = KernelsNeeded::of(&operation).unwrap_or(KernelsNeeded::NONE);
+            Self { operation, kernels }
+        };
+        match O::HAS_OWN_KEY {
+            false => Ok(self.operation.next_pass(parts)?.map(next)),
+            true => scrubbed::<DERIVED, _>(|| Ok(self.operation.next_pass(parts)?.map(next))),
+        }
+    }
+
+    /// The value of a part of `bytes` bytes that was processed in a slot of a device, which was waited for.
+    pub(crate) fn part(&self, bytes: u64, slot: &impl HashSlot) -> O::Part {
+        match self.kernels.hashed {
+            Some(_) => self.operation.part(bytes, &slot.hash_copied()),
+            None => O::Part::default(),
+        }
+    }
+
+    /// The value that the call returns. Leaves nothing on the stack.
+    pub(crate) fn finish(&self, parts: Vec<O::Part>) -> Result<O::Output, Error> {
+        match O::KEYS {
+            Keys::One => self.operation.finish(parts),
+            Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| self.operation.finish(parts)),
+        }
+    }
+}
+
+/// Does work, which is scrubbed if the operation derives anything from the key.
+fn scrubbed_if_derived<O: Operation, R>(target: &impl Target, work: impl FnOnce() -> R) -> R {
+    match target.cpu() {
+        Some(cpu) if O::KEYS != Keys::One => cpu.scrubbed(work),
+        _ => work(),
+    }
+}
+
+/// Refuses a key that the operation does not take: kernels would take the first half of an XTS key for the whole key.
+fn check_key<O: Operation>(target: &impl Target, operation: &O) -> Result<(), Error> {
+    let refused = |needs| Err(Error::WrongKeys { operation: O::NAME, needs });
+    match (O::KEYS, target.cpu()) {
+        (Keys::One, None) => Ok(()),
+        (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),
+        (Keys::One | Keys::OneOnCpu, Some(cpu)) if cpu.is_xts() => refused(ONE_KEY),
+        (Keys::Two, Some(cpu)) if !cpu.is_xts() => refused(TWO_KEYS),
+        (_, Some(cpu)) if !O::KEY_LENGTHS.contains(&cpu.bits()) => refused("a key of 128 or 256 bits"),
+        (_, Some(cpu)) => operation.check_key(cpu),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::key::Key;
+    use crate::base::nonce::Nonce;
+    use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
+    use crate::op::ecb::Ecb;
+    use crate::op::gcm::GcmEncrypt;
+    use crate::op::gcm_siv::GcmSivEncrypt;
+    use crate::op::ghash::Ghash;
+    use crate::op::xts::Xts;
+    use aes_bitslice_core::aes::Direction;
+
+    /// A device with kernels for everything that has some, and perhaps a key on the CPU.
+    struct Device(Option<CpuKey>);
+
+    impl Target for Device {
+        fn cpu(&self) -> Option<&CpuKey> {
+            self.0.as_ref()
+        }
+
+        fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
+            let missing = || Error::Unsupported { operation: O::NAME, backend: "a device".into() };
+            KernelsNeeded::of(operation).ok_or_else(missing)
+        }
+    }
+
+    fn device(key: Result<Key, Error>) -> Device {
+        Device(Some(CpuKey::new(&key.unwrap())))
+    }
+
+    /// Data of this many bytes, for calls that return a value or for those that do not.
+    struct Bytes<const RETURNS: bool>(u64);
+
+    impl<const RETURNS: bool> Data for Bytes<RETURNS> {
+        type Checked = ();
+        const RETURNS: Option<bool> = Some(RETURNS);
+
+        fn checked<O: Operation>(self, _operation: &O) -> Result<((), u64), Error> {
+            Ok(((), self.0))
+        }
+    }
+
+    /// Why a call is refused: everywhere, by the constructors of calls.
+    fn refused<O: Operation>(target: &impl Target, operation: O, data: impl Data) -> Error {
+        let refused = Call::scrubbed(target, operation, data).err();
+        refused.unwrap_or_else(|| panic!("{} is not refused", O::NAME))
+    }
+
+    #[test]
+    fn a_key_of_another_kind_or_length_is_refused() {
+        let (one, two, none) = (device(Key::new(&[7; 16])), device(Key::xts(&[7; 32])), Device(None));
+        let (gcm, siv) = (GcmEncrypt::new(&Nonce::from([3; 12]), b""), GcmSivEncrypt::new(&Nonce::from([3; 12]), b""));
+        let xts = |direction| Xts::new(direction, 32, 0).unwrap();
+        let (encrypt, decrypt) = (xts(Direction::Encrypt), xts(Direction::Decrypt));
+        let (plain, value) = (|| Bytes::<false>(32), || Bytes::<true>(32));
+        assert!(matches!(refused(&one, decrypt, plain()), Error::WrongKeys { needs: TWO_KEYS, .. }));
+        assert!(matches!(refused(&two, Ecb::encrypt(), plain()), Error::WrongKeys { needs: ONE_KEY, .. }));
+        assert!(matches!(refused(&two, gcm.clone(), value()), Error::WrongKeys { needs: ONE_KEY, .. }));
+        assert!(matches!(refused(&two, encrypt, plain()), Error::XtsKey { .. }), "its halves are equal");
+        assert!(matches!(refused(&device(Key::new(&[7; 24])), siv, value()), Error::WrongKeys { .. }));
+        assert!(matches!(refused(&none, gcm.clone(), value()), Error::NeedsKey { what: "GCM" }));
+        assert!(
+            Call::scrubbed(&none, Ecb::encrypt(), plain()).is_ok() && Call::scrubbed(&two, decrypt, plain()).is_ok()
+        );
+        // Without data, too.
+        assert!(Call::without_data(&two, &Ecb::encrypt()).is_err() && Call::without_data(&none, &gcm).is_err());
+        assert!(Call::check(&two, &gcm, 5).is_err() && Call::combine(&two, &gcm, vec![]).is_err());
+    }
+
+    #[test]
+    fn what_the_operation_or_the_target_does_not_take_is_refused() {
+        let one = device(Key::new(&[7; 16]));
+        let refused_bytes = |bytes| refused(&one, Ecb::encrypt(), Bytes::<false>(bytes));
+        assert!(matches!(refused_bytes(17), Error::NotWholeBlocks { len: 17 }));
+        assert!(matches!(refused(&one, Ghash::new(), Buffers::Write(&mut [0; 16])), Error::WrongAccess { .. }));
+        let serial = refused(&one, CbcEncrypt::new(&[0; 16]), Bytes::<false>(16));
+        assert!(matches!(serial, Error::Unsupported { operation: "CBC encryption", .. }));
+        let value = refused(&one, CbcDecrypt::new(&[0; 16]), Bytes::<true>(16));
+        assert!(matches!(value, Error::WrongCall { call: "run", .. }));
+        let none = refused(&one, Ghash::new(), Bytes::<false>(16));
+        assert!(matches!(none, Error::WrongCall { call: "run_with_output", .. }));
+        assert!(Call::check(&one, &Ecb::encrypt(), 17).is_err());
+        assert!(Call::check(&one, &CbcEncrypt::new(&[0; 16]), 16).is_err());
+    }
+}
