@@ -124,7 +124,13 @@ impl Cipher {
     /// [`Error::WrongKeys`] for a key of a different kind, [`Error::NeedsKey`] if the operation needs the key on the
     /// CPU and this is a single-kernel cipher; else errors from the device.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
-        let data = data.into();
+        let mut data = data.into();
+        if cores::is_of_one(data.len())
+            && (data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64))
+            && let Some(result) = Call::in_one_step(self, &operation, &mut data)
+        {
+            return result;
+        }
         match &self.cpu {
             Some(cpu) => cpu.scrubbed(|| self.carry_out(operation, data)),
             None => self.carry_out(operation, data),

@@ -20,6 +20,24 @@ impl AesNi {
 
 kernel!(AesNi, "aes,pclmulqdq,ssse3,sse4.1");
 
+/// A number from registers for integers, not by way of memory: a load of what two stores have written waits for both.
+#[inline(always)]
+pub(super) fn number(n: u128) -> __m128i {
+    // SAFETY: every processor has SSE2.
+    unsafe { _mm_set_epi64x((n >> 64) as i64, n as i64) }
+}
+
+/// No instruction, which takes both and gives them back.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn in_order([mut a, mut b]: [__m128i; 2]) -> [__m128i; 2] {
+    // SAFETY: there is no instruction.
+    unsafe {
+        std::arch::asm!("/* {a} {b} */", a = inout(xmm_reg) a, b = inout(xmm_reg) b, options(nomem, nostack, preserves_flags))
+    };
+    [a, b]
+}
+
 impl Lanes for AesNi {
     type Vector = __m128i;
     type One = Self;
@@ -47,6 +65,7 @@ impl Lanes for AesNi {
     by_instructions! {
         fn zero(self) -> __m128i = _mm_setzero_si128();
         fn broadcast(self, block: &[u8; 16]) -> __m128i = _mm_loadu_si128(block.as_ptr().cast());
+        fn number(self, n: u128) -> __m128i = number(n);
         fn first(self, block: &[u8; 16]) -> __m128i = _mm_loadu_si128(block.as_ptr().cast());
 
         fn and(self, a: __m128i, b: __m128i) -> __m128i = _mm_and_si128(a, b);
@@ -65,6 +84,8 @@ impl Lanes for AesNi {
         fn encrypt_last(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesenclast_si128(state, key);
         fn decrypt(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesdec_si128(state, key);
         fn decrypt_last(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesdeclast_si128(state, key);
+
+        fn in_order(self, vectors: [__m128i; 2]) -> [__m128i; 2] = in_order(vectors);
 
         fn multiply_low(self, a: __m128i, b: __m128i) -> __m128i = _mm_clmulepi64_si128(a, b, 0x00);
         fn multiply_high(self, a: __m128i, b: __m128i) -> __m128i = _mm_clmulepi64_si128(a, b, 0x11);

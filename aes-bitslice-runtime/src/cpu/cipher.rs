@@ -82,6 +82,18 @@ pub trait CpuCipher: Sync + Sized {
         portable::crypt_and_hash(self, direction, key, counter, hash, data);
     }
 
+    /// Encrypts or decrypts a whole message of GCM with this J0 and additional data, and returns its tag; `None`, and nothing is done,
+    /// where there is no function that does all of that.
+    fn message(
+        &self,
+        _direction: Direction,
+        _first: u128,
+        _aad: &[u8],
+        _data: InOutBuf<'_, '_, u8>,
+    ) -> Option<[u8; 16]> {
+        None
+    }
+
     /// Processes an XTS data unit with the first key, or its rest from the block with this tweak on: at least 16 bytes.
     fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {
         portable::process_unit(self, direction, tweak, data);

@@ -66,6 +66,15 @@ macro_rules! with_methods {
                 state: &mut [u8; 16],
                 data: InOutBuf<'_, '_, u8>,
             );
+            /// Encrypts or decrypts a whole message of GCM with this J0 and additional data, and returns its tag.
+            fn message = gcm(
+                direction: Direction,
+                keys: &RoundKeys,
+                powers: &Powers,
+                first: u128,
+                aad: &[u8],
+                data: InOutBuf<'_, '_, u8>,
+            ) -> [u8; 16];
         }
     };
 }

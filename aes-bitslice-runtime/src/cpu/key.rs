@@ -235,6 +235,12 @@ impl CpuCipher for CpuKey {
         }
     }
 
+    fn message(&self, direction: Direction, first: u128, aad: &[u8], data: InOutBuf<'_, '_, u8>) -> Option<[u8; 16]> {
+        let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
+        let powers = self.hash_key.get_or_init(|| self.scrubbed(|| HashKey::new(self))).powers(self.instructions)?;
+        Some(kernel.message(direction, keys, powers, first, aad, data))
+    }
+
     fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {
         match &self.cipher {
             Aes::Kernel(kernel, _, keys) => {

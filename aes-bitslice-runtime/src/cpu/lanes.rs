@@ -51,6 +51,11 @@ pub(super) trait Lanes: Copy {
     }
     /// A block in every lane.
     fn broadcast(self, block: &[u8; 16]) -> Self::Vector;
+    /// A number in every lane, its lowest byte first.
+    #[inline(always)]
+    fn number(self, number: u128) -> Self::Vector {
+        self.broadcast(&number.to_le_bytes())
+    }
     /// A block in the first lane, and zeros in the others.
     fn first(self, block: &[u8; 16]) -> Self::Vector;
     /// The block of the first lane.
@@ -90,6 +95,13 @@ pub(super) trait Lanes: Copy {
     fn decrypt(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
     /// The last round of the equivalent inverse cipher.
     fn decrypt_last(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
+
+    /// The same vectors. The compiler leaves what computes them before what computes with them, and calls of this in their order: it
+    /// would otherwise sort by data what a processor is to do at the same time.
+    #[inline(always)]
+    fn in_order(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2] {
+        vectors
+    }
 
     /// The product without carries of the low halves of each pair of blocks.
     fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;

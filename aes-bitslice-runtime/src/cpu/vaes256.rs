@@ -1,6 +1,6 @@
 //! AVX2 with VAES and VPCLMULQDQ: two blocks in a vector.
 
-use crate::cpu::aesni::AesNi;
+use crate::cpu::aesni::{AesNi, number};
 use crate::cpu::kernel::kernel;
 use crate::cpu::lanes::{Lanes, by_instructions};
 use std::arch::x86_64::*;
@@ -19,6 +19,17 @@ impl Vaes256 {
 }
 
 kernel!(Vaes256, "vaes,vpclmulqdq,avx2,aes,pclmulqdq,ssse3,sse4.1");
+
+/// No instruction, which takes both and gives them back.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_order([mut a, mut b]: [__m256i; 2]) -> [__m256i; 2] {
+    // SAFETY: there is no instruction.
+    unsafe {
+        std::arch::asm!("/* {a} {b} */", a = inout(ymm_reg) a, b = inout(ymm_reg) b, options(nomem, nostack, preserves_flags))
+    };
+    [a, b]
+}
 
 impl Lanes for Vaes256 {
     type Vector = __m256i;
@@ -48,6 +59,7 @@ impl Lanes for Vaes256 {
         fn zero(self) -> __m256i = _mm256_setzero_si256();
         fn broadcast(self, block: &[u8; 16]) -> __m256i =
             _mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast()));
+        fn number(self, n: u128) -> __m256i = _mm256_broadcastsi128_si256(number(n));
         fn first(self, block: &[u8; 16]) -> __m256i =
             _mm256_zextsi128_si256(_mm_loadu_si128(block.as_ptr().cast()));
 
@@ -70,6 +82,8 @@ impl Lanes for Vaes256 {
         fn encrypt_last(self, state: __m256i, key: __m256i) -> __m256i = _mm256_aesenclast_epi128(state, key);
         fn decrypt(self, state: __m256i, key: __m256i) -> __m256i = _mm256_aesdec_epi128(state, key);
         fn decrypt_last(self, state: __m256i, key: __m256i) -> __m256i = _mm256_aesdeclast_epi128(state, key);
+
+        fn in_order(self, vectors: [__m256i; 2]) -> [__m256i; 2] = in_order(vectors);
 
         fn multiply_low(self, a: __m256i, b: __m256i) -> __m256i = _mm256_clmulepi64_epi128(a, b, 0x00);
         fn multiply_high(self, a: __m256i, b: __m256i) -> __m256i = _mm256_clmulepi64_epi128(a, b, 0x11);

@@ -1,6 +1,6 @@
 //! AVX-512 with VAES and VPCLMULQDQ: four blocks in a vector.
 
-use crate::cpu::aesni::AesNi;
+use crate::cpu::aesni::{AesNi, number};
 use crate::cpu::kernel::kernel;
 use crate::cpu::lanes::{Lanes, by_instructions};
 use std::arch::x86_64::*;
@@ -27,6 +27,17 @@ kernel!(Vaes512, "avx512f,avx512bw,avx512vl,avx512dq,vaes,vpclmulqdq,aes,pclmulq
 #[inline(always)]
 fn mask(bytes: usize) -> u64 {
     u64::MAX.checked_shr(64 - bytes as u32).unwrap_or(0)
+}
+
+/// No instruction, which takes both and gives them back.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_order([mut a, mut b]: [__m512i; 2]) -> [__m512i; 2] {
+    // SAFETY: there is no instruction.
+    unsafe {
+        std::arch::asm!("/* {a} {b} */", a = inout(zmm_reg) a, b = inout(zmm_reg) b, options(nomem, nostack, preserves_flags))
+    };
+    [a, b]
 }
 
 impl Lanes for Vaes512 {
@@ -71,6 +82,7 @@ impl Lanes for Vaes512 {
         fn zero(self) -> __m512i = _mm512_setzero_si512();
         fn first_bytes(self, vector: __m512i, bytes: usize) -> __m512i = _mm512_maskz_mov_epi8(mask(bytes), vector);
         fn broadcast(self, block: &[u8; 16]) -> __m512i = _mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast()));
+        fn number(self, n: u128) -> __m512i = _mm512_broadcast_i32x4(number(n));
         fn first(self, block: &[u8; 16]) -> __m512i = _mm512_zextsi128_si512(_mm_loadu_si128(block.as_ptr().cast()));
 
         fn and(self, a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
@@ -95,6 +107,8 @@ impl Lanes for Vaes512 {
         fn encrypt_last(self, state: __m512i, key: __m512i) -> __m512i = _mm512_aesenclast_epi128(state, key);
         fn decrypt(self, state: __m512i, key: __m512i) -> __m512i = _mm512_aesdec_epi128(state, key);
         fn decrypt_last(self, state: __m512i, key: __m512i) -> __m512i = _mm512_aesdeclast_epi128(state, key);
+
+        fn in_order(self, vectors: [__m512i; 2]) -> [__m512i; 2] = in_order(vectors);
 
         fn multiply_low(self, a: __m512i, b: __m512i) -> __m512i = _mm512_clmulepi64_epi128(a, b, 0x00);
         fn multiply_high(self, a: __m512i, b: __m512i) -> __m512i = _mm512_clmulepi64_epi128(a, b, 0x11);

@@ -129,6 +129,19 @@ impl<O: Operation> Call<O> {
         })
     }
 
+    /// Checks a call, and performs it on one core in one step; `None`, and nothing is done, where the operation has no such step, or the
+    /// call is refused. If it fails, the output is cleared. Leaves nothing on the stack.
+    pub(crate) fn in_one_step(
+        target: &impl Target,
+        operation: &O,
+        data: &mut Buffers<'_>,
+    ) -> Option<Result<O::Output, Error>> {
+        let checked = data.reborrow().accessed(O::ACCESS, O::NAME).ok()?;
+        Self::check(target, operation, checked.len() as u64).ok()?;
+        let result = operation.in_one_step(target.cpu()?, checked)?;
+        Some(result.inspect_err(|_| data.output().fill(0)))
+    }
+
     /// The operation with what it derives from the key, which is checked.
     fn keyed(target: &impl Target, mut operation: O, kernels: KernelsNeeded) -> Result<Self, Error> {
         check_key(target, &operation)?;

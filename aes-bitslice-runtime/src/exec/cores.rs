@@ -15,7 +15,7 @@ pub(crate) const CHUNK: usize = 256 << 10;
 /// Performs a call on all cores; a call of a single chunk stays on this thread, and is within work that is
 /// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order.
 pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<O::Part> {
-    if data.len() <= CHUNK || O::SERIAL || threads() == 1 {
+    if O::SERIAL || is_of_one(data.len()) {
         return vec![call.operation().on_cpu(cipher, data)];
     }
     // Values that are moved to the heap take what the stack holds between their fields with them.
@@ -28,6 +28,11 @@ pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, call: &Call<O>, data: B
         lock(&parts)[index] = part;
     });
     parts.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether one core performs a call on this many bytes.
+pub(crate) fn is_of_one(bytes: usize) -> bool {
+    bytes <= CHUNK || threads() == 1
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,6 +10,7 @@ use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::hash_key::HashKey;
+use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
@@ -22,6 +23,10 @@ use zeroize::Zeroizing;
 
 /// The longest message, in bytes: 2^32 - 2 blocks (SP 800-38D, section 5.2.1.1).
 pub const LONGEST: u64 = (1 << 36) - 32;
+
+/// The maximum bytes of stack used by a whole message in one step, including what calls the kernel: by the sizes of the frames 1.4 KB in a
+/// release build, and more where the compiler optimises less.
+const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 2 << 10 };
 
 /// The common part of GCM calls: a nonce, the position in the message, and `E`, the kind of result.
 #[derive(Clone, Debug)]
@@ -63,13 +68,13 @@ pub type GcmPart = Gcm<Part>;
 /// The end of an encryption: the tag.
 #[derive(Clone, Debug)]
 pub struct Seal {
-    aad: Arc<[u8]>,
+    aad: Aad,
 }
 
 /// The end of a decryption: whether the tag is right.
 #[derive(Clone, Debug)]
 pub struct Open {
-    aad: Arc<[u8]>,
+    aad: Aad,
     tag: Tag,
 }
 
@@ -81,7 +86,7 @@ impl GcmEncrypt {
     /// Takes a nonce that no other message under this key has, and additional data, which the tag authenticates and
     /// which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
-        Self::from_start(Direction::Encrypt, nonce, Seal { aad: shared(aad) })
+        Self::from_start(Direction::Encrypt, nonce, Seal { aad: aad.into() })
     }
 }
 
@@ -89,7 +94,7 @@ impl GcmDecrypt {
     /// Takes the nonce and the additional data of the encryption, and the tag that it returned, or the first bytes of
     /// the tag.
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
-        Self::from_start(Direction::Decrypt, nonce, Open { aad: shared(aad), tag: *tag })
+        Self::from_start(Direction::Decrypt, nonce, Open { aad: aad.into(), tag: *tag })
     }
 }
 
@@ -98,11 +103,6 @@ impl GcmPart {
     pub fn new(direction: Direction, nonce: &Nonce, offset: u64) -> Self {
         Self { offset, ..Self::from_start(direction, nonce, Part) }
     }
-}
-
-/// A copy of bytes; of none, nothing is allocated.
-fn shared(bytes: &[u8]) -> Arc<[u8]> {
-    if bytes.is_empty() { Arc::default() } else { bytes.into() }
 }
 
 impl<E> Gcm<E> {
@@ -216,15 +216,16 @@ impl Derived {
 
 /// J0, the counter block before the one of the first block (SP 800-38D, section 7.1, step 2).
 pub(crate) fn first_counter(hash: &HashKey, nonce: &[u8]) -> [u8; 16] {
-    match nonce.len() {
-        12 => {
-            let mut first = [0; 16];
-            first[..12].copy_from_slice(nonce);
-            first[15] = 1;
-            first
-        }
-        bytes => hash.append_block(&hash.hash(nonce), &lengths(0, bytes as u64)),
+    match nonce.try_into() {
+        Ok(twelve) => of_twelve(twelve),
+        Err(_) => hash.append_block(&hash.hash(nonce), &lengths(0, nonce.len() as u64)),
     }
+}
+
+/// J0 of a nonce of 12 bytes.
+fn of_twelve(nonce: &[u8; 12]) -> [u8; 16] {
+    let [first, second, third] = std::array::from_fn(|i| *nonce[4 * i..].first_chunk::<4>().expect("12 bytes"));
+    *[first, second, third, [0, 0, 0, 1]].as_flattened().first_chunk().expect("16 bytes")
 }
 
 /// The last block to be hashed: the lengths in bits of the additional data and the ciphertext, which are given in
@@ -253,6 +254,12 @@ pub trait End: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
     fn end(&self, derived: &Derived, offset: u64, parts: Vec<PartialHash>) -> Result<Self::Output, Error>;
+
+    /// Computes the result of a message from its tag, which this function computes from the additional data, if it can.
+    #[doc(hidden)]
+    fn of_message(&self, _tag: impl FnOnce(&[u8]) -> Option<[u8; 16]>) -> Option<Result<Self::Output, Error>> {
+        None
+    }
 }
 
 #[expect(private_interfaces, reason = "implemented here only")]
@@ -261,6 +268,10 @@ impl End for Seal {
 
     fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<Tag, Error> {
         derived.tag_of(&self.aad, parts).map(Tag::from)
+    }
+
+    fn of_message(&self, tag: impl FnOnce(&[u8]) -> Option<[u8; 16]>) -> Option<Result<Tag, Error>> {
+        Some(Ok(tag(&self.aad)?.into()))
     }
 }
 
@@ -283,6 +294,10 @@ impl End for Open {
 
     fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<(), Error> {
         self.tag.verify(&derived.tag_of(&self.aad, parts)?)
+    }
+
+    fn of_message(&self, tag: impl FnOnce(&[u8]) -> Option<[u8; 16]>) -> Option<Result<(), Error>> {
+        Some(self.tag.verify(&tag(&self.aad)?))
     }
 }
 
@@ -364,6 +379,14 @@ impl<E: End> Steps for Gcm<E> {
             }),
             false => ctr().launches(shape),
         }
+    }
+
+    /// A message with a usual nonce.
+    fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Result<E::Output, Error>> {
+        let first = u128::from_be_bytes(of_twelve(self.nonce.as_bytes().try_into().ok()?));
+        scrubbed::<STACK_OF_MESSAGE, _>(|| {
+            self.end.of_message(|aad| cipher.message(self.direction, first, aad, data.into_in_out()))
+        })
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

@@ -19,6 +19,7 @@ use crate::base::tag::Tag;
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::key::CpuKey;
+use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Launch, Shape};
@@ -39,7 +40,7 @@ const LONGEST: u64 = 1 << 36;
 #[derive(Clone, Debug)]
 pub struct GcmSiv<E> {
     nonce: Nonce,
-    aad: Arc<[u8]>,
+    aad: Aad,
     /// The first byte of the data in its message.
     offset: u64,
     /// The tag, which determines the counters; `None` until it is computed.

@@ -21,11 +21,13 @@
 //! |---|---|
 //! | `operation` | what an operation is, and what engines ask of it |
 //! | `buffers` | the host memory of a call |
+//! | `aad` | additional data |
 //! | `launch` | a call as kernel launches, with arguments by name |
 //! | `batch` | many messages as described to a device, and their results |
 //! | `partial_hash` | hashes of parts, and how they combine |
 //! | `by_mode` | the operation that the kernels of a mode perform |
 
+pub(crate) mod aad;
 pub mod batch;
 pub mod buffers;
 pub(crate) mod by_mode;

@@ -36,22 +36,22 @@ pub(super) struct Counters<L> {
 }
 
 impl<L: Lanes> Counters<L> {
-    /// The next counters, of which `blocks` are used.
+    /// The next counters, of which `blocks` are used. Their number of bits is given again, as a constant where it is one.
     #[inline(always)]
-    pub(super) fn take<const M: usize>(&mut self, blocks: usize) -> [L::Vector; M] {
+    pub(super) fn take<const M: usize>(&mut self, bits: u32, blocks: usize) -> [L::Vector; M] {
         let (l, number) = (self.l, self.next.block);
         let mut counters = [l.zero(); M];
         // A counter of which 128 bits count is public.
-        if self.next.bits == 128 && (number as u64).checked_add((M * L::BLOCKS) as u64).is_none() {
+        if bits == 128 && (number as u64).checked_add((M * L::BLOCKS) as u64).is_none() {
             let numbers = with_carry(number);
             for (i, counter) in counters.iter_mut().enumerate() {
                 *counter = l.load(&numbers[i * L::BYTES..]);
             }
         } else {
-            let first = l.broadcast(&number.to_le_bytes());
+            let first = l.number(number);
             for (i, counter) in counters.iter_mut().enumerate() {
                 let i = l.load(&NUMBERS[i * L::BYTES..]);
-                *counter = if self.next.bits == 128 { l.add64(first, i) } else { l.add32(first, i) };
+                *counter = if bits == 128 { l.add64(first, i) } else { l.add32(first, i) };
             }
         }
         if self.order == Order::Big {
@@ -59,7 +59,7 @@ impl<L: Lanes> Counters<L> {
                 *counter = l.reverse(*counter);
             }
         }
-        self.next = self.next.after(blocks as u128);
+        self.next = CounterBlock { bits, ..self.next }.after(blocks as u128);
         counters
     }
 }
@@ -84,7 +84,7 @@ impl<L: Lanes> Step<L> for Ctr<'_, L> {
     #[inline(always)]
     fn step<const M: usize, const WHOLE: bool>(&mut self, mut data: InOutBuf<'_, '_, u8>) {
         let l = self.counters.l;
-        let mut states = self.counters.take::<M>(data.len().div_ceil(16));
+        let mut states = self.counters.take::<M>(self.counters.next.bits, data.len().div_ceil(16));
         process(l, Direction::Encrypt, self.keys, &mut states);
         let input: [L::Vector; M] = load::<L, M, WHOLE>(l, data.get_in());
         for (state, input) in states.iter_mut().zip(input) {

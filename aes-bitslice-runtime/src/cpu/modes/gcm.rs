@@ -8,9 +8,13 @@ use crate::cpu::modes::ctr::{Counters, Order};
 use crate::cpu::modes::ghash::{Hash, Powers, Sum};
 use crate::cpu::modes::rounds::process;
 use crate::cpu::modes::{FEW, WIDE, load, store};
+use crate::op::gcm::lengths;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::ghash::Blocks;
 use cipher::inout::InOutBuf;
+
+/// The bits of a counter that count.
+const COUNTER_BITS: u32 = 32;
 
 struct Gcm<'k, L: Lanes> {
     l: L,
@@ -19,12 +23,12 @@ struct Gcm<'k, L: Lanes> {
     hash: Hash<'k, L>,
 }
 
-impl<L: Lanes> Gcm<'_, L> {
+impl<'k, L: Lanes> Gcm<'k, L> {
     /// Processes vectors of data and hashes other whole vectors, or these before they are processed.
     #[inline(always)]
     fn both(&mut self, mut data: InOutBuf<'_, '_, u8>, others: Option<&[u8]>) {
         let (l, blocks) = (self.l, WIDE * L::BLOCKS);
-        let mut states = self.counters.take::<WIDE>(blocks);
+        let mut states = self.counters.take::<WIDE>(COUNTER_BITS, blocks);
         let Some(([first, middle @ ..], last)) = self.keys.split_last().map(|(last, keys)| (keys, last)) else {
             return;
         };
@@ -42,6 +46,10 @@ impl<L: Lanes> Gcm<'_, L> {
             }
             let hashed = others.unwrap_or(data.get_in());
             self.hash.add(&mut sum, i, blocks, l.load(&hashed[i * L::BYTES..]));
+            for pair in states.as_chunks_mut::<2>().0 {
+                *pair = l.in_order(*pair);
+            }
+            [sum.low, sum.middle] = l.in_order([sum.low, sum.middle]);
         }
         self.hash.take(sum);
         for key in alone {
@@ -58,19 +66,20 @@ impl<L: Lanes> Gcm<'_, L> {
         store::<L, WIDE, true>(l, &states, data.get_out());
     }
 
-    /// Processes vectors of data, and hashes those read in decryption. Returns what was written.
+    /// Processes vectors of data, and hashes those read in decryption, with the last block of all. Returns what was written.
     #[inline(always)]
     fn step<const M: usize, const WHOLE: bool>(
         &mut self,
         direction: Direction,
         mut data: InOutBuf<'_, '_, u8>,
+        end: Option<u128>,
     ) -> [L::Vector; M] {
         let (l, blocks) = (self.l, data.len().div_ceil(16));
-        let mut states = self.counters.take::<M>(blocks);
+        let mut states = self.counters.take::<M>(COUNTER_BITS, blocks);
         process(l, Direction::Encrypt, self.keys, &mut states);
         let input: [L::Vector; M] = load::<L, M, WHOLE>(l, data.get_in());
         if direction == Direction::Decrypt {
-            self.hash.vectors(&input, blocks);
+            self.hash.vectors(&input, blocks, end);
         }
         for (i, (state, input)) in states.iter_mut().zip(input).enumerate() {
             *state = l.xor(*state, input);
@@ -84,22 +93,23 @@ impl<L: Lanes> Gcm<'_, L> {
 
     /// Processes the last data, fewer than [`WIDE`] vectors.
     #[inline(always)]
-    fn last<const M: usize>(&mut self, direction: Direction, data: InOutBuf<'_, '_, u8>) {
+    fn last<const M: usize>(&mut self, direction: Direction, data: InOutBuf<'_, '_, u8>, end: Option<u128>) {
         let blocks = data.len().div_ceil(16);
-        let written = self.step::<M, false>(direction, data);
+        let written = self.step::<M, false>(direction, data, end);
         if direction == Direction::Encrypt {
-            self.hash.vectors(&written, blocks);
+            self.hash.vectors(&written, blocks, end);
         }
     }
 
+    /// Processes data, and hashes the block of the lengths after it, where the message ends.
     #[inline(always)]
-    fn all(mut self, direction: Direction, mut data: InOutBuf<'_, '_, u8>) -> [u8; 16] {
+    fn all(mut self, direction: Direction, mut data: InOutBuf<'_, '_, u8>, end: Option<u128>) -> Hash<'k, L> {
         let group = WIDE * L::BYTES;
         match direction {
             Direction::Encrypt if data.len() >= group => {
                 let (mut before, rest) = data.split_at(group);
                 data = rest;
-                self.step::<WIDE, true>(direction, before.reborrow());
+                self.step::<WIDE, true>(direction, before.reborrow(), None);
                 while data.len() >= group {
                     let (mut these, rest) = data.split_at(group);
                     self.both(these.reborrow(), Some(before.get_out()));
@@ -117,12 +127,13 @@ impl<L: Lanes> Gcm<'_, L> {
             }
         }
         match data.len() {
-            0 => {}
-            few if few <= L::BYTES => self.last::<1>(direction, data),
-            few if few <= FEW * L::BYTES => self.last::<FEW>(direction, data),
-            _ => self.last::<WIDE>(direction, data),
+            0 if end.is_none() => {}
+            0 => self.hash.vectors::<0>(&[], 0, end),
+            few if few <= L::BYTES => self.last::<1>(direction, data, end),
+            few if few <= FEW * L::BYTES => self.last::<FEW>(direction, data, end),
+            _ => self.last::<WIDE>(direction, data, end),
         }
-        self.hash.finish()
+        self.hash
     }
 }
 
@@ -138,12 +149,37 @@ pub(crate) fn gcm<L: Lanes>(
     state: &mut [u8; 16],
     data: InOutBuf<'_, '_, u8>,
 ) {
-    // The counter of GCM has 32 bits.
-    let next = CounterBlock { bits: 32, ..counter };
-    let counters = Counters { l, next, order: Order::Big };
-    let gcm = Gcm { l, keys: keys.encrypt(), counters, hash: Hash::new(l, powers, Blocks::AsTheyAre, state) };
-    *state = match direction {
-        Direction::Encrypt => gcm.all(Direction::Encrypt, data),
-        Direction::Decrypt => gcm.all(Direction::Decrypt, data),
+    let counters = Counters { l, next: counter, order: Order::Big };
+    let gcm = Gcm { l, keys: keys.encrypt(), counters, hash: Hash::new(l, powers, Blocks::AsTheyAre, l.first(state)) };
+    let hash = match direction {
+        Direction::Encrypt => gcm.all(Direction::Encrypt, data, None),
+        Direction::Decrypt => gcm.all(Direction::Decrypt, data, None),
     };
+    *state = l.first_of(hash.block());
+}
+
+/// Encrypts or decrypts a whole message with this J0, and returns its tag (SP 800-38D, section 7).
+#[inline(always)]
+pub(crate) fn message<L: Lanes>(
+    l: L,
+    direction: Direction,
+    keys: &RoundKeys,
+    powers: &Powers,
+    first: u128,
+    aad: &[u8],
+    data: InOutBuf<'_, '_, u8>,
+) -> [u8; 16] {
+    let keys = keys.encrypt();
+    let mut mask = [l.reverse(l.number(first))];
+    process(l, Direction::Encrypt, keys, &mut mask);
+    let next = CounterBlock { block: first, bits: COUNTER_BITS }.after(1);
+    let hash = Hash::new(l, powers, Blocks::AsTheyAre, l.zero());
+    let hash = if aad.is_empty() { hash } else { hash.all(aad) };
+    let end = Some(u128::from_be_bytes(lengths(aad.len() as u64, data.len() as u64)));
+    let gcm = Gcm { l, keys, counters: Counters { l, next, order: Order::Big }, hash };
+    let hash = match direction {
+        Direction::Encrypt => gcm.all(Direction::Encrypt, data, end),
+        Direction::Decrypt => gcm.all(Direction::Decrypt, data, end),
+    };
+    l.first_of(l.xor(hash.block(), mask[0]))
 }

@@ -9,13 +9,13 @@ use crate::cpu::modes::{FEW, MOST_BLOCKS, WIDE, load};
 use aes_bitslice_core::ghash::Blocks;
 use zeroize::Zeroize;
 
-/// The number of powers of H.
-const POWERS: usize = WIDE * MOST_BLOCKS;
+/// The number of powers of H: for the blocks hashed at a time and a last one, and whole vectors of them.
+const POWERS: usize = (WIDE + 1) * MOST_BLOCKS;
 
 /// Powers of H, of which a kernel uses as many as it hashes blocks at a time. The highest is first, and zeros follow, which vectors that
 /// begin with low powers end with.
 #[repr(align(64))]
-pub(crate) struct Powers([u8; 16 * (POWERS + FEW * MOST_BLOCKS)]);
+pub(crate) struct Powers([u8; 16 * (POWERS + MOST_BLOCKS)]);
 
 impl Default for Powers {
     fn default() -> Self {
@@ -41,9 +41,9 @@ impl Powers {
 #[derive(Clone, Copy)]
 pub(super) struct Sum<L: Lanes> {
     l: L,
-    low: L::Vector,
-    middle: L::Vector,
-    high: L::Vector,
+    pub(super) low: L::Vector,
+    pub(super) middle: L::Vector,
+    pub(super) high: L::Vector,
 }
 
 impl<L: Lanes> Sum<L> {
@@ -105,7 +105,7 @@ pub(crate) fn powers<L: Lanes>(l: L, key: &[u8; 16], powers: &mut Powers) {
     }
     let mut several = l.load(powers.from(L::BLOCKS));
     let step = l.broadcast(powers.from(L::BLOCKS).first_chunk().expect("a power"));
-    for i in 2..=WIDE {
+    for i in 2..=WIDE + 1 {
         several = product(l, several, step);
         l.store(several, &mut powers.0[at(i * L::BLOCKS)..]);
     }
@@ -130,16 +130,16 @@ pub(super) struct Hash<'p, L: Lanes> {
 }
 
 impl<'p, L: Lanes> Hash<'p, L> {
-    /// From a hash, as a block.
+    /// Continues a hash, a block in the first lane.
     #[inline(always)]
-    pub(super) fn new(l: L, powers: &'p Powers, blocks: Blocks, hash: &[u8; 16]) -> Self {
-        Self { l, powers, blocks, state: l.reverse(l.first(hash)) }
+    pub(super) fn new(l: L, powers: &'p Powers, blocks: Blocks, hash: L::Vector) -> Self {
+        Self { l, powers, blocks, state: l.reverse(hash) }
     }
 
-    /// The hash as a block.
+    /// The hash as a block, in the first lane.
     #[inline(always)]
-    pub(super) fn finish(self) -> [u8; 16] {
-        self.l.first_of(self.l.reverse(self.state))
+    pub(super) fn block(self) -> L::Vector {
+        self.l.reverse(self.state)
     }
 
     /// The element of each block.
@@ -164,13 +164,20 @@ impl<'p, L: Lanes> Hash<'p, L> {
         self.state = self.l.sum(sum.reduced());
     }
 
-    /// Hashes vectors, of which `blocks` blocks count; the others are zero.
+    /// Hashes vectors, of which `blocks` blocks count and the others are zero, and a last block after them, as a number.
     #[inline(always)]
-    pub(super) fn vectors<const M: usize>(&mut self, vectors: &[L::Vector; M], blocks: usize) {
-        let mut sum = Sum::new(self.l);
+    pub(super) fn vectors<const M: usize>(&mut self, vectors: &[L::Vector; M], blocks: usize, last: Option<u128>) {
+        let (l, mut sum) = (self.l, Sum::new(self.l));
+        let all = blocks + usize::from(last.is_some());
+        if let Some(last) = last {
+            let last = l.number(last);
+            let last = if blocks == 0 { l.xor(last, self.state) } else { last };
+            // What follows H is zeros.
+            sum.add(last, l.load(self.powers.from(1)));
+        }
         for (i, vector) in vectors.iter().enumerate() {
             if i * L::BLOCKS < blocks {
-                self.add(&mut sum, i, blocks, *vector);
+                self.add(&mut sum, i, all, *vector);
             }
         }
         self.take(sum);
@@ -180,12 +187,12 @@ impl<'p, L: Lanes> Hash<'p, L> {
     #[inline(always)]
     pub(super) fn step<const M: usize, const WHOLE: bool>(&mut self, bytes: &[u8]) {
         let vectors = load::<L, M, WHOLE>(self.l, bytes);
-        self.vectors(&vectors, bytes.len().div_ceil(16));
+        self.vectors(&vectors, bytes.len().div_ceil(16), None);
     }
 
-    /// Hashes bytes, and returns the hash; a last block that is not whole is padded with zeros.
+    /// Hashes bytes; a last block that is not whole is padded with zeros.
     #[inline(always)]
-    fn all(mut self, mut bytes: &[u8]) -> [u8; 16] {
+    pub(super) fn all(mut self, mut bytes: &[u8]) -> Self {
         while let Some((group, rest)) = bytes.split_at_checked(WIDE * L::BYTES) {
             self.step::<WIDE, true>(group);
             bytes = rest;
@@ -196,15 +203,17 @@ impl<'p, L: Lanes> Hash<'p, L> {
             few if few <= FEW * L::BYTES => self.step::<FEW, false>(bytes),
             _ => self.step::<WIDE, false>(bytes),
         }
-        self.finish()
+        self
     }
 }
 
 /// Continues a hash with bytes; a last block that is not whole is padded with zeros.
 #[inline(always)]
 pub(crate) fn hash<L: Lanes>(l: L, powers: &Powers, blocks: Blocks, state: &mut [u8; 16], bytes: &[u8]) {
-    *state = match blocks {
-        Blocks::AsTheyAre => Hash::new(l, powers, Blocks::AsTheyAre, state).all(bytes),
-        Blocks::Reversed => Hash::new(l, powers, Blocks::Reversed, state).all(bytes),
+    let before = l.first(state);
+    let hash = match blocks {
+        Blocks::AsTheyAre => Hash::new(l, powers, Blocks::AsTheyAre, before).all(bytes),
+        Blocks::Reversed => Hash::new(l, powers, Blocks::Reversed, before).all(bytes),
     };
+    *state = l.first_of(hash.block());
 }
