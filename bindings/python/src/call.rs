@@ -20,6 +20,9 @@ pub const FIRST: usize = 16 << 20;
 /// The most bytes of a first part: another operation may be slower than the ones before.
 const MOST: usize = 1 << 30;
 
+/// Bytes that a core encrypts in less time than it takes to give up the interpreter's lock and to get it back.
+pub const SHORT: u64 = 4 << 10;
+
 /// How long a part should take, so that Ctrl-C takes effect at once and parts cost nothing in comparison.
 const LONG: Duration = Duration::from_millis(100);
 
@@ -170,14 +173,18 @@ pub fn in_parts(
 }
 
 /// Does `work` on all bytes in one call, which signals wait for, and returns its result. A signal then clears the output. A panic is passed to
-/// `poison`, clears the output, and becomes an exception.
+/// `poison`, clears the output, and becomes an exception. It keeps the interpreter's lock if `keep_lock`, for which `work` must wait for
+/// nothing.
 pub fn at_once<T: Send>(
     py: Python<'_>,
     mut host: Host,
+    keep_lock: bool,
     poison: impl Fn(&str),
     work: impl FnOnce(&mut Host) -> Result<T, Runtime> + Send,
 ) -> PyResult<T> {
-    match py.detach(|| caught(|| work(&mut host))) {
+    let work = || caught(|| work(&mut host));
+    let outcome = if keep_lock { work() } else { py.detach(work) };
+    match outcome {
         Ok(Ok(done)) => unless_interrupted(py, &mut host).map(|()| done),
         Ok(Err(error)) => Err(of_runtime(error)),
         Err(panic) => {

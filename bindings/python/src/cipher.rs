@@ -2,7 +2,7 @@
 
 use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, received_tag, tags_of};
 use crate::buffer::{Buffer, small};
-use crate::call::{Grain, Pace, at_once, by_messages, in_parts, reading, unless_interrupted};
+use crate::call::{Grain, Pace, SHORT, at_once, by_messages, in_parts, reading, unless_interrupted};
 use crate::device::OnDevice;
 use crate::dlpack::Place;
 use crate::documented::parameter;
@@ -13,9 +13,9 @@ use crate::number;
 use crate::opened::Opened;
 use crate::outcome::{Outcome, given_tags};
 use aes_bitslice_runtime::{
-    CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr,
-    Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt,
-    GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
+    Backend, CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode,
+    Ctr, Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -77,11 +77,17 @@ impl Cipher {
     fn whole<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
         match call.place {
             Place::Host => {
+                let (py, poison) = (call.result.py(), |panic: &str| self.opened.poison(panic));
                 let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
-                at_once(call.result.py(), call.host(), |panic| self.opened.poison(panic), work).map(Outcome::Now)
+                at_once(py, call.host(), self.is_short(call), poison, work).map(Outcome::Now)
             }
             Place::Cuda(ordinal) => self.on_stream(ordinal, call, operation),
         }
+    }
+
+    /// Whether a core does it in a moment: it does not wait for a GPU.
+    fn is_short(&self, call: &Call<'_>) -> bool {
+        call.place == Place::Host && call.len <= SHORT && self.opened.engine.backend() == Backend::Cpu
     }
 
     /// Processes messages in host memory in parts, with `part`, which gets the numbers of some messages and their part's first byte.
@@ -459,6 +465,7 @@ impl Cipher {
             Self::check_gcm(&call)?;
             let whole = GcmEncrypt::new(&nonce, bytes_of(&aad));
             let tag = match call.place {
+                _ if self.is_short(&call) => self.whole(&call, whole)?,
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Encrypt, &nonce)?;
                     let tag = self.cipher.combine(&whole, parts).map_err(of_runtime)?;
@@ -504,6 +511,7 @@ impl Cipher {
             Self::check_gcm(&call)?;
             let whole = GcmDecrypt::new(&nonce, bytes_of(&aad), &tag);
             match call.place {
+                _ if self.is_short(&call) => self.whole(&call, whole)?.wait(py)?,
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Decrypt, &nonce)?;
                     self.cipher.combine(&whole, parts).map_err(|error| {
