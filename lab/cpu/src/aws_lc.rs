@@ -1,0 +1,55 @@
+//! aws-lc's calls, through its Rust crate, which has no XTS.
+
+use crate::{Calls, KEY, Mode, Row, nonce};
+use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce};
+use aws_lc_rs::cipher::{
+    AES_128, AES_256, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext, UnboundCipherKey,
+};
+use aws_lc_rs::iv::FixedLength;
+
+pub fn calls(row: Row) -> Option<Calls> {
+    let (gcm, aes) = match row.key {
+        16 => (&aead::AES_128_GCM, &AES_128),
+        _ => (&aead::AES_256_GCM, &AES_256),
+    };
+    let key = &KEY[..row.key];
+    let sealing = LessSafeKey::new(aead::UnboundKey::new(gcm, key).expect("a key"));
+    let seal = move |number, aad: &[u8], data: &mut [u8]| -> [u8; 16] {
+        let nonce = Nonce::assume_unique_for_key(nonce(number));
+        let tag = sealing.seal_in_place_separate_tag(nonce, Aad::from(aad), data).expect("a tag");
+        tag.as_ref().try_into().expect("16 bytes")
+    };
+    let unbound = || UnboundCipherKey::new(aes, key).expect("a key");
+    let nothing = [0; 16];
+    Some(match row.mode {
+        Mode::Gcm => Box::new(move |call, data| seal(call, &[], data)),
+        Mode::GcmMessages(bytes) => Box::new(move |call, data| {
+            let messages = data.chunks_mut(bytes).zip(call << 32..);
+            messages.map(|(message, number)| seal(number, &[], message)).last().expect("a message")
+        }),
+        Mode::Gmac => Box::new(move |call, data| seal(call, data, &mut [])),
+        Mode::Ctr => {
+            let key = EncryptingKey::ctr(unbound()).expect("a key");
+            Box::new(move |call, data| {
+                let iv = EncryptionContext::Iv128(FixedLength::from(nonce(call)));
+                key.less_safe_encrypt(data, iv).expect("done");
+                nothing
+            })
+        }
+        Mode::Ecb => {
+            let key = EncryptingKey::ecb(unbound()).expect("a key");
+            Box::new(move |_, data| {
+                key.encrypt(data).expect("done");
+                nothing
+            })
+        }
+        Mode::CbcDecryption => {
+            let key = DecryptingKey::cbc(unbound()).expect("a key");
+            Box::new(move |call, data| {
+                key.decrypt(data, DecryptionContext::Iv128(FixedLength::from(nonce(call)))).expect("done");
+                nothing
+            })
+        }
+        Mode::Xts(_) => return None,
+    })
+}

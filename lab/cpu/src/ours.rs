@@ -1,0 +1,63 @@
+//! This project's calls.
+
+use crate::{Calls, KEY, Mode, Row, nonce};
+use aes_bitslice_runtime::{
+    Backend, CbcDecrypt, Cipher, Counter, CounterMode, Ctr, Ecb, Engine, GcmEncrypt, GcmEncryptBatch, GcmMessage, Gmac,
+    Key, Nonce, Xts, set_threads,
+};
+
+fn engine() -> Engine {
+    set_threads(1).expect("before the first engine");
+    Engine::open(Backend::Cpu).expect("a CPU")
+}
+
+pub fn description() -> String {
+    engine().description()
+}
+
+pub fn calls(row: Row) -> Calls {
+    let key = match row.mode {
+        Mode::Xts(_) => Key::xts(&KEY[..2 * row.key]),
+        _ => Key::new(&KEY[..row.key]),
+    };
+    let cipher: Cipher = engine().cipher(&key.expect("a key")).expect("a cipher");
+    let nothing = [0; 16];
+    match row.mode {
+        Mode::Gcm => Box::new(move |call, data| {
+            let tag = cipher.run(GcmEncrypt::new(&Nonce::from(nonce::<12>(call)), &[]), data).expect("a tag");
+            tag.as_bytes().try_into().expect("16 bytes")
+        }),
+        Mode::GcmMessages(bytes) => Box::new(move |call, data| {
+            let numbers = 0..(data.len() / bytes) as u64;
+            let nonces: Vec<[u8; 12]> = numbers.map(|n| nonce((call << 32) + n)).collect();
+            let message = |(n, nonce)| {
+                let start = (n * bytes) as u64;
+                GcmMessage { nonce, aad: &[], range: start..start + bytes as u64 }
+            };
+            let messages: Vec<_> = nonces.iter().map(|nonce| &nonce[..]).enumerate().map(message).collect();
+            let tags = cipher.run(GcmEncryptBatch::new(&messages).expect("a batch"), data).expect("tags");
+            tags.last().expect("a tag").as_bytes().try_into().expect("16 bytes")
+        }),
+        Mode::Gmac => Box::new(move |call, data| {
+            let tag = cipher.run(Gmac::new(&Nonce::from(nonce::<12>(call))), &*data).expect("a tag");
+            tag.as_bytes().try_into().expect("16 bytes")
+        }),
+        Mode::Ctr => Box::new(move |call, data| {
+            let counter = Counter::new(CounterMode::Ctr128BE, nonce(call));
+            cipher.run(Ctr::new(&counter, 0), data).expect("done");
+            nothing
+        }),
+        Mode::Ecb => Box::new(move |_, data| {
+            cipher.run(Ecb::encrypt(), data).expect("done");
+            nothing
+        }),
+        Mode::CbcDecryption => Box::new(move |call, data| {
+            cipher.run(CbcDecrypt::new(&nonce(call)), data).expect("done");
+            nothing
+        }),
+        Mode::Xts(unit) => Box::new(move |call, data| {
+            cipher.run(Xts::encrypt(unit as u64, call.into()).expect("units"), data).expect("done");
+            nothing
+        }),
+    }
+}
