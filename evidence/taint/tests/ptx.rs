@@ -286,6 +286,18 @@ fn bytes_of_parameters() {
 
 /// Of device memory, what non-coherent loads read from a table is public, and only that.
 #[test]
+fn parameters_of_other_sizes_are_refused() {
+    let text = ".visible .entry k(.param .u64 p, .param .u32 n)\n{\nret;\n}";
+    let named =
+        |sizes: &[usize]| sizes.iter().fold(Secrets::default(), |secrets, &bytes| secrets.parameter(bytes, 0..0));
+    assert!(ptx::check(text, "k", &named(&[8, 4])).is_ok());
+    for sizes in [&[][..], &[8], &[8, 8], &[4, 4], &[4, 8], &[8, 4, 4]] {
+        let refused = ptx::check(text, "k", &named(sizes)).unwrap_err();
+        assert!(refused.contains("others than were named"), "{sizes:?}: {refused}");
+    }
+}
+
+#[test]
 fn device_memory_and_tables() {
     let table = "ld.param.u64 %a, [t];\ncvta.to.global.u64 %a, %a;\nld.param.u64 %b, [p];";
     let is_secret = |text: &str| is_secret(&format!("{table}\n{text}"), "%c");

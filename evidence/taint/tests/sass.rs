@@ -42,6 +42,12 @@ fn every_sink_is_seen() {
         ("ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 BRA `(.L_x_0)\n NOP\n.L_x_0:\n EXIT", "predicate"),
         ("ISETP.NE.AND P0, PT, R4, RZ, PT\n @!P0 STG.E desc[UR4][R2.64], RZ", "predicate"),
         ("ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 BAR.SYNC.DEFER_BLOCKING 0x0", "predicate"),
+        // A branch by a predicate among its operands is taken by some threads only.
+        ("ISETP.NE.AND P0, PT, R5, RZ, PT\n BRA P0, `(.L_x_0)\n LDS R6, [R4]\n.L_x_0:\n EXIT", "address"),
+        // P0 and UP0 are two.
+        ("ISETP.NE.AND P0, PT, R4, RZ, PT\n UISETP.NE.AND UP0, UPT, UR9, URZ, UPT\n @P0 EXIT", "predicate"),
+        // The second word of the two is of the key.
+        ("LDC.64 R6, c[0x0][0x214]\n LDS R8, [R7]", "address"),
         ("R2UR UR4, R4\n BRA.DIV UR4, `(.L_x_0)\n NOP\n.L_x_0:\n EXIT", "control"),
         ("LDS R6, [R4]", "address"),
         ("STS [R4+0x10], RZ", "address"),
