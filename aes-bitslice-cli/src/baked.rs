@@ -51,14 +51,15 @@ fn read(manifest: &Path) -> Option<Manifest> {
     // It is the key. Room for all of it at once: growing would leave copies behind.
     let mut json = Zeroizing::new(String::with_capacity(len as usize + 1));
     File::open(manifest).ok()?.take(len).read_to_string(&mut json).ok()?;
-    Manifest::parse(&json).ok()
+    <Manifest>::parse(&json).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aes_bitslice_core::entry::Entry;
     use aes_bitslice_core::key_source::KeySource;
-    use aes_bitslice_core::manifest::Grid;
+    use aes_bitslice_core::manifest::{Cipher, FORMAT, Grid};
     use aes_bitslice_core::signature::EntryPoint;
     use std::collections::BTreeMap;
 
@@ -79,15 +80,8 @@ mod tests {
 
     /// The manifest of a kernel with this name, in OpenCL C and with a key baked in.
     fn manifest(kernel: &str) -> Manifest {
-        let entry = |name: &str| EntryPoint { name: name.into(), parameters: Vec::new() };
-        Manifest {
-            format: Manifest::FORMAT,
-            generated_by: "a test".into(),
-            dialect: Dialect::OpenCl,
-            kernel: kernel.into(),
-            source: format!("{kernel}.cl"),
-            source_sha256: String::new(),
-            secret: true,
+        let point = |entry: Entry| EntryPoint { name: entry.name_in(kernel), parameters: Vec::new() };
+        let function = Cipher {
             mode: Mode::Ctr.name().into(),
             key_bits: Some(128),
             keys: KeySource::Baked,
@@ -95,21 +89,27 @@ mod tests {
             key_basis: None,
             tweak_basis: None,
             tweak_key_basis: None,
-            entry: entry(kernel),
-            entry_bytes: entry(&format!("{kernel}_bytes")),
-            entry_messages: None,
-            entry_secret_counter: None,
-            entry_cmac: None,
-            many_keys: None,
-            threads: 128,
-            blocks_per_sm: 0,
+            own_key_threads: None,
             tile_blocks: 64,
-            shared_bytes: 0,
             grid: Grid::Covers,
             aligned_counters: false,
-            overlaps: false,
             bitsliced: None,
             known_answer_sha256: Some(String::new()),
+        };
+        Manifest {
+            format: FORMAT,
+            generated_by: "a test".into(),
+            dialect: Dialect::OpenCl,
+            kernel: kernel.into(),
+            source: format!("{kernel}.cl"),
+            source_sha256: String::new(),
+            secret: true,
+            function,
+            entries: [Entry::Blocks, Entry::Bytes].map(|entry| (entry, point(entry))).into(),
+            threads: 128,
+            blocks_per_sm: 0,
+            shared_bytes: 0,
+            overlaps: false,
             registers: BTreeMap::new(),
         }
     }

@@ -30,28 +30,18 @@ pub const BLOCKS_PER_WORD: u32 = 32;
 /// The maximum number of rounds, reached by AES-256. A kernel with keys given at launch has room for the round keys of this many rounds.
 pub const MAX_ROUNDS: usize = 14;
 
-/// The part of the state of 32 blocks that one thread of a kernel holds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Layout {
-    /// All of it: 128 planes in 128 registers, ShiftRows by renaming (Hajihassani et al. 2019, section 4.2).
-    State,
-    /// One column, 32 planes; neighbouring threads hold the other three columns. ShiftRows is a shuffle between the four threads. A quarter
-    /// of the registers and of the code, and a quarter of the work between the first load and the last store.
-    Column,
+crate::named_enum! {
+    /// The part of the state of 32 blocks that one thread of a kernel holds.
+    Layout, "layout" {
+        /// All of it: 128 planes in 128 registers, ShiftRows by renaming (Hajihassani et al. 2019, section 4.2).
+        State = "state",
+        /// One column, 32 planes; neighbouring threads hold the other three columns. ShiftRows is a shuffle between the four threads. A
+        /// quarter of the registers and of the code, and a quarter of the work between the first load and the last store.
+        Column = "column",
+    }
 }
 
 impl Layout {
-    /// All layouts.
-    pub const ALL: [Self; 2] = [Self::State, Self::Column];
-
-    /// The name used on command lines, in file names and in manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::State => "state",
-            Self::Column => "column",
-        }
-    }
-
     /// The number of threads that together hold the state of 32 blocks.
     pub fn threads(self) -> u32 {
         match self {
@@ -60,8 +50,6 @@ impl Layout {
         }
     }
 }
-
-crate::named!(Layout, "layout");
 
 /// The round keys for a cipher that works in `basis` between rounds. The first is added to a state that has not been through SubBytes yet
 /// and the last to the output, so these two stay in the standard basis.

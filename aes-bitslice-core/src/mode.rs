@@ -2,59 +2,34 @@
 
 use crate::aes::Direction;
 
-/// A mode of operation in one direction, as kernels implement it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Mode {
-    /// Electronic codebook, encryption (SP 800-38A, section 6.1).
-    EcbEncrypt,
-    /// Electronic codebook, decryption.
-    EcbDecrypt,
-    /// Counter mode; encryption and decryption are the same (SP 800-38A, section 6.5).
-    Ctr,
-    /// Counter mode with the counter of AES-GCM-SIV: the first four bytes of the block, a little-endian number that wraps (RFC 8452,
-    /// section 4).
-    CtrLe32,
-    /// Cipher block chaining, decryption (SP 800-38A, section 6.2). Encryption is serial, and has no kernel.
-    CbcDecrypt,
-    /// The key stream of counter mode, which reads no data.
-    Keystream,
-    /// XTS, encryption (IEEE 1619): data units under tweaks, which are computed with a second key.
-    XtsEncrypt,
-    /// XTS, decryption.
-    XtsDecrypt,
+crate::named_enum! {
+    /// A mode of operation in one direction, as kernels implement it.
+    #[non_exhaustive]
+    Mode, "mode" {
+        /// Electronic codebook, encryption (SP 800-38A, section 6.1).
+        EcbEncrypt = "ecb-encrypt",
+        /// Electronic codebook, decryption.
+        EcbDecrypt = "ecb-decrypt",
+        /// Counter mode; encryption and decryption are the same (SP 800-38A, section 6.5).
+        Ctr = "ctr",
+        /// Counter mode with the counter of AES-GCM-SIV: the first four bytes of the block, a little-endian number that wraps (RFC 8452,
+        /// section 4).
+        CtrLe32 = "ctr-le32",
+        /// Cipher block chaining, decryption (SP 800-38A, section 6.2). Encryption is serial, and has no kernel.
+        CbcDecrypt = "cbc-decrypt",
+        /// The key stream of counter mode, which reads no data.
+        Keystream = "keystream",
+        /// XTS, encryption (IEEE 1619): data units under tweaks, which are computed with a second key.
+        XtsEncrypt = "xts-encrypt",
+        /// XTS, decryption.
+        XtsDecrypt = "xts-decrypt",
+    }
 }
 
 impl Mode {
-    /// All modes.
-    pub const ALL: [Self; 8] = [
-        Self::EcbEncrypt,
-        Self::EcbDecrypt,
-        Self::Ctr,
-        Self::CtrLe32,
-        Self::CbcDecrypt,
-        Self::Keystream,
-        Self::XtsEncrypt,
-        Self::XtsDecrypt,
-    ];
-
     /// The modes that take one key and are operations in their own right, which counter mode of AES-GCM-SIV is not.
     pub const OF_ONE_KEY: [Self; 5] =
         [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream];
-
-    /// The name used on command lines, in file names and in manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::EcbEncrypt => "ecb-encrypt",
-            Self::EcbDecrypt => "ecb-decrypt",
-            Self::Ctr => "ctr",
-            Self::CtrLe32 => "ctr-le32",
-            Self::CbcDecrypt => "cbc-decrypt",
-            Self::Keystream => "keystream",
-            Self::XtsEncrypt => "xts-encrypt",
-            Self::XtsDecrypt => "xts-decrypt",
-        }
-    }
 
     /// Electronic codebook in a direction.
     pub fn ecb(direction: Direction) -> Self {
@@ -93,8 +68,6 @@ impl Mode {
         }
     }
 }
-
-crate::named!(Mode, "mode");
 
 /// The input of a mode's block cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

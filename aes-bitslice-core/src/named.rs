@@ -38,3 +38,26 @@ macro_rules! named {
         }
     };
 }
+
+/// Declares an enum of things with names, which are written in JSON, too: the names are in one place. The literal after the type says what
+/// the type is, for the error [`UnknownName`].
+#[macro_export]
+macro_rules! named_enum {
+    ($(#[$of_type:meta])* $type:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$of_type])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
+        pub enum $type { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
+
+        impl $type {
+            /// All of them.
+            pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
+
+            /// The name.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+
+        $crate::named!($type, $what);
+    };
+}

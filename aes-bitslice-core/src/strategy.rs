@@ -2,39 +2,26 @@
 
 use crate::layout::Layout;
 
-/// Where a kernel keeps its round keys.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum KeyStrategy {
-    /// Given at launch and expanded to bit-planes; one kernel for every key of every length.
-    Planes,
-    /// Bit-planes in device memory; a thread block fetches one round key at a time into shared memory (Hajihassani et al. 2019, section
-    /// 4.6); one kernel for every key of every length.
-    PlanesInMemory,
-    /// Given at launch, kept as one byte for each bit, and expanded to a bit-plane whenever it is read: fewer accesses to shared
-    /// memory and more instructions than `planes`, for a kernel co-resident with one that keeps shared memory busy.
-    Bits,
-    /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread holds the state,
-    /// inside the rolled round loop; where it holds a column, before the loop, into shared memory.
-    OneHotMux,
-    /// Baked in; rounds unrolled, every key bit folded into a truth table.
-    Immediate,
+crate::named_enum! {
+    /// Where a kernel keeps its round keys.
+    KeyStrategy, "key strategy" {
+        /// Given at launch and expanded to bit-planes; one kernel for every key of every length.
+        Planes = "planes",
+        /// Bit-planes in device memory; a thread block fetches one round key at a time into shared memory (Hajihassani et al. 2019, section
+        /// 4.6); one kernel for every key of every length.
+        PlanesInMemory = "planes-in-memory",
+        /// Given at launch, kept as one byte for each bit, and expanded to a bit-plane whenever it is read: fewer accesses to shared
+        /// memory and more instructions than `planes`, for a kernel co-resident with one that keeps shared memory busy.
+        Bits = "bits",
+        /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread holds the
+        /// state, inside the rolled round loop; where it holds a column, before the loop, into shared memory.
+        OneHotMux = "one-hot-mux",
+        /// Baked in; rounds unrolled, every key bit folded into a truth table.
+        Immediate = "immediate",
+    }
 }
 
 impl KeyStrategy {
-    /// All strategies.
-    pub const ALL: [Self; 5] = [Self::Planes, Self::PlanesInMemory, Self::Bits, Self::OneHotMux, Self::Immediate];
-
-    /// The name used on command lines, in file names and in manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Planes => "planes",
-            Self::PlanesInMemory => "planes-in-memory",
-            Self::Bits => "bits",
-            Self::OneHotMux => "one-hot-mux",
-            Self::Immediate => "immediate",
-        }
-    }
-
     /// The default layout of a kernel: the faster one, where there is a choice.
     pub fn layout(self) -> Layout {
         match self {
@@ -75,7 +62,6 @@ impl BakedStrategy {
         }
     }
 }
-crate::named!(KeyStrategy, "key strategy");
 crate::named!(BakedStrategy, "key strategy for a baked key");
 
 impl From<BakedStrategy> for KeyStrategy {

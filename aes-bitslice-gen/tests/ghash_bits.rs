@@ -6,7 +6,7 @@
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::ghash::{Blocks, Element};
-use aes_bitslice_core::hash_manifest::PrintedHash;
+use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::check::{CompiledHash, HashLaunch, exhaustive};
 use aes_bitslice_gen::emit::ghash::print;
 use aes_bitslice_gen::ghash::Ghash;
@@ -26,7 +26,7 @@ fn random(kind: u64, number: u64, bytes: usize) -> Vec<u8> {
 fn every_bit_of_message_and_hash_key_is_the_fields() {
     let one = Element::ONE.to_block();
     for kernel in Ghash::ALL {
-        let PrintedHash { source, manifest } = print(kernel, Dialect::Cuda, "a test").unwrap();
+        let Printed { source, manifest } = print(kernel, Dialect::Cuda, "a test").unwrap();
         let Some(mut compiled) = CompiledHash::compile(&source, &manifest).unwrap() else {
             eprintln!("there is no C compiler: printed kernels were not tested");
             return;

@@ -111,7 +111,7 @@ fn other_combinations_pass() {
         let specs = [fetched.clone(), fetched.published(), bytes.clone(), bytes.published(), one_hot, generic];
         for (_, spec) in specs.into_iter().enumerate().filter(|(i, _)| exhaustive() || (i + turn) % 2 == 0) {
             let Printed { source, manifest } = print(&spec);
-            assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
+            assert_eq!(<Manifest>::parse(&manifest.to_json()).unwrap(), manifest);
             check::printed(&source, &manifest, &KEY).unwrap_or_else(|e| panic!("{}: {e}", spec.name()));
         }
     }
@@ -148,13 +148,17 @@ fn manifests_say_where_the_keys_are() {
         for printed in [cuda::print(&spec.clone().into(), "a test"), opencl::print(&spec.clone().into(), "a test")] {
             let Printed { source, manifest } = printed.unwrap();
             manifest.check_source(&source).unwrap();
-            assert_eq!((manifest.keys, &Manifest::parse(&manifest.to_json()).unwrap()), (KeySource::Memory, &manifest));
+            assert_eq!(
+                (manifest.keys, &<Manifest>::parse(&manifest.to_json()).unwrap()),
+                (KeySource::Memory, &manifest)
+            );
             for other in [KeySource::Argument, KeySource::Baked] {
-                let wrong = Manifest { keys: other, ..manifest.clone() };
-                assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { field: "keys", .. })));
+                let mut wrong = manifest.clone();
+                wrong.function.keys = other;
+                assert!(matches!(<Manifest>::parse(&wrong.to_json()), Err(ManifestError::Field { field: "keys", .. })));
             }
             let in_column = manifest.to_json().replace("\"state\"", "\"column\"");
-            assert!(matches!(Manifest::parse(&in_column), Err(ManifestError::Field { .. })));
+            assert!(matches!(<Manifest>::parse(&in_column), Err(ManifestError::Field { .. })));
         }
     }
 }

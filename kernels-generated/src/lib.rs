@@ -67,7 +67,7 @@ pub struct Kernel {
 pub struct HashKernel {
     /// Its name.
     pub name: &'static str,
-    /// What must be known to launch it: the JSON of `aes_bitslice_core::hash_manifest::HashManifest`.
+    /// What must be known to launch it: the JSON of `aes_bitslice_core::manifest::Manifest<Hash>`.
     pub manifest: &'static str,
     /// CUDA C.
     pub source: &'static str,
@@ -85,7 +85,7 @@ pub struct OpenClKernel {
     /// Its name.
     pub name: &'static str,
     /// What must be known to launch it: the JSON of `aes_bitslice_core::manifest::Manifest`, of a hash that of
-    /// `aes_bitslice_core::hash_manifest::HashManifest`.
+    /// `aes_bitslice_core::manifest::Manifest<Hash>`.
     pub manifest: &'static str,
     /// OpenCL C 1.2.
     pub source: &'static str,

@@ -4,7 +4,6 @@
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
-use aes_bitslice_core::hash_manifest::PrintedHash;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
@@ -84,8 +83,8 @@ fn digests() -> String {
         add(&name, &(source.to_string() + &manifest.to_json()));
     }
     let hashes = Ghash::ALL.into_iter().flat_map(|kernel| Dialect::ALL.map(|d| ghash::print(kernel, d, "a test")));
-    for PrintedHash { source, manifest } in hashes.flatten() {
-        add(&format!("{} {}", manifest.kernel, manifest.dialect), &(source + &manifest.to_json()));
+    for Printed { source, manifest } in hashes.flatten() {
+        add(&format!("{} {}", manifest.kernel, manifest.dialect), &(source.to_string() + &manifest.to_json()));
     }
     add("rust, lut3", &rust::lut3());
     add("rust, two_input", &rust::two_input());

@@ -104,7 +104,7 @@ fn keys(turn: usize) -> Vec<Vec<u8>> {
 fn stored_kernels() {
     let mut modes = Vec::new();
     for (i, stored) in KERNELS.iter().enumerate() {
-        let manifest = Manifest::parse(stored.manifest).unwrap();
+        let manifest = <Manifest>::parse(stored.manifest).unwrap();
         check(stored.source, &manifest, &keys(i));
         modes.push(manifest.mode().unwrap());
     }
@@ -184,7 +184,7 @@ fn presets() {
         }
     }
     for stored in PUBLISHED_KERNELS {
-        check(stored.source, &Manifest::parse(stored.manifest).unwrap(), &[PUBLISHED_KEY.to_vec()]);
+        check(stored.source, &<Manifest>::parse(stored.manifest).unwrap(), &[PUBLISHED_KEY.to_vec()]);
     }
 }
 

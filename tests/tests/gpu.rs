@@ -7,7 +7,8 @@
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
-use aes_bitslice_core::manifest::{Manifest, Printed};
+use aes_bitslice_core::entry::Entry;
+use aes_bitslice_core::manifest::{FORMAT, Manifest, Printed};
 use aes_bitslice_gen::kernel::{KernelSpec, Preset};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_gen::stored::PUBLISHED_KEY;
@@ -302,7 +303,7 @@ fn presets_at_every_edge() {
         lengths.map(move |(_, bits)| (mode, key_bytes(bits), preset.spec(mode, &key_bytes(bits)).unwrap()))
     });
     let stored = PUBLISHED_KERNELS.iter().map(|stored| {
-        let manifest = Manifest::parse(stored.manifest).unwrap();
+        let manifest = <Manifest>::parse(stored.manifest).unwrap();
         let source = stored.source.to_string().into();
         (manifest.mode().unwrap(), PUBLISHED_KEY.to_vec(), Printed { source, manifest })
     });
@@ -786,11 +787,11 @@ fn baked_kernels_from_files() {
     write(&manifest, &source.replacen("0x", "0X", 1));
     assert!(matches!(refused("a changed source"), Error::BadManifest { .. }));
     let format = |version: u32| format!("\"format\": {version}");
-    assert!(manifest.contains(&format(Manifest::FORMAT)));
-    write(&manifest.replace(&format(Manifest::FORMAT), &format(Manifest::FORMAT - 1)), &source);
+    assert!(manifest.contains(&format(FORMAT)));
+    write(&manifest.replace(&format(FORMAT), &format(FORMAT - 1)), &source);
     assert!(matches!(refused("another format"), Error::BadManifest { .. }));
     let mut swapped = printed.manifest.clone();
-    swapped.entry.parameters.swap(0, 1);
+    swapped.entries.get_mut(&Entry::Blocks).unwrap().parameters.swap(0, 1);
     write(&swapped.to_json(), &source);
     assert!(matches!(refused("another order of parameters"), Error::BadManifest { .. }));
     write("{", &source);
@@ -838,10 +839,9 @@ fn presets_from_files() {
 fn wrong_parameter_lists() {
     let key = Key::new(&key_bytes(KeyBits::Aes128)).unwrap();
     let Printed { source, manifest } = print(KernelSpec::planes(Mode::Ctr, &sbox::LUT3), Dialect::Cuda).unwrap();
-    for entry in 0..2 {
+    for entry in manifest.entries.keys() {
         let mut wrong = manifest.clone();
-        let of = if entry == 0 { &mut wrong.entry } else { &mut wrong.entry_bytes };
-        of.parameters.swap(2, 3);
+        wrong.entries.get_mut(entry).unwrap().parameters.swap(2, 3);
         let refused = gpu().cipher_of(&key, &Printed { source: source.clone(), manifest: wrong });
         assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
     }

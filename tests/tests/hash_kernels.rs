@@ -1,11 +1,13 @@
 //! The stored GHASH kernels: their descriptions match their sources; and their hashes equal the `ghash` crate's, as C11 on this
 //! machine's processor, on a CUDA GPU, and on an OpenCL device.
 
+use aes_bitslice_core::argument::Kind;
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Blocks, Shape, tables};
-use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
 use aes_bitslice_core::manifest::ManifestError;
-use aes_bitslice_core::signature::Kind;
+use aes_bitslice_core::manifest::{Hash, Manifest, Printed};
+use aes_bitslice_core::signature::Parameter;
 use aes_bitslice_gen::check::{CompiledHash, HashLaunch};
 use aes_bitslice_gen::emit::{ghash as printer, header};
 use aes_bitslice_gen::ghash::Ghash;
@@ -40,11 +42,11 @@ fn main() -> ExitCode {
 }
 
 /// Source and manifest of every stored kernel.
-fn stored() -> Vec<(Dialect, &'static str, HashManifest)> {
+fn stored() -> Vec<(Dialect, &'static str, Manifest<Hash>)> {
     let cuda = HASHES.iter().map(|stored| (Dialect::Cuda, stored.name, stored.source, stored.manifest));
     let opencl = OPENCL_HASHES.iter().map(|stored| (Dialect::OpenCl, stored.name, stored.source, stored.manifest));
     let parse = |(dialect, name, source, json): (_, &str, _, &str)| {
-        let manifest = HashManifest::parse(json).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let manifest = Manifest::<Hash>::parse(json).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!((manifest.dialect, manifest.kernel.as_str()), (dialect, name));
         assert_eq!(manifest.to_json(), json);
         (dialect, source, manifest)
@@ -58,36 +60,46 @@ fn manifests_are_of_their_sources() {
         // Any other source, and one with other parameters.
         let refused = manifest.check_source(&format!("{source} "));
         assert!(matches!(refused, Err(ManifestError::Field { field: "source_sha256", .. })), "{refused:?}");
+        let refused = manifest.check_source(&source.replace("u64 length, IN_GLOBAL", "IN_GLOBAL"));
+        assert!(matches!(refused, Err(ManifestError::Field { field: "hash", .. })), "{refused:?}");
         let refused = manifest.check_source(&source.replace("u64 length, IN_GLOBAL", "u32 length, IN_GLOBAL"));
-        assert!(matches!(refused, Err(ManifestError::Field { field: "entry", .. })), "{refused:?}");
-        let wrong = |change: &dyn Fn(&mut HashManifest)| {
+        assert!(matches!(refused, Err(ManifestError::Signature(_))), "{refused:?}");
+        let wrong = |change: &dyn Fn(&mut Manifest<Hash>)| {
             let mut manifest = manifest.clone();
             change(&mut manifest);
-            let refused = HashManifest::parse(&manifest.to_json());
+            let refused = Manifest::<Hash>::parse(&manifest.to_json());
             let Err(ManifestError::Field { field, .. }) = refused else { panic!("{refused:?}") };
             field
         };
-        assert_eq!(wrong(&|m| m.hash_format += 1), "hash_format");
+        let other = Manifest { format: 5, ..manifest.clone() };
+        assert!(matches!(Manifest::<Hash>::parse(&other.to_json()), Err(ManifestError::Format(5))));
         assert_eq!(wrong(&|m| m.source = "../x.cu".into()), "source");
-        assert_eq!(wrong(&|m| m.shape.rows = 12), "shape");
+        assert_eq!(wrong(&|m| m.function.shape.rows = 12), "shape");
         assert_eq!(wrong(&|m| m.threads = 100), "threads");
-        assert_eq!(wrong(&|m| m.units_per_sm = 0), "units_per_sm");
-        assert_eq!(wrong(&|m| m.kernel += "-other"), "entry");
-        // A launch finds its values by name, and cannot do without these.
+        assert_eq!(wrong(&|m| m.function.units_per_sm = 0), "units_per_sm");
+        assert_eq!(wrong(&|m| m.secret = true), "secret");
+        assert_eq!(wrong(&|m| m.kernel += "-other"), "hash");
+        // A launch finds its values by name, and has a value for each of these and no other.
         let mut other = manifest.clone();
-        other.entry_bytes.parameters.swap(0, 1);
-        other.entry.parameters.retain(|parameter| parameter.name != "addend");
-        HashManifest::parse(&other.to_json()).unwrap();
-        for needed in ["in", "length", "out"] {
-            assert_eq!(wrong(&|m| m.entry.parameters.retain(|parameter| parameter.name != needed)), "entry");
-        }
-        assert_eq!(wrong(&|m| m.entry_bytes.parameters[1].kind = Kind::U32), "entry_bytes");
-        assert_eq!(wrong(&|m| m.entry_bytes.parameters.push(m.entry.parameters[5].clone())), "entry_bytes");
-        for needed in ["out", "length", "hash"] {
-            assert_eq!(
-                wrong(&|m| m.entry_clear.parameters.retain(|parameter| parameter.name != needed)),
-                "entry_clear"
-            );
+        other.entries.get_mut(&Entry::HashBytes).unwrap().parameters.swap(0, 1);
+        Manifest::<Hash>::parse(&other.to_json()).unwrap();
+        for &entry in manifest.entries.keys() {
+            fn parameters(m: &mut Manifest<Hash>, entry: Entry) -> &mut Vec<Parameter> {
+                &mut m.entries.get_mut(&entry).unwrap().parameters
+            }
+            for n in 0..manifest.entries[&entry].parameters.len() {
+                assert_eq!(wrong(&|m| _ = parameters(m, entry).remove(n)), entry.name());
+                assert_eq!(wrong(&|m| parameters(m, entry)[n].kind = Kind::Words(3)), entry.name());
+                assert_eq!(
+                    wrong(&|m| {
+                        let twice = parameters(m, entry)[n].clone();
+                        parameters(m, entry).push(twice);
+                    }),
+                    entry.name()
+                );
+            }
+            let others = ["message_shape", entry.name()];
+            assert!(others.contains(&wrong(&|m| _ = m.entries.remove(&entry))), "{entry}");
         }
         assert_eq!(
             wrong(&|m| m.dialect = if m.dialect == Dialect::Cuda { Dialect::OpenCl } else { Dialect::Cuda }),
@@ -103,12 +115,12 @@ fn stored_kernels_are_up_to_date() {
         kernels.into_iter().map(one)
     };
     let cuda = print(stored::cuda_hashes(), Dialect::Cuda);
-    let printed: Vec<PrintedHash> = cuda.chain(print(stored::opencl_hashes(), Dialect::OpenCl)).collect();
+    let printed: Vec<Printed<Hash>> = cuda.chain(print(stored::opencl_hashes(), Dialect::OpenCl)).collect();
     let stored = stored();
     assert_eq!(stored.len(), printed.len());
     for ((_, source, manifest), printed) in stored.iter().zip(printed) {
         assert!(header::is_intact(source), "{} was edited", manifest.kernel);
-        assert!(*source == printed.source, "{} is stale: run `cargo xtask gen`", manifest.kernel);
+        assert!(*source == *printed.source, "{} is stale: run `cargo xtask gen`", manifest.kernel);
         assert_eq!(*manifest, printed.manifest);
     }
 }
@@ -161,7 +173,7 @@ impl Case {
         shape.tiles(self.data.len() as u64).clamp(1, self.units.into()) as u32
     }
 
-    fn describe(&self, manifest: &HashManifest) -> String {
+    fn describe(&self, manifest: &Manifest<Hash>) -> String {
         let Self { blocks, data, offset, units, .. } = self;
         format!("{}: {} bytes at {offset:?}, {units} units, blocks {blocks:?}", manifest.kernel, data.len())
     }
@@ -203,7 +215,7 @@ fn on_a_gpu() {
     let multiprocessors = context.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).unwrap() as u32;
     let mut ran = 0;
     for stored in HASHES {
-        let manifest = HashManifest::parse(stored.manifest).unwrap();
+        let manifest = Manifest::<Hash>::parse(stored.manifest).unwrap();
         if !manifest.compute_capability.expect("of CUDA").contains(capability) {
             continue;
         }
@@ -217,7 +229,7 @@ fn on_a_gpu() {
             (None, None) => panic!("{} has no image for {capability}", stored.name),
         };
         let module = context.load_module(image).unwrap();
-        let entries = [&manifest.entry, &manifest.entry_bytes].map(|entry| {
+        let entries = [Entry::Hash, Entry::HashBytes].map(|entry| &manifest.entries[&entry]).map(|entry| {
             let function = module.load_function(&entry.name).unwrap();
             let bytes = manifest.shared_bytes as i32;
             function.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes).unwrap();
@@ -266,10 +278,11 @@ fn on_opencl() {
         buffer
     };
     for stored in OPENCL_HASHES {
-        let manifest = HashManifest::parse(stored.manifest).unwrap();
+        let manifest = Manifest::<Hash>::parse(stored.manifest).unwrap();
         let program = Program::create_and_build_from_source(context, stored.source, "").unwrap();
-        let entries =
-            [&manifest.entry, &manifest.entry_bytes].map(|entry| Kernel::create(&program, &entry.name).unwrap());
+        let entries = [Entry::Hash, Entry::HashBytes]
+            .map(|entry| &manifest.entries[&entry])
+            .map(|entry| Kernel::create(&program, &entry.name).unwrap());
         for units in [1, 3] {
             for case in cases(&manifest.shape, units, 1 << 16) {
                 // Of 16 bytes with the first entry point, of one with the other.

@@ -1,10 +1,12 @@
 //! The description of every stored kernel in the file next to its source matches the source: the parameters of its entry points, by name,
 //! kind and order; and a manifest that differs is refused.
 
+use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Manifest, ManifestError};
-use aes_bitslice_core::signature::{EntryPoint, Kind, SignatureError};
+use aes_bitslice_core::signature::{EntryPoint, SignatureError};
 use aes_bitslice_kernels::{KERNELS, OPENCL_KERNELS};
 
 /// Source and manifest of every stored kernel.
@@ -12,7 +14,7 @@ fn stored() -> Vec<(&'static str, Manifest)> {
     let cuda = KERNELS.iter().map(|stored| (Dialect::Cuda, stored.name, stored.source, stored.manifest));
     let opencl = OPENCL_KERNELS.iter().map(|stored| (Dialect::OpenCl, stored.name, stored.source, stored.manifest));
     let parse = |(dialect, name, source, manifest): (Dialect, &str, &'static str, &str)| {
-        let manifest = Manifest::parse(manifest).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let manifest = <Manifest>::parse(manifest).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!((manifest.dialect, manifest.kernel.as_str()), (dialect, name));
         (source, manifest)
     };
@@ -27,7 +29,7 @@ fn every_manifest_matches_its_source() {
         manifest.check_source(source).unwrap_or_else(|e| panic!("{}: {e}", manifest.kernel));
         assert_eq!(manifest.source_sha256, digest::of_text(source), "{}", manifest.kernel);
         assert!(!manifest.secret, "{}", manifest.kernel);
-        for entry in [&manifest.entry, &manifest.entry_bytes] {
+        for entry in manifest.entries.values() {
             assert_eq!(EntryPoint::read(source, &entry.name).as_ref(), Ok(entry), "{}", manifest.kernel);
             assert!(
                 entry.parameters.len() >= 3,
@@ -36,7 +38,7 @@ fn every_manifest_matches_its_source() {
             );
         }
         // Parsing keeps everything that is stored: nothing is dropped on the way.
-        assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
+        assert_eq!(<Manifest>::parse(&manifest.to_json()).unwrap(), manifest);
     }
 }
 
@@ -51,7 +53,7 @@ fn wrong_lists(entry: &EntryPoint) -> Vec<EntryPoint> {
     for i in 0..entry.parameters.len() {
         changed(&|entry| _ = entry.parameters.remove(i));
         changed(&|entry| entry.parameters.insert(i, entry.parameters[i].clone()));
-        changed(&|entry| entry.parameters[i].name += "_");
+        changed(&|entry| entry.parameters[i].name = Argument::Verdicts);
         changed(&|entry| {
             let kind = &mut entry.parameters[i].kind;
             *kind = match *kind {
@@ -70,23 +72,20 @@ fn wrong_lists(entry: &EntryPoint) -> Vec<EntryPoint> {
 #[test]
 fn wrong_lists_of_parameters_are_refused() {
     for (source, manifest) in stored() {
-        for wrong in wrong_lists(&manifest.entry) {
-            let wrong = Manifest { entry: wrong, ..manifest.clone() };
-            let refused = wrong.check_source(source);
-            assert!(
-                matches!(refused, Err(ManifestError::Field { field: "entry", .. })),
-                "{}: {refused:?}",
-                wrong.entry
-            );
+        for (&entry, point) in &manifest.entries {
+            for wrong in wrong_lists(point) {
+                let mut manifest = manifest.clone();
+                manifest.entries.insert(entry, wrong.clone());
+                let refused = manifest.check_source(source);
+                let is_it = |field: &str| field == entry.name();
+                assert!(
+                    matches!(refused, Err(ManifestError::Field { field, .. }) if is_it(field)),
+                    "{wrong}: {refused:?}"
+                );
+            }
         }
-        for wrong in wrong_lists(&manifest.entry_bytes) {
-            let wrong = Manifest { entry_bytes: wrong, ..manifest.clone() };
-            let refused = wrong.check_source(source);
-            let is_refused = matches!(refused, Err(ManifestError::Field { field: "entry_bytes", .. }));
-            assert!(is_refused, "{}: {refused:?}", wrong.entry_bytes);
-        }
-        let missing = EntryPoint { name: format!("{}_", manifest.entry.name), ..manifest.entry.clone() };
-        let wrong = Manifest { entry: missing, ..manifest };
+        let mut wrong = manifest;
+        wrong.entries.get_mut(&Entry::Blocks).unwrap().name.push('_');
         let refused = wrong.check_source(source);
         assert!(matches!(refused, Err(ManifestError::Signature(SignatureError::Missing(_)))), "{refused:?}");
     }
@@ -95,11 +94,11 @@ fn wrong_lists_of_parameters_are_refused() {
 #[test]
 fn sources_that_take_something_else_are_refused() {
     for (source, manifest) in stored() {
-        let begin = format!("KERNEL {}(", manifest.entry.name);
+        let begin = format!("KERNEL {}(", manifest.entries[&Entry::Blocks].name);
         assert_eq!(source.matches(&begin).count(), 1, "{}", manifest.kernel);
-        let longer = source.replace(&begin, &format!("{begin}u32 added, "));
-        assert!(matches!(manifest.check_source(&longer), Err(ManifestError::Field { field: "entry", .. })));
-        let unknown = source.replace(&begin, &format!("{begin}float added, "));
+        let longer = source.replace(&begin, &format!("{begin}u32 units, "));
+        assert!(matches!(manifest.check_source(&longer), Err(ManifestError::Field { field: "blocks", .. })));
+        let unknown = source.replace(&begin, &format!("{begin}u32 added, "));
         let refused = manifest.check_source(&unknown);
         assert!(matches!(refused, Err(ManifestError::Signature(SignatureError::Parameter { .. }))), "{refused:?}");
     }

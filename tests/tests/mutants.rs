@@ -9,8 +9,7 @@
 //! by a trap in its place.
 
 use aes_bitslice_core::dialect::Dialect;
-use aes_bitslice_core::hash_manifest::PrintedHash;
-use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::manifest::{Hash, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::check::{self, CheckError};
 use aes_bitslice_gen::emit;
@@ -23,6 +22,7 @@ use aes_bitslice_tests::reference::noise;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use zeroize::Zeroizing;
 
 /// Mutants of each kind of the first kernel, unless all are tried: `SAMPLE` by default, `LARGE_SAMPLE` in exhaustive runs, which take some
 /// minutes. The first kernel has the S-box and the layers of the others, too: these get one mutant by default, of one kind, and `SAMPLE` of
@@ -116,8 +116,10 @@ fn subjects() -> Vec<Subject> {
         subjects.push(Subject::new(name, &source, from, to, move |source| check(&with(source, &printed))));
     }
     let print_hash = |hash| emit::ghash::print(hash, Dialect::Cuda, "a test").expect("a kernel that there is");
-    let with_hash =
-        |source: &str, hash: &PrintedHash| PrintedHash { source: source.into(), manifest: hash.manifest.clone() };
+    let with_hash = |source: &str, hash: &Printed<Hash>| Printed {
+        source: Zeroizing::new(source.into()),
+        manifest: hash.manifest.clone(),
+    };
     let ctr = planes(Mode::Ctr);
     let (source, hash, key) = (ctr.source.clone(), print_hash(stored::cuda_hashes()[0]), noise(6, 24));
     let check = move |source: &str| check::printed_messages(&with(source, &ctr), &hash, &key);

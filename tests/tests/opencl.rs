@@ -5,6 +5,7 @@
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
@@ -268,13 +269,12 @@ fn bytewise() {
 fn wrong_parameter_lists() {
     let (key, _) = key(16);
     let Printed { source, manifest } = print(KernelSpec::planes(Mode::Ctr, &LUT3), Dialect::OpenCl).unwrap();
-    for entry in 0..2 {
+    for &entry in manifest.entries.keys() {
         let mut wrong = manifest.clone();
-        let of = if entry == 0 { &mut wrong.entry } else { &mut wrong.entry_bytes };
-        of.parameters.swap(2, 3);
+        wrong.entries.get_mut(&entry).unwrap().parameters.swap(2, 3);
         let wrong = Printed { source: source.clone(), manifest: wrong };
         let Err(Error::NoSuchKernel { what }) = opencl().cipher_of(&key, &wrong) else { panic!("taken") };
-        assert!(what.contains(if entry == 0 { "`entry`" } else { "`entry_bytes`" }), "{what}");
+        assert!(what.contains(&format!("`{entry}`")), "{what}");
     }
     opencl().cipher_of(&key, &Printed { source, manifest }).unwrap();
 }
@@ -322,7 +322,7 @@ fn kernels_with_their_key_baked_in() {
     // A manifest that differs from an unchanged source.
     let spec = KernelSpec::baked(Mode::Ctr, &LUT3, BakedStrategy::OneHotMux, &key_bytes(16)).unwrap();
     let Printed { source, mut manifest } = print(spec, Dialect::OpenCl).unwrap();
-    manifest.entry.parameters.swap(0, 1);
+    manifest.entries.get_mut(&Entry::Blocks).unwrap().parameters.swap(0, 1);
     let refused = engine.load_baked(&in_files(&source, &manifest).path().join("kernel.json"));
     assert!(matches!(refused, Err(Error::BadManifest { .. })), "{refused:?}");
 }

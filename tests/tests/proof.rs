@@ -2,7 +2,7 @@
 //! rounds compute AES. The head of `aes-bitslice-proof` says how, and what this rests on.
 
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
-use aes_bitslice_core::jobs::ManyKeys;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Manifest;
@@ -35,7 +35,7 @@ fn all_or<T>(every: T, some: T) -> T {
 
 /// The kernels that are stored as PTX and called constant-time, with their manifests.
 fn kernels() -> Vec<(Manifest, &'static str)> {
-    let parsed = KERNELS.iter().map(|kernel| (Manifest::parse(kernel.manifest).unwrap(), kernel.ptx));
+    let parsed = KERNELS.iter().map(|kernel| (<Manifest>::parse(kernel.manifest).unwrap(), kernel.ptx));
     parsed.filter(|(manifest, _)| manifest.bitsliced.is_some()).collect()
 }
 
@@ -301,7 +301,7 @@ fn faults_that_any_kernel_can_have_are_found() {
     let kernels = kernels();
     let mut places = vec![vec![]; FAULTS.len()];
     for (manifest, ptx) in &kernels {
-        let start = ptx.find(&format!(".entry {}(", manifest.entry.name)).unwrap();
+        let start = ptx.find(&format!(".entry {}(", manifest.entries[&Entry::Blocks].name)).unwrap();
         let end = start + ptx[start..].find("\n}").unwrap();
         // XTS's first barrier of a warp is not needed: after every read of what it guards there is another one.
         let mut is_needless = manifest.mode().unwrap().has_tweaks();
@@ -337,52 +337,36 @@ fn faults_that_any_kernel_can_have_are_found() {
 #[test]
 fn faults_in_other_entry_points_are_found() {
     type Prove = fn(&Manifest, &str) -> Result<Proved, String>;
-    type Of = (&'static str, fn(&Manifest) -> &EntryPoint, Prove);
     fn batch<'a>(manifest: &'a Manifest, ptx: &'a str) -> Batch<'a> {
         Batch::new(manifest, ptx, None).unwrap()
     }
-    fn keys(manifest: &Manifest) -> &ManyKeys {
-        manifest.many_keys.as_ref().unwrap()
-    }
     const BITS: KeyBits = KeyBits::Aes128;
     const ENCRYPT: &str = "aes-ecb-encrypt-planes";
-    const ALL: [Of; 7] = [
-        (
-            ENCRYPT,
-            |manifest| &manifest.entry_bytes,
-            |manifest, ptx| prove(manifest, ptx, &Case { aligned: false, bytes: 16 * 9, ..whole_tile(manifest) }),
-        ),
-        (ENCRYPT, |manifest| &keys(manifest).entry_expand, |manifest, ptx| batch(manifest, ptx).prove_expand(BITS, 40)),
-        (
-            ENCRYPT,
-            |manifest| &keys(manifest).entry_each,
-            |manifest, ptx| batch(manifest, ptx).prove_each(BITS, 40, 2, Flow::Data, 0),
-        ),
-        (
-            ENCRYPT,
-            |manifest| &keys(manifest).entry_jobs,
-            |manifest, ptx| batch(manifest, ptx).prove_jobs(BITS, Flow::Counters, &[100, 16 * 800], 0),
-        ),
-        (
-            "aes-ctr-planes",
-            |manifest| manifest.entry_messages.as_ref().unwrap(),
-            |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[100, 5]),
-        ),
-        (
-            "aes-ctr-planes",
-            |manifest| manifest.entry_secret_counter.as_ref().unwrap(),
-            |manifest, ptx| batch(manifest, ptx).prove_secret_counter(BITS, 100),
-        ),
-        (
-            ENCRYPT,
-            |manifest| manifest.entry_cmac.as_ref().unwrap(),
-            |manifest, ptx| batch(manifest, ptx).prove_cmac(BITS, 3, &[32, 0, 17]),
-        ),
-    ];
+    const CTR: &str = "aes-ctr-planes";
+    let of = |entry| -> Option<(&str, Prove)> {
+        Some(match entry {
+            Entry::Bytes => (ENCRYPT, |manifest, ptx| {
+                prove(manifest, ptx, &Case { aligned: false, bytes: 16 * 9, ..whole_tile(manifest) })
+            }),
+            Entry::Expand => (ENCRYPT, |manifest, ptx| batch(manifest, ptx).prove_expand(BITS, 40)),
+            Entry::Each => (ENCRYPT, |manifest, ptx| batch(manifest, ptx).prove_each(BITS, 40, 2, Flow::Data, 0)),
+            Entry::Jobs => {
+                (ENCRYPT, |manifest, ptx| batch(manifest, ptx).prove_jobs(BITS, Flow::Counters, &[100, 16 * 800], 0))
+            }
+            Entry::Messages => (CTR, |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[100, 5])),
+            Entry::SecretCounter => (CTR, |manifest, ptx| batch(manifest, ptx).prove_secret_counter(BITS, 100)),
+            Entry::Cmac => (ENCRYPT, |manifest, ptx| batch(manifest, ptx).prove_cmac(BITS, 3, &[32, 0, 17])),
+            // In the test above.
+            Entry::Blocks => return None,
+            // Hashes are not proved.
+            Entry::Hash | Entry::HashBytes | Entry::Clear | Entry::HashMessages | Entry::ClearMessages => return None,
+        })
+    };
     let kernels = kernels();
-    ALL.par_iter().for_each(|(name, entry, prove)| {
-        let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == *name).unwrap();
-        let name = &entry(manifest).name;
+    let all: Vec<_> = Entry::ALL.into_iter().filter_map(|entry| Some((entry, of(entry)?))).collect();
+    all.par_iter().for_each(|(entry, (kernel, prove))| {
+        let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == *kernel).unwrap();
+        let name = &manifest.entries[entry].name;
         let start = ptx.find(&format!(".entry {name}(")).unwrap();
         let end = start + ptx[start..].find("\n}").unwrap();
         let body = &ptx[start..end];
@@ -451,11 +435,11 @@ fn all_of_each_output_and_nothing_else() {
         Batch::new(manifest, ptx, None).unwrap()
     }
     // The kernel; the proof of one of its entry points; where its output begins, how long it is, and how many bytes its last store has.
-    type Of = (&'static str, fn(&Manifest) -> &EntryPoint, Prove, u64, u64, u64);
+    type Of = (&'static str, Entry, Prove, u64, u64, u64);
     let all: [Of; 9] = [
         (
             ENCRYPT,
-            |manifest| &manifest.entry,
+            Entry::Blocks,
             |manifest, ptx| prove(manifest, ptx, &Case { bytes: 16 * 9, ..whole_tile(manifest) }),
             output,
             16 * 9,
@@ -463,23 +447,16 @@ fn all_of_each_output_and_nothing_else() {
         ),
         (
             ENCRYPT,
-            |manifest| &manifest.entry_bytes,
+            Entry::Bytes,
             |manifest, ptx| prove(manifest, ptx, &Case { aligned: false, bytes: 16 * 9, ..whole_tile(manifest) }),
             output + 3,
             16 * 9,
             1,
         ),
+        (ENCRYPT, Entry::Expand, |manifest, ptx| batch(manifest, ptx).prove_expand(BITS, 3), output, 16 * 11 * 3, 4),
         (
             ENCRYPT,
-            |manifest| &manifest.many_keys.as_ref().unwrap().entry_expand,
-            |manifest, ptx| batch(manifest, ptx).prove_expand(BITS, 3),
-            output,
-            16 * 11 * 3,
-            4,
-        ),
-        (
-            ENCRYPT,
-            |manifest| &manifest.many_keys.as_ref().unwrap().entry_each,
+            Entry::Each,
             |manifest, ptx| batch(manifest, ptx).prove_each(BITS, 3, 2, Flow::Data, 0),
             output,
             16 * 6,
@@ -487,23 +464,16 @@ fn all_of_each_output_and_nothing_else() {
         ),
         (
             ENCRYPT,
-            |manifest| &manifest.many_keys.as_ref().unwrap().entry_jobs,
+            Entry::Jobs,
             |manifest, ptx| batch(manifest, ptx).prove_jobs(BITS, Flow::Counters, &[100, 37], 0),
             output,
             137,
             1,
         ),
-        (
-            ENCRYPT,
-            |manifest| manifest.entry_cmac.as_ref().unwrap(),
-            |manifest, ptx| batch(manifest, ptx).prove_cmac(BITS, 3, &[32, 0, 17]),
-            output,
-            48,
-            4,
-        ),
+        (ENCRYPT, Entry::Cmac, |manifest, ptx| batch(manifest, ptx).prove_cmac(BITS, 3, &[32, 0, 17]), output, 48, 4),
         (
             "aes-ctr-planes",
-            |manifest| manifest.entry_messages.as_ref().unwrap(),
+            Entry::Messages,
             |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[96, 16]),
             output,
             112,
@@ -511,7 +481,7 @@ fn all_of_each_output_and_nothing_else() {
         ),
         (
             "aes-ctr-planes",
-            |manifest| manifest.entry_messages.as_ref().unwrap(),
+            Entry::Messages,
             |manifest, ptx| batch(manifest, ptx).prove_messages(BITS, &[96, 16]),
             masks,
             32,
@@ -519,7 +489,7 @@ fn all_of_each_output_and_nothing_else() {
         ),
         (
             "aes-ctr-planes",
-            |manifest| manifest.entry_secret_counter.as_ref().unwrap(),
+            Entry::SecretCounter,
             |manifest, ptx| batch(manifest, ptx).prove_secret_counter(BITS, 112),
             output,
             112,
@@ -529,7 +499,7 @@ fn all_of_each_output_and_nothing_else() {
     let kernels = kernels();
     all.par_iter().for_each(|&(kernel, entry, prove, begin, bytes, word)| {
         let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == kernel).unwrap();
-        let entry = entry(manifest);
+        let entry = &manifest.entries[&entry];
         let (last, end) = (begin + bytes - word, begin + bytes);
         let faults = [
             (begin, Store::Wrong, "differs"),
@@ -554,9 +524,9 @@ fn other_launches_are_refused() {
     let (manifest, ptx) = &kernels[0];
     let whole = whole_tile(manifest);
     let mut baked = manifest.clone();
-    baked.keys = KeySource::Baked;
+    baked.function.keys = KeySource::Baked;
     let mut narrow = manifest.clone();
-    narrow.tile_blocks = 128;
+    narrow.function.tile_blocks = 128;
     for (manifest, case, says) in [
         (&baked, whole, "do not come with the launch"),
         (&narrow, whole, "tiles of another size"),

@@ -3,6 +3,7 @@
 
 use crate::{files, key};
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
@@ -237,7 +238,7 @@ fn report(kernel: &Kernel, [source, path]: [PathBuf; 2], dialect: Dialect) -> Re
     say!("manifest   {}", path.display());
     say!(
         "kernel     {}, layout {}: {} threads work on {} blocks at a time",
-        manifest.entry.name,
+        manifest.entries[&Entry::Blocks].name,
         bitsliced.layout,
         manifest.threads,
         manifest.tile_blocks
@@ -298,6 +299,6 @@ fn keep_another(path: &Path, same: impl FnOnce(&[u8]) -> bool) -> Result<()> {
 
 /// Whether `json` is a manifest of the same kernel. Registers are known only where there is NVRTC.
 fn is_of(json: &[u8], manifest: &Manifest) -> bool {
-    let old = std::str::from_utf8(json).ok().and_then(|json| Manifest::parse(json).ok());
+    let old = std::str::from_utf8(json).ok().and_then(|json| <Manifest>::parse(json).ok());
     old.is_some_and(|old| Manifest { registers: manifest.registers.clone(), ..old } == *manifest)
 }

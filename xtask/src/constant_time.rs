@@ -12,9 +12,8 @@
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;
-use crate::secrets::{in_listing, intermediate, machine_code, secrets};
-use aes_bitslice_core::manifest::{Manifest, Printed};
-use aes_bitslice_core::signature::EntryPoint;
+use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};
+use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Preset};
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
@@ -187,7 +186,7 @@ fn of_cuda(
 }
 
 /// The analysis of a kernel in OpenCL C.
-fn of_opencl(name: &str, source: &str, entries: &[EntryPoint]) -> Result<Vec<String>> {
+fn of_opencl(name: &str, source: &str, entries: &Entries) -> Result<Vec<String>> {
     let source = in_cuda(source).with_context(|| name.to_string())?;
     let compiled = nvrtc::compile(name, &source, Target::Ptx(kernels::PTX)).with_context(|| name.to_string())?;
     let reports = intermediate(str::from_utf8(&compiled.image)?, entries);
@@ -209,31 +208,25 @@ fn of_paper((name, source, entries): &Source, disassembler: Option<&Disassembler
 }
 
 /// Name, source and entry points of a kernel.
-type Source = (String, String, Vec<EntryPoint>);
+type Source = (String, String, Entries);
 
 /// The kernels of Hajihassani et al. 2019 in both ways of section 4.6: with keys in the code, and fetched round by round.
 pub(crate) fn papers() -> Vec<Source> {
-    let entries = |manifest: &Manifest| manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect();
-    let in_code = kernels::published().into_iter().map(|StoredKernel { name, source, manifest, .. }| {
-        let entries = entries(&manifest);
-        (format!("{name}, published"), source, entries)
-    });
+    let in_code = kernels::published()
+        .into_iter()
+        .map(|StoredKernel { name, source, manifest, .. }| (format!("{name}, published"), source, manifest.entries));
     let fetched = Preset::Hajihassani2019.modes().iter().map(|mode| {
         let Printed { source, manifest } =
             cuda::print(&Design::Bitsliced(KernelSpec::hajihassani_2019(*mode)), "").expect("a kernel that there is");
-        (format!("{}, published", manifest.kernel), source.to_string(), entries(&manifest))
+        (format!("{}, published", manifest.kernel), source.to_string(), manifest.entries)
     });
     in_code.chain(fetched).collect()
 }
 
 /// Name, source and entry points of everything stored in OpenCL C.
 fn opencl() -> Vec<Source> {
-    let of = |StoredKernel { name, source, manifest, .. }| {
-        (name, source, manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect())
-    };
-    let of_hash = |StoredHash { name, source, manifest, .. }| {
-        (name, source, manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect())
-    };
+    let of = |StoredKernel { name, source, manifest, .. }| (name, source, manifest.entries);
+    let of_hash = |StoredHash { name, source, manifest, .. }| (name, source, manifest.entries);
     let ciphers = kernels::opencl().into_iter().map(of);
     ciphers.chain(kernels::opencl_hashes().into_iter().map(of_hash)).collect()
 }
@@ -252,15 +245,12 @@ fn looks_up(
         disassembler.list(&nvrtc::compile(&kernel.file, &kernel.source, Target::Cubin(LISTED))?.image)
     };
     let listing = disassembler.map(list).transpose()?;
-    for entry in [&manifest.entry, &manifest.entry_bytes] {
-        let machine_code = listing.as_ref().map(|listing| in_listing(listing, entry, ptx));
-        for report in [Some(secrets(entry).and_then(|secrets| ptx::check(ptx, &entry.name, &secrets))), machine_code]
-            .into_iter()
-            .flatten()
-        {
+    for (&entry, point) in &manifest.entries {
+        let machine_code = listing.as_ref().map(|listing| in_listing(listing, entry, point, ptx));
+        for report in [Some(ptx::check(ptx, &point.name, &secrets(point))), machine_code].into_iter().flatten() {
             let findings = report.map_err(|error| anyhow!(error))?.findings;
             if !findings.iter().any(|finding| finding.what.contains("address")) {
-                bail!("`{}` of {name} looks tables up, and was found innocent", entry.name);
+                bail!("`{}` of {name} looks tables up, and was found innocent", point.name);
             }
         }
     }
@@ -271,6 +261,8 @@ fn looks_up(
 mod tests {
     use super::*;
     use crate::files;
+    use aes_bitslice_core::entry::Entry;
+    use aes_bitslice_core::signature::EntryPoint;
 
     #[test]
     fn the_stored_ptx_is_constant_time_but_for_tables() {
@@ -284,7 +276,12 @@ mod tests {
         let of_table = |name: &str| name.contains("tbox");
         for kernel in kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes()) {
             assert_eq!(kernel.constant_time.is_none(), of_table(&kernel.name), "{}", kernel.name);
-            let entries: Vec<&str> = kernel.constant_time.iter().flatten().map(|entry| entry.name.as_str()).collect();
+            let entries: Vec<&str> = kernel
+                .constant_time
+                .iter()
+                .flat_map(|entries| entries.values())
+                .map(|point| point.name.as_str())
+                .collect();
             let Some(target) = kernel.targets.iter().find(|target| matches!(target, Target::Ptx(_))) else { continue };
             let ptx = fs::read_to_string(folder.join(image_file(&kernel.name, *target))).unwrap();
             for name in ptx.split(".entry ").skip(1).map(|text| text.split('(').next().unwrap().trim()) {
@@ -300,7 +297,7 @@ mod tests {
             let kernels = text.lines().filter_map(|line| line.strip_prefix("KERNEL ")?.split('(').next());
             assert!(kernels.clone().count() > 0, "{}", source.display());
             for name in kernels {
-                assert!(entries.iter().any(|entry| entry.name == name), "{}: `{name}`", source.display());
+                assert!(entries.values().any(|point| point.name == name), "{}: `{name}`", source.display());
             }
         }
     }
@@ -322,7 +319,7 @@ mod tests {
         let kernel = kernels.iter().find(|kernel| kernel.name == "aes-ctr-planes").unwrap();
         let file = kernels::folder(&root).join("cuda").join(image_file(&kernel.name, Target::Ptx(kernels::PTX)));
         let text = fs::read_to_string(file).unwrap();
-        let entry = &kernel.manifest.entry;
+        let entry = &kernel.manifest.entries[&Entry::Blocks];
         let line = text.lines().find(|line| line.trim().starts_with("st.global.u32")).unwrap();
         let value = line.rsplit_once(' ').unwrap().1.trim_end_matches(';');
         let label = text.lines().find(|line| line.starts_with("$L__BB0_")).unwrap().trim_end_matches(':');
@@ -355,7 +352,7 @@ mod tests {
             ),
         ] {
             let planted = text.replacen(line, &format!("{leak}\n{line}"), 1);
-            let report = ptx::check(&planted, &entry.name, &secrets(entry).unwrap()).unwrap();
+            let report = ptx::check(&planted, &entry.name, &secrets(entry)).unwrap();
             assert!(report.findings.iter().any(|finding| finding.what.contains(what)), "{leak}: {:?}", report.findings);
         }
         // The number of rounds is public, and so is an overwritten value.
@@ -363,8 +360,7 @@ mod tests {
             "mov.u32 {value}, 0; cvt.u64.u32 %rd1, {value}; ld.shared.u32 %r1, [%rd1];
             ld.param.u32 %r1, [aes_ctr_planes_param_4+240]; cvt.u64.u32 %rd1, %r1; ld.shared.u32 %r1, [%rd1];"
         );
-        let report =
-            ptx::check(&text.replacen(line, &format!("{harmless}\n{line}"), 1), &entry.name, &secrets(entry).unwrap());
+        let report = ptx::check(&text.replacen(line, &format!("{harmless}\n{line}"), 1), &entry.name, &secrets(entry));
         assert_eq!(report.unwrap().findings, []);
     }
 
@@ -386,12 +382,12 @@ mod tests {
                 let value = line.split([' ', '\t', ',']).find(|word| word.starts_with("%r")).unwrap();
                 let leak = format!("\nshfl.sync.idx.b32 %r1, %r2, {value}, 31, -1;\n");
                 let planted = [&text[..at], &leak, &text[at..]].concat();
-                let report = ptx::check(&planted, &entry.name, &secrets(entry).unwrap()).unwrap();
+                let report = ptx::check(&planted, &entry.name, &secrets(entry)).unwrap();
                 report.findings.iter().any(|finding| finding.what.contains("lane"))
             };
             lines.take(4).map(is_reported).collect()
         };
-        let of_one = kernel.manifest.entry_secret_counter.as_ref().unwrap();
+        let of_one = kernel.manifest.entry(Entry::SecretCounter).unwrap();
         let parameter = format!("{}_param_3;", of_one.name);
         let pointer = text.lines().find(|line| line.contains("mov") && line.ends_with(&parameter)).unwrap();
         let pointer = pointer.split([' ', '\t', ',']).find(|word| word.starts_with("%rd")).unwrap();
@@ -400,7 +396,7 @@ mod tests {
         };
         assert_eq!(secret(of_one, &is_load), [true; 4]);
         // The descriptions of messages are public, except the words that are read as counters, as the data is.
-        let of_many = kernel.manifest.entry_messages.as_ref().unwrap();
+        let of_many = kernel.manifest.entry(Entry::Messages).unwrap();
         let of_data = secret(of_many, &|line| line.contains("ld.global.u32"));
         let of_descriptions = secret(of_many, &|line| line.contains("ld.global.nc.u32"));
         assert!(of_data.len() > 1 && of_data.iter().all(|is_secret| *is_secret), "{of_data:?}");

@@ -1,9 +1,9 @@
 //! The stored kernels as they would be generated now, and the names of their files.
 
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::Arrangement;
-use aes_bitslice_core::hash_manifest::{HashManifest, PrintedHash};
-use aes_bitslice_core::manifest::{Manifest, Printed};
+use aes_bitslice_core::manifest::{Hash, Manifest, Printed};
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::emit::{cuda, ghash, opencl};
 use aes_bitslice_gen::ghash::Ghash;
@@ -12,6 +12,7 @@ use aes_bitslice_gen::stored;
 use aes_bitslice_nvrtc::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// The command line that remakes them.
 pub const COMMAND: &str = "cargo xtask gen";
@@ -33,6 +34,10 @@ pub struct StoredKernel {
 impl StoredKernel {
     pub fn new(design: Design, Printed { source, manifest }: Printed) -> Self {
         Self { name: design.name(), design, source: source.to_string(), manifest }
+    }
+
+    pub fn printed(&self) -> Printed {
+        Printed { source: Zeroizing::new(self.source.clone()), manifest: self.manifest.clone() }
     }
 
     pub fn source_file(&self) -> &str {
@@ -84,13 +89,19 @@ pub struct StoredHash {
     pub name: String,
     pub kernel: Ghash,
     pub source: String,
-    pub manifest: HashManifest,
+    pub manifest: Manifest<Hash>,
+}
+
+impl StoredHash {
+    pub fn printed(&self) -> Printed<Hash> {
+        Printed { source: Zeroizing::new(self.source.clone()), manifest: self.manifest.clone() }
+    }
 }
 
 fn hashes(kernels: Vec<Ghash>, dialect: Dialect) -> Vec<StoredHash> {
     let print = |kernel: Ghash| {
-        let PrintedHash { source, manifest } = ghash::print(kernel, dialect, COMMAND).expect("a kernel that there is");
-        StoredHash { name: kernel.name(), kernel, source, manifest }
+        let Printed { source, manifest } = ghash::print(kernel, dialect, COMMAND).expect("a kernel that there is");
+        StoredHash { name: kernel.name(), kernel, source: source.to_string(), manifest }
     };
     kernels.into_iter().map(print).collect()
 }
@@ -118,7 +129,7 @@ pub struct ToCompile {
     /// The compute capabilities that it compiles for.
     pub capable: fn(u32) -> bool,
     /// The entry points, if it is called constant-time.
-    pub constant_time: Option<Vec<EntryPoint>>,
+    pub constant_time: Option<BTreeMap<Entry, EntryPoint>>,
 }
 
 impl From<&StoredKernel> for ToCompile {
@@ -131,11 +142,7 @@ impl From<&StoredKernel> for ToCompile {
             lut3: lut3.map(|(&bits, &tables)| (bits, tables as u64)).collect(),
             targets: [Target::Ptx(PTX)].into_iter().chain(CUBINS.map(Target::Cubin)).collect(),
             capable: |_| true,
-            constant_time: kernel
-                .manifest
-                .bitsliced
-                .is_some()
-                .then(|| kernel.manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect()),
+            constant_time: kernel.manifest.bitsliced.is_some().then(|| kernel.manifest.entries.clone()),
         }
     }
 }
@@ -149,7 +156,7 @@ impl From<&StoredHash> for ToCompile {
             Arrangement::Element => (vec![Target::Ptx(PTX)], |_| true),
         };
         let (name, file, source) = (hash.name.clone(), hash.manifest.source.clone(), hash.source.clone());
-        let entries = hash.manifest.entries().into_iter().map(|(_, entry)| entry.clone()).collect();
+        let entries = hash.manifest.entries.clone();
         Self { name, file, source, lut3: BTreeMap::new(), targets, capable, constant_time: Some(entries) }
     }
 }

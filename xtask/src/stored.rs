@@ -6,9 +6,8 @@ use crate::{files, images};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::dialect::Dialect;
-use aes_bitslice_core::hash_manifest::PrintedHash;
-use aes_bitslice_core::manifest::Printed;
-use aes_bitslice_gen::check;
+use aes_bitslice_core::entry::Entry;
+use aes_bitslice_gen::check::{self, CheckError};
 use aes_bitslice_gen::emit::{cuda, header, rust};
 use aes_bitslice_gen::kernel::{Design, Plan};
 use aes_bitslice_gen::linear;
@@ -21,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use zeroize::Zeroizing;
 
 /// The most lines of a file's diff to print.
 const DIFF_LINES: usize = 60;
@@ -162,15 +160,32 @@ pub fn rebuild(root: &Path) -> Result<()> {
     };
     let is_other = |kernel: &StoredKernel| kernels.iter().all(|stored| stored.name != kernel.name);
     let others: Vec<_> = kernels::opencl().into_iter().filter(is_other).map(in_cuda).collect::<Result<_>>()?;
+    let ran = |ran| if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
+    let hashes = kernels::cuda_hashes();
     for kernel in kernels.iter().chain(&others) {
+        let (name, printed) = (&kernel.name, kernel.printed());
         // Any key will do: these kernels take theirs at launch.
         let key: Vec<u8> = (0..32).collect();
         if let Design::Bitsliced(spec) = &kernel.design {
             check::evaluate(&Plan::new(spec), &key)?;
+            say!("checked {name}: circuits evaluated");
         }
-        let ran = check::printed(&kernel.source, &kernel.manifest, &key)?;
-        let ran = if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
-        say!("checked {}: circuits evaluated; {ran}", kernel.name);
+        for &entry in kernel.manifest.entries.keys() {
+            let has_run = match entry {
+                Entry::Blocks => check::printed(&kernel.source, &kernel.manifest, &key)?,
+                Entry::Messages => hashes.iter().try_fold(true, |ran, hash| {
+                    Ok::<_, CheckError>(ran & check::printed_messages(&printed, &hash.printed(), &key)?)
+                })?,
+                Entry::Cmac => check::printed_cmac(&printed)?,
+                Entry::Expand => check::printed_jobs(&printed)?,
+                // Part of the checks above.
+                Entry::Bytes | Entry::SecretCounter | Entry::Each | Entry::Jobs => continue,
+                Entry::Hash | Entry::HashBytes | Entry::Clear | Entry::HashMessages | Entry::ClearMessages => {
+                    unreachable!("an entry point of hash kernels")
+                }
+            };
+            say!("checked {name}, {entry}: {}", ran(has_run));
+        }
     }
     for kernel in kernels::published() {
         if let Design::Bitsliced(spec) = &kernel.design {
@@ -179,33 +194,9 @@ pub fn rebuild(root: &Path) -> Result<()> {
         check::printed(&kernel.source, &kernel.manifest, &PUBLISHED_KEY)?;
         say!("checked {}, with the key of FIPS 197 in it, likewise", kernel.name);
     }
-    let hashes = kernels::cuda_hashes();
     for hash in &hashes {
         // Any key will do here, too.
-        let ran = check::printed_hash(&hash.source, &hash.manifest, &[7; 16])?;
-        let ran = if ran { "printed C compiled and run" } else { "printed C not run for lack of a C compiler" };
-        say!("checked {}: {ran}", hash.name);
-    }
-    let for_messages = kernels.iter().find(|kernel| kernel.manifest.entry_messages.is_some());
-    for hash in hashes.iter().filter(|hash| hash.manifest.messages.is_some()) {
-        let kernel = for_messages.context("a hash of many messages, and no counter mode of them")?;
-        let ctr = Printed { source: Zeroizing::new(kernel.source.clone()), manifest: kernel.manifest.clone() };
-        let of_hash = PrintedHash { source: hash.source.clone(), manifest: hash.manifest.clone() };
-        if check::printed_messages(&ctr, &of_hash, &[7; 32])? {
-            say!("checked {} and {}, many messages at a time: printed C compiled and run", kernel.name, hash.name);
-        }
-    }
-    for kernel in kernels.iter().filter(|kernel| kernel.manifest.many_keys.is_some()) {
-        let printed = Printed { source: Zeroizing::new(kernel.source.clone()), manifest: kernel.manifest.clone() };
-        if check::printed_jobs(&printed)? {
-            say!("checked {}, many keys at a time: printed C compiled and run", kernel.name);
-        }
-    }
-    for kernel in kernels.iter().filter(|kernel| kernel.manifest.entry_cmac.is_some()) {
-        let printed = Printed { source: Zeroizing::new(kernel.source.clone()), manifest: kernel.manifest.clone() };
-        if check::printed_cmac(&printed)? {
-            say!("checked {}, CMAC of many messages at a time: printed C compiled and run", kernel.name);
-        }
+        say!("checked {}: {}", hash.name, ran(check::printed_hash(&hash.source, &hash.manifest, &[7; 16])?));
     }
     let files = generated(&kernels, &hashes);
     let compiled = kernels::to_compile(&kernels, &hashes);

@@ -199,10 +199,10 @@ fn the_bare_command_is_the_paper_s_kernel_and_refuses_no_other() {
     assert_eq!(names(), bare.collect::<Vec<_>>());
     for mode in of_modes {
         let stem = folder.join(format!("aes-192-{mode}-hajihassani-2019"));
-        let manifest = Manifest::parse(&fs::read_to_string(stem.with_extension("json")).unwrap()).unwrap();
+        let manifest = <Manifest>::parse(&fs::read_to_string(stem.with_extension("json")).unwrap()).unwrap();
         assert_eq!(manifest.generated_by, format!("cargo xtask gen --key @FILE --mode {mode}"));
         assert_eq!((manifest.threads, manifest.tile_blocks, manifest.secret), (64, 64 * 32, true));
-        let bitsliced = manifest.bitsliced.unwrap();
+        let bitsliced = manifest.function.bitsliced.unwrap();
         assert!(bitsliced.lut3.is_none() && bitsliced.layout == "state" && bitsliced.sbox == "canright");
         let source = fs::read_to_string(stem.with_extension("cu")).unwrap();
         let column = if mode == "ecb-decrypt" { "InvMixColumns" } else { "MixColumns" };
@@ -273,7 +273,7 @@ fn keys_are_fetched_without_a_key() {
     let said = text(&succeed(root, &[&fetched[..], &["--mode", "ctr"]].concat()));
     assert!(said.contains("Engine::load_kernel") && !said.contains("it is the key"), "{said}");
     let path = root.join("target/kernels/aes-ctr-hajihassani-2019-fetched.json");
-    let manifest = Manifest::parse(&fs::read_to_string(&path).unwrap()).unwrap();
+    let manifest = <Manifest>::parse(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!((manifest.secret, manifest.keys, manifest.key_bits), (false, KeySource::Memory, None));
     let source = fs::read_to_string(path.with_extension("cu")).unwrap();
     assert!(manifest.source_sha256 == digest::of_text(&source) && !source.contains("THIS FILE IS THE KEY"));
@@ -297,7 +297,7 @@ fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
     assert!(source.contains("cargo xtask gen --key @FILE --preset fast --mode ctr\n"));
     assert!(header::is_intact(&source));
     let manifest = std::str::from_utf8(&files[Path::new("aes-192-ctr-fast.json")]).unwrap();
-    let manifest = Manifest::parse(manifest).unwrap();
+    let manifest = <Manifest>::parse(manifest).unwrap();
     assert_eq!(manifest.source_sha256, digest::of_text(&source));
     assert_eq!((files.len(), manifest.secret, manifest.key_bits), (2, true, Some(192)));
     #[cfg(unix)]
@@ -348,7 +348,7 @@ fn in_opencl_too() {
     let source = String::from_utf8(files[Path::new(&format!("{stem}.cl"))].clone()).unwrap();
     assert!(source.contains("--mode ctr --dialect opencl\n") && source.contains("__kernel"));
     let manifest = std::str::from_utf8(&files[Path::new(&format!("{stem}.json"))]).unwrap();
-    assert_eq!(Manifest::parse(manifest).unwrap().dialect, Dialect::OpenCl);
+    assert_eq!(<Manifest>::parse(manifest).unwrap().dialect, Dialect::OpenCl);
 }
 
 #[test]
@@ -456,7 +456,7 @@ fn a_manifest_of_another_kernel_is_replaced_only_when_told_to() {
     assert!(ctr(&key).arg("--force").output().unwrap().status.success());
     assert!(tree(root) == before);
     // The same kernel, whose registers are not known on every machine.
-    let mut old = Manifest::parse(&fs::read_to_string(&manifest).unwrap()).unwrap();
+    let mut old = <Manifest>::parse(&fs::read_to_string(&manifest).unwrap()).unwrap();
     old.registers = BTreeMap::from([("somewhere sm_90".into(), 40)]);
     fs::write(&manifest, old.to_json()).unwrap();
     assert!(ctr(&key).output().unwrap().status.success());

@@ -13,33 +13,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The contents and order of a kernel's tables.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrangement {
-    /// Matrices over GF(2) as operands of `wgmma.mma_async.m64n128k256` on single bits, in shared memory.
-    Wgmma,
-    /// Matrices over GF(2) as operands of `mma.m16n8k256` on single bits, in the order of a warp's registers.
-    Mma,
-    /// An element of the field.
-    Element,
-}
-
-impl Arrangement {
-    /// All arrangements.
-    pub const ALL: [Self; 3] = [Self::Wgmma, Self::Mma, Self::Element];
-
-    /// The name used in kernel names and in manifests.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Wgmma => "wgmma",
-            Self::Mma => "mma",
-            Self::Element => "element",
-        }
+crate::named_enum! {
+    /// The contents and order of a kernel's tables.
+    Arrangement, "arrangement" {
+        /// Matrices over GF(2) as operands of `wgmma.mma_async.m64n128k256` on single bits, in shared memory.
+        Wgmma = "wgmma",
+        /// Matrices over GF(2) as operands of `mma.m16n8k256` on single bits, in the order of a warp's registers.
+        Mma = "mma",
+        /// An element of the field.
+        Element = "element",
     }
 }
-
-crate::named!(Arrangement, "arrangement");
 
 /// How a kernel divides a message, and the contents of its tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -1,10 +1,13 @@
-//! The calls of a kernel's entry points in C, built from the parameters listed in its manifest, and the values for them. All knowledge
-//! about a parameter by its name is in this file only.
+//! The calls of a kernel's entry points in C, built from the parameters listed in its manifest, and the values for them. Where the value of
+//! an argument comes from is said in this file only.
 
 use super::launch::Launch;
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::entry::Entry;
+use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::{MAX_ROUNDS, PLANES};
 use aes_bitslice_core::manifest::Manifest;
-use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
+use aes_bitslice_core::signature::Parameter;
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
@@ -30,33 +33,76 @@ pub(super) struct Calls {
     pub(super) has_tweaks: bool,
 }
 
-/// Whether the program supplies the value itself.
-fn is_of_program(parameter: &Parameter) -> bool {
-    matches!(parameter.name.as_str(), "in" | "out" | "previous" | "stride")
+/// Where the value of an argument comes from.
+enum Source {
+    /// The program has it.
+    Program,
+    /// The launch has it: appends its bytes.
+    Launch(fn(&Launch<'_>, &mut Vec<u8>)),
+    /// Launches of one message have none.
+    Nothing,
 }
 
+fn source(argument: Argument) -> Source {
+    use Source::{Launch, Nothing, Program};
+    match argument {
+        Argument::In | Argument::Out | Argument::Previous | Argument::Stride => Program,
+        Argument::Blocks => Launch(|launch, bytes| bytes.extend(launch.blocks_to_do().to_le_bytes())),
+        Argument::Length => Launch(|launch, bytes| bytes.extend((launch.data.len() as u64).to_le_bytes())),
+        Argument::Skip => Launch(|launch, bytes| bytes.extend((launch.skip as u32).to_le_bytes())),
+        Argument::Counter => Launch(|launch, bytes| bytes.extend(launch.start.to_le_bytes())),
+        Argument::Iv => Launch(|launch, bytes| bytes.extend(launch.start.to_be_bytes())),
+        Argument::Rounds => Launch(|launch, bytes| {
+            bytes.extend(((launch.key.len() / PLANES) as u32).saturating_sub(1).to_le_bytes());
+        }),
+        Argument::Ragged => Launch(|launch, bytes| bytes.extend((launch.ragged() as u32).to_le_bytes())),
+        Argument::UnitBlocks => {
+            Launch(|launch, bytes| bytes.extend((launch.tweaks().units.blocks as u32).to_le_bytes()))
+        }
+        Argument::Before => Launch(|launch, bytes| bytes.extend((launch.tweaks().units.before as u32).to_le_bytes())),
+        Argument::FirstUnit => Launch(|launch, bytes| bytes.extend(launch.tweaks().units.first.to_le_bytes())),
+        Argument::TweakKeys => Launch(|launch, bytes| bytes.extend(words(launch.tweaks().key))),
+        Argument::Keys => Launch(|launch, bytes| bytes.extend(words(launch.key))),
+        Argument::KeyPlanes => Launch(|launch, bytes| {
+            bytes.extend(words(launch.key));
+            bytes.extend(words(&[UNUSED]).cycle().take(4 * (PLANE_WORDS - launch.key.len())));
+        }),
+        Argument::SecretCounter | Argument::Messages | Argument::FirstMessages | Argument::All => Nothing,
+        Argument::Masks | Argument::Subkeys | Argument::Tags | Argument::CipherKeys | Argument::KeyWords => Nothing,
+        Argument::RoundKeys | Argument::Each | Argument::Counts | Argument::Adds | Argument::Jobs => Nothing,
+        Argument::Runs | Argument::Wide | Argument::Tables | Argument::Units | Argument::Factor => Nothing,
+        Argument::Addend | Argument::Hash | Argument::Mask | Argument::Order | Argument::Aad => Nothing,
+        Argument::Expected | Argument::Verdicts => Nothing,
+    }
+}
+
+fn words(words: &[u32]) -> impl Iterator<Item = u8> + Clone {
+    words.iter().flat_map(|word| word.to_le_bytes())
+}
+
+/// The entry points, and the functions of the program that call them.
+const ENTRIES: [(&str, Entry); 2] = [("run_aligned", Entry::Blocks), ("run_bytes", Entry::Bytes)];
+
 impl Calls {
-    /// The calls for the kernel of this manifest; the error is the name of an unknown parameter.
+    /// The calls for the kernel of this manifest; the error is the name of a parameter without a value.
     pub(super) fn new(manifest: &Manifest) -> Result<Self, String> {
-        let entries = [&manifest.entry, &manifest.entry_bytes];
-        let takes = |entry: &EntryPoint, name: &str| entry.parameters.iter().any(|p| p.name == name);
-        let either = |name: &str| entries.iter().any(|entry| takes(entry, name));
+        let entries = ENTRIES.map(|(_, entry)| &manifest.entries[&entry]);
+        let either = |argument| entries.iter().any(|entry| entry.takes(argument));
         let mut values: Vec<Parameter> = Vec::new();
-        for parameter in entries.iter().flat_map(|entry| &entry.parameters).filter(|p| !is_of_program(p)) {
-            if c_type(parameter).is_none() {
-                return Err(parameter.name.clone());
-            }
-            if !values.contains(parameter) {
-                values.push(parameter.clone());
+        for parameter in entries.iter().flat_map(|entry| &entry.parameters) {
+            match source(parameter.name) {
+                Source::Nothing => return Err(parameter.name.to_string()),
+                Source::Launch(_) if !values.contains(parameter) => values.push(parameter.clone()),
+                Source::Launch(_) | Source::Program => {}
             }
         }
         Ok(Self {
             values,
-            reads: either("in"),
-            writes: either("out"),
-            chained: either("previous"),
-            any_length: takes(&manifest.entry_bytes, "skip"),
-            has_tweaks: either("tweak_keys"),
+            reads: either(Argument::In),
+            writes: either(Argument::Out),
+            chained: either(Argument::Previous),
+            any_length: manifest.entries[&Entry::Bytes].takes(Argument::Skip),
+            has_tweaks: either(Argument::TweakKeys),
         })
     }
 
@@ -66,7 +112,7 @@ impl Calls {
         let mut text = String::from("\n");
         let mut get = String::from("    return 1");
         for value in &self.values {
-            let (c_type, elements) = c_type(value).expect("known since it was made");
+            let (c_type, elements) = c_type(value);
             let (name, bytes) = (&value.name, value_bytes(value));
             let array = if elements > 1 { format!("[{elements}]") } else { String::new() };
             let _ = writeln!(text, "static {c_type} value_{name}{array};");
@@ -74,9 +120,10 @@ impl Calls {
             let _ = write!(get, " && get(&value_{name}, sizeof value_{name})");
         }
         let _ = writeln!(text, "static int get_values(void) {{\n{get};\n}}");
-        for (function, entry) in [("run_aligned", &manifest.entry), ("run_bytes", &manifest.entry_bytes)] {
+        for (function, entry) in ENTRIES {
+            let entry = &manifest.entries[&entry];
             let argument = |p: &Parameter| {
-                let place = if is_of_program(p) { "launch." } else { "value_" };
+                let place = if matches!(source(p.name), Source::Program) { "launch." } else { "value_" };
                 format!("{place}{}", p.name)
             };
             let arguments: Vec<String> = entry.parameters.iter().map(argument).collect();
@@ -88,52 +135,33 @@ impl Calls {
     /// The values of a launch, in the order in which the program reads them.
     pub(super) fn values(&self, launch: &Launch<'_>) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(self.values.iter().map(value_bytes).sum()));
-        let tweaks = || launch.tweaks.expect("checked before");
         for value in &self.values {
-            match value.name.as_str() {
-                "blocks" => bytes.extend(launch.blocks_to_do().to_le_bytes()),
-                "length" => bytes.extend((launch.data.len() as u64).to_le_bytes()),
-                "skip" => bytes.extend((launch.skip as u32).to_le_bytes()),
-                "counter" => bytes.extend(launch.start.to_le_bytes()),
-                "iv" => bytes.extend(launch.start.to_be_bytes()),
-                "rounds" => bytes.extend(((launch.key.len() / PLANES) as u32).saturating_sub(1).to_le_bytes()),
-                "ragged" => bytes.extend((launch.ragged() as u32).to_le_bytes()),
-                "unit_blocks" => bytes.extend((tweaks().units.blocks as u32).to_le_bytes()),
-                "before" => bytes.extend((tweaks().units.before as u32).to_le_bytes()),
-                "first_unit" => bytes.extend(tweaks().units.first.to_le_bytes()),
-                "tweak_keys" => bytes.extend(tweaks().key.iter().flat_map(|word| word.to_le_bytes())),
-                "keys" => bytes.extend(launch.key.iter().flat_map(|word| word.to_le_bytes())),
-                "key_planes" => {
-                    let unused = std::iter::repeat_n(&UNUSED, PLANE_WORDS - launch.key.len());
-                    bytes.extend(launch.key.iter().chain(unused).flat_map(|word| word.to_le_bytes()));
-                }
-                other => unreachable!("`{other}` was known"),
+            if let Source::Launch(append) = source(value.name) {
+                append(launch, &mut bytes);
             }
         }
         bytes
     }
 }
 
-/// The C type of a parameter of words passed with the launch; `None` if it is unknown.
-pub(super) fn structure(parameter: &Parameter) -> Option<&'static str> {
-    let round_keys = Kind::Words(4 * (MAX_ROUNDS + 1) + 1);
-    match (parameter.name.as_str(), parameter.kind) {
-        ("counter" | "secret_counter" | "first_unit", Kind::Words(4)) => Some("counter128"),
-        ("iv" | "factor" | "addend" | "mask", Kind::Words(4)) => Some("block128"),
-        ("keys" | "tweak_keys", kind) if kind == round_keys => Some("round_keys"),
-        ("keys", Kind::Words(9)) => Some("unexpanded_key"),
-        _ => None,
+/// The C type of a parameter of words passed with the launch.
+pub(super) fn structure(parameter: &Parameter) -> &'static str {
+    let is_whole = parameter.kind != Kind::Words(KeySource::CipherKey.argument_words().expect("it is one"));
+    match parameter.name {
+        Argument::Counter | Argument::SecretCounter | Argument::FirstUnit => "counter128",
+        Argument::Keys | Argument::TweakKeys if is_whole => "round_keys",
+        Argument::Keys | Argument::TweakKeys => "unexpanded_key",
+        _ => "block128",
     }
 }
 
-/// The C type of a parameter's value, and the number of elements; `None` if it is unknown.
-fn c_type(parameter: &Parameter) -> Option<(&'static str, usize)> {
-    match (parameter.name.as_str(), parameter.kind) {
-        ("blocks" | "length", Kind::U64) => Some(("u64", 1)),
-        ("skip" | "rounds" | "ragged" | "unit_blocks" | "before", Kind::U32) => Some(("u32", 1)),
-        ("counter" | "first_unit" | "iv" | "keys" | "tweak_keys", _) => structure(parameter).map(|name| (name, 1)),
-        ("key_planes", Kind::Buffer) => Some(("u32", PLANE_WORDS)),
-        _ => None,
+/// The C type of a parameter's value, and the number of elements.
+fn c_type(parameter: &Parameter) -> (&'static str, usize) {
+    match parameter.kind {
+        Kind::U32 => ("u32", 1),
+        Kind::U64 => ("u64", 1),
+        Kind::Words(_) => (structure(parameter), 1),
+        Kind::Input | Kind::Output | Kind::Pointer | Kind::Buffer => ("u32", PLANE_WORDS),
     }
 }
 

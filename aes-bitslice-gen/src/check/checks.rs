@@ -159,10 +159,10 @@ mod tests {
     use crate::kernel::spec::KernelSpec;
     use crate::sbox;
     use aes_bitslice_core::dialect::Dialect;
+    use aes_bitslice_core::entry::Entry;
     use aes_bitslice_core::key_source::KeySource;
     use aes_bitslice_core::layout::Layout;
     use aes_bitslice_core::manifest::Printed;
-    use aes_bitslice_core::signature::EntryPoint;
     use aes_bitslice_core::strategy::BakedStrategy;
 
     const KEY: [u8; 16] = *b"sixteen bytes...";
@@ -379,8 +379,9 @@ mod tests {
             parameters[0],
             parameters[1]
         );
-        let plain = manifest::plain("by-hand", Mode::Ctr, 32, 2, Grid::Covers, Dialect::Cuda, &text);
-        (text, Manifest { keys: KeySource::Baked, ..plain })
+        let mut manifest = manifest::plain("by-hand", Mode::Ctr, 32, 2, Grid::Covers, Dialect::Cuda, &text);
+        manifest.function.keys = KeySource::Baked;
+        (text, manifest)
     }
 
     #[test]
@@ -425,10 +426,10 @@ mod tests {
 
     #[test]
     fn a_parameter_that_no_launch_has_is_named() {
-        let (text, mut manifest) = by_hand(["DATA(u8), u64 blocks", "DATA(u8), u64 length, u32 turns"], "");
+        let (text, mut manifest) = by_hand(["DATA(u8), u64 blocks", "DATA(u8), u64 length, u32 wide"], "");
         let error = CompiledC::compile(&text, &manifest).unwrap_err();
-        assert_eq!(error.to_string(), "no check of by-hand can be made: nothing is known of what it takes as `turns`");
-        manifest.entry_bytes = EntryPoint { name: manifest.entry_bytes.name, parameters: vec![] };
+        assert_eq!(error.to_string(), "no check of by-hand can be made: nothing is known of what it takes as `wide`");
+        manifest.entries.get_mut(&Entry::Bytes).unwrap().parameters.clear();
         assert!(!matches!(CompiledC::compile(&text, &manifest), Err(CheckError::Parameter { .. })));
     }
 }

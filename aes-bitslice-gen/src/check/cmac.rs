@@ -4,6 +4,7 @@ use super::error::CheckError;
 use super::messages::{Call, Compiled, Memory};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule, cipher};
 use aes_bitslice_core::cmac::{Message, most_blocks_first, table_words, write_table};
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
@@ -46,8 +47,7 @@ type Lengths = Vec<(u64, u64)>;
 pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
-    let none = || CheckError::Launch { kernel: kernel.clone(), what: "it has none for CMAC of many messages" };
-    let entry = manifest.entry_cmac.as_ref().ok_or_else(none)?;
+    let entry = manifest.entry(Entry::Cmac)?;
     let Some(mut compiled) = Compiled::new(kernel, &printed.source, &[entry])? else { return Ok(false) };
     let stream = |seed: u128, bytes: usize| {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");

@@ -12,7 +12,7 @@ use super::launch::{Access, Launch};
 use super::unfinished::Unfinished;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::{MAX_ROUNDS, PLANES};
-use aes_bitslice_core::manifest::{Grid, Manifest};
+use aes_bitslice_core::manifest::{Cipher, Grid, Manifest};
 use std::io::{ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -52,7 +52,7 @@ impl CompiledC {
         let Some(mut process) = start_program(&kernel, manifest.secret, &parts)? else { return Ok(None) };
         let requests = process.stdin.take();
         let answers = process.stdout.take().expect("piped");
-        let Manifest { threads, tile_blocks, grid, keys, .. } = *manifest;
+        let (threads, &Cipher { tile_blocks, grid, keys, .. }) = (manifest.threads, &manifest.function);
         Ok(Some(Self { kernel, threads, tile_blocks, grid, keys, calls, process, requests, answers }))
     }
 

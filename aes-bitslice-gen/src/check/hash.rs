@@ -3,8 +3,9 @@
 use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Blocks, Element, Shape, tables};
-use aes_bitslice_core::hash_manifest::HashManifest;
+use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::EntryPoint;
@@ -73,12 +74,11 @@ fn call(function: &str, entry: &EntryPoint) -> String {
 
 impl CompiledHash {
     /// Compiles as [`CompiledC`](super::CompiledC) does; returns `None` if there is no C compiler.
-    pub fn compile(source: &str, manifest: &HashManifest) -> Result<Option<Self>, CheckError> {
+    pub fn compile(source: &str, manifest: &Manifest<Hash>) -> Result<Option<Self>, CheckError> {
         manifest.check()?;
         let kernel = manifest.kernel.clone();
-        let HashManifest { entry, entry_bytes, entry_clear, .. } = manifest;
-        let calls = [("run_aligned", entry), ("run_bytes", entry_bytes), ("run_clear", entry_clear)]
-            .map(|(function, entry)| call(function, entry))
+        let calls = [("run_aligned", Entry::Hash), ("run_bytes", Entry::HashBytes), ("run_clear", Entry::Clear)]
+            .map(|(function, entry)| call(function, &manifest.entries[&entry]))
             .concat();
         let Some(mut process) = start_program(&kernel, false, &[source, "\n", THREADS, PROGRAM, &calls])? else {
             return Ok(None);
@@ -151,7 +151,7 @@ impl Drop for CompiledHash {
 /// Returns `false` if there is no C compiler.
 ///
 /// In C, loops replace the products of tensor cores: only a GPU can show that an instruction has its operands where the loops have them.
-pub fn printed_hash(source: &str, manifest: &HashManifest, key: &[u8]) -> Result<bool, CheckError> {
+pub fn printed_hash(source: &str, manifest: &Manifest<Hash>, key: &[u8]) -> Result<bool, CheckError> {
     let Some(mut kernel) = CompiledHash::compile(source, manifest)? else { return Ok(false) };
     let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
     let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Mode::Ctr.direction()));
@@ -204,46 +204,47 @@ mod tests {
     use crate::check::sample::all_or_some;
     use crate::emit::ghash::print;
     use crate::ghash::Ghash;
+    use aes_bitslice_core::argument::Argument;
     use aes_bitslice_core::dialect::Dialect;
     use aes_bitslice_core::ghash::Arrangement;
-    use aes_bitslice_core::hash_manifest::PrintedHash;
+    use aes_bitslice_core::manifest::Printed;
+    use aes_bitslice_core::signature::SignatureError;
 
     const KEY: [u8; 16] = *b"sixteen bytes...";
 
     fn check(kernel: Ghash, wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
-        let PrintedHash { mut source, manifest } = print(kernel, Dialect::Cuda, "a test").unwrap();
+        let Printed { mut source, manifest } = print(kernel, Dialect::Cuda, "a test").unwrap();
         if let Some((text, with)) = wrong {
             assert!(source.contains(text), "{}: {text}", manifest.kernel);
-            source = source.replacen(text, with, 1);
+            source = Zeroizing::new(source.replacen(text, with, 1));
         }
         printed_hash(&source, &manifest, &KEY)
     }
 
     /// The kernel with a changed source, and a manifest with the parameters of that source.
-    fn changed(text: &str, with: &str) -> PrintedHash {
-        let PrintedHash { mut source, mut manifest } =
-            print(Ghash(Arrangement::Element), Dialect::Cuda, "a test").unwrap();
+    fn changed(text: &str, with: &str) -> Result<Printed<Hash>, SignatureError> {
+        let Printed { mut source, mut manifest } = print(Ghash(Arrangement::Element), Dialect::Cuda, "a test").unwrap();
         assert!(source.contains(text), "{text}");
-        source = source.replace(text, with);
-        for entry in [&mut manifest.entry, &mut manifest.entry_bytes, &mut manifest.entry_clear] {
-            *entry = EntryPoint::read(&source, &entry.name).unwrap();
-        }
-        PrintedHash { source, manifest }
+        source = Zeroizing::new(source.replace(text, with));
+        manifest.entries = Manifest::<Hash>::entries_in(&source, &manifest.kernel)?;
+        Ok(Printed { source, manifest })
     }
 
     #[test]
     fn parameters_are_found_by_name() {
-        let PrintedHash { source, manifest } = changed(
+        let changed_order = changed(
             "u64 length, IN_GLOBAL const u32 *tables, u32 units",
             "u32 units, IN_GLOBAL const u32 *tables, u64 length",
         );
-        assert_ne!(manifest.entry.parameters[1].name, "length");
+        let Printed { source, manifest } = changed_order.unwrap();
+        assert_ne!(manifest.entries[&Entry::Hash].parameters[1].name, Argument::Length);
         printed_hash(&source, &manifest, &KEY).unwrap();
-        let PrintedHash { source, manifest } = changed("u32 units, OUTPUT", "u32 units, u64 salt, OUTPUT");
+        let Printed { source, manifest } = changed("u32 units, OUTPUT", "u32 units, u64 stride, OUTPUT").unwrap();
         match printed_hash(&source, &manifest, &KEY) {
             Ok(false) | Err(CheckError::Rejected { .. }) => {}
-            other => panic!("nothing has a value for `salt`: {other:?}"),
+            other => panic!("nothing has a value for `stride`: {other:?}"),
         }
+        assert!(matches!(changed("u32 units, OUTPUT", "u32 salt, OUTPUT"), Err(SignatureError::Parameter { .. })));
     }
 
     #[test]

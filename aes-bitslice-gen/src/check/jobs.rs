@@ -3,6 +3,8 @@
 use super::error::CheckError;
 use super::messages::{Call, Compiled, Memory, bytes_of};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
+use aes_bitslice_core::argument::Argument;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::jobs::{JOB_WORDS, Job, WIDEST, run_blocks, write_tables};
 use aes_bitslice_core::layout;
 use aes_bitslice_core::manifest::Printed;
@@ -11,7 +13,15 @@ use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::Parameter;
 
 /// The numbers that entry points take, in the order of the program.
-const NUMBERS: [&str; 7] = ["blocks", "each", "all", "wide", "key_words", "counts", "adds"];
+const NUMBERS: [Argument; 7] = [
+    Argument::Blocks,
+    Argument::Each,
+    Argument::All,
+    Argument::Wide,
+    Argument::KeyWords,
+    Argument::Counts,
+    Argument::Adds,
+];
 
 const EACH: usize = 0;
 const EXPAND: usize = 1;
@@ -44,13 +54,11 @@ impl Flow {
 pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
-    let none = || CheckError::Launch { kernel: kernel.clone(), what: "it has none for many keys" };
-    let many = manifest.many_keys.as_ref().ok_or_else(none)?;
     let value = |parameter: &Parameter| match NUMBERS.iter().position(|name| *name == parameter.name) {
         Some(n) => format!("key_words[{n}]"),
         None => "*(const counter128 *)&key_words[8]".into(),
     };
-    let entries = many.entries().map(|(_, entry, _)| entry);
+    let entries = [manifest.entry(Entry::Each)?, manifest.entry(Entry::Expand)?, manifest.entry(Entry::Jobs)?];
     let Some(mut compiled) = Compiled::with(kernel, &printed.source, &entries, value)? else { return Ok(false) };
     let direction = manifest.mode()?.direction();
     let flows = Flow::all(direction);

@@ -50,7 +50,12 @@ pub struct Tweaks<'a> {
     pub key: &'a [u32],
 }
 
-impl Launch<'_> {
+impl<'a> Launch<'a> {
+    /// The values of a mode with tweaks.
+    pub(super) fn tweaks(&self) -> Tweaks<'a> {
+        self.tweaks.expect("checked before")
+    }
+
     /// Bytes of a partial last block that shares bytes with the block before it.
     pub(super) fn ragged(&self) -> usize {
         if self.tweaks.is_some() { self.data.len() % 16 } else { 0 }

@@ -3,8 +3,9 @@
 use super::calls::structure;
 use super::compiled::{OPTIONS, THREADS, compile, compiler};
 use super::error::CheckError;
+use aes_bitslice_core::argument::Kind;
 use aes_bitslice_core::digest;
-use aes_bitslice_core::signature::{EntryPoint, Kind};
+use aes_bitslice_core::signature::EntryPoint;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -33,10 +34,7 @@ pub fn library(
             let c_type = match parameter.kind {
                 Kind::U32 => "u32",
                 Kind::U64 => "u64",
-                Kind::Words(_) => structure(parameter).ok_or_else(|| CheckError::Parameter {
-                    kernel: kernel.into(),
-                    parameter: parameter.name.clone(),
-                })?,
+                Kind::Words(_) => structure(parameter),
                 Kind::Input | Kind::Output | Kind::Pointer | Kind::Buffer => "void *",
             };
             arguments.push(format!("*({c_type} *)values[{i}]"));

@@ -3,13 +3,14 @@
 use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Blocks, Element, ghash, tables};
-use aes_bitslice_core::hash_manifest::PrintedHash;
-use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::manifest::{Hash, Printed};
 use aes_bitslice_core::messages::{Message, longest_first, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
-use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
+use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -52,9 +53,9 @@ pub(super) struct Call<'a> {
 impl Compiled {
     /// Compiles with the number of a [`Call`], and the round keys and a counter as the arguments that are not memory.
     pub(super) fn new(kernel: &str, source: &str, entries: &[&EntryPoint]) -> Result<Option<Self>, CheckError> {
-        Self::with(kernel, source, entries, |parameter| match (parameter.kind, parameter.name.as_str()) {
+        Self::with(kernel, source, entries, |parameter| match (parameter.kind, parameter.name) {
             (Kind::U32 | Kind::U64, _) => "all".to_string(),
-            (_, "secret_counter") => format!("*(const counter128 *)(key_words + {COUNTER})"),
+            (_, Argument::SecretCounter) => format!("*(const counter128 *)(key_words + {COUNTER})"),
             _ => "*(const round_keys *)key_words".to_string(),
         })
     }
@@ -145,20 +146,18 @@ pub(super) fn bytes_of(words: &[u32]) -> Vec<u8> {
 /// Compiles a printed counter mode kernel and a hash kernel as C, and compares their entry points for many messages with the definition of
 /// GCM: lengths of data and additional data around blocks, runs and tiles; any address; in place and out of place; counters that wrap;
 /// wrong tags. Returns `false` if there is no C compiler.
-pub fn printed_messages(ctr: &Printed, hash: &PrintedHash, key: &[u8]) -> Result<bool, CheckError> {
+pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckError> {
     let (manifest, of_hash) = (&ctr.manifest, &hash.manifest);
-    let none = |kernel: &String| CheckError::Launch { kernel: kernel.clone(), what: "it has none for many messages" };
-    let entry = manifest.entry_messages.as_ref().ok_or_else(|| none(&manifest.kernel))?;
-    let messages = of_hash.messages.as_ref().ok_or_else(|| none(&of_hash.kernel))?;
-    let of_one = manifest.entry_secret_counter.as_ref().ok_or_else(|| none(&manifest.kernel))?;
-    let Some(mut ctr) = Compiled::new(&manifest.kernel, &ctr.source, &[entry, of_one])? else { return Ok(false) };
-    let entries = [&messages.entry, &messages.entry_clear];
+    let entries = [manifest.entry(Entry::Messages)?, manifest.entry(Entry::SecretCounter)?];
+    let Some(mut ctr) = Compiled::new(&manifest.kernel, &ctr.source, &entries)? else { return Ok(false) };
+    let entries = [of_hash.entry(Entry::HashMessages)?, of_hash.entry(Entry::ClearMessages)?];
+    let shape = of_hash.message_shape.expect("of a kernel with these entry points");
     let Some(mut hash) = Compiled::new(&of_hash.kernel, &hash.source, &entries)? else { return Ok(false) };
     let schedule = KeySchedule::new(key, Mode::Ctr.direction()).ok_or(CheckError::KeyLength(key.len()))?;
     let encrypt = |block| cipher::process(block, &schedule, Mode::Ctr.direction());
     let hash_key = Element::from_block(encrypt([0; 16]));
     let key = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
-    let tables = bytes_of(&tables(Blocks::AsTheyAre, hash_key, &messages.shape, 1));
+    let tables = bytes_of(&tables(Blocks::AsTheyAre, hash_key, &shape, 1));
 
     // Bytes of data, bytes of additional data, and bytes between a message and the one before it.
     let several: &[(u64, u32, u64)] = &[
@@ -340,7 +339,7 @@ mod tests {
             let places = [&*ctr.source, &hash.source].map(|source| source.matches(text).count());
             assert!(places[0] + places[1] > 0, "{text}");
             ctr.source = Zeroizing::new(ctr.source.replace(text, with));
-            hash.source = hash.source.replace(text, with);
+            hash.source = Zeroizing::new(hash.source.replace(text, with));
         }
         printed_messages(&ctr, &hash, &KEY)
     }

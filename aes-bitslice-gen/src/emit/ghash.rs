@@ -1,47 +1,34 @@
 //! GHASH kernels: the assembled `.h` files of the folder `ghash`, and the manifest.
 
-use super::{dialect, header};
+use super::{dialect, header, manifest};
 use crate::ghash::Ghash;
 use aes_bitslice_core::dialect::Dialect;
-use aes_bitslice_core::digest;
 use aes_bitslice_core::ghash::Arrangement;
-use aes_bitslice_core::hash_manifest::{HashManifest, HashOfMessages, PrintedHash};
-use aes_bitslice_core::signature::EntryPoint;
+use aes_bitslice_core::manifest::{Hash, Manifest, Printed};
 use std::fmt::Write;
+use zeroize::Zeroizing;
 
 /// Prints a kernel; `command` is the command line that regenerates it. Returns `None` for a kernel in OpenCL C that needs instructions of
 /// NVIDIA's GPUs.
-pub fn print(kernel: Ghash, dialect: Dialect, command: &str) -> Option<PrintedHash> {
+pub fn print(kernel: Ghash, dialect: Dialect, command: &str) -> Option<Printed<Hash>> {
     if dialect == Dialect::OpenCl && kernel.0 != Arrangement::Element {
         return None;
     }
     let source = source(kernel, dialect, command);
-    let (name, shape) = (kernel.name(), kernel.shape());
-    let entry = name.replace('-', "_");
-    let read = |entry: &str| EntryPoint::read(&source, entry).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let manifest = HashManifest {
-        hash_format: HashManifest::FORMAT,
-        generated_by: command.into(),
-        dialect,
-        kernel: name.clone(),
-        source: format!("{name}.{}", dialect.extension()),
-        source_sha256: digest::of_text(&source),
-        shape,
-        entry: read(&entry),
-        entry_bytes: read(&format!("{entry}_bytes")),
-        entry_clear: read(&format!("{entry}_clear")),
-        messages: (dialect == Dialect::Cuda).then(|| HashOfMessages {
-            shape: kernel.message_shape(),
-            entry: read(&format!("{entry}_messages")),
-            entry_clear: read(&format!("{entry}_messages_clear")),
-        }),
+    let is_cuda = dialect == Dialect::Cuda;
+    let function = Hash {
+        shape: kernel.shape(),
+        message_shape: is_cuda.then(|| kernel.message_shape()),
+        units_per_sm: kernel.units_per_sm(),
+        compute_capability: is_cuda.then(|| kernel.compute_capability()),
+    };
+    let manifest = Manifest {
         overlaps: kernel.0 == Arrangement::Wgmma,
         threads: kernel.threads(),
         shared_bytes: kernel.shared_bytes(),
-        units_per_sm: kernel.units_per_sm(),
-        compute_capability: (dialect == Dialect::Cuda).then(|| kernel.compute_capability()),
+        ..manifest::of(&kernel.name(), dialect, &source, function)
     };
-    Some(PrintedHash { source, manifest })
+    Some(Printed { source: Zeroizing::new(source), manifest })
 }
 
 fn source(kernel: Ghash, dialect: Dialect, command: &str) -> String {

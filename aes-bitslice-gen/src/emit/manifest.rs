@@ -1,6 +1,6 @@
 //! The manifests of printed kernels.
 
-use super::bitsliced::parts::{BatchOf, OWN_KEY_WARPS, Parts};
+use super::bitsliced::parts::{OWN_KEY_WARPS, Parts};
 use super::header;
 use crate::kernel::plan::{Plan, Step};
 use crate::kernel::spec::{KernelSpec, Layers};
@@ -8,12 +8,11 @@ use crate::table::conflict_free::spec::ConflictFree;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::dialect::Dialect;
-use aes_bitslice_core::jobs::ManyKeys;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::Layout;
-use aes_bitslice_core::manifest::{Bitsliced, GateCounts, Grid, Manifest};
+use aes_bitslice_core::manifest::{Bitsliced, Cipher, FORMAT, Function, GateCounts, Grid, Manifest};
 use aes_bitslice_core::mode::{Mode, State};
-use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::{digest, self_test};
 use std::collections::BTreeMap;
 
@@ -31,16 +30,7 @@ pub fn plain(
     dialect: Dialect,
     source: &str,
 ) -> Manifest {
-    let entry = name.replace('-', "_");
-    let read = |entry: &str| EntryPoint::read(source, entry).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Manifest {
-        format: Manifest::FORMAT,
-        generated_by: header::command(source).unwrap_or_default().into(),
-        dialect,
-        kernel: name.into(),
-        source: format!("{name}.{}", dialect.extension()),
-        source_sha256: digest::of_text(source),
-        secret: false,
+    let function = Cipher {
         mode: mode.name().into(),
         key_bits: None,
         keys: KeySource::Argument,
@@ -48,25 +38,37 @@ pub fn plain(
         key_basis: None,
         tweak_basis: None,
         tweak_key_basis: None,
-        entry: read(&entry),
-        entry_bytes: read(&format!("{entry}_bytes")),
-        entry_messages: None,
-        entry_secret_counter: None,
-        entry_cmac: None,
-        many_keys: None,
-        threads,
-        // In CUDA C the source says so.
-        blocks_per_sm: match dialect {
-            Dialect::Cuda => 0,
-            Dialect::OpenCl => 1,
-        },
+        own_key_threads: None,
         tile_blocks,
-        shared_bytes: 0,
         grid,
-        overlaps: false,
         aligned_counters: false,
         bitsliced: None,
         known_answer_sha256: None,
+    };
+    // In CUDA C the source says so.
+    let blocks_per_sm = u32::from(dialect == Dialect::OpenCl);
+    Manifest { threads, blocks_per_sm, ..of(name, dialect, source, function) }
+}
+
+/// What the manifests of all kernels say: whatever their source and its entry points say.
+///
+/// # Panics
+/// As [`plain`].
+pub(super) fn of<F: Function>(name: &str, dialect: Dialect, source: &str, function: F) -> Manifest<F> {
+    Manifest {
+        format: FORMAT,
+        generated_by: header::command(source).unwrap_or_default().into(),
+        dialect,
+        kernel: name.into(),
+        source: format!("{name}.{}", dialect.extension()),
+        source_sha256: digest::of_text(source),
+        secret: false,
+        function,
+        entries: Manifest::<F>::entries_in(source, name).unwrap_or_else(|error| panic!("{name}: {error}")),
+        threads: 0,
+        blocks_per_sm: 0,
+        shared_bytes: 0,
+        overlaps: false,
         registers: BTreeMap::new(),
     }
 }
@@ -102,36 +104,16 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
     let tile_blocks = grid.tile_blocks(spec.layout, geometry.threads);
     let plain = plain(&parts.name, spec.mode, geometry.threads, tile_blocks, grid, dialect, source);
     let answer = |keys| digest::of_bytes(&self_test::expected(spec.mode, keys));
-    let read = |of: &str| {
-        let entry = EntryPoint::read(source, &format!("{}_{of}", parts.entry_point()));
-        entry.unwrap_or_else(|error| panic!("{}: {error}", parts.name))
-    };
-    let many_keys = || ManyKeys {
-        entry_each: read("each"),
-        entry_expand: read("expand"),
-        entry_jobs: read("jobs"),
-        threads: 32 * OWN_KEY_WARPS,
-    };
     let tweaks = spec.mode.has_tweaks().then(|| spec.of_tweaks());
-    Manifest {
-        entry_messages: parts.has_batch_of(BatchOf::Messages).then(|| read("messages")),
-        entry_secret_counter: parts.has_batch_of(BatchOf::Messages).then(|| read("secret_counter")),
-        entry_cmac: parts.has_batch_of(BatchOf::Cmac).then(|| read("cmac")),
-        many_keys: parts.has_batch_of(BatchOf::Keys).then(many_keys),
-        secret: spec.round_keys.baked().is_some(),
+    let expands_keys = plain.entries.contains_key(&Entry::Expand);
+    let function = Cipher {
         key_bits: spec.key_bits().map(KeyBits::bits),
         keys: KeySource::of(strategy),
         basis: spec.basis.rows(),
         key_basis: other_key_basis(spec),
         tweak_basis: tweaks.as_ref().map(|spec| spec.basis.rows()),
         tweak_key_basis: tweaks.as_ref().and_then(other_key_basis),
-        // In OpenCL C, the source declares all of it.
-        shared_bytes: if dialect == Dialect::Cuda { parts.shared_bytes() } else { 0 },
-        blocks_per_sm: match dialect {
-            Dialect::Cuda => 0,
-            Dialect::OpenCl => geometry.blocks_per_sm,
-        },
-        overlaps: source.contains("    LET_NEXT_BEGIN();\n") && dialect == Dialect::Cuda,
+        own_key_threads: expands_keys.then_some(32 * OWN_KEY_WARPS),
         aligned_counters: spec.layout == Layout::Column && spec.mode.state() == State::Counters,
         bitsliced: Some(Bitsliced {
             strategy: strategy.name().into(),
@@ -141,6 +123,18 @@ pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> 
             two_input: (spec.layers == Layers::Published).then_some(counts),
         }),
         known_answer_sha256: spec.round_keys.baked().map(answer),
+        ..plain.function
+    };
+    Manifest {
+        secret: spec.round_keys.baked().is_some(),
+        function,
+        // In OpenCL C, the source declares all of it.
+        shared_bytes: if dialect == Dialect::Cuda { parts.shared_bytes() } else { 0 },
+        blocks_per_sm: match dialect {
+            Dialect::Cuda => 0,
+            Dialect::OpenCl => geometry.blocks_per_sm,
+        },
+        overlaps: parts.overlaps && dialect == Dialect::Cuda,
         ..plain
     }
 }
@@ -157,11 +151,10 @@ fn other_key_basis(spec: &KernelSpec) -> Option<[u32; 32]> {
 /// As [`plain`].
 pub fn conflict_free(spec: &ConflictFree, source: &str) -> Manifest {
     let (mode, grid) = (spec.mode(), Grid::Persistent { each: 1 });
-    Manifest {
-        shared_bytes: spec.shared_bytes(),
-        aligned_counters: mode.state() == State::Counters,
-        ..plain(&spec.name(), mode, spec.threads(), spec.tile_blocks(), grid, Dialect::Cuda, source)
-    }
+    let mut manifest = plain(&spec.name(), mode, spec.threads(), spec.tile_blocks(), grid, Dialect::Cuda, source);
+    manifest.shared_bytes = spec.shared_bytes();
+    manifest.function.aligned_counters = mode.state() == State::Counters;
+    manifest
 }
 
 #[cfg(test)]
@@ -170,7 +163,9 @@ mod tests {
     use crate::emit::{cuda, opencl};
     use crate::sbox::LUT3;
     use crate::stored;
+    use aes_bitslice_core::argument::Argument;
     use aes_bitslice_core::manifest::{ManifestError, Printed};
+    use aes_bitslice_core::signature::{EntryPoint, Parameter};
     use aes_bitslice_core::strategy::BakedStrategy;
 
     fn manifest(strategy: BakedStrategy, layout: Layout) -> Manifest {
@@ -186,28 +181,30 @@ mod tests {
             (BakedStrategy::Immediate, Layout::State),
         ] {
             let right = manifest(strategy, layout);
-            assert_eq!(Manifest::parse(&right.to_json()).unwrap(), right);
+            assert_eq!(<Manifest>::parse(&right.to_json()).unwrap(), right);
             let (other, grid) = match layout {
                 Layout::State => (Layout::Column, Grid::Warps { each: 1, least: 1 }),
                 Layout::Column => (Layout::State, Grid::Covers),
             };
             let refused = |wrong: Manifest| {
-                assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
+                assert!(matches!(<Manifest>::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
             };
-            refused(Manifest { grid, ..right.clone() });
+            let with = |function| Manifest { function, ..right.clone() };
+            refused(with(Cipher { grid, ..right.function.clone() }));
             let tile_blocks = grid.tile_blocks(other, right.threads);
             let bitsliced = right.bitsliced.clone().map(|b| Bitsliced { layout: other.name().into(), ..b });
-            refused(Manifest { bitsliced, tile_blocks, grid, ..right });
+            refused(with(Cipher { bitsliced, tile_blocks, grid, ..right.function.clone() }));
         }
     }
 
     #[test]
     fn keys_that_are_not_where_the_code_looks_are_refused() {
         let right = cuda::print(&KernelSpec::planes(Mode::Ctr, &LUT3).into(), "").unwrap().manifest;
-        assert_eq!((right.keys, &Manifest::parse(&right.to_json()).unwrap()), (KeySource::Argument, &right));
+        assert_eq!((right.keys, &<Manifest>::parse(&right.to_json()).unwrap()), (KeySource::Argument, &right));
         for other in [KeySource::Memory, KeySource::Baked] {
-            let wrong = Manifest { keys: other, ..right.clone() };
-            assert!(matches!(Manifest::parse(&wrong.to_json()), Err(ManifestError::Field { field: "keys", .. })));
+            let mut wrong = right.clone();
+            wrong.function.keys = other;
+            assert!(matches!(<Manifest>::parse(&wrong.to_json()), Err(ManifestError::Field { field: "keys", .. })));
         }
         let refused = KernelSpec::co_resident(Mode::Ctr, &LUT3).with_layout(Layout::State).unwrap_err();
         let says = "with the strategy `bits` there is no kernel by state: use the layout `column`";
@@ -218,8 +215,6 @@ mod tests {
     fn what_no_kernel_has_is_refused() {
         let manifest = |mode| cuda::print(&KernelSpec::planes(mode, &LUT3).into(), "").unwrap().manifest;
         let (of_cmac, decrypting) = (manifest(Mode::EcbEncrypt), manifest(Mode::EcbDecrypt));
-        let mut renamed = of_cmac.entry_cmac.clone().expect("this kernel has one");
-        renamed.name.push('_');
         let (right, one_key) = (manifest(Mode::XtsDecrypt), manifest(Mode::Ctr));
         // Tweaks are always encrypted, even if the data is decrypted.
         assert!(right.key_basis.is_some() && right.key_basis != right.tweak_key_basis);
@@ -228,18 +223,33 @@ mod tests {
             rows[5] = rows[17] ^ rows[30];
             rows
         });
-        for (wrong, field) in [
-            (Manifest { key_basis: dependent, ..right.clone() }, "key_basis"),
-            (Manifest { tweak_key_basis: dependent, ..right.clone() }, "tweak_key_basis"),
-            (Manifest { tweak_key_basis: right.tweak_key_basis, ..one_key }, "tweak_key_basis"),
-            (Manifest { shared_bytes: right.shared_bytes + 1, ..right.clone() }, "shared_bytes"),
-            (Manifest { entry_cmac: Some(of_cmac.entry.clone()), ..of_cmac.clone() }, "entry_cmac"),
-            (Manifest { entry_cmac: Some(renamed), ..of_cmac.clone() }, "entry_cmac"),
-            (Manifest { entry_cmac: of_cmac.entry_cmac, ..decrypting }, "entry_cmac"),
-        ] {
-            let error = Manifest::parse(&wrong.to_json()).unwrap_err();
+        let cmac = || of_cmac.entries[&Entry::Cmac].clone();
+        let refused = |of: &Manifest, change: &dyn Fn(&mut Manifest), field| {
+            let mut wrong = of.clone();
+            change(&mut wrong);
+            let error = <Manifest>::parse(&wrong.to_json()).unwrap_err();
             assert!(matches!(error, ManifestError::Field { field: named, .. } if named == field), "{error}");
-        }
+        };
+        refused(&right, &|m| m.function.key_basis = dependent, "key_basis");
+        refused(&right, &|m| m.function.tweak_key_basis = dependent, "tweak_key_basis");
+        refused(&one_key, &|m| m.function.tweak_key_basis = right.tweak_key_basis, "tweak_key_basis");
+        refused(&right, &|m| m.shared_bytes += 1, "shared_bytes");
+        refused(&of_cmac, &|m| _ = m.entries.insert(Entry::Cmac, m.entries[&Entry::Blocks].clone()), "cmac");
+        refused(&of_cmac, &|m| m.entries.get_mut(&Entry::Cmac).unwrap().parameters.truncate(4), "cmac");
+        refused(&decrypting, &|m| _ = m.entries.insert(Entry::Cmac, renamed(cmac(), m)), "cmac");
+        refused(&of_cmac, &|m| _ = m.entries.remove(&Entry::Bytes), "bytes");
+        refused(&of_cmac, &|m| _ = m.entries.remove(&Entry::Each), "own_key_threads");
+        refused(&of_cmac, &|m| _ = m.entries.insert(Entry::Hash, cmac()), "hash");
+        let twice = |m: &mut Manifest| {
+            let parameters = &mut m.entries.get_mut(&Entry::Bytes).unwrap().parameters;
+            parameters.push(parameters[0].clone());
+        };
+        refused(&right, &twice, "bytes");
+    }
+
+    /// The entry point for CMAC, named after another kernel.
+    fn renamed(point: EntryPoint, of: &Manifest) -> EntryPoint {
+        EntryPoint { name: Entry::Cmac.name_in(&of.kernel), ..point }
     }
 
     #[test]
@@ -248,21 +258,30 @@ mod tests {
         let in_cuda = stored::cuda().into_iter().map(|design| cuda::print(&design, ""));
         for Printed { source, manifest } in in_cuda.chain(in_opencl).map(Result::unwrap) {
             manifest.check_source(&source).unwrap();
-            for entry in [&manifest.entry, &manifest.entry_bytes] {
-                for parameter in entry.parameters.iter().filter(|p| !["in", "out"].contains(&p.name.as_str())) {
+            let waits = source.contains("    LET_NEXT_BEGIN();\n") && manifest.dialect == Dialect::Cuda;
+            assert_eq!(manifest.overlaps, waits, "{}", manifest.kernel);
+            for entry in manifest.entries.values() {
+                let by_name = |p: &&Parameter| ![Argument::In, Argument::Out].contains(&p.name);
+                for parameter in entry.parameters.iter().filter(by_name) {
                     let begin = source.find(&format!("\nKERNEL {}(", entry.name)).unwrap();
                     let end = begin + source[begin..].find(") {").unwrap();
-                    let at = begin + source[begin..end].rfind(&format!(" {}", parameter.name)).unwrap() + 1;
-                    let renamed = [&source[..at], "other", &source[at + parameter.name.len()..]].concat();
-                    let error = manifest.check_source(&renamed).unwrap_err();
-                    assert!(matches!(error, ManifestError::Field { .. }), "{}: {error}", manifest.kernel);
+                    let name = parameter.name.name();
+                    let ends = source[begin..end + 1].match_indices(name).map(|(at, _)| begin + at);
+                    let is_it = |at: &usize| {
+                        source[..*at].ends_with([' ', '*']) && source[at + name.len()..].starts_with([',', ')'])
+                    };
+                    let at = ends.into_iter().find(is_it).unwrap();
+                    for other in ["other", if name == "skip" { "rounds" } else { "skip" }] {
+                        let renamed = [&source[..at], other, &source[at + name.len()..]].concat();
+                        manifest.check_source(&renamed).unwrap_err();
+                    }
                 }
             }
             // An entry point that only reads.
             let reads = source.replacen("_bytes(DATA(u8), ", "_bytes(INPUT(u8), ", 1);
             let reads = reads.replacen("_bytes(OUTPUT(u8), ", "_bytes(INPUT(u8), ", 1);
             assert!(reads != *source, "{}", manifest.kernel);
-            assert!(matches!(manifest.check_source(&reads), Err(ManifestError::Field { field: "entry_bytes", .. })));
+            assert!(matches!(manifest.check_source(&reads), Err(ManifestError::Field { field: "bytes", .. })));
         }
     }
 }

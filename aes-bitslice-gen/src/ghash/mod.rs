@@ -25,11 +25,11 @@
 //! | `clear_messages.h` | the end of their decryption |
 //!
 //! [`aes_bitslice_core::ghash`] describes how a message is divided and the contents of a kernel's tables,
-//! [`aes_bitslice_core::hash_manifest`] how a kernel is launched.
+//! [`aes_bitslice_core::manifest::Hash`] how a kernel is launched.
 
 use crate::templates::PUBLIC;
 use aes_bitslice_core::ghash::{Arrangement, Shape};
-use aes_bitslice_core::hash_manifest::Capabilities;
+use aes_bitslice_core::manifest::Capabilities;
 use aes_bitslice_core::messages::GROUP;
 
 /// A GHASH kernel, identified by the contents of its tables.

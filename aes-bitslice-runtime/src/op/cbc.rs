@@ -14,6 +14,7 @@ use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
 use crate::op::operation::{Keys, Operation, Steps, whole_blocks};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 
 /// CBC decryption of whole blocks.
@@ -93,10 +94,10 @@ impl Steps for CbcDecrypt {
             false => (Value::BeforeInput(16), share),
         };
         let values = vec![
-            ("blocks", Value::U64(blocks)),
-            ("previous", previous),
-            ("stride", Value::U64(stride)),
-            ("iv", Value::Words(block_words(&self.iv))),
+            (Argument::Blocks, Value::U64(blocks)),
+            (Argument::Previous, previous),
+            (Argument::Stride, Value::U64(stride)),
+            (Argument::Iv, Value::Words(block_words(&self.iv))),
         ];
         Ok(shape.launch(shape.entry(0), 0, blocks, values)?.into_iter().collect())
     }
@@ -158,8 +159,12 @@ mod tests {
             let launches = operation.launches(&shape).unwrap();
             let [launch] = launches.as_slice() else { panic!("one launch") };
             let iv = Value::Words([0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0f0e_0d0c]);
-            let expected =
-                [("blocks", Value::U64(len / 16)), ("previous", previous), ("stride", Value::U64(stride)), ("iv", iv)];
+            let expected = [
+                (Argument::Blocks, Value::U64(len / 16)),
+                (Argument::Previous, previous),
+                (Argument::Stride, Value::U64(stride)),
+                (Argument::Iv, iv),
+            ];
             assert_eq!((launch.entry, launch.values.as_slice()), (Entry::Blocks, &expected[..]));
         }
     }

@@ -13,6 +13,7 @@ use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{Operation, Steps, head};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 
@@ -106,7 +107,7 @@ impl Ctr {
     pub(crate) fn launch_of_secret(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         debug_assert!(self.skip() == 0, "parts of messages begin with blocks");
         let counter = Value::Words(counter_words(self.first()));
-        let values = vec![("length", Value::U64(shape.len)), ("secret_counter", counter)];
+        let values = vec![(Argument::Length, Value::U64(shape.len)), (Argument::SecretCounter, counter)];
         Ok(shape.launch(Entry::SecretCounter, 0, shape.len.div_ceil(16), values)?.into_iter().collect())
     }
 
@@ -124,9 +125,9 @@ impl Ctr {
             let from = self.at(at);
             let (counter, skip) = (from.first(), from.skip() as u64);
             let values = vec![
-                ("length", Value::U64(len)),
-                ("skip", Value::U32(skip as u32)),
-                ("counter", Value::Words(counter_words(counter))),
+                (Argument::Length, Value::U64(len)),
+                (Argument::Skip, Value::U32(skip as u32)),
+                (Argument::Counter, Value::Words(counter_words(counter))),
             ];
             let blocks = if len == 0 { 0 } else { (u128::from(len) + u128::from(skip)).div_ceil(16) as u64 };
             shape.launch_from(Entry::Bytes, at, blocks, counter, values)
@@ -141,7 +142,8 @@ impl Ctr {
             return Ok(());
         }
         let counter = self.at(first).first();
-        let values = vec![("blocks", Value::U64(body / 16)), ("counter", Value::Words(counter_words(counter)))];
+        let values =
+            vec![(Argument::Blocks, Value::U64(body / 16)), (Argument::Counter, Value::Words(counter_words(counter)))];
         let blocks = shape.launch_from(Entry::Blocks, first, body / 16, counter, values)?;
         launches.extend([bytes(run.start, head)?, blocks, bytes(first + body, whole - body)?].into_iter().flatten());
         Ok(())
@@ -177,11 +179,18 @@ mod tests {
             launches.iter().map(|l| (l.entry, l.at, l.values.clone())).collect()
         };
         let by_blocks = |at, blocks, counter| {
-            (Entry::Blocks, at, vec![("blocks", Value::U64(blocks)), ("counter", Value::Words(counter))])
+            (
+                Entry::Blocks,
+                at,
+                vec![(Argument::Blocks, Value::U64(blocks)), (Argument::Counter, Value::Words(counter))],
+            )
         };
         let by_bytes = |at, length, skip, counter| {
-            let values =
-                [("length", Value::U64(length)), ("skip", Value::U32(skip)), ("counter", Value::Words(counter))];
+            let values = [
+                (Argument::Length, Value::U64(length)),
+                (Argument::Skip, Value::U32(skip)),
+                (Argument::Counter, Value::Words(counter)),
+            ];
             (Entry::Bytes, at, values.to_vec())
         };
         let (max, zero, two) = ([u32::MAX; 4], [0; 4], [2, 0, 0, 0]);
@@ -200,7 +209,8 @@ mod tests {
         let ctr = Ctr::new(&Counter::new(CounterMode::Inc32, block), 5);
         let geometry = geometry(Grid::Warps { each: 1, least: 1 });
         let launches = shape_of(&geometry, 100, 5, |shape| ctr.launches(shape).unwrap());
-        let seen: Vec<_> = launches.iter().map(|l| (l.entry, l.at, l.value("counter").cloned().unwrap())).collect();
+        let seen: Vec<_> =
+            launches.iter().map(|l| (l.entry, l.at, l.value(Argument::Counter).cloned().unwrap())).collect();
         let words = |low| Value::Words([low, u32::MAX, u32::MAX, u32::MAX]);
         let expected = [
             (Entry::Bytes, 0, words(u32::MAX - 1)),
@@ -220,7 +230,7 @@ mod tests {
             );
             let mut launches = shape_of(&geometry(Grid::Covers), len, 3, |shape| ctr.launch_of_secret(shape).unwrap());
             let [launch] = &mut launches[..] else { panic!("{len} bytes: {launches:?}") };
-            launch.values.retain(|(name, _)| *name != "secret_counter");
+            launch.values.retain(|(name, _)| *name != Argument::SecretCounter);
             launch.clone()
         };
         for len in [1, 16 * 64, 16 * 64 + 1] {

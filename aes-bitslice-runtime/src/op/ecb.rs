@@ -10,6 +10,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Launch, Shape, Value};
 use crate::op::operation::{Operation, Steps, whole_blocks};
 use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 
 /// ECB in one direction, on whole blocks of 16 bytes.
@@ -60,7 +61,7 @@ impl Steps for Ecb {
 
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         let blocks = shape.len / 16;
-        let launch = shape.launch(shape.entry(0), 0, blocks, vec![("blocks", Value::U64(blocks))])?;
+        let launch = shape.launch(shape.entry(0), 0, blocks, vec![(Argument::Blocks, Value::U64(blocks))])?;
         Ok(launch.into_iter().collect())
     }
 

@@ -1,9 +1,11 @@
-//! The work of one call for a kernel: its launches one by one, with arguments by name, whatever drives the device.
+//! The work of one call for a kernel: its launches one by one, with their arguments, whatever drives the device.
 //!
-//! The names that an operation gives its arguments are documented with the operation; a kernel itself declares which arguments it takes,
+//! The arguments that an operation gives are documented with the operation; a kernel itself declares which arguments it takes,
 //! and in which order (`aes_bitslice_core::signature`). `in` and `out` point to the start of the launch's part of the data.
 
 use crate::base::error::Error;
+use aes_bitslice_core::argument::Argument;
+pub(crate) use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Grid, GridSize, Manifest};
 use zeroize::Zeroize;
 
@@ -31,29 +33,8 @@ pub struct Launch {
     pub(crate) thread_blocks: u32,
     /// Threads in each thread block.
     pub(crate) threads: u32,
-    /// The arguments by name, except `in`, `out` and the key.
-    pub(crate) values: Vec<(&'static str, Value)>,
-}
-
-/// An entry point of a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Entry {
-    /// For whole blocks, aligned to 16 bytes.
-    Blocks,
-    /// For any alignment.
-    Bytes,
-    /// For many messages at a time.
-    Messages,
-    /// For one message whose counter is secret.
-    SecretCounter,
-    /// For CMAC of many messages at a time.
-    Cmac,
-    /// For the same number of blocks under each of many keys.
-    Each,
-    /// Computes the round keys of many keys.
-    Expand,
-    /// For jobs with these.
-    Jobs,
+    /// The arguments, except the data and the key.
+    pub(crate) values: Vec<(Argument, Value)>,
 }
 
 /// The value of an argument.
@@ -102,9 +83,9 @@ impl Drop for Launch {
 }
 
 impl Launch {
-    /// The value of the argument with this name, if there is one.
-    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
-        self.values.iter().find(|(of, _)| *of == name).map(|(_, value)| value)
+    /// The value of an argument, if there is one.
+    pub(crate) fn value(&self, argument: Argument) -> Option<&Value> {
+        self.values.iter().find(|(of, _)| *of == argument).map(|(_, value)| value)
     }
 }
 
@@ -116,7 +97,7 @@ impl Geometry {
             tile_blocks: manifest.tile_blocks,
             grid: manifest.grid,
             aligned_counters: manifest.aligned_counters,
-            takes_secret_counters: manifest.entry_secret_counter.is_some(),
+            takes_secret_counters: manifest.entries.contains_key(&Entry::SecretCounter),
             multiprocessors,
         }
     }
@@ -178,7 +159,7 @@ impl Shape<'_> {
         entry: Entry,
         at: u64,
         blocks: u64,
-        values: Vec<(&'static str, Value)>,
+        values: Vec<(Argument, Value)>,
     ) -> Result<Option<Launch>, Error> {
         self.launch_from(entry, at, blocks, 0, values)
     }
@@ -190,7 +171,7 @@ impl Shape<'_> {
         at: u64,
         blocks: u64,
         counter: u128,
-        values: Vec<(&'static str, Value)>,
+        values: Vec<(Argument, Value)>,
     ) -> Result<Option<Launch>, Error> {
         if blocks == 0 {
             return Ok(None);

@@ -22,6 +22,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::operation::{Keys, Operation, Steps};
 use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::Units;
@@ -181,11 +182,11 @@ impl Steps for Xts {
         let launch = |entry, from: u64, blocks: u64, ragged: u64| {
             let at = self.after(16 * from, || unreachable!("XTS is not chained"));
             let values = vec![
-                ("blocks", Value::U64(blocks)),
-                ("ragged", Value::U32(ragged as u32)),
-                ("unit_blocks", Value::U32((self.unit_bytes / 16) as u32)),
-                ("before", Value::U32((at.before / 16) as u32)),
-                ("first_unit", Value::Words(counter_words(at.first_unit))),
+                (Argument::Blocks, Value::U64(blocks)),
+                (Argument::Ragged, Value::U32(ragged as u32)),
+                (Argument::UnitBlocks, Value::U32((self.unit_bytes / 16) as u32)),
+                (Argument::Before, Value::U32((at.before / 16) as u32)),
+                (Argument::FirstUnit, Value::Words(counter_words(at.first_unit))),
             ];
             shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
         };

@@ -8,10 +8,11 @@ use crate::launch::{Launch, compare, known, number};
 use crate::memory::{Byte, Memory};
 use crate::mode::{before_wrap, no_cell};
 use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::column_basis::ColumnBasis;
-use aes_bitslice_core::jobs::{self, JOB_WORDS, Job, ManyKeys, run_blocks};
+use aes_bitslice_core::entry::Entry;
+use aes_bitslice_core::jobs::{self, JOB_WORDS, Job, run_blocks};
 use aes_bitslice_core::manifest::Manifest;
-use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::{cmac, messages};
 
 /// Addresses of the tables that describe the work, and of secrets besides the data.
@@ -30,7 +31,7 @@ pub enum Flow {
 }
 
 impl Flow {
-    /// The parameters `counts` and `adds`.
+    /// The arguments `Counts` and `Adds`.
     fn numbers(self) -> [u64; 2] {
         match self {
             Self::Data => [0, 0],
@@ -105,14 +106,13 @@ impl<'a> Batch<'a> {
         basis.map_err(|e| e.to_string())
     }
 
-    fn many_keys(&self) -> Result<&'a ManyKeys, String> {
-        self.manifest.many_keys.as_ref().ok_or_else(|| "it has no entry points for many keys".into())
-    }
-
-    /// A launch of an entry point for which the manifest gives this number of threads.
-    fn launch(&self, entry: &'a EntryPoint, threads: u32) -> Launch<'a> {
-        let grid = self.grid.unwrap_or(Grid { blocks: 2, threads: threads as usize });
-        Launch { ptx: self.ptx, entry, grid, shared_bytes: 0 }
+    /// A launch of an entry point, with as many threads as the manifest says.
+    fn launch(&self, entry: Entry) -> Result<Launch<'a>, String> {
+        let own_keys = self.manifest.own_key_threads.filter(|_| entry.arguments().contains(&Argument::KeyWords));
+        let threads = own_keys.unwrap_or(self.manifest.threads) as usize;
+        let grid = self.grid.unwrap_or(Grid { blocks: 2, threads });
+        let entry = self.manifest.entry(entry).map_err(|e| e.to_string())?;
+        Ok(Launch { ptx: self.ptx, entry, grid, shared_bytes: 0 })
     }
 
     fn unknown(&mut self, blocks: usize) -> Vec<Block> {
@@ -148,22 +148,21 @@ impl<'a> Batch<'a> {
             let counter = counter.wrapping_add((n % each) as u128);
             output.push(flow.of_block(&mut self.cells, block, counter, &expanded[n / each], direction)?);
         }
-        let arguments = |name: &str| {
-            Some(match name {
-                "in" => number(INPUT, 8),
-                "out" => number(OUTPUT, 8),
-                "blocks" => number((count * each) as u64, 4),
-                "each" => number(each as u64, 4),
-                "cipher_keys" => number(SECRETS, 8),
-                "key_words" => number(key_bits.bytes() as u64 / 4, 4),
-                "counter" => all_known(&counter.to_le_bytes()),
-                "counts" => number(flow.numbers()[0], 4),
-                "adds" => number(flow.numbers()[1], 4),
+        let arguments = |argument| {
+            Some(match argument {
+                Argument::In => number(INPUT, 8),
+                Argument::Out => number(OUTPUT, 8),
+                Argument::Blocks => number((count * each) as u64, 4),
+                Argument::Each => number(each as u64, 4),
+                Argument::CipherKeys => number(SECRETS, 8),
+                Argument::KeyWords => number(key_bits.bytes() as u64 / 4, 4),
+                Argument::Counter => all_known(&counter.to_le_bytes()),
+                Argument::Counts => number(flow.numbers()[0], 4),
+                Argument::Adds => number(flow.numbers()[1], 4),
                 _ => return None,
             })
         };
-        let many = self.many_keys()?;
-        let launch = self.launch(&many.entry_each, many.threads);
+        let launch = self.launch(Entry::Each)?;
         let given = [(INPUT, as_bytes(&input)), (SECRETS, &keys[..])];
         let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * output.len())])?;
         proved(&memory, OUTPUT, as_bytes(&output))
@@ -177,17 +176,16 @@ impl<'a> Batch<'a> {
         let (direction, basis) = (self.direction()?, self.expanded_basis()?);
         let (keys, expanded) = self.unknown_keys(key_bits, count)?;
         let output: Vec<Block> = expanded.iter().flat_map(|keys| round_keys(keys, direction, &basis)).collect();
-        let arguments = |name: &str| {
-            Some(match name {
-                "cipher_keys" => number(SECRETS, 8),
-                "all" => number(count as u64, 4),
-                "key_words" => number(key_bits.bytes() as u64 / 4, 4),
-                "round_keys" => number(OUTPUT, 8),
+        let arguments = |argument| {
+            Some(match argument {
+                Argument::CipherKeys => number(SECRETS, 8),
+                Argument::All => number(count as u64, 4),
+                Argument::KeyWords => number(key_bits.bytes() as u64 / 4, 4),
+                Argument::RoundKeys => number(OUTPUT, 8),
                 _ => return None,
             })
         };
-        let many = self.many_keys()?;
-        let launch = self.launch(&many.entry_expand, many.threads);
+        let launch = self.launch(Entry::Expand)?;
         let bytes = 16 * output.len();
         let memory = launch.run(&mut self.cells, arguments, &[(SECRETS, &keys)], &[(OUTPUT, bytes)])?;
         proved(&memory, OUTPUT, as_bytes(&output))
@@ -218,23 +216,22 @@ impl<'a> Batch<'a> {
         let mut table = vec![[0; 4]; JOB_WORDS * all.len()];
         let mut runs = vec![[0; 4]; all.iter().map(|job| job.runs(wide)).sum::<u64>() as usize];
         jobs::write_tables(&all, wide, &mut table, &mut runs);
-        let arguments = |name: &str| {
-            Some(match name {
-                "in" => number(INPUT, 8),
-                "out" => number(OUTPUT, 8),
-                "jobs" => number(TABLES[0], 8),
-                "runs" => number(TABLES[1], 8),
-                "all" => number(runs.len() as u64, 4),
-                "wide" => number(u64::from(wide), 4),
-                "round_keys" => number(SECRETS, 8),
-                "key_words" => number(key_bits.bytes() as u64 / 4, 4),
-                "counts" => number(flow.numbers()[0], 4),
-                "adds" => number(flow.numbers()[1], 4),
+        let arguments = |argument| {
+            Some(match argument {
+                Argument::In => number(INPUT, 8),
+                Argument::Out => number(OUTPUT, 8),
+                Argument::Jobs => number(TABLES[0], 8),
+                Argument::Runs => number(TABLES[1], 8),
+                Argument::All => number(runs.len() as u64, 4),
+                Argument::Wide => number(u64::from(wide), 4),
+                Argument::RoundKeys => number(SECRETS, 8),
+                Argument::KeyWords => number(key_bits.bytes() as u64 / 4, 4),
+                Argument::Counts => number(flow.numbers()[0], 4),
+                Argument::Adds => number(flow.numbers()[1], 4),
                 _ => return None,
             })
         };
-        let many = self.many_keys()?;
-        let launch = self.launch(&many.entry_jobs, many.threads);
+        let launch = self.launch(Entry::Jobs)?;
         let tables = [all_known(table.as_flattened()), all_known(runs.as_flattened())];
         let given =
             [(INPUT, &input[..]), (TABLES[0], &tables[0]), (TABLES[1], &tables[1]), (SECRETS, as_bytes(&given_keys))];
@@ -248,7 +245,7 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// As [`Self::prove_each`].
     pub fn prove_messages(mut self, key_bits: KeyBits, bytes: &[usize]) -> Result<Proved, String> {
-        let entry = self.manifest.entry_messages.as_ref().ok_or("it has no entry point for many messages")?;
+        let launch = self.launch(Entry::Messages)?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let (mut all, mut input, mut output, mut masks): (Vec<messages::Message>, _, _, _) =
             (vec![], vec![], vec![], vec![]);
@@ -294,21 +291,21 @@ impl<'a> Batch<'a> {
         let at_masks = SECRETS;
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
         let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
-        let arguments = |name: &str| {
-            Some(match name {
-                "in" => number(INPUT, 8),
-                "out" => number(OUTPUT, 8),
-                "messages" => number(TABLES[0], 8),
-                "first_messages" => number(TABLES[1], 8),
-                "all" => number(u64::from(first_run), 4),
-                "masks" => number(at_masks, 8),
-                "keys" => given_keys.clone(),
+        let arguments = |argument| {
+            Some(match argument {
+                Argument::In => number(INPUT, 8),
+                Argument::Out => number(OUTPUT, 8),
+                Argument::Messages => number(TABLES[0], 8),
+                Argument::FirstMessages => number(TABLES[1], 8),
+                Argument::All => number(u64::from(first_run), 4),
+                Argument::Masks => number(at_masks, 8),
+                Argument::Keys => given_keys.clone(),
                 _ => return None,
             })
         };
         let given = [(INPUT, &input[..]), (TABLES[0], &table), (TABLES[1], &first)];
         let writable = [(OUTPUT, output.len()), (at_masks, 16 * masks.len())];
-        let memory = self.launch(entry, self.manifest.threads).run(&mut self.cells, arguments, &given, &writable)?;
+        let memory = launch.run(&mut self.cells, arguments, &given, &writable)?;
         compare(&memory, at_masks, as_bytes(&masks))?;
         proved(&memory, OUTPUT, &output)
     }
@@ -318,7 +315,7 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// As [`Self::prove_each`].
     pub fn prove_secret_counter(mut self, key_bits: KeyBits, bytes: usize) -> Result<Proved, String> {
-        let entry = self.manifest.entry_secret_counter.as_ref().ok_or("it has no entry point for secret counters")?;
+        let launch = self.launch(Entry::SecretCounter)?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         // Wraps in its last word.
         let words = [0x0001_0203, 0x1415_1617, 0x2829_2a2b, u32::MAX - 3];
@@ -337,17 +334,16 @@ impl<'a> Batch<'a> {
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
         let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
         let counter: Vec<[u8; 4]> = words.iter().rev().map(|word| word.to_le_bytes()).collect();
-        let arguments = |name: &str| {
-            Some(match name {
-                "in" => number(INPUT, 8),
-                "out" => number(OUTPUT, 8),
-                "length" => number(bytes as u64, 8),
-                "secret_counter" => all_known(counter.as_flattened()),
-                "keys" => given_keys.clone(),
+        let arguments = |argument| {
+            Some(match argument {
+                Argument::In => number(INPUT, 8),
+                Argument::Out => number(OUTPUT, 8),
+                Argument::Length => number(bytes as u64, 8),
+                Argument::SecretCounter => all_known(counter.as_flattened()),
+                Argument::Keys => given_keys.clone(),
                 _ => return None,
             })
         };
-        let launch = self.launch(entry, self.manifest.threads);
         let memory = launch.run(&mut self.cells, arguments, &[(INPUT, input)], &[(OUTPUT, bytes)])?;
         proved(&memory, OUTPUT, output)
     }
@@ -358,7 +354,7 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// As [`Self::prove_each`].
     pub fn prove_cmac(mut self, key_bits: KeyBits, count: usize, bytes: &[usize]) -> Result<Proved, String> {
-        let entry = self.manifest.entry_cmac.as_ref().ok_or("it has no entry point for CMAC")?;
+        let launch = self.launch(Entry::Cmac)?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
         let subkeys = self.unknown(2);
         // Ciphers for messages that have not begun yet; their results are unused.
@@ -395,24 +391,19 @@ impl<'a> Batch<'a> {
         let tags: Vec<Block> = order.iter().map(|n| tags[*n as usize]).collect();
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
         let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
-        let arguments = |name: &str| {
-            Some(match name {
-                "in" => number(INPUT, 8),
-                "messages" => number(TABLES[0], 8),
-                "all" => number(count as u64, 4),
-                "subkeys" => number(SECRETS, 8),
-                "tags" => number(OUTPUT, 8),
-                "keys" => given_keys.clone(),
+        let arguments = |argument| {
+            Some(match argument {
+                Argument::In => number(INPUT, 8),
+                Argument::Messages => number(TABLES[0], 8),
+                Argument::All => number(count as u64, 4),
+                Argument::Subkeys => number(SECRETS, 8),
+                Argument::Tags => number(OUTPUT, 8),
+                Argument::Keys => given_keys.clone(),
                 _ => return None,
             })
         };
         let given = [(INPUT, &input[..]), (TABLES[0], &table), (SECRETS, as_bytes(&subkeys))];
-        let memory = self.launch(entry, self.manifest.threads).run(
-            &mut self.cells,
-            arguments,
-            &given,
-            &[(OUTPUT, 16 * count)],
-        )?;
+        let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, 16 * count)])?;
         proved(&memory, OUTPUT, as_bytes(&tags))
     }
 }

@@ -14,8 +14,10 @@ use crate::memory::Byte;
 use crate::mode::{self, Start};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::aes::schedule::KeyBits;
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::column_basis::ColumnBasis;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::MAX_ROUNDS;
 use aes_bitslice_core::manifest::Manifest;
@@ -123,7 +125,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     given.make_kernel_cells(cells, blocks)?;
 
     let is_whole = case.aligned && case.skip == 0 && (case.bytes.is_multiple_of(16));
-    let entry = if is_whole { &manifest.entry } else { &manifest.entry_bytes };
+    let entry = &manifest.entries[if is_whole { &Entry::Blocks } else { &Entry::Bytes }];
     let (from, mut to) = (INPUT + u64::from(!case.aligned), OUTPUT + 3 * u64::from(!case.aligned));
     if case.in_place {
         to = from;
@@ -138,26 +140,26 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let share = TILE_BYTES * case.bytes.div_ceil(TILE_BYTES).div_ceil(case.thread_blocks as usize * case.warps);
     let previous = (share..case.bytes).step_by(share).flat_map(|at| &given_data[at - 16..at]).copied();
     let previous: Vec<Byte> = if case.in_place && mode == Mode::CbcDecrypt { previous.collect() } else { vec![] };
-    let arguments = |name: &str| {
-        Some(match name {
-            "in" => number(from, 8),
-            "out" => number(to, 8),
+    let arguments = |argument| {
+        Some(match argument {
+            Argument::In => number(from, 8),
+            Argument::Out => number(to, 8),
             // For a unit that steals, the last whole block and the rest are counted separately.
-            "blocks" => number((case.bytes / 16 - usize::from(stolen > 0)) as u64, 8),
-            "ragged" => number(stolen as u64, 4),
-            "length" => number(case.bytes as u64, 8),
-            "skip" => number(case.skip as u64, 4),
+            Argument::Blocks => number((case.bytes / 16 - usize::from(stolen > 0)) as u64, 8),
+            Argument::Ragged => number(stolen as u64, 4),
+            Argument::Length => number(case.bytes as u64, 8),
+            Argument::Skip => number(case.skip as u64, 4),
             // The block before share `n`, from 1 on, is `n` strides from there.
-            "previous" if case.in_place => number(PREVIOUS - 16, 8),
-            "stride" if case.in_place => number(16, 8),
-            "previous" => number(from - 16, 8),
-            "stride" => number(share as u64, 8),
-            "iv" => iv.as_chunks().0.to_vec(),
-            "counter" | "first_unit" => case.start.argument(mode).as_chunks().0.to_vec(),
-            "unit_blocks" => number(case.start.unit_blocks as u64, 4),
-            "before" => number(case.start.before as u64, 4),
-            "keys" => given_keys.clone(),
-            "tweak_keys" => given_tweak_keys.clone()?,
+            Argument::Previous if case.in_place => number(PREVIOUS - 16, 8),
+            Argument::Stride if case.in_place => number(16, 8),
+            Argument::Previous => number(from - 16, 8),
+            Argument::Stride => number(share as u64, 8),
+            Argument::Iv => iv.as_chunks().0.to_vec(),
+            Argument::Counter | Argument::FirstUnit => case.start.argument(mode).as_chunks().0.to_vec(),
+            Argument::UnitBlocks => number(case.start.unit_blocks as u64, 4),
+            Argument::Before => number(case.start.before as u64, 4),
+            Argument::Keys => given_keys.clone(),
+            Argument::TweakKeys => given_tweak_keys.clone()?,
             _ => return None,
         })
     };

@@ -4,6 +4,7 @@ use crate::anf::{Bit, Cells};
 use crate::context::Grid;
 use crate::machine::Machine;
 use crate::memory::{Byte, Memory};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_ptx::Program;
 
@@ -20,7 +21,7 @@ pub struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Runs the launch and returns memory after all threads have ended. Takes the value of each parameter by its name, the contents of
+    /// Runs the launch and returns memory after all threads have ended. Takes the value of each argument, the contents of
     /// device memory, and how many bytes may be written where.
     ///
     /// # Errors
@@ -28,7 +29,7 @@ impl Launch<'_> {
     pub fn run(
         &self,
         cells: &mut Cells,
-        arguments: impl Fn(&str) -> Option<Vec<Byte>>,
+        arguments: impl Fn(Argument) -> Option<Vec<Byte>>,
         given: &[(u64, &[Byte])],
         writable: &[(u64, usize)],
     ) -> Result<Memory, String> {
@@ -39,7 +40,7 @@ impl Launch<'_> {
         }
         writable.iter().for_each(|&(address, bytes)| machine.allow(address..address + bytes as u64));
         for (n, parameter) in self.entry.parameters.iter().enumerate() {
-            let value = arguments(&parameter.name);
+            let value = arguments(parameter.name);
             machine.parameter(n, &value.ok_or_else(|| format!("no value is known for `{}`", parameter.name))?)?;
         }
         machine.run().map_err(|stuck| stuck.to_string())?;

@@ -1,6 +1,7 @@
 //! Every check that a run makes, on a few instructions each: what is allowed, what ends the run, and why.
 
-use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use aes_bitslice_proof::anf::Cells;
 use aes_bitslice_proof::context::{DEVICE, Grid};
 use aes_bitslice_proof::launch::{Launch, compare, known, number};
@@ -12,28 +13,28 @@ const OUTPUT: u64 = 2 * DEVICE;
 
 /// Runs instructions as a kernel with a pointer `in`, a pointer `out` and a number `n`, which is 5, on two warps.
 fn launch(body: &str) -> Result<Memory, String> {
-    with_arguments(body, &[("in", 8), ("out", 8), ("n", 4)])
+    with_arguments(body, &[(Argument::In, 8), (Argument::Out, 8), (Argument::All, 4)])
 }
 
 /// The same with parameters of these sizes, in place of 8, 8 and 4 bytes.
-fn with_arguments(body: &str, arguments: &[(&str, usize)]) -> Result<Memory, String> {
+fn with_arguments(body: &str, arguments: &[(Argument, usize)]) -> Result<Memory, String> {
     let ptx = format!(
         ".shared .align 16 .b8 m[64];\n.entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{{\n.reg .pred %p;\n\
          .reg .b64 %i, %o, %n, %t, %u, %a, %b;\nld.param.u64 %i, [in];\nld.param.u64 %o, [out];\nld.param.u32 %n, [n];\n\
          mov.u32 %t, %tid.x;\nld.global.u32 %u, [%i+16];\nsetp.eq.s32 %p, %t, 0;\n{body}\nret;\n}}"
     );
-    let parameters = ["in", "out", "n"].map(|name| Parameter { name: name.into(), kind: Kind::U64 });
+    let parameters = [Argument::In, Argument::Out, Argument::All].map(|name| Parameter { name, kind: Kind::U64 });
     let entry = EntryPoint { name: "k".into(), parameters: parameters.into() };
     let mut cells = Cells::new();
     let unknown = (0..16).map(|_| std::array::from_fn(|_| cells.unknown()));
     let input: Vec<Byte> =
         (0..16).map(known).collect::<Vec<_>>().into_iter().chain(unknown.collect::<Vec<_>>()).collect();
-    let value = |name: &str| {
+    let value = |name| {
         let (_, bytes) = arguments.iter().find(|(known, _)| *known == name)?;
         Some(number(
             match name {
-                "in" => INPUT,
-                "out" => OUTPUT,
+                Argument::In => INPUT,
+                Argument::Out => OUTPUT,
                 _ => 5,
             },
             *bytes,
@@ -150,9 +151,9 @@ fn what_a_run_may_not_do() {
 #[test]
 fn parameters_have_their_sizes() {
     for (arguments, why) in [
-        ([("in", 8), ("out", 8), ("n", 8)], "has 8 bytes, and 4 are declared"),
-        ([("in", 4), ("out", 8), ("n", 4)], "has 4 bytes, and 8 are declared"),
-        ([("in", 8), ("out", 8), ("m", 4)], "no value is known for `n`"),
+        ([(Argument::In, 8), (Argument::Out, 8), (Argument::All, 8)], "has 8 bytes, and 4 are declared"),
+        ([(Argument::In, 4), (Argument::Out, 8), (Argument::All, 4)], "has 4 bytes, and 8 are declared"),
+        ([(Argument::In, 8), (Argument::Out, 8), (Argument::Each, 4)], "no value is known for `all`"),
     ] {
         let found = with_arguments("", &arguments).err().unwrap();
         assert!(found.contains(why), "{found}");

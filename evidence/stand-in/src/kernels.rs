@@ -1,6 +1,7 @@
 //! Stored kernels as libraries, and their launches.
 
-use aes_bitslice_core::signature::{EntryPoint, Kind};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::check::library;
 use cudarc::driver::sys::CUresult;
 use libloading::Library;
@@ -124,13 +125,11 @@ impl Loaded {
         &'a self,
         entry: usize,
         arguments: &'a Arguments,
-    ) -> impl Iterator<Item = (&'a str, u64)> {
+    ) -> impl Iterator<Item = (Argument, u64)> {
         let parameters = self.entries[entry].parameters.iter().zip(&arguments.0);
         // Where a pointer must point depends on the thread block.
         let of = |kind| matches!(kind, Kind::Input | Kind::Output | Kind::Buffer);
-        parameters
-            .filter(move |(of_it, _)| of(of_it.kind))
-            .map(|(parameter, value)| (&*parameter.name, value[0] as u64))
+        parameters.filter(move |(of_it, _)| of(of_it.kind)).map(|(parameter, value)| (parameter.name, value[0] as u64))
     }
 
     /// Runs a grid; the error says what is wrong with it.

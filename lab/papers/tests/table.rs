@@ -23,7 +23,7 @@ fn key(turn: usize) -> Vec<u8> {
 fn check(specs: &[TableSpec]) {
     for (i, spec) in specs.iter().enumerate().filter(|(i, _)| exhaustive() || i % 4 == 1) {
         let Printed { source, manifest } = print(*spec);
-        assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
+        assert_eq!(<Manifest>::parse(&manifest.to_json()).unwrap(), manifest);
         manifest.check_source(&source).unwrap();
         if !check::printed(&source, &manifest, &key(i)).unwrap_or_else(|e| panic!("{e}")) {
             eprintln!("there is no C compiler: table kernels were not tested");

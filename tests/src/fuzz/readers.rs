@@ -1,7 +1,7 @@
 //! Readers of external input.
 
 use super::cpu_engines;
-use aes_bitslice_core::hash_manifest::HashManifest;
+use aes_bitslice_core::manifest::Hash;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_gen::circuit::{straight_line, text};
@@ -16,8 +16,8 @@ use std::io::Cursor;
 /// A manifest that is read can be written, and read again; a different source is refused.
 pub fn manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Ok(manifest) = Manifest::parse(text) {
-        assert_eq!(Manifest::parse(&manifest.to_json()).expect("what was written"), manifest);
+    if let Ok(manifest) = <Manifest>::parse(text) {
+        assert_eq!(<Manifest>::parse(&manifest.to_json()).expect("what was written"), manifest);
         assert!(manifest.check_source(text).is_err());
         let _ = manifest.key_words(&[7; 32]);
     }
@@ -26,8 +26,8 @@ pub fn manifest(data: &[u8]) {
 /// The same for a hash kernel.
 pub fn hash_manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Ok(manifest) = HashManifest::parse(text) {
-        assert_eq!(HashManifest::parse(&manifest.to_json()).expect("what was written"), manifest);
+    if let Ok(manifest) = Manifest::<Hash>::parse(text) {
+        assert_eq!(Manifest::<Hash>::parse(&manifest.to_json()).expect("what was written"), manifest);
         assert!(manifest.check_source(text).is_err());
     }
 }

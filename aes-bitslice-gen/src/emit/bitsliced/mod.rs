@@ -21,5 +21,5 @@ pub(crate) mod parts;
 pub(crate) mod print;
 
 pub use modes::{REPRESENTATION, parts};
-pub use parts::{Batch, BatchOf, Geometry, KeyAccess, Parts};
+pub use parts::{Batch, Geometry, KeyAccess, Parts};
 pub use print::{print, print_parts, source};

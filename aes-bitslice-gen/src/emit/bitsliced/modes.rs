@@ -2,7 +2,7 @@
 //! each kernel; there is no kernel without a row.
 
 use super::keys::key_access;
-use super::parts::{Batch, BatchOf, Geometry, Parts};
+use super::parts::{Batch, Geometry, Parts};
 use crate::kernel::spec::{DataPath, KernelSpec, Layers};
 use crate::templates::{CBC, COUNTER, PUBLIC};
 use aes_bitslice_core::layout::Layout;
@@ -18,6 +18,8 @@ struct Row {
     data: DataPath,
     /// Templates of the mode, in order; the entry points are in the last.
     templates: &'static [&'static str],
+    /// Whether the entry points let the next launch begin early, and wait for the one before.
+    overlaps: bool,
     /// With the key given at launch.
     at_launch: Geometry,
     /// With the key baked in; `None` if there is no such kernel.
@@ -62,6 +64,7 @@ const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
         layout: Layout::State,
         data: DataPath::Staged,
         templates,
+        overlaps: false,
         at_launch: geometry(64, 4, 1),
         baked: Some(geometry(64, 4, 1)),
         grid: Grid::Covers,
@@ -80,6 +83,7 @@ const fn xts(mode: Mode) -> Row {
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: COLUMN_XTS,
+        overlaps: false,
         at_launch: TWO,
         baked: None,
         grid: RESIDENT,
@@ -95,6 +99,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: COLUMN_ECB,
+        overlaps: true,
         at_launch: TWO,
         baked: Some(TWO),
         grid: RESIDENT,
@@ -105,6 +110,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: STATE_ECB,
+        overlaps: false,
         at_launch: STATE,
         baked: Some(STATE),
         grid: Grid::Covers,
@@ -115,6 +121,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: COLUMN_ECB,
+        overlaps: true,
         at_launch: TWO,
         baked: Some(TWO),
         grid: RESIDENT,
@@ -125,6 +132,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: STATE_ECB,
+        overlaps: false,
         at_launch: STATE,
         baked: Some(STATE),
         grid: Grid::Covers,
@@ -135,6 +143,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR],
+        overlaps: true,
         at_launch: ONE,
         baked: Some(TWO),
         grid: COUNTERS,
@@ -145,6 +154,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: &[include_str!("column/first_word.h"), TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR],
+        overlaps: true,
         at_launch: ONE,
         baked: None,
         grid: COUNTERS,
@@ -155,6 +165,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: &[COUNTER, COUNTER_PLANES, include_str!("state/ctr.h")],
+        overlaps: false,
         at_launch: STATE,
         baked: Some(STATE),
         grid: Grid::Covers,
@@ -165,6 +176,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
+        overlaps: true,
         at_launch: ONE,
         baked: None,
         grid: COUNTERS,
@@ -175,6 +187,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: &[COUNTER, COUNTER_PLANES, include_str!("state/keystream.h")],
+        overlaps: false,
         at_launch: STATE,
         baked: None,
         grid: Grid::Covers,
@@ -185,6 +198,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::Column,
         data: DataPath::Direct,
         templates: &[CBC, TILES, COLUMN_WORDS, include_str!("column/cbc.h")],
+        overlaps: false,
         at_launch: TWO,
         baked: Some(TWO),
         grid: RESIDENT,
@@ -195,6 +209,7 @@ const ROWS: [Row; 17] = [
         layout: Layout::State,
         data: DataPath::Direct,
         templates: &[CBC, include_str!("state/cbc.h")],
+        overlaps: false,
         // The ciphertext of 64 states is what fits in shared memory.
         at_launch: geometry(64, 4, 1),
         baked: Some(geometry(64, 4, 1)),
@@ -209,11 +224,6 @@ const ROWS: [Row; 17] = [
     staged(Mode::CbcDecrypt, &[CBC, include_str!("staged/cbc.h")]),
 ];
 
-/// Many keys, in a direction, with the template for its round keys in order of use. Counters are data.
-const fn of_keys(mode: Mode, templates: &'static [&'static str]) -> Batch {
-    Batch { of: BatchOf::Keys, mode, templates }
-}
-
 const OWN_SCHEDULE: &str = include_str!("column/own_schedule.h");
 const OWN_KEYS: &str = include_str!("column/own_keys.h");
 const JOBS: &str = include_str!("column/jobs.h");
@@ -221,20 +231,24 @@ const JOBS: &str = include_str!("column/jobs.h");
 /// Batch entry points, of kernels by column whose key is given at launch.
 static BATCHES: [Batch; 4] = [
     Batch {
-        of: BatchOf::Messages,
         mode: Mode::Ctr,
+        expands_keys: false,
         templates: &[PUBLIC, include_str!("column/messages.h"), include_str!("column/secret_counter.h")],
     },
-    of_keys(
-        Mode::EcbEncrypt,
-        &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_encrypt.h"), OWN_KEYS, JOBS],
-    ),
-    of_keys(
-        Mode::EcbDecrypt,
-        &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_decrypt.h"), OWN_KEYS, JOBS],
-    ),
+    // Many keys: counters are data.
+    Batch {
+        mode: Mode::EcbEncrypt,
+        expands_keys: true,
+        templates: &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_encrypt.h"), OWN_KEYS, JOBS],
+    },
+    // Many keys: counters are data.
+    Batch {
+        mode: Mode::EcbDecrypt,
+        expands_keys: true,
+        templates: &[PUBLIC, COUNTER, OWN_SCHEDULE, include_str!("column/own_keys_decrypt.h"), OWN_KEYS, JOBS],
+    },
     // After the batches for keys, whose templates define the macros for public data.
-    Batch { of: BatchOf::Cmac, mode: Mode::EcbEncrypt, templates: &[include_str!("column/cmac.h")] },
+    Batch { mode: Mode::EcbEncrypt, expands_keys: false, templates: &[include_str!("column/cmac.h")] },
 ];
 
 /// The parts of a kernel; `None` if there is no such kernel.
@@ -264,7 +278,21 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let tweak_bytes = if spec.mode.has_tweaks() { TWEAK_BYTES } else { 0 };
     let is_for_many = (spec.layout, strategy, spec.layers) == (Layout::Column, KeyStrategy::Planes, Layers::Fewest);
     let batches = BATCHES.iter().filter(|batch| is_for_many && batch.mode == spec.mode).collect();
-    Some(Parts { name, strategy, geometry, grid, planes, keys, mode, batches, access, direction, tweak_bytes })
+    let overlaps = row.overlaps;
+    Some(Parts {
+        name,
+        strategy,
+        geometry,
+        grid,
+        overlaps,
+        planes,
+        keys,
+        mode,
+        batches,
+        access,
+        direction,
+        tweak_bytes,
+    })
 }
 
 /// The transposition of 32 words of 32 bits, which every kernel has.

@@ -30,6 +30,8 @@ pub struct Parts {
     pub geometry: Geometry,
     /// How many thread blocks to launch.
     pub grid: Grid,
+    /// Whether the entry points of the mode let the next launch begin early, and wait for the one before.
+    pub overlaps: bool,
     /// Templates that define which thread holds which planes, in order.
     pub planes: Vec<&'static str>,
     /// The template that prepares round keys, used where [`KeyAccess::shared`] is set.
@@ -46,24 +48,13 @@ pub struct Parts {
     pub tweak_bytes: u32,
 }
 
-/// The items that a batch entry point processes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BatchOf {
-    /// Messages in counter mode, under one key.
-    Messages,
-    /// Keys, each with its own blocks.
-    Keys,
-    /// Messages of CMAC, under one key.
-    Cmac,
-}
-
 /// Batch entry points of a kernel.
 #[derive(Debug)]
 pub struct Batch {
-    /// The items of the batch.
-    pub of: BatchOf,
     /// The mode whose kernel has them.
     pub mode: Mode,
+    /// Whether each item has a key, which the kernel expands.
+    pub expands_keys: bool,
     /// Their templates, in order.
     pub templates: &'static [&'static str],
 }
@@ -72,11 +63,6 @@ pub struct Batch {
 pub(super) const TWEAK: &str = "tweak_";
 
 impl Parts {
-    /// Whether it has batch entry points for these items.
-    pub fn has_batch_of(&self, of: BatchOf) -> bool {
-        self.batches.iter().any(|batch| batch.of == of)
-    }
-
     /// Bytes of shared memory per thread block, in addition to the fixed-size memory that the code declares.
     pub fn shared_bytes(&self) -> u32 {
         self.geometry.threads / 32 * self.tweak_bytes

@@ -1,7 +1,7 @@
 //! A bitsliced kernel as one text, and its manifest.
 
 use super::cipher::{cipher, function, is_called, renamed};
-use super::parts::{BatchOf, Geometry, Parts, TWEAK};
+use super::parts::{Geometry, Parts, TWEAK};
 use super::{modes, own_keys};
 use crate::emit::no_such_kernel::NoSuchKernel;
 use crate::emit::{dialect, header, manifest};
@@ -128,7 +128,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     };
     print_all(&parts.mode, &mut text);
     for batch in &parts.batches {
-        if batch.of == BatchOf::Keys {
+        if batch.expands_keys {
             own_keys::functions(plan, &mut text);
         }
         print_all(batch.templates, &mut text);

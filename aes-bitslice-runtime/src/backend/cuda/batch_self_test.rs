@@ -15,6 +15,7 @@ use crate::op::buffers::Buffers;
 use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
 use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
 use crate::op::operation::{Operation, Steps};
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,13 +33,13 @@ impl DeviceKey {
     fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
         self.kernel(Mode::Ctr, Choice::Bitsliced)?;
         self.hash_kernel_of_messages(hash)?;
-        self.device().test_batches(|| test_gcm(self))
+        self.device().test_batch(Mode::Ctr, Entry::Messages, || test_gcm(self))
     }
 
     /// Loads and tests the kernel, unless that was done before. The caller has entered the device.
     fn prepare_cmac(&self) -> Result<(), Error> {
         self.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
-        self.device().test_cmac(|| test_cmac(self))
+        self.device().test_batch(Mode::EcbEncrypt, Entry::Cmac, || test_cmac(self))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::exec::choice::Choice;
 use crate::exec::cores;
 use crate::op::batch::OfCmac;
 use crate::op::launch::{Entry, Value};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
@@ -48,9 +49,14 @@ impl DeviceKey {
 }
 
 /// The values for a launch on this number of messages, whose table, subkeys and tags are in memory that begins there.
-fn values(begin: CUdeviceptr, all: usize, [table, subkeys, tags]: [&Range<usize>; 3]) -> Vec<(&'static str, Value)> {
+fn values(begin: CUdeviceptr, all: usize, [table, subkeys, tags]: [&Range<usize>; 3]) -> Vec<(Argument, Value)> {
     let at = |range: &Range<usize>| Value::Address(begin + range.start as u64);
-    vec![("messages", at(table)), ("all", Value::U32(all as u32)), ("subkeys", at(subkeys)), ("tags", at(tags))]
+    vec![
+        (Argument::Messages, at(table)),
+        (Argument::All, Value::U32(all as u32)),
+        (Argument::Subkeys, at(subkeys)),
+        (Argument::Tags, at(tags)),
+    ]
 }
 
 #[cfg(test)]
@@ -67,7 +73,7 @@ mod tests {
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);
         let kernel = &stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest;
-        let binding = Binding::new(kernel.entry_cmac.as_ref().unwrap());
+        let binding = Binding::new(&kernel.entries[&Entry::Cmac]);
         let values = values(1 << 34, 3, [&(0..48), &(48..80), &(80..128)]);
         let launch = Launch { entry: Entry::Cmac, at: 0, thread_blocks: 1, threads: kernel.threads, values };
         let span = Span { input: Some(1 << 32), output: None, len: 96 };

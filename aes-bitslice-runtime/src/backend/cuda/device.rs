@@ -17,10 +17,10 @@ use crate::backend::cuda::select::tuning::Tuning;
 use crate::base::error::Error;
 use crate::exec::backend::KernelsNeeded;
 use crate::exec::{known_answer, sources};
-use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open CUDA device.
@@ -46,12 +46,8 @@ pub(crate) struct Device {
     hash_memories: Arc<HashMemories>,
     /// Memory for calls on many messages in device memory.
     batch_memories: Arc<BatchMemories>,
-    /// Whether the kernels for many messages gave their known answers.
-    batches_tested: Mutex<bool>,
-    /// Whether the kernel for CMAC of many messages did.
-    cmac_tested: Mutex<bool>,
-    /// Whether the kernels for many keys did: those that encrypt, and those that decrypt.
-    many_keys_tested: (Mutex<bool>, Mutex<bool>),
+    /// The entry points for batches that gave their known answers, by the mode of their kernel.
+    tested: Mutex<HashSet<(Mode, Entry)>>,
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -76,9 +72,7 @@ impl Device {
             slots: Slots::new(context.clone()),
             hash_memories: HashMemories::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
-            batches_tested: Mutex::default(),
-            cmac_tested: Mutex::default(),
-            many_keys_tested: Default::default(),
+            tested: Mutex::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
         })
@@ -128,28 +122,19 @@ impl Device {
         &self.batch_memories
     }
 
-    /// Tests the kernels for many messages, unless they have passed before.
-    pub(crate) fn test_batches(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-        once(&self.batches_tested, test)
-    }
-
-    /// The same for the kernel for CMAC of many messages.
-    pub(crate) fn test_cmac(&self, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-        once(&self.cmac_tested, test)
-    }
-
-    /// The same for the kernel for many keys in a direction.
-    pub(crate) fn test_many_keys(
+    /// Tests an entry point for batches of a mode's kernel, and those that it is used with, unless they have passed before.
+    pub(crate) fn test_batch(
         &self,
-        direction: Direction,
+        mode: Mode,
+        entry: Entry,
         test: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (encrypt, decrypt) = &self.many_keys_tested;
-        let tested = match direction {
-            Direction::Encrypt => encrypt,
-            Direction::Decrypt => decrypt,
-        };
-        once(tested, test)
+        let mut tested = self.tested.lock().unwrap_or_else(PoisonError::into_inner);
+        if !tested.contains(&(mode, entry)) {
+            test()?;
+            tested.insert((mode, entry));
+        }
+        Ok(())
     }
 
     /// Streams for the second of two co-resident kernels.
@@ -236,16 +221,6 @@ impl Device {
     ) -> Result<(), Error> {
         self_test::run(kernel, &self.slots, keys, is_right)
     }
-}
-
-/// Runs a test, unless it has passed before.
-fn once(passed: &Mutex<bool>, test: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-    let mut passed = passed.lock().unwrap_or_else(PoisonError::into_inner);
-    if !*passed {
-        test()?;
-        *passed = true;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::base::threads::divided;
 use crate::exec::choice::Choice;
 use crate::op::batch::OfGcm;
 use crate::op::launch::{Entry, Value};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
@@ -169,10 +170,10 @@ impl DeviceKey {
                 let at = |range: &Range<usize>| begin + range.start as u64;
                 let crypt = || {
                     let values = vec![
-                        ("messages", Value::Address(at(&places.messages))),
-                        ("first_messages", Value::Address(at(&places.first_messages))),
-                        ("all", Value::U32(places.runs as u32)),
-                        ("masks", Value::Address(at(&places.masks))),
+                        (Argument::Messages, Value::Address(at(&places.messages))),
+                        (Argument::FirstMessages, Value::Address(at(&places.first_messages))),
+                        (Argument::All, Value::U32(places.runs as u32)),
+                        (Argument::Masks, Value::Address(at(&places.masks))),
                     ];
                     ctr.run(stream, span, keys, |shape| {
                         Ok(shape.launch(Entry::Messages, 0, RUN * places.runs, values)?.into_iter().collect())

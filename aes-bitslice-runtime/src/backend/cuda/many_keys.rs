@@ -19,6 +19,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
 use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME};
 use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::jobs::{JOB_WORDS, run_blocks};
 use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
@@ -98,7 +99,7 @@ impl<'a> DeviceJobs<'a> {
 
     /// The same for one of them.
     fn prepare_for(&self, direction: Direction) -> Result<(), Error> {
-        self.device.test_many_keys(direction, || self.test(direction))
+        self.device.test_batch(Mode::ecb(direction), Entry::Jobs, || self.test(direction))
     }
 
     /// Does jobs on `data`: in place, or into it where they only write.
@@ -353,26 +354,26 @@ unsafe fn launch_each(
     }
 }
 
-type Values = Vec<(&'static str, Value)>;
+type Values = Vec<(Argument, Value)>;
 
 fn values_of_each(each: &EachKey, blocks: u32, keys: CUdeviceptr) -> Values {
     vec![
-        ("blocks", Value::U32(blocks)),
-        ("each", Value::U32((each.bytes / 16) as u32)),
-        ("cipher_keys", Value::Address(keys)),
-        ("key_words", key_words(each.bits)),
-        ("counter", Value::Words(counter_words(each.counter))),
-        ("counts", Value::U32(each.flow.counts().into())),
-        ("adds", Value::U32(each.flow.adds().into())),
+        (Argument::Blocks, Value::U32(blocks)),
+        (Argument::Each, Value::U32((each.bytes / 16) as u32)),
+        (Argument::CipherKeys, Value::Address(keys)),
+        (Argument::KeyWords, key_words(each.bits)),
+        (Argument::Counter, Value::Words(counter_words(each.counter))),
+        (Argument::Counts, Value::U32(each.flow.counts().into())),
+        (Argument::Adds, Value::U32(each.flow.adds().into())),
     ]
 }
 
 fn values_of_expansion(bits: KeyBits, all: u32, keys: CUdeviceptr, round_keys: CUdeviceptr) -> Values {
     vec![
-        ("cipher_keys", Value::Address(keys)),
-        ("all", Value::U32(all)),
-        ("key_words", key_words(bits)),
-        ("round_keys", Value::Address(round_keys)),
+        (Argument::CipherKeys, Value::Address(keys)),
+        (Argument::All, Value::U32(all)),
+        (Argument::KeyWords, key_words(bits)),
+        (Argument::RoundKeys, Value::Address(round_keys)),
     ]
 }
 
@@ -380,14 +381,14 @@ fn values_of_expansion(bits: KeyBits, all: u32, keys: CUdeviceptr, round_keys: C
 fn values_of_jobs(flow: Flow, bits: KeyBits, tables: [CUdeviceptr; 3], runs: u32, wide: u32) -> Values {
     let [jobs, of_runs, round_keys] = tables.map(Value::Address);
     vec![
-        ("jobs", jobs),
-        ("runs", of_runs),
-        ("all", Value::U32(runs)),
-        ("wide", Value::U32(wide)),
-        ("round_keys", round_keys),
-        ("key_words", key_words(bits)),
-        ("counts", Value::U32(flow.counts().into())),
-        ("adds", Value::U32(flow.adds().into())),
+        (Argument::Jobs, jobs),
+        (Argument::Runs, of_runs),
+        (Argument::All, Value::U32(runs)),
+        (Argument::Wide, Value::U32(wide)),
+        (Argument::RoundKeys, round_keys),
+        (Argument::KeyWords, key_words(bits)),
+        (Argument::Counts, Value::U32(flow.counts().into())),
+        (Argument::Adds, Value::U32(flow.adds().into())),
     ]
 }
 
@@ -417,14 +418,15 @@ mod tests {
         let stored = Stored::for_device(48 << 10);
         let each = EachKey::new(Mode::Ctr, KeyBits::Aes192, [7; 16], 32).unwrap();
         for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt] {
-            let many = stored.find(mode, StoredKind::Planes).unwrap().manifest.many_keys.clone().unwrap();
-            for (point, entry, values) in [
-                (&many.entry_each, Entry::Each, values_of_each(&each, 6, 4096)),
-                (&many.entry_expand, Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
-                (&many.entry_jobs, Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
+            let manifest = &stored.find(mode, StoredKind::Planes).unwrap().manifest;
+            for (entry, values) in [
+                (Entry::Each, values_of_each(&each, 6, 4096)),
+                (Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
+                (Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
             ] {
+                let point = &manifest.entries[&entry];
                 let binding = Binding::new(point);
-                let launch = Launch { entry, at: 0, thread_blocks: 1, threads: many.threads, values };
+                let launch = Launch { entry, at: 0, thread_blocks: 1, threads: manifest.threads, values };
                 let span = Span { input: Some(1 << 32), output: Some(1 << 33), len: 96 };
                 let found = binding.arguments(span, &launch, None, |_, _| unreachable!("nothing is gathered")).unwrap();
                 assert_eq!(found.len(), binding.sizes().count(), "{point}");

@@ -6,8 +6,9 @@ use crate::backend::cuda::kernel::module::{Function, Module};
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Launch, Value};
+use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::manifest::GridSize;
-use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
+use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ impl Program {
     pub(crate) fn load(device: &Arc<Device>, source: &str, entry: &str, threads: u32) -> Result<Self, Error> {
         device.enter()?;
         let image = Image::compile_source(device.architecture(), entry, source)?;
-        let parameters = [("in", Kind::Input), ("out", Kind::Output), ("count", Kind::U64)];
-        let parameters = parameters.map(|(name, kind)| Parameter { name: name.into(), kind }).to_vec();
+        let parameters = [(Argument::In, Kind::Input), (Argument::Out, Kind::Output), (Argument::Length, Kind::U64)];
+        let parameters = parameters.map(|(name, kind)| Parameter { name, kind }).to_vec();
         let module = Module::load(device.context(), &image)?;
         let function = module.function(entry, &EntryPoint { name: entry.into(), parameters }, &image, 0)?;
         Ok(Self { device: device.clone(), function, _module: module, threads })
@@ -63,7 +64,7 @@ impl Program {
             at: 0,
             thread_blocks,
             threads: self.threads,
-            values: vec![("count", Value::U64(count))],
+            values: vec![(Argument::Length, Value::U64(count))],
         };
         let span = Span { input: Some(from), output: Some(to), len: output_len };
         let arguments =

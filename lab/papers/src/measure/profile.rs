@@ -2,6 +2,7 @@
 
 use crate::measure::driver::driver;
 use crate::measured::Profile;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use aes_bitslice_runtime::Engine;
@@ -25,7 +26,7 @@ pub fn of(engine: &Engine, Printed { source, manifest }: &Printed) -> Result<Pro
         compiled => Ok(compiled?),
     }?;
     let module = context.load_module(Ptx::from_binary(compiled.image)).map_err(driver)?;
-    let function = module.load_function(&manifest.entry.name).map_err(driver)?;
+    let function = module.load_function(&manifest.entries[&Entry::Blocks].name).map_err(driver)?;
     if manifest.shared_bytes > 0 {
         let bytes = manifest.shared_bytes as i32;
         function.set_attribute(Of::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes).map_err(driver)?;

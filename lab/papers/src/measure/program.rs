@@ -8,6 +8,7 @@ use crate::measure::memory::{LEAD, timed};
 use crate::measure::runs::Runs;
 use crate::measure::word_major;
 use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_papers::kernels::{Lfsr, OnPlanes, Representation, WordMajor};
@@ -94,7 +95,7 @@ impl Launch {
                 let Printed { source, manifest } = printed.ok_or_else(|| anyhow!("a key of no AES length"))?;
                 Self {
                     source,
-                    entry: manifest.entry.name,
+                    entry: manifest.entries[&Entry::Blocks].name.clone(),
                     threads: manifest.threads,
                     thread_blocks: (bytes / 16).div_ceil(manifest.tile_blocks as usize),
                     count: (bytes / 16) as u64,

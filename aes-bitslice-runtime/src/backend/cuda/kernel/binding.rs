@@ -3,16 +3,17 @@
 //!
 //! | parameter | value |
 //! |---|---|
-//! | of kind `Input`, `Output` | the start of the launch's part of the data |
+//! | `in`, `out` | the start of the launch's part of the data |
 //! | `keys`, `tweak_keys` | the words of the key, and of the tweak key, which travel with the launch |
 //! | `key_planes`, `rounds` | the address of the key's planes in device memory, and its number of rounds |
-//! | any other | the operation's value of that name |
+//! | any other | the operation's value of it |
 
 use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::launch::{Gather, Launch, Value};
-use aes_bitslice_core::signature::{EntryPoint, Kind, Parameter};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use cudarc::driver::sys::CUdeviceptr;
 use std::ffi::c_void;
 use std::ptr;
@@ -31,20 +32,20 @@ enum Source {
     TweakWords,
     KeyPlanes,
     Rounds,
-    /// The operation, by the parameter's name.
+    /// The operation.
     Operation,
 }
 
-/// An argument. What it points to lives as long as it does.
+/// An argument, as it is passed. What it points to lives as long as it does.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Argument<'a> {
+pub(crate) enum Passed<'a> {
     Address(CUdeviceptr),
     U32(&'a u32),
     U64(&'a u64),
     Words(&'a [u32]),
 }
 
-impl Argument<'_> {
+impl Passed<'_> {
     /// The size in bytes.
     fn size(&self) -> usize {
         match self {
@@ -67,13 +68,13 @@ impl Argument<'_> {
 
 impl Binding {
     pub(crate) fn new(entry: &EntryPoint) -> Self {
-        let source = |parameter: &Parameter| match (parameter.kind, parameter.name.as_str()) {
-            (Kind::Input, _) => Source::Input,
-            (Kind::Output, _) => Source::Output,
-            (Kind::Words(_), "keys") => Source::KeyWords,
-            (Kind::Words(_), "tweak_keys") => Source::TweakWords,
-            (Kind::Buffer, "key_planes") => Source::KeyPlanes,
-            (Kind::U32, "rounds") => Source::Rounds,
+        let source = |parameter: &Parameter| match parameter.name {
+            Argument::In => Source::Input,
+            Argument::Out => Source::Output,
+            Argument::Keys => Source::KeyWords,
+            Argument::TweakKeys => Source::TweakWords,
+            Argument::KeyPlanes => Source::KeyPlanes,
+            Argument::Rounds => Source::Rounds,
             _ => Source::Operation,
         };
         let parameters = entry.parameters.iter().map(|parameter| (source(parameter), parameter.clone()));
@@ -96,28 +97,28 @@ impl Binding {
         launch: &'a Launch,
         keys: Option<&'a RoundKeys>,
         mut gathered: impl FnMut(CUdeviceptr, &Gather) -> Result<CUdeviceptr, Error>,
-    ) -> Result<Vec<Argument<'a>>, Error> {
+    ) -> Result<Vec<Passed<'a>>, Error> {
         let part = span.part(launch.at, 0);
         let mut arguments = Vec::with_capacity(self.parameters.len());
         for (source, parameter) in &self.parameters {
             let argument = match source {
-                Source::Input => part.input.map(Argument::Address),
-                Source::Output => part.output.map(Argument::Address),
-                Source::KeyWords => keys.and_then(RoundKeys::words).map(Argument::Words),
-                Source::TweakWords => keys.and_then(RoundKeys::tweak_words).map(Argument::Words),
-                Source::KeyPlanes => keys.and_then(RoundKeys::planes).map(Argument::Address),
-                Source::Rounds => keys.and_then(RoundKeys::rounds).map(Argument::U32),
-                Source::Operation => match (launch.value(&parameter.name), parameter.kind, span.input) {
-                    (Some(Value::U32(number)), Kind::U32, _) => Some(Argument::U32(number)),
-                    (Some(Value::U64(number)), Kind::U64, _) => Some(Argument::U64(number)),
-                    (Some(Value::Words(words)), Kind::Words(_), _) => Some(Argument::Words(words)),
-                    (Some(Value::Address(address)), Kind::Buffer, _) => Some(Argument::Address(*address)),
+                Source::Input => part.input.map(Passed::Address),
+                Source::Output => part.output.map(Passed::Address),
+                Source::KeyWords => keys.and_then(RoundKeys::words).map(Passed::Words),
+                Source::TweakWords => keys.and_then(RoundKeys::tweak_words).map(Passed::Words),
+                Source::KeyPlanes => keys.and_then(RoundKeys::planes).map(Passed::Address),
+                Source::Rounds => keys.and_then(RoundKeys::rounds).map(Passed::U32),
+                Source::Operation => match (launch.value(parameter.name), parameter.kind, span.input) {
+                    (Some(Value::U32(number)), Kind::U32, _) => Some(Passed::U32(number)),
+                    (Some(Value::U64(number)), Kind::U64, _) => Some(Passed::U64(number)),
+                    (Some(Value::Words(words)), Kind::Words(_), _) => Some(Passed::Words(words)),
+                    (Some(Value::Address(address)), Kind::Buffer, _) => Some(Passed::Address(*address)),
                     // Wrapping, because the first thread block reads nothing there.
                     (Some(Value::BeforeInput(bytes)), Kind::Pointer, Some(input)) => {
-                        Some(Argument::Address(input.wrapping_sub(*bytes)))
+                        Some(Passed::Address(input.wrapping_sub(*bytes)))
                     }
                     (Some(Value::Gathered(blocks)), Kind::Pointer, Some(input)) => {
-                        Some(Argument::Address(gathered(input, blocks)?))
+                        Some(Passed::Address(gathered(input, blocks)?))
                     }
                     _ => None,
                 },
@@ -147,55 +148,55 @@ mod tests {
     fn launch() -> Launch {
         let blocks = Gather { first: 32, apart: 48, blocks: 1 };
         let values = vec![
-            ("iv", Value::Words([1, 2, 3, 4])),
-            ("blocks", Value::U64(5)),
-            ("skip", Value::U32(6)),
-            ("previous", Value::BeforeInput(0x1010)),
-            ("copied", Value::Gathered(blocks)),
+            (Argument::Iv, Value::Words([1, 2, 3, 4])),
+            (Argument::Blocks, Value::U64(5)),
+            (Argument::Skip, Value::U32(6)),
+            (Argument::Previous, Value::BeforeInput(0x1010)),
+            (Argument::Tables, Value::Gathered(blocks)),
         ];
         Launch { entry: Entry::Blocks, at: 16, thread_blocks: 1, threads: 32, values }
     }
 
-    fn binding(parameters: &[(&str, Kind)]) -> Binding {
-        let parameter = |&(name, kind): &(&str, Kind)| Parameter { name: name.into(), kind };
+    fn binding(parameters: &[(Argument, Kind)]) -> Binding {
+        let parameter = |&(name, kind): &(Argument, Kind)| Parameter { name, kind };
         Binding::new(&EntryPoint { name: "k".into(), parameters: parameters.iter().map(parameter).collect() })
     }
 
     #[test]
     fn parameters_find_their_values_in_their_own_order() {
         let binding = binding(&[
-            ("keys", Kind::Words(2)),
-            ("skip", Kind::U32),
-            ("out", Kind::Output),
-            ("previous", Kind::Pointer),
-            ("blocks", Kind::U64),
-            ("in", Kind::Input),
-            ("copied", Kind::Pointer),
-            ("iv", Kind::Words(4)),
+            (Argument::Keys, Kind::Words(2)),
+            (Argument::Skip, Kind::U32),
+            (Argument::Out, Kind::Output),
+            (Argument::Previous, Kind::Pointer),
+            (Argument::Blocks, Kind::U64),
+            (Argument::In, Kind::Input),
+            (Argument::Tables, Kind::Pointer),
+            (Argument::Iv, Kind::Words(4)),
         ]);
         let (launch, keys) = (launch(), RoundKeys::Argument(Zeroizing::new(vec![7, 8])));
         let gathered = |input, blocks: &Gather| Ok(input + blocks.first);
         let arguments = binding.arguments(SPAN, &launch, Some(&keys), gathered).unwrap();
         let expected = [
-            Argument::Words(&[7, 8]),
-            Argument::U32(&6),
-            Argument::Address(0x8010),
+            Passed::Words(&[7, 8]),
+            Passed::U32(&6),
+            Passed::Address(0x8010),
             // Before the call's input, not before the launch's part of it.
-            Argument::Address(u64::MAX - 0xf),
-            Argument::U64(&5),
-            Argument::Address(0x1010),
-            Argument::Address(0x1020),
-            Argument::Words(&[1, 2, 3, 4]),
+            Passed::Address(u64::MAX - 0xf),
+            Passed::U64(&5),
+            Passed::Address(0x1010),
+            Passed::Address(0x1020),
+            Passed::Words(&[1, 2, 3, 4]),
         ];
         assert_eq!(arguments, expected);
-        assert_eq!(arguments.iter().map(Argument::size).collect::<Vec<_>>(), binding.sizes().collect::<Vec<_>>());
+        assert_eq!(arguments.iter().map(Passed::size).collect::<Vec<_>>(), binding.sizes().collect::<Vec<_>>());
         for argument in &arguments {
             let first = argument.pointer().cast::<u32>();
             let expected = match argument {
-                Argument::Address(address) => *address as u32,
-                Argument::U32(number) => **number,
-                Argument::U64(number) => **number as u32,
-                Argument::Words(words) => words[0],
+                Passed::Address(address) => *address as u32,
+                Passed::U32(number) => **number,
+                Passed::U64(number) => **number as u32,
+                Passed::Words(words) => words[0],
             };
             // SAFETY: every argument is at least four bytes long, and little-endian on every machine that has CUDA.
             assert_eq!(unsafe { first.read_unaligned() }, expected);
@@ -211,23 +212,28 @@ mod tests {
             matches!(outcome, Err(Error::NoSuchKernel { .. }))
         };
         for parameter in [
-            ("tweak", Kind::U64),
-            ("blocks", Kind::U32),
-            ("skip", Kind::U64),
-            ("iv", Kind::Words(5)),
-            ("iv", Kind::Pointer),
-            ("previous", Kind::Buffer),
-            ("keys", Kind::Words(3)),
-            ("key_planes", Kind::Buffer),
-            ("rounds", Kind::U32),
+            (Argument::Length, Kind::U64),
+            (Argument::Blocks, Kind::U32),
+            (Argument::Skip, Kind::U64),
+            (Argument::Iv, Kind::Words(5)),
+            (Argument::Iv, Kind::Pointer),
+            (Argument::Previous, Kind::Buffer),
+            (Argument::Keys, Kind::Words(3)),
+            (Argument::KeyPlanes, Kind::Buffer),
+            (Argument::Rounds, Kind::U32),
         ] {
             assert!(fails(parameter, SPAN, Some(&keys)), "{parameter:?}");
         }
-        assert!(fails(("keys", Kind::Words(2)), SPAN, None), "no key");
-        assert!(!fails(("keys", Kind::Words(2)), SPAN, Some(&keys)));
+        assert!(fails((Argument::Keys, Kind::Words(2)), SPAN, None), "no key");
+        assert!(!fails((Argument::Keys, Kind::Words(2)), SPAN, Some(&keys)));
         let (no_input, no_output) = (Span { input: None, ..SPAN }, Span { output: None, ..SPAN });
-        assert!(fails(("in", Kind::Input), no_input, None) && !fails(("in", Kind::Input), no_output, None));
-        assert!(fails(("out", Kind::Output), no_output, None) && !fails(("out", Kind::Output), no_input, None));
-        assert!(fails(("previous", Kind::Pointer), no_input, None));
+        assert!(
+            fails((Argument::In, Kind::Input), no_input, None) && !fails((Argument::In, Kind::Input), no_output, None)
+        );
+        assert!(
+            fails((Argument::Out, Kind::Output), no_output, None)
+                && !fails((Argument::Out, Kind::Output), no_input, None)
+        );
+        assert!(fails((Argument::Previous, Kind::Pointer), no_input, None));
     }
 }

@@ -6,8 +6,8 @@
 //! | `parameters` | the sizes of an entry point's parameters, according to its code |
 //! | `round_keys` | round keys in the form that kernels take |
 //! | `binding` | the arguments of a launch, in the order in which the kernel's manifest lists its parameters |
-//! | `module` | a module of the driver, and its functions |
-//! | `loaded` | a loaded kernel, and its launches |
+//! | `module` | a module of the driver, and the entry points of a kernel in it |
+//! | `loaded` | a kernel of a mode, and the launches of its operations |
 //! | `hash` | a GHASH kernel, and its launches |
 //! | `hash_self_test` | the known answer that a hash kernel must give first |
 //! | `self_test` | the known answer that a kernel of a mode must give first |

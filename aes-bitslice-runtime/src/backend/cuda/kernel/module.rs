@@ -1,14 +1,19 @@
-//! A module of the driver, and its functions.
+//! A module of the driver, its functions, and the entry points of a kernel.
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
-use crate::backend::cuda::kernel::binding::{Argument, Binding};
+use crate::backend::cuda::kernel::binding::{Binding, Passed};
 use crate::backend::cuda::kernel::image::Image;
+use crate::backend::cuda::kernel::round_keys::RoundKeys;
+use crate::backend::cuda::memory::gather::Gathered;
+use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
-use aes_bitslice_core::manifest::GridSize;
+use crate::op::launch::{Entry, Launch};
+use aes_bitslice_core::manifest::{GridSize, Manifest};
 use aes_bitslice_core::signature::EntryPoint;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::ptr;
 use std::sync::Arc;
@@ -110,10 +115,10 @@ impl Function {
         shared_bytes: u32,
         overlaps: bool,
         stream: CUstream,
-        arguments: &[Argument<'_>],
+        arguments: &[Passed<'_>],
     ) -> Result<(), Error> {
         // The driver copies the arguments during the call.
-        let mut pointers: Vec<_> = arguments.iter().map(Argument::pointer).collect();
+        let mut pointers: Vec<_> = arguments.iter().map(Passed::pointer).collect();
         let mut attribute = sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
             pad: [0; 4],
@@ -135,6 +140,87 @@ impl Function {
         let launched = unsafe { sys::cuLaunchKernelEx(&config, self.function, pointers.as_mut_ptr(), ptr::null_mut()) };
         context.call("cuLaunchKernelEx", launched.result())
     }
+}
+
+/// The entry points of a kernel, loaded.
+pub(crate) struct EntryPoints {
+    kernel: String,
+    functions: BTreeMap<Entry, Function>,
+    shared_bytes: u32,
+    /// Whether some may begin before earlier work on their stream completes, because they wait themselves.
+    overlap: bool,
+    pub(crate) module: Module,
+}
+
+impl EntryPoints {
+    /// Loads all that the manifest lists. The context is current on this thread.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKernel`] if the code takes other parameters than the manifest says, [`Error::CudaUnavailable`] if the driver is too
+    /// old for it, and any error the driver reports.
+    pub(crate) fn load<F>(context: &Arc<Context>, manifest: &Manifest<F>, image: &Image) -> Result<Self, Error> {
+        let module = Module::load(context, image)?;
+        let load = |(&entry, point): (&Entry, &EntryPoint)| {
+            let shared_bytes = shared_bytes(entry, manifest.shared_bytes);
+            Ok((entry, module.function(&manifest.kernel, point, image, shared_bytes)?))
+        };
+        Ok(Self {
+            kernel: manifest.kernel.clone(),
+            functions: manifest.entries.iter().map(load).collect::<Result<_, Error>>()?,
+            shared_bytes: manifest.shared_bytes,
+            overlap: manifest.overlaps && image.waits_itself(),
+            module,
+        })
+    }
+
+    pub(crate) fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.functions.values()
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.functions.keys().copied()
+    }
+
+    /// Puts a launch on a stream, without waiting.
+    ///
+    /// # Safety
+    /// The span, and what the launch's values point to, are in memory of the device that is live until the work is done; the stream is live.
+    /// The launch is one of this kernel for the span.
+    pub(crate) unsafe fn launch(
+        &self,
+        stream: CUstream,
+        span: Span,
+        launch: &Launch,
+        keys: Option<&RoundKeys>,
+    ) -> Result<(), Error> {
+        let Launch { entry, thread_blocks, threads, .. } = *launch;
+        let none = || Error::NoSuchKernel { what: format!("{} has no entry point for `{entry}`", self.kernel) };
+        let function = self.functions.get(&entry).ok_or_else(none)?;
+        let context = &self.module.context;
+        // Freed on the stream, after the launch.
+        let mut copies = Vec::new();
+        let arguments = function.binding.arguments(span, launch, keys, |input, blocks| {
+            // SAFETY: the blocks are within the input, which the caller guarantees.
+            let copy = unsafe { Gathered::new(context, stream, input, blocks) }?;
+            let pointer = copy.pointer();
+            copies.push(copy);
+            Ok(pointer)
+        })?;
+        let grid = GridSize { thread_blocks: thread_blocks.into(), threads };
+        let (overlaps, shared_bytes) = (self.overlap && entry.may_overlap(), shared_bytes(entry, self.shared_bytes));
+        // SAFETY: the arguments are those of the entry point; the caller guarantees the span; the geometry is the one the kernel was
+        // compiled for. A launch that overlaps waits, before it touches data, until earlier work is done.
+        unsafe { function.launch(context, grid, shared_bytes, overlaps, stream, &arguments) }
+    }
+}
+
+/// Bytes of shared memory that an entry point is launched with, in addition to what the code declares, if its kernel has this number.
+fn shared_bytes(entry: Entry, of_kernel: u32) -> u32 {
+    if entry.ends_decryption() { 0 } else { of_kernel }
 }
 
 /// Lets a kernel have more shared memory than the 48 KiB that every kernel may have. The context is current on this

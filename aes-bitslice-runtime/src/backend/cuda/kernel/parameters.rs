@@ -60,17 +60,16 @@ fn size_in_ptx(parameter: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aes_bitslice_core::hash_manifest::HashManifest;
-    use aes_bitslice_core::manifest::Manifest;
+    use aes_bitslice_core::manifest::{Hash, Manifest};
 
     #[test]
     fn the_code_of_every_stored_kernel_takes_what_its_manifest_says() {
         let mut found = 0;
         for kernel in aes_bitslice_kernels::KERNELS {
-            let manifest = Manifest::parse(kernel.manifest).unwrap();
+            let manifest = <Manifest>::parse(kernel.manifest).unwrap();
             let cubins = kernel.cubins.iter().map(|(_, code)| *code);
             for image in cubins.chain([kernel.ptx.as_bytes()]).filter(|image| !image.is_empty()) {
-                for (_, entry) in manifest.entries() {
+                for entry in manifest.entries.values() {
                     let said: Vec<usize> = entry.parameters.iter().map(|p| p.kind.cuda_bytes()).collect();
                     assert_eq!(sizes(image, &entry.name), Some(said), "{entry}");
                     found += 1;
@@ -79,10 +78,10 @@ mod tests {
             }
         }
         for kernel in aes_bitslice_kernels::HASHES {
-            let manifest = HashManifest::parse(kernel.manifest).unwrap();
+            let manifest = Manifest::<Hash>::parse(kernel.manifest).unwrap();
             let cubins = kernel.cubins.iter().map(|(_, code)| *code);
             for image in cubins.chain(kernel.ptx.map(str::as_bytes)).filter(|image| !image.is_empty()) {
-                for (_, entry) in manifest.entries() {
+                for entry in manifest.entries.values() {
                     let said: Vec<usize> = entry.parameters.iter().map(|p| p.kind.cuda_bytes()).collect();
                     assert_eq!(sizes(image, &entry.name), Some(said), "{entry}");
                     found += 1;

@@ -90,7 +90,7 @@ pub(crate) struct StoredKernel {
 fn all() -> &'static [StoredKernel] {
     static ALL: OnceLock<Vec<StoredKernel>> = OnceLock::new();
     let parse = |kernel: &'static aes_bitslice_kernels::Kernel| {
-        let manifest = Manifest::parse(kernel.manifest).expect("a manifest of this project");
+        let manifest = <Manifest>::parse(kernel.manifest).expect("a manifest of this project");
         let basis = manifest.key_basis().expect("checked when it was parsed");
         let mode = manifest.mode().expect("checked when it was parsed");
         let tweaks = manifest.tweak_key_basis().expect("checked when it was parsed");
@@ -197,11 +197,7 @@ mod tests {
                 let is_aligned = |from: u64| (from + at).is_multiple_of(16);
                 let shape = Shape { geometry: &geometry, len, in_place, is_aligned: &is_aligned };
                 for launch in launches_of(mode, COUNTER, &shape).unwrap() {
-                    let binding = Binding::new(match launch.entry {
-                        Entry::Blocks => &stored.manifest.entry,
-                        Entry::Bytes => &stored.manifest.entry_bytes,
-                        _ => unreachable!("no operation of one message launches it"),
-                    });
+                    let binding = Binding::new(&stored.manifest.entries[&launch.entry]);
                     entries.push(launch.entry);
                     let span = Span { input: Some(1 << 32), output: Some(1 << 33), len };
                     let found = binding.arguments(span, &launch, Some(&keys), |input, _| Ok(input));
@@ -247,7 +243,7 @@ mod tests {
         for StoredKernel { kernel, manifest, .. } in with_shares {
             for (_, code) in kernel.cubins {
                 let file = ElfFile64::<Endianness>::parse(*code).unwrap();
-                for entry in [&manifest.entry, &manifest.entry_bytes] {
+                for entry in manifest.entries.values() {
                     declared.push(file.section_by_name(&format!(".nv.shared.{}", entry.name)).unwrap().size());
                 }
             }

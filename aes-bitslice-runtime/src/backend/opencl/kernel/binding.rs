@@ -7,7 +7,8 @@ use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::key_memory::{KeyValue, RoundKeys};
 use crate::base::error::Error;
 use crate::op::launch::{Launch, Value};
-use aes_bitslice_core::signature::{Kind, Parameter};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::signature::Parameter;
 use opencl3::kernel;
 use opencl3::types::{cl_kernel, cl_mem};
 use std::ffi::c_void;
@@ -21,8 +22,8 @@ static ZEROS: [u32; 61] = [0; 61];
 pub(crate) struct Values<'a> {
     pub(crate) span: Span,
     pub(crate) launch: &'a Launch,
-    /// The blocks that were gathered for it, by the names of the arguments.
-    pub(crate) gathered: &'a [(&'static str, Gathered)],
+    /// The blocks that were gathered for it, by argument.
+    pub(crate) gathered: &'a [(Argument, Gathered)],
     pub(crate) keys: Option<&'a RoundKeys>,
 }
 
@@ -42,7 +43,7 @@ impl<'a> Values<'a> {
     /// there is no value of its name and kind.
     fn find(&self, parameter: &Parameter, [unit_in, unit_out]: [u64; 2]) -> Option<Found<'a>> {
         let Self { span, launch, gathered, keys } = *self;
-        let name = parameter.name.as_str();
+        let name = parameter.name;
         let of_launch = launch.value(name);
         let of_key = || keys?.value(name);
         let data = |place: Place, unit| Found::Place(place.buffer, (place.at + launch.at) / unit);
@@ -217,8 +218,8 @@ mod tests {
         // SAFETY: created just now.
         let program = unsafe { Program::owning(made) };
         program::build_program(made, &[context.device()], c"-cl-std=CL1.2", None, ptr::null_mut()).unwrap();
-        let parameters = [("out", Kind::Output), ("keys", Kind::Words(61)), ("number", number)];
-        let parameters = parameters.map(|(name, kind)| Parameter { name: name.into(), kind }).to_vec();
+        let parameters = [(Argument::Out, Kind::Output), (Argument::Keys, Kind::Words(61)), (Argument::Length, number)];
+        let parameters = parameters.map(|(name, kind)| Parameter { name, kind }).to_vec();
         let signature = signature::EntryPoint { name: "k".into(), parameters };
         EntryPoint::new(context, &program, &signature, [4; 2], 1).unwrap()
     }
@@ -260,7 +261,7 @@ mod tests {
         let span = Span { input: None, output, len: 12, in_place: false, aligned: true };
         let launch = |values| Launch { entry: Entry::Bytes, at: 4, thread_blocks: 1, threads: 32, values };
 
-        let whole = launch(vec![("number", Value::U64(7))]);
+        let whole = launch(vec![(Argument::Length, Value::U64(7))]);
         // SAFETY: the entry point takes these arguments, and the buffer is alive.
         let bind =
             |launch: &Launch| unsafe { Bound::new(&entry, &Values { span, launch, gathered: &[], keys: Some(&keys) }) };
@@ -270,15 +271,15 @@ mod tests {
         assert_eq!(launched(&context, &buffer, lock(&entry.object).raw()), [0, 0, 7]);
 
         // The key is set before the next argument proves to be missing, or of another kind.
-        for without in [vec![], vec![("number", Value::U32(7))]] {
+        for without in [vec![], vec![(Argument::Length, Value::U32(7))]] {
             let refused = bind(&launch(without)).err().expect("refused");
-            assert!(matches!(&refused, Error::NoSuchKernel { what } if what.contains("`number`")), "{refused}");
+            assert!(matches!(&refused, Error::NoSuchKernel { what } if what.contains("`length`")), "{refused}");
             assert_eq!(launched(&context, &buffer, lock(&entry.object).raw()), [0, 0, 7]);
         }
 
         // The same where the driver refuses an argument.
         let entry = entry_point(&context, Kind::U32);
-        let wrong = launch(vec![("number", Value::U32(7))]);
+        let wrong = launch(vec![(Argument::Length, Value::U32(7))]);
         let values = Values { span, launch: &wrong, gathered: &[], keys: Some(&keys) };
         // SAFETY: as above, except for the number, which is refused.
         let refused = unsafe { Bound::new(&entry, &values) }.err().expect("refused");

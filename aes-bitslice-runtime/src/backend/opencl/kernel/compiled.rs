@@ -4,7 +4,7 @@ use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Event, event_of};
 use crate::backend::opencl::kernel::binding::{Bound, Values};
 use crate::backend::opencl::kernel::gather::Gathered;
-use crate::backend::opencl::kernel::program::{EntryPoints, Source};
+use crate::backend::opencl::kernel::program::EntryPoints;
 use crate::backend::opencl::kernel::span::Span;
 use crate::backend::opencl::memory::key_memory::RoundKeys;
 use crate::base::error::Error;
@@ -32,7 +32,7 @@ impl Kernel {
             return Err(no_kernel(format!("{} is launched with memory that no OpenCL kernel has", manifest.kernel)));
         }
         let geometry = Geometry::new(manifest, context.info().compute_units);
-        let entry_points = EntryPoints::compile(context, &Source::of_cipher(manifest, source))?;
+        let entry_points = EntryPoints::compile(context, manifest, source)?;
         Ok(Self { name: manifest.kernel.clone(), mode, geometry, entry_points })
     }
 
@@ -116,7 +116,7 @@ impl Kernel {
         let Launch { entry, thread_blocks, threads, .. } = values.launch;
         // SAFETY: the entry point takes what its parameters say: they were read from its source, and counted. The
         // caller guarantees the values.
-        let bound = unsafe { Bound::new(self.entry_points.one(*entry), values) }?;
+        let bound = unsafe { Bound::new(self.entry_points.one(*entry)?, values) }?;
         let threads = *threads as usize;
         let (global, local) = ([*thread_blocks as usize * threads], [threads]);
         let before: Vec<cl_event> = values.gathered.iter().map(|(_, blocks)| blocks.done().raw()).collect();

@@ -1,10 +1,10 @@
 //! The GHASH kernel on a device, and its launches. A launch adds the hash of its data to 16 bytes in device memory; another clears data
-//! that such a hash shows not to be authentic (`aes_bitslice_core::hash_manifest`).
+//! that such a hash shows not to be authentic (`aes_bitslice_core::manifest`).
 
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Event, event_of};
 use crate::backend::opencl::kernel::binding::{Bound, Values};
-use crate::backend::opencl::kernel::program::{EntryPoint, EntryPoints, Source};
+use crate::backend::opencl::kernel::program::{EntryPoint, EntryPoints};
 use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::backend::opencl::memory::slots::Pool;
@@ -13,18 +13,19 @@ use crate::cpu::hash_key::{HashKey, ONE};
 use crate::exec::steps::HashSlot;
 use crate::op::launch::{Entry, Launch, Value, block_words};
 use crate::op::partial_hash::{self, HASH, Verdict};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::ghash::{self, Blocks, Element};
-use aes_bitslice_core::hash_manifest::HashManifest;
+use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_kernels::OPENCL_HASHES;
 use opencl3::command_queue;
 use opencl3::types::{cl_command_queue, cl_mem};
 use std::ptr;
 use std::sync::Arc;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// A kernel on a device.
 pub(crate) struct HashKernel {
-    manifest: HashManifest,
+    manifest: Manifest<Hash>,
     entry_points: EntryPoints,
     /// The maximum number of work-groups, for which tables are built.
     units: u32,
@@ -34,8 +35,8 @@ impl HashKernel {
     /// Compiles it for a device.
     pub(crate) fn compile(context: &Context) -> Result<Self, Error> {
         let stored = OPENCL_HASHES.first().expect("one is stored");
-        let manifest = HashManifest::parse(stored.manifest).expect("the manifests of stored kernels are tested");
-        let entry_points = EntryPoints::compile(context, &Source::of_hash(&manifest, stored.source))?;
+        let manifest = Manifest::<Hash>::parse(stored.manifest).expect("the manifests of stored kernels are tested");
+        let entry_points = EntryPoints::compile(context, &manifest, stored.source)?;
         let units = manifest.units_per_sm * context.info().compute_units.max(1);
         Ok(Self { manifest, entry_points, units })
     }
@@ -62,19 +63,19 @@ impl HashKernel {
         out: Place,
     ) -> Result<Launched, Error> {
         let Self { manifest, entry_points, units } = self;
-        let entry = if aligned && input.at.is_multiple_of(16) { Entry::Blocks } else { Entry::Bytes };
+        let entry = if aligned && input.at.is_multiple_of(16) { Entry::Hash } else { Entry::HashBytes };
         let values = vec![
-            ("length", Value::U64(len)),
-            ("tables", Value::Address(tables.raw() as u64)),
-            ("units", Value::U32(*units)),
-            ("factor", Value::Words(block_words(&ONE))),
-            ("addend", Value::Words([0; 4])),
+            (Argument::Length, Value::U64(len)),
+            (Argument::Tables, Value::Address(tables.raw() as u64)),
+            (Argument::Units, Value::U32(*units)),
+            (Argument::Factor, Value::Words(block_words(&ONE))),
+            (Argument::Addend, Value::Words([0; 4])),
         ];
         let thread_blocks = manifest.shape.tiles(len).clamp(1, (*units).into()) as u32;
         let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
         let span = Span { input: Some(input), output: Some(out), len, in_place: false, aligned };
         // SAFETY: the entry point takes what its parameters say; the caller guarantees the rest.
-        let launched = unsafe { enqueue(queue, entry_points.one(entry), span, &launch) }?;
+        let launched = unsafe { enqueue(queue, entry_points.one(entry)?, span, &launch) }?;
         tables.is_read_by(&launched.done);
         Ok(launched)
     }
@@ -94,25 +95,19 @@ impl HashKernel {
     ) -> Result<Launched, Error> {
         let Self { manifest, entry_points, units } = self;
         let values = vec![
-            ("length", Value::U64(len)),
-            ("hash", Value::Address(hash as u64)),
-            ("factor", Value::Words(block_words(&verdict.factor))),
-            ("addend", Value::Words(block_words(&verdict.addend))),
-            ("mask", Value::Words(block_words(&verdict.mask))),
+            (Argument::Length, Value::U64(len)),
+            (Argument::Hash, Value::Address(hash as u64)),
+            (Argument::Factor, Value::Words(block_words(&verdict.factor))),
+            (Argument::Addend, Value::Words(block_words(&verdict.addend))),
+            (Argument::Mask, Value::Words(block_words(&verdict.mask))),
         ];
         let threads = manifest.threads;
         // Few, because there is almost never anything to clear.
         let thread_blocks = (*units).min(len.div_ceil(threads.into()).try_into().unwrap_or(u32::MAX));
-        let mut launch = Launch { entry: Entry::Bytes, at: 0, thread_blocks, threads, values };
+        let launch = Launch { entry: Entry::Clear, at: 0, thread_blocks, threads, values };
         let span = Span { input: None, output: Some(output), len, in_place: false, aligned: true };
         // SAFETY: as in `run`.
-        let launched = unsafe { enqueue(queue, entry_points.clears(), span, &launch) };
-        for (_, value) in &mut launch.values {
-            if let Value::Words(words) = value {
-                words.zeroize();
-            }
-        }
-        launched
+        unsafe { enqueue(queue, entry_points.one(Entry::Clear)?, span, &launch) }
     }
 
     /// Runs the entry points that hash in a slot against the hashes of each kind on the CPU; and the entry point that clears, on authentic

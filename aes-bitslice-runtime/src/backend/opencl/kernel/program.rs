@@ -1,45 +1,20 @@
 //! A source that the driver compiles for a device: how, and when the driver must not keep the result.
 
 use crate::backend::opencl::context::Context;
-use crate::backend::opencl::handles::{KernelObject, Program, call, number, text};
+use crate::backend::opencl::handles::{self, KernelObject, Program, call, number};
 use crate::base::error::Error;
 use crate::op::launch::Entry;
-use aes_bitslice_core::hash_manifest::HashManifest;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::signature;
 use opencl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS};
 use opencl3::kernel;
 use opencl3::program::{self, CL_PROGRAM_BUILD_LOG};
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::Mutex;
 
-/// A source to compile, as its manifest describes it.
-pub(crate) struct Source<'a> {
-    /// The kernel's name.
-    pub(crate) kernel: &'a str,
-    pub(crate) text: &'a str,
-    /// The entry points for blocks and for any alignment.
-    pub(crate) entries: [&'a signature::EntryPoint; 2],
-    /// The entry point that clears, of a hash kernel.
-    pub(crate) clears: Option<&'a signature::EntryPoint>,
-    /// Threads of a work-group.
-    pub(crate) threads: u32,
-    /// The number of work-groups that must have registers on one NVIDIA multiprocessor; 0 for any number.
-    pub(crate) groups_per_sm: u32,
-    /// The units, in bytes, of the offsets into the input and into the output, for the entry point for blocks.
-    pub(crate) units: [u64; 2],
-    /// The unit, in bytes, of the offsets into the output, for the other entry point.
-    pub(crate) byte_unit: u64,
-    /// Whether the text contains a key.
-    pub(crate) secret: bool,
-}
-
-/// The entry points of a kernel: for aligned blocks, for any alignment, and for clearing.
-pub(crate) struct EntryPoints {
-    blocks: EntryPoint,
-    bytes: EntryPoint,
-    clears: Option<EntryPoint>,
-}
+/// The entry points of a kernel.
+pub(crate) struct EntryPoints(BTreeMap<Entry, EntryPoint>);
 
 /// An entry point on a device.
 pub(crate) struct EntryPoint {
@@ -50,67 +25,39 @@ pub(crate) struct EntryPoint {
     pub(crate) units: [u64; 2],
 }
 
-impl<'a> Source<'a> {
-    /// A cipher's kernel.
-    pub(crate) fn of_cipher(manifest: &'a Manifest, text: &'a str) -> Self {
-        Self {
-            kernel: &manifest.kernel,
-            text,
-            entries: [&manifest.entry, &manifest.entry_bytes],
-            clears: None,
-            threads: manifest.threads,
-            groups_per_sm: manifest.blocks_per_sm,
-            units: [16; 2],
-            byte_unit: 1,
-            secret: manifest.secret,
-        }
-    }
-
-    /// A kernel of a hash, which it writes as words.
-    pub(crate) fn of_hash(manifest: &'a HashManifest, text: &'a str) -> Self {
-        Self {
-            kernel: &manifest.kernel,
-            text,
-            entries: [&manifest.entry, &manifest.entry_bytes],
-            clears: Some(&manifest.entry_clear),
-            threads: manifest.threads,
-            groups_per_sm: 0,
-            units: [16, 4],
-            byte_unit: 4,
-            secret: false,
-        }
-    }
-}
-
 impl EntryPoints {
-    /// Compiles a kernel for a device, whose limits it must fit.
-    pub(crate) fn compile(context: &Context, source: &Source<'_>) -> Result<Self, Error> {
-        if source.secret {
+    /// Compiles a kernel for a device, whose limits it must fit: all entry points that its manifest lists.
+    pub(crate) fn compile<F>(context: &Context, manifest: &Manifest<F>, text: &str) -> Result<Self, Error> {
+        if manifest.secret {
             cache_is_off(&context.info().platform_name, &context.info().platform_vendor, |name| {
                 std::env::var(name).ok()
             })?;
         }
-        let program = build(context, source)?;
-        let entry_point = |signature, units| EntryPoint::new(context, &program, signature, units, source.threads);
-        let [blocks, bytes] = source.entries;
-        Ok(Self {
-            blocks: entry_point(blocks, source.units)?,
-            bytes: entry_point(bytes, [1, source.byte_unit])?,
-            clears: source.clears.map(|clears| entry_point(clears, [1, 1])).transpose()?,
-        })
+        let program = build(context, manifest, text)?;
+        let load = |(&entry, signature): (&Entry, _)| {
+            Ok((entry, EntryPoint::new(context, &program, signature, units(entry), manifest.threads)?))
+        };
+        manifest.entries.iter().map(load).collect::<Result<_, Error>>().map(Self)
     }
 
-    /// The entry point that clears, of a hash kernel.
-    pub(crate) fn clears(&self) -> &EntryPoint {
-        self.clears.as_ref().expect("a hash has one")
+    /// One of them.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKernel`] if the kernel has none.
+    pub(crate) fn one(&self, entry: Entry) -> Result<&EntryPoint, Error> {
+        let none = || Error::NoSuchKernel { what: format!("no entry point for `{entry}` is printed in OpenCL C") };
+        self.0.get(&entry).ok_or_else(none)
     }
+}
 
-    pub(crate) fn one(&self, entry: Entry) -> &EntryPoint {
-        match entry {
-            Entry::Blocks => &self.blocks,
-            Entry::Bytes => &self.bytes,
-            _ => unreachable!("no operation in OpenCL launches it"),
-        }
+/// The units, in bytes, of an entry point's offsets into the input and into the output. A hash is written as words.
+fn units(entry: Entry) -> [u64; 2] {
+    match entry {
+        Entry::Blocks => [16, 16],
+        Entry::Hash => [16, 4],
+        Entry::HashBytes | Entry::HashMessages => [1, 4],
+        Entry::Bytes | Entry::SecretCounter | Entry::Messages | Entry::Cmac | Entry::Each => [1, 1],
+        Entry::Expand | Entry::Jobs | Entry::Clear | Entry::ClearMessages => [1, 1],
     }
 }
 
@@ -149,21 +96,21 @@ impl EntryPoint {
     }
 }
 
-fn build(context: &Context, source: &Source<'_>) -> Result<Program, Error> {
-    let made = program::create_program_with_source(context.raw(), &[source.text]);
+fn build<F>(context: &Context, manifest: &Manifest<F>, text: &str) -> Result<Program, Error> {
+    let made = program::create_program_with_source(context.raw(), &[text]);
     // SAFETY: created just now.
     let program = call("clCreateProgramWithSource", made).map(|program| unsafe { Program::owning(program) })?;
-    let options = CString::new(options(source, context.is_nvidia())).expect("letters and numbers");
+    let options = CString::new(options(manifest, context.is_nvidia())).expect("letters and numbers");
     let built = program::build_program(program.raw(), &[context.device()], &options, None, std::ptr::null_mut());
     let rejected = [CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS];
     match built {
         Err(code) if rejected.contains(&code) => {
             let log = program::get_program_build_data(program.raw(), context.device(), CL_PROGRAM_BUILD_LOG);
             Err(Error::CompileFailed {
-                kernel: source.kernel.into(),
-                log: match source.secret {
+                kernel: manifest.kernel.clone(),
+                log: match manifest.secret {
                     true => "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
-                    false => text("clGetProgramBuildInfo", log).unwrap_or_else(|e| e.to_string()),
+                    false => handles::text("clGetProgramBuildInfo", log).unwrap_or_else(|e| e.to_string()),
                 },
             })
         }
@@ -172,12 +119,12 @@ fn build(context: &Context, source: &Source<'_>) -> Result<Program, Error> {
 }
 
 /// The compiler's options.
-fn options(source: &Source<'_>, is_nvidia: bool) -> String {
+fn options<F>(manifest: &Manifest<F>, is_nvidia: bool) -> String {
     /// Registers of a multiprocessor, and the number that a thread can address.
     const REGISTERS: u32 = 1 << 16;
     const OF_A_THREAD: u32 = 255;
     let mut options = String::from("-cl-std=CL1.2");
-    let threads = source.threads.saturating_mul(source.groups_per_sm);
+    let threads = manifest.threads.saturating_mul(manifest.blocks_per_sm);
     if is_nvidia && let Some(registers) = REGISTERS.checked_div(threads) {
         // Registers are allocated in units of eight.
         options += &format!(" -cl-nv-maxrregcount={}", (registers.min(OF_A_THREAD) / 8 * 8).max(16));
@@ -234,15 +181,13 @@ mod tests {
     fn what_does_not_compile_is_told_with_the_compilers_words() {
         let context = Context::open(Wanted::First).unwrap();
         let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
-        let manifest = Manifest::parse(stored.manifest).unwrap();
-        let refused = |source: &str| {
-            EntryPoints::compile(&context, &Source::of_cipher(&manifest, source)).err().expect("refused")
-        };
+        let manifest = <Manifest>::parse(stored.manifest).unwrap();
+        let refused = |source: &str| EntryPoints::compile(&context, &manifest, source).err().expect("refused");
         let Error::CompileFailed { kernel, log } = refused("kernel void k() { unheard_of }") else { panic!() };
         assert!(kernel == stored.name && log.contains("unheard_of"), "{log}");
         // It compiles, but is not what it claims to be.
-        let source =
-            format!("kernel void {}() {{}} kernel void {}() {{}}", manifest.entry.name, manifest.entry_bytes.name);
+        let source: String =
+            manifest.entries.values().map(|entry| format!("kernel void {}() {{}} ", entry.name)).collect();
         assert!(matches!(refused(&source), Error::NoSuchKernel { .. }));
         assert!(
             matches!(refused("kernel void k() {}"), Error::OpenCl { code, .. } if code == "CL_INVALID_KERNEL_NAME")
@@ -252,16 +197,13 @@ mod tests {
     #[test]
     fn registers_are_what_leaves_room_for_all_thread_blocks() {
         let stored = aes_bitslice_kernels::OPENCL_KERNELS[0].manifest;
-        let manifest = Manifest::parse(stored).unwrap();
-        fn source(manifest: &Manifest, is_nvidia: bool) -> String {
-            options(&Source::of_cipher(manifest, ""), is_nvidia)
-        }
-        let with = |threads, blocks_per_sm| source(&Manifest { threads, blocks_per_sm, ..manifest.clone() }, true);
+        let manifest = <Manifest>::parse(stored).unwrap();
+        let with = |threads, blocks_per_sm| options(&Manifest { threads, blocks_per_sm, ..manifest.clone() }, true);
         assert_eq!(with(128, 4), "-cl-std=CL1.2 -cl-nv-maxrregcount=128");
         assert_eq!(with(128, 5), "-cl-std=CL1.2 -cl-nv-maxrregcount=96");
         assert_eq!(with(128, 2), "-cl-std=CL1.2 -cl-nv-maxrregcount=248");
         assert_eq!(with(64, 0), "-cl-std=CL1.2");
-        assert_eq!(source(&manifest, false), "-cl-std=CL1.2");
+        assert_eq!(options(&manifest, false), "-cl-std=CL1.2");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) fn find(mode: Mode, layout: Layout) -> Option<&'static StoredKernel> 
     static STORED: OnceLock<Vec<StoredKernel>> = OnceLock::new();
     let parse = |kernel: &'static aes_bitslice_kernels::OpenClKernel| StoredKernel {
         source: kernel.source,
-        manifest: Manifest::parse(kernel.manifest).expect("a manifest of this project"),
+        manifest: <Manifest>::parse(kernel.manifest).expect("a manifest of this project"),
     };
     let stored = STORED.get_or_init(|| aes_bitslice_kernels::OPENCL_KERNELS.iter().map(parse).collect());
     let find = |layout| {

@@ -4,6 +4,7 @@ use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
 use crate::backend::opencl::memory::in_flight::InFlight;
 use crate::base::error::Error;
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::PLANES;
 use opencl3::command_queue;
@@ -43,13 +44,13 @@ impl RoundKeys {
         })
     }
 
-    /// The part of a key that is the value of a kernel's parameter of this name.
-    pub(crate) fn value(&self, name: &str) -> Option<KeyValue<'_>> {
-        match (name, self) {
-            ("keys", Self::Argument(words) | Self::Two { data: words, .. }) => Some(KeyValue::Words(words)),
-            ("tweak_keys", Self::Two { tweaks, .. }) => Some(KeyValue::Words(tweaks)),
-            ("key_planes", Self::Memory { planes, .. }) => Some(KeyValue::Planes(planes.buffer.raw())),
-            ("rounds", Self::Memory { rounds, .. }) => Some(KeyValue::Rounds(*rounds)),
+    /// The part of a key that is the value of a kernel's argument.
+    pub(crate) fn value(&self, argument: Argument) -> Option<KeyValue<'_>> {
+        match (argument, self) {
+            (Argument::Keys, Self::Argument(words) | Self::Two { data: words, .. }) => Some(KeyValue::Words(words)),
+            (Argument::TweakKeys, Self::Two { tweaks, .. }) => Some(KeyValue::Words(tweaks)),
+            (Argument::KeyPlanes, Self::Memory { planes, .. }) => Some(KeyValue::Planes(planes.buffer.raw())),
+            (Argument::Rounds, Self::Memory { rounds, .. }) => Some(KeyValue::Rounds(*rounds)),
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ use super::spec::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 use aes_bitslice_core::aes::{Direction, sbox};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::key_source::KeySource;
-use aes_bitslice_core::manifest::{Grid, Manifest, Printed};
+use aes_bitslice_core::manifest::{Grid, Printed};
 use aes_bitslice_gen::emit::look_ups::numbers;
 use aes_bitslice_gen::emit::{dialect, header, manifest};
 use aes_bitslice_gen::templates::ROUND_KEYS;
@@ -24,13 +24,13 @@ impl Bytewise {
     pub fn print(&self, dialect: Dialect, command: &str) -> Printed {
         let source = Zeroizing::new(source(self, dialect, command));
         let (name, threads) = (self.name(), Self::THREADS);
-        let plain = manifest::plain(&name, self.mode(), threads, threads, Grid::Covers, dialect, &source);
-        let keys = match self.schedule() {
+        let mut manifest = manifest::plain(&name, self.mode(), threads, threads, Grid::Covers, dialect, &source);
+        manifest.function.keys = match self.schedule() {
             ScheduleMemory::Argument => KeySource::Schedule,
             ScheduleMemory::Global | ScheduleMemory::Constant => KeySource::ScheduleInMemory,
             ScheduleMemory::Shared => KeySource::CipherKey,
         };
-        Printed { source, manifest: Manifest { keys, ..plain } }
+        Printed { source, manifest }
     }
 }
 

@@ -16,21 +16,10 @@
 //!
 //! Messages with the most blocks come first. A tile is [`TILE`] messages. Copies of the last message fill up the last tile.
 
-use crate::signature::Kind;
-
 /// Messages in a tile.
 pub const TILE: usize = 256;
 /// The maximum length of a message in bytes: blocks are counted in 32 bits.
 pub const LONGEST: u64 = 16 * (u32::MAX as u64);
-
-/// The parameters of the entry point besides the key.
-pub(crate) const OF_CMAC: [(&str, Kind); 5] = [
-    ("in", Kind::Input),
-    ("messages", Kind::Buffer),
-    ("all", Kind::U32),
-    ("subkeys", Kind::Buffer),
-    ("tags", Kind::Buffer),
-];
 
 /// A message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,11 +11,11 @@
 //! | `in`, `out` | start of the data | any alignment; fast at multiples of four bytes. `in` may equal `out` |
 //! | `cipher_keys`, `key_words` | buffer of u32; u32 | the keys; 4, 6 or 8 |
 //! | `counts`, `adds` | u32 | 0 or 1: whether the cipher takes counters instead of `in`; whether its output is added to `in` instead of being `out` itself |
-//! | `each`, `blocks` of `entry_each` | u32 | blocks of 16 bytes per key; blocks in total |
-//! | `counter` of `entry_each` | 4 words | the first counter, the same for each key, least significant word first |
-//! | `all`, `round_keys` of `entry_expand` | u32; buffer of u32 | the number of keys; the output for their round keys in order of use, `4 (rounds + 1)` words each |
-//! | `round_keys` of `entry_jobs` | buffer of u32 | these round keys, one key for each job |
-//! | `jobs`, `runs`, `all`, `wide` of `entry_jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; the number of runs; the `wide` of [`run_blocks`], which gives their length |
+//! | `each`, `blocks` of `each` | u32 | blocks of 16 bytes per key; blocks in total |
+//! | `counter` of `each` | 4 words | the first counter, the same for each key, least significant word first |
+//! | `all`, `round_keys` of `expand` | u32; buffer of u32 | the number of keys; the output for their round keys in order of use, `4 (rounds + 1)` words each |
+//! | `round_keys` of `jobs` | buffer of u32 | these round keys, one key for each job |
+//! | `jobs`, `runs`, `all`, `wide` of `jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; the number of runs; the `wide` of [`run_blocks`], which gives their length |
 //!
 //! A *run* is [`run_blocks`] adjacent blocks of a job, where `wide` is at most 3. A tile of 256 blocks holds whole runs, of one job or of
 //! several.
@@ -27,9 +27,7 @@
 //!
 //! The description of the work is public. Keys, round keys and data are secret: the code that launches these kernels clears the round keys.
 
-use crate::messages::{RUN, TILE};
-use crate::signature::{EntryPoint, Kind};
-use serde::{Deserialize, Serialize};
+use super::messages::{RUN, TILE};
 
 /// Words per job.
 pub const JOB_WORDS: usize = 12;
@@ -40,63 +38,6 @@ pub const WIDEST: u32 = 3;
 pub const fn run_blocks(wide: u32) -> u64 {
     RUN << wide
 }
-
-/// The entry points of a kernel for many keys, and their launch parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ManyKeys {
-    /// The same number of blocks for each key.
-    pub entry_each: EntryPoint,
-    /// Makes the round keys that jobs take.
-    pub entry_expand: EntryPoint,
-    /// Jobs under round keys.
-    pub entry_jobs: EntryPoint,
-    /// The maximum number of threads per thread block for the first two. As many of these thread blocks fit on a multiprocessor as the
-    /// registers of the kernel's thread blocks allow.
-    pub threads: u32,
-}
-
-/// An entry point with the name of its field, and its required parameters.
-pub type Field<'a> = (&'static str, &'a EntryPoint, &'static [(&'static str, Kind)]);
-
-impl ManyKeys {
-    /// The entry points, with the names of their fields and the parameters of each.
-    pub fn entries(&self) -> [Field<'_>; 3] {
-        [
-            ("entry_each", &self.entry_each, &OF_EACH),
-            ("entry_expand", &self.entry_expand, &OF_EXPANSION),
-            ("entry_jobs", &self.entry_jobs, &OF_JOBS),
-        ]
-    }
-}
-
-const OF_EACH: [(&str, Kind); 9] = [
-    ("in", Kind::Input),
-    ("out", Kind::Output),
-    ("blocks", Kind::U32),
-    ("each", Kind::U32),
-    ("cipher_keys", Kind::Buffer),
-    ("key_words", Kind::U32),
-    ("counter", Kind::Words(4)),
-    ("counts", Kind::U32),
-    ("adds", Kind::U32),
-];
-
-const OF_EXPANSION: [(&str, Kind); 4] =
-    [("cipher_keys", Kind::Buffer), ("all", Kind::U32), ("key_words", Kind::U32), ("round_keys", Kind::Buffer)];
-
-const OF_JOBS: [(&str, Kind); 10] = [
-    ("in", Kind::Input),
-    ("out", Kind::Output),
-    ("jobs", Kind::Buffer),
-    ("runs", Kind::Buffer),
-    ("all", Kind::U32),
-    ("wide", Kind::U32),
-    ("round_keys", Kind::Buffer),
-    ("key_words", Kind::U32),
-    ("counts", Kind::U32),
-    ("adds", Kind::U32),
-];
 
 /// A job, without its key.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //!
 //! | table | words | what |
 //! |---|---|---|
-//! | messages | 12 each, and 12 more | see [`hash_manifest`](crate::hash_manifest); of the last 12, one counts: the number of all runs |
+//! | messages | 12 each, and 12 more | see [`manifest`](super::manifest); of the last 12, one counts: the number of all runs |
 //! | first messages | 1 per tile of [`TILE`] runs | the message that the tile's first run belongs to |
 //! | order | 1 per message | the indices of the messages, the longest first, so that neighbours are about equally long |
 

@@ -11,6 +11,11 @@ use zeroize::Zeroizing;
 /// Words of the longest key schedule.
 pub const SCHEDULE_WORDS: usize = 4 * (MAX_ROUNDS + 1);
 
+/// Words of the argument that holds round keys: those of the longest key, and their number of rounds.
+pub(crate) const ROUND_KEYS: usize = SCHEDULE_WORDS + 1;
+/// Words of the argument that holds an unexpanded key: the longest one, and its number of rounds.
+pub(crate) const UNEXPANDED_KEY: usize = 8 + 1;
+
 /// How a key reaches a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -45,8 +50,8 @@ impl KeySource {
     /// The length in words of the launch argument that holds the key, if there is one.
     pub fn argument_words(self) -> Option<usize> {
         match self {
-            Self::Argument | Self::Schedule => Some(4 * (MAX_ROUNDS + 1) + 1),
-            Self::CipherKey => Some(8 + 1),
+            Self::Argument | Self::Schedule => Some(ROUND_KEYS),
+            Self::CipherKey => Some(UNEXPANDED_KEY),
             Self::Memory | Self::ScheduleInMemory | Self::Baked => None,
         }
     }

@@ -11,7 +11,8 @@
 //! | `u32 name`, `u64 name` | `U32`, `U64` | a number | a number |
 //! | `KERNEL_PARAMETER type name` | `Words` | a structure of 32-bit words | the same |
 
-use crate::key_source::KeySource;
+use super::argument::{Argument, Kind};
+use super::key_source::{ROUND_KEYS, UNEXPANDED_KEY};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,56 +32,17 @@ pub struct EntryPoint {
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
     /// The name, by which the launch finds its value.
-    pub name: String,
+    pub name: Argument,
     /// The kind of its value.
     pub kind: Kind,
-}
-
-/// The kind of a parameter's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// The start of the input data.
-    Input,
-    /// The start of the output data.
-    Output,
-    /// The address of a byte in device memory.
-    Pointer,
-    /// The start of a buffer in device memory.
-    Buffer,
-    /// A 32-bit number.
-    U32,
-    /// A 64-bit number.
-    U64,
-    /// This number of 32-bit words, passed by value with the launch.
-    Words(usize),
-}
-
-impl Kind {
-    /// Bytes of the argument in CUDA C.
-    pub fn cuda_bytes(self) -> usize {
-        match self {
-            Self::Input | Self::Output | Self::Pointer | Self::Buffer | Self::U64 => 8,
-            Self::U32 => 4,
-            Self::Words(words) => 4 * words,
-        }
-    }
-
-    /// The number of arguments for it in OpenCL C: a buffer and the start of the data are two.
-    pub fn opencl_arguments(self) -> usize {
-        match self {
-            Self::Input | Self::Output | Self::Pointer => 2,
-            Self::Buffer | Self::U32 | Self::U64 | Self::Words(_) => 1,
-        }
-    }
 }
 
 /// The number of 32-bit words in a structure passed with a launch.
 fn structure_words(name: &str) -> Option<usize> {
     match name {
         "counter128" | "block128" => Some(4),
-        "round_keys" => KeySource::Argument.argument_words(),
-        "unexpanded_key" => KeySource::CipherKey.argument_words(),
+        "round_keys" => Some(ROUND_KEYS),
+        "unexpanded_key" => Some(UNEXPANDED_KEY),
         _ => None,
     }
 }
@@ -92,8 +54,8 @@ pub enum SignatureError {
     /// There is no such entry point.
     #[error("the source has no entry point `{0}`")]
     Missing(String),
-    /// A parameter has an unknown form.
-    #[error("`{entry}` takes `{parameter}`, which is of no form that can be launched")]
+    /// A parameter has an unknown form, or a name that no argument of this kind has.
+    #[error("`{entry}` takes `{parameter}`, which is nothing that a launch has")]
     Parameter {
         /// The entry point.
         entry: String,
@@ -103,15 +65,16 @@ pub enum SignatureError {
 }
 
 impl EntryPoint {
-    /// Whether it takes a parameter of this name and kind.
-    pub fn takes(&self, name: &str, kind: Kind) -> bool {
-        self.parameters.iter().any(|parameter| parameter.name == name && parameter.kind == kind)
+    /// Whether it takes this argument.
+    pub fn takes(&self, argument: Argument) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == argument)
     }
 
-    /// The first name shared by two parameters, for which a launch could give only one value.
-    pub fn named_twice(&self) -> Option<&str> {
+    /// The first argument that it takes twice, or of a kind that the argument never has: a launch could not give it its value.
+    pub(crate) fn impossible(&self) -> Option<Argument> {
         let mut names = BTreeSet::new();
-        self.parameters.iter().map(|parameter| parameter.name.as_str()).find(|name| !names.insert(*name))
+        let mut all = self.parameters.iter();
+        all.find(|one| !names.insert(one.name) || !one.name.kinds().contains(&one.kind)).map(|one| one.name)
     }
 
     /// Reads the parameters of the entry point with this name from the source of its kernel.
@@ -155,37 +118,41 @@ fn split(list: &str) -> Vec<&str> {
     parts
 }
 
-/// The parameters that an element of the list stands for; none if its form is unknown.
+/// The parameters that an element of the list stands for; none if there is no such argument.
 fn parameter(text: &str) -> Vec<Parameter> {
-    let one = |name: &str, kind| Parameter { name: name.into(), kind };
-    let (input, output) = (one("in", Kind::Input), one("out", Kind::Output));
+    let one = |name: &str, kind| {
+        let name = name.parse().ok().filter(|name: &Argument| name.kinds().contains(&kind));
+        name.map(|name| Parameter { name, kind }).into_iter().collect()
+    };
+    let (input, output) =
+        (Parameter { name: Argument::In, kind: Kind::Input }, Parameter { name: Argument::Out, kind: Kind::Output });
     if let Some((macro_name, arguments)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
         return match (macro_name, arguments.as_slice()) {
             ("DATA", [_]) => vec![input, output],
             ("INPUT", [_]) => vec![input],
             ("OUTPUT", [_]) => vec![output],
-            ("POINTER", ["u8", name]) => vec![one(name, Kind::Pointer)],
+            ("POINTER", ["u8", name]) => one(name, Kind::Pointer),
             _ => vec![],
         };
     }
     let Some((of, name)) = text.rsplit_once(' ') else { return vec![] };
     if let Some(name) = name.strip_prefix('*') {
         let is_buffer = ["IN_GLOBAL ", "IN_CONSTANT const "].iter().any(|space| of.starts_with(space));
-        return if is_buffer { vec![one(name, Kind::Buffer)] } else { vec![] };
+        return if is_buffer { one(name, Kind::Buffer) } else { vec![] };
     }
     let kind = match of {
         "u32" => Some(Kind::U32),
         "u64" => Some(Kind::U64),
         _ => of.strip_prefix("KERNEL_PARAMETER ").and_then(structure_words).map(Kind::Words),
     };
-    kind.map(|kind| one(name, kind)).into_iter().collect()
+    kind.map_or(vec![], |kind| one(name, kind))
 }
 
 impl fmt::Display for EntryPoint {
     /// As in C, without the types.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.name()).collect();
         write!(f, "{}({})", self.name, names.join(", "))
     }
 }
@@ -215,15 +182,18 @@ mod tests {
     #[test]
     fn what_cannot_be_launched_is_refused() {
         assert_eq!(EntryPoint::read("", "k"), Err(SignatureError::Missing("k".into())));
-        assert_eq!(EntryPoint::read("KERNEL k(u64 n", "k"), Err(SignatureError::Missing("k".into())));
+        assert_eq!(EntryPoint::read("KERNEL k(u64 length", "k"), Err(SignatureError::Missing("k".into())));
         for unknown in [
-            "int n",
+            "int length",
             "u64",
             "u64 *n",
-            "KERNEL_PARAMETER thing n",
+            "KERNEL_PARAMETER thing length",
             "DATA(u8, u8)",
-            "POINTER(u32, n)",
-            "const u32 *p",
+            "POINTER(u32, length)",
+            "const u32 *key_planes",
+            "u64 no_argument",
+            "u32 length",
+            "KERNEL_PARAMETER round_keys counter",
             "",
         ] {
             let source = format!("KERNEL k({unknown}) {{}}");

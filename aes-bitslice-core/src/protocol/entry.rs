@@ -1,0 +1,104 @@
+//! The entry points of kernels, and what a launch of each must give it.
+
+use super::argument::Argument;
+
+crate::named_enum! {
+    /// An entry point of a kernel.
+    Entry, "entry point" {
+        /// Whole blocks of one message, aligned to 16 bytes.
+        Blocks = "blocks",
+        /// One message at any alignment.
+        Bytes = "bytes",
+        /// One message at any alignment, whose counter is secret.
+        SecretCounter = "secret-counter",
+        /// Counter mode of many messages, each with its own counter ([`messages`](super::messages)).
+        Messages = "messages",
+        /// CMAC of many messages ([`cmac`](super::cmac)).
+        Cmac = "cmac",
+        /// The same number of blocks under each of many keys ([`jobs`](super::jobs)).
+        Each = "each",
+        /// The round keys of many keys.
+        Expand = "expand",
+        /// Jobs with these.
+        Jobs = "jobs",
+        /// The hash of a message that is aligned to 16 bytes ([`Hash`](super::manifest::Hash)).
+        Hash = "hash",
+        /// The hash of a message at any alignment; slower.
+        HashBytes = "hash-bytes",
+        /// Clears a message that is not authentic.
+        Clear = "clear",
+        /// The tags of many messages.
+        HashMessages = "hash-messages",
+        /// Clears those of many messages that are not authentic.
+        ClearMessages = "clear-messages",
+    }
+}
+
+impl Entry {
+    /// The end of its name in the source, after the kernel's name with underscores.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Blocks | Self::Hash => "",
+            Self::Bytes | Self::HashBytes => "_bytes",
+            Self::SecretCounter => "_secret_counter",
+            Self::Messages | Self::HashMessages => "_messages",
+            Self::Cmac => "_cmac",
+            Self::Each => "_each",
+            Self::Expand => "_expand",
+            Self::Jobs => "_jobs",
+            Self::Clear => "_clear",
+            Self::ClearMessages => "_messages_clear",
+        }
+    }
+
+    /// Its name in the source of a kernel.
+    pub fn name_in(self, kernel: &str) -> String {
+        kernel.replace('-', "_") + self.suffix()
+    }
+
+    /// Whether it is of a hash kernel; others are of a cipher's.
+    pub fn hashes(self) -> bool {
+        match self {
+            Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
+            Self::Each | Self::Expand | Self::Jobs => false,
+            Self::Hash | Self::HashBytes | Self::Clear | Self::HashMessages | Self::ClearMessages => true,
+        }
+    }
+
+    /// The arguments that it takes, besides its kernel's key and, for one message, what the mode needs.
+    pub fn arguments(self) -> &'static [Argument] {
+        use Argument::*;
+        match self {
+            Self::Blocks | Self::Bytes => &[],
+            Self::SecretCounter => &[In, Out, Length, SecretCounter],
+            Self::Messages => &[In, Out, Messages, FirstMessages, All, Masks],
+            Self::Cmac => &[In, Messages, All, Subkeys, Tags],
+            Self::Each => &[In, Out, Blocks, Each, CipherKeys, KeyWords, Counter, Counts, Adds],
+            Self::Expand => &[CipherKeys, All, KeyWords, RoundKeys],
+            Self::Jobs => &[In, Out, Jobs, Runs, All, Wide, RoundKeys, KeyWords, Counts, Adds],
+            Self::Hash | Self::HashBytes => &[In, Length, Tables, Units, Out, Factor, Addend],
+            Self::Clear => &[Out, Length, Hash, Factor, Addend, Mask],
+            Self::HashMessages => &[In, Messages, Order, All, Aad, Masks, Tables, Out],
+            Self::ClearMessages => &[Out, Messages, All, Tags, Expected, Verdicts],
+        }
+    }
+
+    /// Whether it may begin before earlier work on its stream completes, where the manifest says that its kernel waits for that work itself.
+    pub fn may_overlap(self) -> bool {
+        match self {
+            Self::Blocks | Self::Bytes | Self::Hash | Self::HashBytes | Self::Clear => true,
+            // They do not wait for earlier work.
+            Self::SecretCounter | Self::Messages | Self::Cmac | Self::HashMessages | Self::ClearMessages => false,
+            Self::Each | Self::Expand | Self::Jobs => false,
+        }
+    }
+
+    /// Whether it ends a decryption: it may branch on whether a tag matches, which the caller learns, and writes zeros only.
+    pub fn ends_decryption(self) -> bool {
+        match self {
+            Self::Clear | Self::ClearMessages => true,
+            Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
+            Self::Each | Self::Expand | Self::Jobs | Self::Hash | Self::HashBytes | Self::HashMessages => false,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! How a kernel is launched: what printers, checks, proofs and drivers of devices agree on. An entry point or an argument is added here and
+//! in the templates of kernels; everything else iterates over these lists, or does not compile without it.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`argument`] | what a launch gives a kernel, by name |
+//! | [`entry`] | the entry points that kernels have, and the arguments of each |
+//! | [`signature`] | the parameters of an entry point, read from its source |
+//! | [`manifest`] | the information needed to launch a kernel, as JSON |
+//! | [`key_source`] | how a key reaches a kernel, and the words that the kernel is launched with |
+//! | [`messages`] | batches of GCM messages, as described to kernels in memory |
+//! | [`cmac`] | batches of CMAC messages, likewise |
+//! | [`jobs`] | many keys at a time, likewise |
+
+pub mod argument;
+pub mod cmac;
+pub mod entry;
+pub mod jobs;
+pub mod key_source;
+pub mod manifest;
+pub mod messages;
+pub mod signature;
