@@ -1,4 +1,4 @@
-//! The files of a kernel with a key baked in.
+//! The files of a kernel, which are a key if one is baked in.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -42,6 +42,11 @@ impl Baked {
             key_bits: KeyBits::ALL.into_iter().find(|known| Some(known.bits()) == bits),
         }
     }
+}
+
+/// The mode of any kernel, if that can be read.
+pub fn mode(manifest: &Path) -> Option<Mode> {
+    read(manifest)?.mode().ok()
 }
 
 /// Reads nothing but a file: anything else can be read only once, and is left to the engine that loads it.

@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use crate::args::stream::{StreamArgs, WriteBy};
 use crate::chunk::{BLOCK, Cut};
 use crate::engine::{self, Work};
-use crate::error::{Result, note};
+use crate::error::{Error, Result, note};
 use crate::method::Method;
 use crate::output::Output;
 use crate::pipeline::pool::Workers;
@@ -47,9 +47,12 @@ impl Context {
         // An unknown length among others is most likely an empty file, for which no GPU is opened.
         let largest = lengths.iter().flatten().max();
         let work = match (&secret, method.kernels()) {
-            (Secret::Kernel(manifest), _) => Work::Baked(Engine::backend_of_baked(manifest)?),
+            (Secret::Kernel(manifest), _) => Work::Kernel("--baked", Engine::backend_of_baked(manifest)?),
+            (Secret::Key(_, _, Some(manifest)), _) => {
+                Work::Kernel("--generated", Engine::backend_of_kernel(manifest).map_err(Error::of_generated)?)
+            }
             (Secret::Key(..), None) => Work::OnCpu,
-            (Secret::Key(key, _), Some(mode)) => {
+            (Secret::Key(key, ..), Some(mode)) => {
                 let bytes = largest.map_or(GPU_IN_FLIGHT, |&length| length.min(GPU_IN_FLIGHT));
                 Work::Calls { mode, key_bits: key.bits(), bytes }
             }
@@ -61,7 +64,8 @@ impl Context {
         }
         let backend = engine.backend();
         let cipher = match secret {
-            Secret::Key(key, _) => engine.cipher(&key)?,
+            Secret::Key(key, _, None) => engine.cipher(&key)?,
+            Secret::Key(key, _, Some(manifest)) => engine.load_kernel(manifest, &key).map_err(Error::of_generated)?,
             Secret::Kernel(manifest) => {
                 let cipher = engine.load_baked(manifest)?;
                 if !args.quiet {

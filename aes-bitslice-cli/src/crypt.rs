@@ -31,11 +31,12 @@ pub fn run(direction: Direction, args: &CryptArgs) -> Result<()> {
 
 fn one(method: Method, input: Option<&Path>, args: &CryptArgs) -> Result<()> {
     let is_default = args.iv.is_none();
-    let CryptArgs { key, baked, length, stream: args, .. } = args;
+    let kernels = args.kernels();
+    let CryptArgs { key, length, stream: args, .. } = args;
     if key.source.key_file.as_deref().is_some_and(standard::is_input) && input.is_none_or(standard::is_input) {
         return Err(Error::usage("standard input is the key or the data, not both; name the input file"));
     }
-    let secret = Secret::read(&method, key, baked.as_deref(), args.quiet)?;
+    let secret = Secret::read(&method, key, kernels, args.quiet)?;
     let mut input = Input::open(input)?;
     input.limit(*length)?;
     let if_longer = if length.is_none() { input.if_longer() } else { None };

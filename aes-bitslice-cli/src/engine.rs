@@ -12,8 +12,8 @@ use crate::error::{Error, Exit, Result, warn};
 pub enum Work {
     /// Calls on `bytes` bytes in host memory each, for which there are kernels.
     Calls { mode: Mode, key_bits: KeyBits, bytes: u64 },
-    /// A kernel with a key baked in, which this backend runs, or another of its kind.
-    Baked(Backend),
+    /// The kernel of this option, which this backend runs, or another of its kind.
+    Kernel(&'static str, Backend),
     /// Work that the CPU does on every engine.
     OnCpu,
 }
@@ -30,17 +30,17 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
                 // OpenCL has no kernels to choose from.
                 Engine::open_for(mode, key_bits, bytes, args.kernel != KernelName::Auto)
             }
-            Work::Baked(backend) => Engine::open(backend),
+            Work::Kernel(_, backend) => Engine::open(backend),
             Work::OnCpu => Engine::open(Backend::Cpu),
         },
         (backend, None) => Engine::open(backend),
     };
     let engine = engine.map_err(|error| match (work, error) {
-        (Work::Baked(_), CudaUnavailable { what, help }) => {
+        (Work::Kernel(option, _), CudaUnavailable { what, help }) => {
             // No other backend would do.
             let message = format!(
-                "CUDA is not available, which the kernel of --baked is for: {what}; {help}, or give the key with \
-                 --key-file"
+                "CUDA is not available, which the kernel of {option} is for: {what}; {help}, or give the key with \
+                 --key-file alone"
             );
             Error::new(Exit::Gpu, message)
         }
@@ -68,11 +68,12 @@ pub fn open(args: &EngineArgs, work: Work, quiet: bool) -> Result<Engine> {
 fn check(args: &EngineArgs, work: Work) -> Result<()> {
     let asked = args.backend.backend;
     let on_cpu = matches!(asked, Backend::Cpu | Backend::CpuBitsliced);
-    if let Work::Baked(backend) = work {
+    if let Work::Kernel(option, backend) = work {
         let asks_for_cuda = asked.is_cuda() || args.device.is_some();
         if on_cpu || (asked.is_opencl() && backend.is_cuda()) || (asks_for_cuda && backend.is_opencl()) {
             return Err(Error::usage(format!(
-                "the kernel of --baked is for {backend}; leave --backend and --device out, or give the key with --key-file"
+                "the kernel of {option} is for {backend}; leave --backend and --device out, or give the key with --key-file \
+                 alone"
             )));
         }
     }
@@ -159,7 +160,11 @@ mod tests {
             (Backend::Cpu, cuda, false),
             (Backend::CpuBitsliced, opencl, false),
         ] {
-            assert_eq!(check(&args(asked), Work::Baked(of_kernel)).is_ok(), fits, "{asked} for {of_kernel}");
+            assert_eq!(
+                check(&args(asked), Work::Kernel("--baked", of_kernel)).is_ok(),
+                fits,
+                "{asked} for {of_kernel}"
+            );
         }
     }
 }

@@ -122,15 +122,29 @@ impl From<runtime::Error> for Error {
             runtime::Error::Threads { .. } => Exit::Usage,
             _ => Exit::Failure,
         };
-        let advice = match error {
-            runtime::Error::BadManifest { .. } => {
-                "; --baked takes the manifest of a kernel with its key baked in, which `cargo xtask gen --key @FILE` makes"
+        let advice =
+            "; --baked takes the manifest of a kernel with its key baked in, which `cargo xtask gen --key @FILE` makes";
+        Error::new(exit, in_a_line(&error, advice))
+    }
+}
+
+/// A message in one line, because a compiler's has several, with advice about a manifest.
+fn in_a_line(error: &runtime::Error, of_manifests: &str) -> String {
+    let words: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
+    let advice = if matches!(error, runtime::Error::BadManifest { .. }) { of_manifests } else { "" };
+    words.join(" ") + advice
+}
+
+impl Error {
+    /// The error of a kernel that takes its key at launch.
+    pub fn of_generated(error: runtime::Error) -> Self {
+        match error {
+            runtime::Error::BadManifest { .. } | runtime::Error::NoSuchKernel { .. } => {
+                let advice = "; --generated takes the manifest of a kernel that `cargo xtask gen` made";
+                Error::new(Exit::Failure, in_a_line(&error, advice))
             }
-            _ => "",
-        };
-        // A compiler's message has several lines.
-        let words: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
-        Error::new(exit, words.join(" ") + advice)
+            error => error.into(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::method::Method;
 use crate::modes::keystream::KEYSTREAM;
 use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
-use crate::secret::Secret;
+use crate::secret::{KernelFiles, Secret};
 use crate::single;
 use crate::transform::{Transform, in_hex};
 
@@ -30,7 +30,7 @@ pub fn run(args: &KeystreamArgs) -> Result<()> {
         return Err(Error::usage("--offset and --bytes together have to be less than 2^64 bytes"));
     }
     let method = Method::writing(&KEYSTREAM, iv);
-    let secret = Secret::read(&method, key, None, args.quiet)?;
+    let secret = Secret::read(&method, key, KernelFiles::default(), args.quiet)?;
     secret.must_stay(args.output.as_deref())?;
     let target = Target::check(args.output.as_deref(), None, Options { force: args.force, private: false })?;
     let (context, cipher) = Context::open(&method, secret, &[Some(*bytes)], args)?;

@@ -34,8 +34,9 @@ struct Pair {
 /// Encrypts or decrypts `inputs` into `folder`.
 pub fn run(method: Method, inputs: &[PathBuf], folder: &Path, args: &CryptArgs) -> Result<()> {
     let is_default = args.iv.is_none();
-    let CryptArgs { key, baked, stream: args, .. } = args;
-    let secret = Secret::read(&method, key, baked.as_deref(), args.quiet)?;
+    let kernels = args.kernels();
+    let CryptArgs { key, stream: args, .. } = args;
+    let secret = Secret::read(&method, key, kernels, args.quiet)?;
     let pairs = pairs(inputs, folder, args.force, &secret)?;
     if is_default && method.iv == Some(Iv::Stored) && !args.quiet {
         note(&format!("taking the first 16 bytes of each input as its IV; {IF_NOT_STORED}"));

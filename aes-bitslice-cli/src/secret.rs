@@ -8,35 +8,46 @@ use same_file::Handle;
 
 use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeySource};
-use crate::baked::Baked;
+use crate::baked::{self, Baked};
 use crate::error::{Error, Exit, Result, warn};
 use crate::keys;
 use crate::method::Method;
 
 /// A key, or a kernel that is one.
 pub enum Secret<'a> {
-    /// A key, and where it came from.
-    Key(Key, &'a KeySource),
+    /// A key, where it came from, and the manifest of the kernel that takes it, if one is named.
+    Key(Key, &'a KeySource, Option<&'a Path>),
     /// The kernel's manifest.
     Kernel(&'a Path),
 }
 
+/// The manifests that the options name.
+#[derive(Clone, Copy, Default)]
+pub struct KernelFiles<'a> {
+    /// Of a kernel with its key in it.
+    pub baked: Option<&'a Path>,
+    /// Of a kernel that takes its key at launch.
+    pub generated: Option<&'a Path>,
+}
+
 impl<'a> Secret<'a> {
-    /// Reads the secret that the options name; `baked` is the manifest of a kernel.
-    pub fn read(method: &Method, args: &'a KeyArgs, baked: Option<&'a Path>, quiet: bool) -> Result<Self> {
-        match baked {
-            Some(_) if method.keys() == Keys::Two => {
-                let name = method.name();
+    /// Reads the secret that the options name.
+    pub fn read(method: &Method, args: &'a KeyArgs, kernels: KernelFiles<'a>, quiet: bool) -> Result<Self> {
+        let name = method.name();
+        match kernels {
+            KernelFiles { baked: Some(_), .. } if method.keys() == Keys::Two => {
                 let message =
                     format!("{name} has two keys, and a kernel has one baked in; use --key-file or --key-env");
                 Err(Error::usage(message))
             }
-            Some(_) if method.kernels().is_none() => {
-                let name = method.name();
+            KernelFiles { baked: Some(_), .. } if method.kernels().is_none() => {
                 let message = format!("{name} runs on the CPU, a kernel does not; use --key-file or --key-env");
                 Err(Error::usage(message))
             }
-            Some(manifest) => {
+            KernelFiles { generated: Some(_), .. } if method.keys() == Keys::Two || method.kernels().is_none() => {
+                Err(Error::usage(format!("no kernel of --generated is for {name}; leave it out")))
+            }
+            KernelFiles { baked: Some(manifest), .. } => {
                 let Baked { files, mode, key_bits } = Baked::read(manifest);
                 let metadata = files.iter().map(|file| fs::metadata(file).ok()).collect::<Option<Vec<_>>>();
                 // If one of the files is missing, that will be reported.
@@ -45,11 +56,12 @@ impl<'a> Secret<'a> {
                         warn(&format!("`{}` is the key and {exposed}", file.display()));
                     }
                 }
-                check_mode(method, mode)?;
+                check_mode(method, mode, "--baked")?;
                 check_length(method, key_bits)?;
                 Ok(Secret::Kernel(manifest))
             }
-            None => {
+            KernelFiles { baked: None, generated } => {
+                check_mode(method, generated.and_then(baked::mode), "--generated")?;
                 let key = keys::read(args, method.keys().into(), quiet)?;
                 check_length(method, Some(key.bits()))?;
                 if method.direction == Direction::Encrypt && key.halves_are_equal() {
@@ -57,7 +69,7 @@ impl<'a> Secret<'a> {
                                    such a key; this one only decrypts";
                     return Err(Error::new(Exit::Key, message));
                 }
-                Ok(Secret::Key(key, &args.source))
+                Ok(Secret::Key(key, &args.source, generated))
             }
         }
     }
@@ -65,7 +77,7 @@ impl<'a> Secret<'a> {
     /// Refuses to write its output over the key, or over the kernel that is one, as [`must_stay`] does.
     pub fn must_stay(&self, output: Option<&Path>) -> Result<()> {
         match self {
-            Secret::Key(_, source) => must_stay("key", source.key_file.as_slice(), output),
+            Secret::Key(_, source, _) => must_stay("key", source.key_file.as_slice(), output),
             Secret::Kernel(manifest) => must_stay("key", &Baked::read(manifest).files, output),
         }
     }
@@ -97,11 +109,11 @@ pub fn must_stay<'a>(what: &str, secret: impl IntoIterator<Item = &'a PathBuf>, 
 
 /// Refuses a kernel for another mode, before an engine is opened for it: without a GPU, the message would be about that. The engine
 /// checks a mode that is not known.
-fn check_mode(method: &Method, found: Option<Mode>) -> Result<()> {
+fn check_mode(method: &Method, found: Option<Mode>, option: &str) -> Result<()> {
     match (method.kernels(), found) {
         (Some(wanted), Some(found)) if wanted != found => {
             let message = format!(
-                "the kernel of --baked is for {found} only: for {wanted}, give another kernel, or the key with --key-file"
+                "the kernel of {option} is for {found} only: for {wanted}, give another kernel, or the key with --key-file alone"
             );
             Err(Error::new(Exit::Key, message))
         }

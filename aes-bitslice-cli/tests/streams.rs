@@ -13,6 +13,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_gen::emit::opencl;
+use aes_bitslice_gen::kernel::Preset;
 use common::{
     IV, KEYS, PROGRAM, bytes, is_ignored, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end,
 };
@@ -598,6 +601,48 @@ fn a_signal_removes_the_file_of_an_opencl_device() {
 }
 
 /// The OpenCL device computes what the CPU does, from a file to a file.
+/// A kernel that takes its key at launch, from its two files: what `cargo xtask gen --preset hajihassani-2019-fetched` writes.
+#[test]
+fn a_generated_kernel_gets_the_key() {
+    if !has_opencl() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = folder.path().join("kernel.json");
+    for (mode, args) in [(Mode::Ctr, format!("ctr --iv {IV}")), (Mode::EcbEncrypt, "ecb".into())] {
+        let spec = Preset::Hajihassani2019Fetched.spec(mode, &[0; 16]).unwrap();
+        let mut printed = opencl::print(&spec.into(), "a test").unwrap();
+        printed.manifest.source = "kernel.cl".into();
+        fs::write(folder.path().join("kernel.cl"), &*printed.source).unwrap();
+        fs::write(&manifest, printed.manifest.to_json()).unwrap();
+        // More than one thread block, which is 64 threads of 32 blocks.
+        let plain = message(16 * 2048 * 2 + 160);
+        for key in KEYS {
+            let run = |options: &str, input: &[u8]| {
+                bytes(program(&format!("{options} --key-env KEY")).env("KEY", key), input)
+            };
+            let generated = format!("encrypt --mode {args} --generated {}", manifest.display());
+            assert!(run(&generated, &plain) == run(&format!("encrypt --mode {args} --backend cpu"), &plain), "{args}");
+        }
+    }
+    // The mode is read before a device is opened.
+    let other = pipe(
+        program(&format!("encrypt --mode ctr --generated {} --key-env KEY", manifest.display())).env("KEY", KEYS[0]),
+        b"",
+    );
+    let said = String::from_utf8(other.stderr).unwrap();
+    assert!(said.contains("the kernel of --generated is for ecb-encrypt only"), "{said}");
+    // It is the key's own kernel that runs: one whose source was changed is refused.
+    let source = fs::read_to_string(folder.path().join("kernel.cl")).unwrap();
+    fs::write(folder.path().join("kernel.cl"), source + "\n").unwrap();
+    let changed = pipe(
+        program(&format!("encrypt --mode ecb --generated {} --key-env KEY", manifest.display())).env("KEY", KEYS[0]),
+        &[0; 16],
+    );
+    let said = String::from_utf8(changed.stderr).unwrap();
+    assert!(!changed.status.success() && changed.stdout.is_empty() && said.contains("; --generated takes"), "{said}");
+}
+
 #[test]
 fn an_opencl_device_encrypts_files() {
     if !has_opencl() {

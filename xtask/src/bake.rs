@@ -259,7 +259,8 @@ fn report(kernel: &Kernel, [source, path]: [PathBuf; 2], dialect: Dialect) -> Re
     let ran = if *ran { "compiled and run" } else { "not run, for lack of a C compiler" };
     say!("checked    circuit evaluated against FIPS 197; {printed} {ran}");
     if !manifest.secret {
-        say!("to run it  Engine::load_kernel, with a key");
+        let (mode, path) = (&manifest.mode, path.display());
+        say!("to run it  aes-bitslice encrypt --mode {mode} --generated {path} --key-file KEY; Engine::load_kernel");
     }
     Ok(())
 }

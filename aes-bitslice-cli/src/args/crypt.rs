@@ -10,6 +10,7 @@ use super::mode::{ModeName, ModeParser};
 use super::numbers::parse_bytes;
 use super::sectors::SectorArgs;
 use super::stream::StreamArgs;
+use crate::secret::KernelFiles;
 
 /// What `encrypt --help` and `decrypt --help` end with.
 pub const EXAMPLES: &str = "\
@@ -85,6 +86,11 @@ pub struct CryptArgs {
     /// `cargo xtask gen --key` writes one.
     #[arg(long, value_name = "MANIFEST", group = "KeySource", conflicts_with = "kernel")]
     pub baked: Option<PathBuf>,
+    /// Manifest of a GPU kernel that takes the key at launch
+    ///
+    /// `cargo xtask gen --preset hajihassani-2019-fetched` writes one. It gets the key of --key-file or --key-env, and runs its own mode.
+    #[arg(long, value_name = "MANIFEST", hide_short_help = true, conflicts_with_all = ["kernel", "baked"])]
+    pub generated: Option<PathBuf>,
     // Help and parser for `encrypt`; `decrypt` has its own.
     /// `random` (default) or 32 hexadecimal digits
     ///
@@ -113,6 +119,13 @@ pub struct CryptArgs {
     /// Input file [default: standard input]; several with -d
     #[arg(value_name = "IN")]
     pub inputs: Vec<PathBuf>,
+}
+
+impl CryptArgs {
+    /// The kernels that are named.
+    pub fn kernels(&self) -> KernelFiles<'_> {
+        KernelFiles { baked: self.baked.as_deref(), generated: self.generated.as_deref() }
+    }
 }
 
 /// The help of `decrypt --iv`, short and long.

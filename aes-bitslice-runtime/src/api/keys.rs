@@ -85,10 +85,15 @@ impl Engine {
     /// # Errors
     /// [`Error::BadManifest`] for a file that cannot be read, is not a manifest, or belongs to a kernel without a key.
     pub fn backend_of_baked(manifest: &Path) -> Result<Backend, Error> {
-        Ok(match sources::manifest_of_baked(manifest)?.dialect {
-            Dialect::Cuda => Backend::Cuda { ordinal: 0 },
-            Dialect::OpenCl => Backend::OpenClFirst,
-        })
+        Ok(backend_of(sources::manifest_of_baked(manifest)?.dialect))
+    }
+
+    /// The same for any printed kernel: [`load_kernel`](Self::load_kernel) accepts it there.
+    ///
+    /// # Errors
+    /// [`Error::BadManifest`] for a file that cannot be read or is not a manifest.
+    pub fn backend_of_kernel(manifest: &Path) -> Result<Backend, Error> {
+        Ok(backend_of(sources::manifest_of(manifest)?.dialect))
     }
 
     /// Returns a cipher for any printed kernel and a key for it. The kernel is compiled here and now with NVRTC or the
@@ -128,6 +133,14 @@ impl Engine {
     pub(crate) fn of_one_kernel(&self, kernel: &Printed, key: Option<&Key>) -> Result<Cipher, Error> {
         let on_backend = each!(self.kind(), device => Arc::new(device.kernel(kernel, key, self.settings())?).into());
         Ok(Cipher::new(self.clone(), on_backend, None))
+    }
+}
+
+/// The backend that a kernel in this language is for.
+fn backend_of(dialect: Dialect) -> Backend {
+    match dialect {
+        Dialect::Cuda => Backend::Cuda { ordinal: 0 },
+        Dialect::OpenCl => Backend::OpenClFirst,
     }
 }
 

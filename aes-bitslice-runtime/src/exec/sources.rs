@@ -30,7 +30,7 @@ pub(crate) fn manifest_of_baked(path: &Path) -> Result<Manifest, Error> {
     Ok(manifest)
 }
 
-fn manifest_of(path: &Path) -> Result<Manifest, Error> {
+pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, Error> {
     let bad = |what: String| Error::BadManifest { path: path.into(), what };
     <Manifest>::parse(&read(path).map_err(bad)?).map_err(|e| bad(e.to_string()))
 }
