@@ -32,6 +32,11 @@ pub enum Work {
         /// The kind of host memory.
         memory: HostMemory,
     },
+    /// The same copies without the kernel, from and to pinned memory.
+    CopiesAlone {
+        /// The number of chunks that the data is cut into.
+        chunks: usize,
+    },
     /// The allocation of pinned memory by the driver, by the host's clock; nothing is written to it.
     Allocation,
     /// A kernel that is not one of the runtime's ciphers, by the GPU's events.
@@ -81,7 +86,7 @@ impl Work {
             Self::Program(Program::WordMajor(kernel)) => Some((kernel.mode(), KeyBits::Aes128)),
             Self::Program(Program::OnPlanes(_)) => Some((OnPlanes::MODE, KeyBits::Aes128)),
             Self::Processor(Processor::Tables) => Some((Mode::EcbEncrypt, KeyBits::Aes128)),
-            Self::Allocation | Self::Program(_) | Self::Processor(_) => None,
+            Self::CopiesAlone { .. } | Self::Allocation | Self::Program(_) | Self::Processor(_) => None,
         }
     }
 }

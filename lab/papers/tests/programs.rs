@@ -85,12 +85,14 @@ fn representations() {
 #[test]
 fn shift_registers() {
     let filling = [Form::Parallel, Form::Bitsliced { lanes: 16 }, Form::Bitsliced { lanes: 32 }];
-    for lfsr in filling.map(|form| Lfsr::filling(form, 256 << 10)).into_iter().chain([Lfsr::PAPER]) {
-        let input = noise(lfsr.input_bytes());
-        let (blocks, bytes) = (lfsr.thread_blocks, lfsr.output_bytes());
-        let output = run(&lfsr.source(), Lfsr::ENTRY, lfsr.threads, blocks, lfsr.turns, &input, bytes);
-        let Some(output) = output else { return };
-        assert!(output == lfsr.expected(&input), "{lfsr:?}");
+    for lfsr in filling.map(|form| Lfsr::filling(form, 256 << 10)).into_iter().chain([Lfsr::PAPER, Lfsr::SINGLE]) {
+        for lfsr in [lfsr, Lfsr { sums: true, ..lfsr }] {
+            let input = noise(lfsr.input_bytes());
+            let (blocks, bytes) = (lfsr.thread_blocks, lfsr.output_bytes());
+            let output = run(&lfsr.source(), Lfsr::ENTRY, lfsr.threads, blocks, lfsr.turns, &input, bytes);
+            let Some(output) = output else { return };
+            assert!(output == lfsr.expected(&input), "{lfsr:?}");
+        }
     }
 }
 

@@ -1,13 +1,17 @@
 //! Bitsliced kernels, from Hajihassani et al. 2019's to this project's, one change at a time.
 
+use aes_bitslice_core::aes::{Direction, sbox};
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::digest;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit::bitsliced::{self, Geometry};
+use aes_bitslice_gen::emit::look_ups::numbers;
 use aes_bitslice_gen::kernel::{DataPath, KernelSpec, Layers, Plan, Selected};
 use aes_bitslice_gen::sbox::{CANRIGHT, CANRIGHT_NETLIST, LUT3, Sbox};
+use zeroize::Zeroizing;
 
 /// Where the round keys are: the paper's two ways (section 4.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,13 +41,30 @@ pub struct Bitsliced {
     pub layout: Layout,
     /// Which round keys are in the multiplexer, with layers as published.
     pub selected: Selected,
+    /// Whether SubBytes gathers each byte of each block, looks it up in a table in global memory, and spreads it again (fig. 8).
+    pub by_table: bool,
 }
 
 impl Bitsliced {
     /// The kernel of Hajihassani et al. 2019 ([`KernelSpec::hajihassani_2019`]).
     pub fn hajihassani_2019(mode: Mode, keys: RoundKeys) -> Self {
         let (data, layers, layout) = (DataPath::Staged, Layers::Published, Layout::State);
-        Self { mode, keys, data, threads: 64, layers, sbox: &CANRIGHT, layout, selected: Selected::Middle }
+        Self {
+            mode,
+            keys,
+            data,
+            threads: 64,
+            layers,
+            sbox: &CANRIGHT,
+            layout,
+            selected: Selected::Middle,
+            by_table: false,
+        }
+    }
+
+    /// ECB encryption with one-hot keys and the S-box of fig. 8, to which the paper prefers its circuit.
+    pub fn figure_8() -> Self {
+        Self { by_table: true, ..Self::hajihassani_2019(Mode::EcbEncrypt, RoundKeys::OneHot) }
     }
 
     /// The kernel with one-hot keys, and the same where a text may be read in another way, each with a name.
@@ -81,9 +102,10 @@ impl Bitsliced {
 
     /// A name unique to this kernel.
     pub fn name(&self) -> String {
-        let Self { mode, keys, data, threads, layers, sbox, layout, selected } = self;
+        let Self { mode, keys, data, threads, layers, sbox, layout, selected, by_table } = self;
         let all = if *selected == Selected::All { ", all keys selected" } else { "" };
-        format!("{mode}, {keys:?}, {data:?}, {threads} threads, {layers:?}, {}, by {layout}{all}", sbox.name)
+        let sbox = if *by_table { "a table" } else { sbox.name };
+        format!("{mode}, {keys:?}, {data:?}, {threads} threads, {layers:?}, {sbox}, by {layout}{all}")
     }
 
     /// Prints the kernel, in CUDA C. `command` is the command line that remakes it. `None` if the key has no AES length or there is no such
@@ -104,6 +126,20 @@ impl Bitsliced {
             // A multiprocessor has 255 registers for each of 256 threads.
             parts.geometry = Geometry { threads: self.threads, blocks_per_sm: 256 / self.threads, unrolled: 1 };
         }
-        Some(bitsliced::print_parts(&Plan::new(&spec), &parts, Dialect::Cuda, command))
+        let printed = bitsliced::print_parts(&Plan::new(&spec), &parts, Dialect::Cuda, command);
+        Some(if self.by_table { with_table(printed) } else { printed })
     }
+}
+
+/// A kernel that encrypts, with a table in place of the circuit of its S-box.
+fn with_table(mut printed: Printed) -> Printed {
+    const BEGIN: &str = "DEVICE void sub_byte(u32 *x) {\n";
+    let (before, circuit) = printed.source.split_once(BEGIN).expect("a function for the S-box");
+    let (_, after) = circuit.split_once("\n}\n").expect("its end");
+    let mut table = String::from("GLOBAL u8 s_box[256] = {\n");
+    numbers(sbox::table(Direction::Encrypt), &mut table);
+    let source = [before, &table, "};\n\n", include_str!("sub_byte_by_table.h"), after].concat();
+    printed.manifest.source_sha256 = digest::of_text(&source);
+    printed.source = Zeroizing::new(source);
+    printed
 }

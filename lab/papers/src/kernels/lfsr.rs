@@ -35,6 +35,8 @@ pub struct Lfsr {
     pub clocks: u32,
     /// Turns.
     pub turns: u64,
+    /// Whether each thread outputs only the sum of its words of new bits, so that memory bounds nothing.
+    pub sums: bool,
 }
 
 impl Lfsr {
@@ -43,7 +45,10 @@ impl Lfsr {
 
     /// As the paper counts: 16 threads with 16 registers each, 4 clocks, 1,024 bits.
     pub const PAPER: Self =
-        Self { form: Form::Bitsliced { lanes: 16 }, threads: 16, thread_blocks: 1, clocks: 4, turns: 1 };
+        Self { form: Form::Bitsliced { lanes: 16 }, threads: 16, thread_blocks: 1, clocks: 4, turns: 1, sums: false };
+
+    /// One register, as in fig. 4, for the same 1,024 bits.
+    pub const SINGLE: Self = Self { form: Form::Parallel, threads: 1, clocks: 32, turns: 32, ..Self::PAPER };
 
     /// A kernel that outputs `bytes`, a multiple of 256 KiB, with enough threads to keep a GPU busy.
     pub fn filling(form: Form, bytes: usize) -> Self {
@@ -53,8 +58,9 @@ impl Lfsr {
             Form::Parallel => 32,
             Form::Bitsliced { .. } => 16,
         };
-        let turn = Self { form, threads: threads as u32, thread_blocks: thread_blocks as u32, clocks, turns: 1 };
-        Self { turns: (bytes / turn.output_bytes()) as u64, ..turn }
+        let turn =
+            Self { form, threads: threads as u32, thread_blocks: thread_blocks as u32, clocks, turns: 1, sums: false };
+        Self { turns: (bytes / turn.made_bytes()) as u64, ..turn }
     }
 
     /// All threads.
@@ -78,8 +84,8 @@ impl Lfsr {
         }
     }
 
-    /// Bytes of the output.
-    pub fn output_bytes(&self) -> usize {
+    /// Bytes of new bits, in the output or in its sums.
+    pub fn made_bytes(&self) -> usize {
         let turn = match self.form {
             Form::Parallel => 4,
             Form::Bitsliced { lanes } => (lanes / 8 * self.clocks) as usize,
@@ -87,10 +93,24 @@ impl Lfsr {
         turn * self.turns as usize * self.all()
     }
 
+    /// Bytes of a word of new bits from every thread.
+    fn words_bytes(&self) -> usize {
+        match self.form {
+            Form::Parallel => 4 * self.all(),
+            Form::Bitsliced { lanes } => lanes as usize / 8 * self.all(),
+        }
+    }
+
+    /// Bytes of the output.
+    pub fn output_bytes(&self) -> usize {
+        if self.sums { self.words_bytes() } else { self.made_bytes() }
+    }
+
     /// The source.
     pub fn source(&self) -> String {
         let mut text =
             format!("#define THREADS {}\n#define BLOCKS_PER_SM 1\n#define CLOCKS {}\n", self.threads, self.clocks);
+        text += if self.sums { "#define SUMS 1\n" } else { "#define SUMS 0\n" };
         text += &dialect::page(Dialect::Cuda, "");
         match self.form {
             Form::Parallel => text += include_str!("lfsr_parallel.h"),
@@ -103,12 +123,23 @@ impl Lfsr {
         text
     }
 
-    /// The output for these words, by the definition, register by register.
+    /// The output for these words, by the definition.
     pub fn expected(&self, input: &[u8]) -> Vec<u8> {
+        let made = self.made(input);
+        if !self.sums {
+            return made;
+        }
+        let mut sums = vec![0; self.words_bytes()];
+        made.chunks(sums.len()).for_each(|words| sums.iter_mut().zip(words).for_each(|(sum, byte)| *sum ^= byte));
+        sums
+    }
+
+    /// All new bits, register by register.
+    fn made(&self, input: &[u8]) -> Vec<u8> {
         let (all, words) = (self.all(), input.as_chunks::<4>().0);
         let word = |at: usize| u32::from_le_bytes(words[at]);
         let clocks = self.clocks as usize * self.turns as usize;
-        let mut output = vec![0; self.output_bytes()];
+        let mut output = vec![0; self.made_bytes()];
         for thread in 0..all {
             match self.form {
                 Form::Parallel => {

@@ -2,6 +2,7 @@
 KERNEL lfsr(const void *in, void *out, u64 turns) {
     const u64 all = (u64)THREADS * gridDim.x, thread = (u64)THREADS * blockIdx.x + threadIdx.x;
     u32 r = ((const u32 *)in)[thread];
+    u32 sum = 0;
     ROLLED for (u64 turn = 0; turn < turns; turn++) {
         u32 word = 0;
         UNROLL for (int clock = 0; clock < CLOCKS; clock++) {
@@ -9,6 +10,8 @@ KERNEL lfsr(const void *in, void *out, u64 turns) {
             r = r << 1 | bit;
             word |= bit << clock;
         }
-        ((u32 *)out)[turn * all + thread] = word;
+        if (SUMS) sum ^= word;
+        else ((u32 *)out)[turn * all + thread] = word;
     }
+    if (SUMS) ((u32 *)out)[thread] = sum;
 }

@@ -111,6 +111,7 @@ impl Bench {
             Work::Copied { kernel, chunks, memory } => {
                 copies::time(kernels.get(None, kernel)?, kernel.mode, bytes, (*chunks, *memory), data, *runs)?
             }
+            Work::CopiesAlone { chunks } => copies::time_alone(devices.engine(None)?, bytes, *chunks, data, *runs)?,
             Work::Allocation => copies::time_allocation(devices.engine(None)?, bytes, *runs)?,
             Work::Program(what) => {
                 let (engine, _, clock) = devices.cuda()?;

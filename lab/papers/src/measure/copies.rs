@@ -91,6 +91,30 @@ fn cut(context: &Arc<CudaContext>, bytes: usize, chunks: usize, data: &Data) -> 
     Ok(chunks)
 }
 
+/// The time of each run in seconds, of copies to the GPU and back alone, without a kernel between them.
+pub fn time_alone(engine: &Engine, bytes: usize, chunks: usize, data: &Data, runs: Runs) -> Result<Vec<f64>> {
+    let mut chunks = cut(&engine.cuda_context()?, bytes, chunks, data)?;
+    let (mut source, mut target) = (engine.host_buffer(bytes)?, engine.host_buffer(bytes)?);
+    source.copy_from_slice(&data.input[..bytes]);
+    let mut run = |target: &mut [u8]| -> Result<f64> {
+        let start = Instant::now();
+        for Chunk { range, stream, input, .. } in &mut chunks {
+            stream.memcpy_htod(&source[range.clone()], input).map_err(driver)?;
+            stream.memcpy_dtoh(input, &mut target[range.clone()]).map_err(driver)?;
+        }
+        for chunk in &chunks {
+            chunk.stream.synchronize().map_err(driver)?;
+        }
+        Ok(start.elapsed().as_secs_f64())
+    };
+    run(&mut target)?;
+    let runs = runs.count(run(&mut target)?);
+    target.fill(0);
+    let times = (0..runs).map(|_| run(&mut target)).collect::<Result<_>>()?;
+    anyhow::ensure!(target[..] == data.input[..bytes], "what was copied to the GPU and back differs");
+    Ok(times)
+}
+
 /// The time of each allocation of `bytes` of pinned memory, in seconds.
 pub fn time_allocation(engine: &Engine, bytes: usize, runs: Runs) -> Result<Vec<f64>> {
     let allocate = || -> Result<f64> { Ok(engine.pinning_time(bytes)?.as_secs_f64()) };

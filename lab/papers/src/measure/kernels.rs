@@ -31,7 +31,9 @@ impl Kernels {
             Work::OpenCl { kernel, on } => Some(((Some(*on), kernel.name()), kernel)),
             // On other GPUs, too.
             Work::Sharded { .. } => None,
-            Work::Allocation | Work::Host { .. } | Work::Program(_) | Work::Processor(_) => None,
+            Work::CopiesAlone { .. } | Work::Allocation | Work::Host { .. } | Work::Program(_) | Work::Processor(_) => {
+                None
+            }
         });
         let wanted: BTreeMap<Place, &Kernel> = kernels.collect();
         let (left, opened) = (Mutex::new(wanted.into_iter()), Mutex::new(BTreeMap::new()));

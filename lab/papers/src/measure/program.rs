@@ -55,10 +55,10 @@ impl Launch {
                 input: input.to_vec(),
             },
             Program::Lfsr(kernel) => {
-                let kernel = match kernel.output_bytes() {
+                let kernel = match kernel.made_bytes() {
                     own if own <= bytes => *kernel,
                     // For a quick run.
-                    _ => Lfsr::filling(kernel.form, bytes),
+                    _ => Lfsr { sums: kernel.sums, ..Lfsr::filling(kernel.form, bytes) },
                 };
                 let words: Vec<u8> = data.input.iter().copied().cycle().take(kernel.input_bytes()).collect();
                 Self {

@@ -13,7 +13,7 @@ pub const PAPER: Paper = Paper {
     at: "Computing Conference",
     api: Api::Cuda,
     cases: |_| cases(),
-    counted: Vec::new,
+    counted: || COUNTED.map(|(name, granularity)| (name, scheme(granularity, 0, 256).kernel())).to_vec(),
     claims,
     sentences,
     gbit: BINARY_GBIT,
@@ -23,6 +23,9 @@ pub const GPUS: [&str; 3] = ["GTX 780", "GTX TITAN X", "GTX 1080"];
 
 /// Tables VI to VIII, and the sizes of figures 3 to 8.
 pub const TABLES: &str = "abdelrahman-2017, tables VI-VIII";
+
+/// What the profiler counts: keys in shared memory, 256 threads.
+const COUNTED: [(&str, Granularity); 2] = [("16 B a thread", Granularity::B16), ("32 B a thread", Granularity::B32)];
 
 /// Rounds in a loop and unrolled.
 pub const ROUNDS: &str = "abdelrahman-2017, rounds";

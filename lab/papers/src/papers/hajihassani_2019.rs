@@ -43,6 +43,10 @@ pub const REPRESENTATION: &str = "hajihassani-2019, section 6.3";
 pub const LFSR: &str = "hajihassani-2019, section 4.1";
 /// The output of the shift registers.
 pub const LFSR_BYTES: u64 = 64 << 20;
+/// The new bits of those whose threads output only sums, as bytes.
+pub const SUMMED_BYTES: u64 = 256 << 20;
+/// Section 4.3: an S-box by table on planes.
+pub const FIGURE_8: &str = "hajihassani-2019, fig. 8";
 
 /// A figure as the paper prints it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -237,8 +241,22 @@ pub fn registers() -> Vec<(String, Lfsr)> {
         let name = format!("bitsliced: {lanes} registers a thread");
         registers.push((name, filling(Form::Bitsliced { lanes })));
     }
+    let summed = |form| Lfsr { sums: true, ..Lfsr::filling(form, SUMMED_BYTES as usize) };
+    registers.push(("parallel, bits summed up".into(), summed(Form::Parallel)));
+    for lanes in [16, 32] {
+        registers.push((
+            format!("bitsliced: {lanes} registers a thread, bits summed up"),
+            summed(Form::Bitsliced { lanes }),
+        ));
+    }
     registers.push(("bitsliced: 16 registers a thread, 16 threads, 4 clocks".into(), Lfsr::PAPER));
+    registers.push(("one register, one thread, 1,024 clocks".into(), Lfsr::SINGLE));
     registers
+}
+
+/// The name by which the result of fig. 8 is found.
+pub fn figure_8_name() -> String {
+    format!("{}, one-hot keys, S-box by table on planes", Mode::EcbEncrypt)
 }
 
 /// The cases to measure.
@@ -284,8 +302,10 @@ fn cases() -> Vec<Case> {
         other(REPRESENTATION, name.into(), BYTES, work);
     }
     for (name, lfsr) in registers() {
-        other(LFSR, name, lfsr.output_bytes() as u64, Work::Program(Program::Lfsr(lfsr)));
+        other(LFSR, name, lfsr.made_bytes() as u64, Work::Program(Program::Lfsr(lfsr)));
     }
+    let by_table = Kernel::bitsliced(Bitsliced::figure_8());
+    other(FIGURE_8, figure_8_name(), BYTES, Work::Kernel(by_table));
     cases
 }
 
@@ -389,6 +409,22 @@ fn claims() -> Vec<Claim> {
             Expected::Times(16),
         ),
         claim(
+            "the same",
+            Some(16.0),
+            "16 registers a thread to one, bits summed up in registers instead of stored",
+            (LFSR, registers()[4].0.clone(), SUMMED_BYTES),
+            (LFSR, registers()[3].0.clone(), SUMMED_BYTES),
+            Expected::Times(16),
+        ),
+        claim(
+            "a circuit for the S-box is faster on planes than a table, for which bits are gathered and spread (4.3, fig. 8)",
+            None,
+            "one-hot keys, ECB, 256 MiB; Canright's S-box to a table in global memory",
+            (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
+            (FIGURE_8, figure_8_name(), BYTES),
+            Expected::Faster,
+        ),
+        claim(
             "the representation is faster than that of earlier bitsliced code: 1.37 × the best of it, on the same P100 (6.3)",
             Some(832.58 / 605.9),
             "one-hot keys to four blocks in eight words of 64 bits, ECB, 4 GiB; the paper's two figures may have different units",
@@ -455,6 +491,18 @@ fn sentences(rates: Rates) -> Vec<Sentence> {
     vec![
         peak("CTR reaches 1.47 Tbit/s on a Tesla V100 (abstract, 7)", Mode::Ctr, v100.ctr.0),
         peak("ECB reaches 1.38 Tbit/s on a Tesla V100 (abstract, 7)", Mode::EcbEncrypt, v100.ecb.0),
+        Sentence {
+            says: "ShiftRows is rearrangement of input, whose cost can be neglected (abstract)",
+            there: String::new(),
+            here: Some("no operator of the kernel: MixColumns names its operands accordingly".into()),
+            so: "holds",
+        },
+        Sentence {
+            says: "look-ups in tables are eliminated (abstract)",
+            there: String::new(),
+            here: Some("`cargo xtask constant-time` finds no address that depends on key or data".into()),
+            so: "holds",
+        },
         Sentence::of_the_paper(
             "on a GTX 1080 Ti, 7.1 × the best earlier bitsliced code for a dollar (6.3)",
             format!("tables 1 and 3: 0.896 / {:.3} = {:.1} ×", 605.9 / 4869.0, 0.896 / (605.9 / 4869.0)),

@@ -17,7 +17,7 @@ pub const PAPER: Paper = Paper {
     cases: |_| cases(),
     counted: || {
         let name = "Li et al. 2012: T-boxes in shared memory, 16 B a thread, 512 threads, rounds unrolled";
-        vec![(name, Kernel::table(kernel(Mode::EcbEncrypt, Rounds::Unrolled)))]
+        vec![(name, kernel(Mode::EcbEncrypt, Rounds::Unrolled))]
     },
     claims,
     sentences,
@@ -66,6 +66,11 @@ pub const STREAMS: [usize; 5] = [0, 2, 4, 8, 16];
 /// The name by which the time of an allocation is found.
 pub const ALLOCATION: &str = "allocation of pinned memory by the driver alone";
 
+/// The name by which the time of the copies without a kernel is found.
+pub fn alone_name(streams: usize) -> String {
+    format!("{streams} streams, pinned memory, copies alone")
+}
+
 /// A row of table IV: times in milliseconds.
 pub struct Row {
     /// The size.
@@ -87,8 +92,8 @@ pub const ROWS: [Row; 6] = [
 ];
 
 /// The kernel of a curve.
-fn kernel(mode: Mode, rounds: Rounds) -> TableSpec {
-    TableSpec::li_2012(mode).expect("a kernel of the paper").with_rounds(rounds)
+pub fn kernel(mode: Mode, rounds: Rounds) -> Kernel {
+    Kernel::table(TableSpec::li_2012(mode).expect("a kernel of the paper").with_rounds(rounds))
 }
 
 /// The name by which a point of a curve is found.
@@ -122,14 +127,14 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for mode in MODES {
         for bytes in POWERS.map(|power| 1 << power) {
-            let work = Work::Kernel(Kernel::table(kernel(mode, Rounds::Unrolled)));
+            let work = Work::Kernel(kernel(mode, Rounds::Unrolled));
             cases.push(Case { table: FIGURE_1, name: curve_name(mode), bytes, work });
         }
         let word_major = WordMajor::new(mode).expect("a kernel of the paper");
         let works = [
             Work::Program(Program::WordMajor(word_major)),
-            Work::Kernel(Kernel::table(kernel(mode, Rounds::Unrolled))),
-            Work::Kernel(Kernel::table(kernel(mode, Rounds::Loop))),
+            Work::Kernel(kernel(mode, Rounds::Unrolled)),
+            Work::Kernel(kernel(mode, Rounds::Loop)),
         ];
         for (way, work) in works.into_iter().enumerate() {
             cases.push(Case { table: VARIANTS, name: variant_name(mode, way), bytes: VARIANT_BYTES, work });
@@ -145,16 +150,19 @@ fn cases() -> Vec<Case> {
             table: TABLE_4,
             name: streams_name(streams, memory),
             bytes,
-            work: Work::Copied {
-                kernel: Kernel::table(kernel(Mode::CbcDecrypt, Rounds::Unrolled)),
-                chunks: streams.max(1),
-                memory,
-            },
+            work: Work::Copied { kernel: kernel(Mode::CbcDecrypt, Rounds::Unrolled), chunks: streams.max(1), memory },
         };
         cases.push(copied(0, HostMemory::Pageable));
         cases.extend(STREAMS.map(|streams| copied(streams, HostMemory::Pinned)));
         cases.push(Case { table: TABLE_4, name: ALLOCATION.into(), bytes, work: Work::Allocation });
     }
+    let alone = |streams: usize| Case {
+        table: TABLE_4,
+        name: alone_name(streams),
+        bytes: ROWS[ROWS.len() - 1].bytes,
+        work: Work::CopiesAlone { chunks: streams },
+    };
+    cases.extend(STREAMS[1..].iter().copied().map(alone));
     cases
 }
 
@@ -249,6 +257,15 @@ fn claims() -> Vec<Claim> {
                 Faster,
             )
         },
+        claim(
+            "copies and kernels slow each other, which makes many streams slower (VI.C)",
+            None,
+            "256 MiB, 16 streams; copies alone to copies with the kernels between them",
+            (TABLE_4, alone_name(16), large.bytes),
+            streams(large, 16, Pinned),
+            Faster,
+        ),
+        claim("the same", None, "8 streams", (TABLE_4, alone_name(8), large.bytes), streams(large, 8, Pinned), Faster),
         Claim {
             second: STREAMS[1..].iter().map(|&count| streams(large, count, Pinned)).collect(),
             ..claim(

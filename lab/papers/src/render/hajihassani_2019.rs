@@ -2,9 +2,9 @@
 
 use crate::measured::{COUNTED_BYTES, COUNTERS, Gpu, Price};
 use crate::papers::hajihassani_2019::{
-    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, EARLIER, LFSR, LFSR_BYTES, MODES, ON_PLANES, ON_PROCESSOR,
-    PAPER, READINGS, RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2,
-    TABLES, TIMES, WAYS, cbc_name, earlier_name, price, registers, representation_name,
+    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, EARLIER, LFSR, MODES, ON_PLANES, ON_PROCESSOR, PAPER, READINGS,
+    RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES, TIMES,
+    WAYS, cbc_name, earlier_name, price, registers, representation_name,
 };
 use crate::papers::li_2012;
 use crate::render::instructions;
@@ -13,7 +13,7 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::circuit::Lut3;
 use aes_bitslice_gen::sbox::{CANRIGHT, CANRIGHT_NETLIST, Sbox};
-use aes_bitslice_papers::kernels::{Bitsliced, Packed};
+use aes_bitslice_papers::kernels::{Bitsliced, Form, Lfsr, Packed};
 use aes_bitslice_plot::{Bar, Bars, Chart, colour, size};
 use std::sync::OnceLock;
 
@@ -363,18 +363,80 @@ fn gates(page: &mut Page) {
         "The paper counts {SBOX_GATES} gates. Counted here as operators of two inputs, Canright's S-box has {}: \
          {sums} XOR or XNOR and {products} AND or OR. Its inverse has {}: {inverse_sums} and {inverse_products}. \
          Complements are part of the XNORs. This project derives the circuit from Canright's bases; his own netlist has \
-         {own_sums} XOR and {own_products} NAND or NOR, and his inverse {own_inverse_sums} and {own_inverse_products}. In gate equivalents of a NAND, with {} for an XOR and one \
+         {own_sums} XOR and {own_products} NAND or NOR, and his inverse {own_inverse_sums} and {own_inverse_products}. In NAND equivalents, with {} for an XOR and one \
          for the others, the S-box here has {:.0}. None of these counts gives {SBOX_GATES}: not the S-box, not its \
-         inverse, not both together, which are {}, and not NANDs. Canright also gives a circuit that is S-box and \
-         inverse at once, with multiplexers, which has more; whether {SBOX_GATES} counts that is not known, because the paper's \
-         circuit (its appendix A) is not at hand. The paper's rates exclude that it executes {SBOX_GATES} gates, each \
-         one instruction: the section on the instructions has the arithmetic. In LUT3s, each one instruction of a GPU, the \
-         S-box takes {lut3}.",
+         inverse, not both together, which are {}, and not NANDs. In LUT3s, each one instruction of a GPU, the S-box takes \
+         {lut3}.",
         sums + products,
         inverse_sums + inverse_products,
         1.75,
         1.75 * sums as f64 + products as f64,
         sums + products + inverse_sums + inverse_products,
+    ));
+    merged(page);
+}
+
+/// Gates in hardware.
+struct Gates {
+    what: &'static str,
+    xor: u32,
+    nand: u32,
+    nor: u32,
+    multiplexer: u32,
+    not: u32,
+}
+
+/// Canright's merged circuit, S-box and inverse: as in his program; with each NOR written as the product and the sums that it joins; and with
+/// the sum of both halves, its scaled square and the product as parts of their own, as his fields are defined.
+const MERGED: [Gates; 3] = [
+    Gates { what: "as in his program", xor: 94, nand: 34, nor: 6, multiplexer: 16, not: 2 },
+    Gates {
+        what: "its NORs as products and sums that share all they can",
+        xor: 104,
+        nand: 36,
+        nor: 0,
+        multiplexer: 16,
+        not: 2,
+    },
+    Gates {
+        what: "norms from a sum, its scaled square and a product apart, without the NOTs",
+        xor: 108,
+        nand: 36,
+        nor: 0,
+        multiplexer: 16,
+        not: 0,
+    },
+];
+
+impl Gates {
+    /// In NANDs, by Canright's equivalents.
+    fn nands(&self) -> f64 {
+        let Self { xor, nand, nor, multiplexer, not, .. } = self;
+        1.75 * f64::from(xor + multiplexer) + f64::from(nand + nor) + 0.75 * f64::from(*not)
+    }
+}
+
+/// The circuit that the number of gates may be of.
+fn merged(page: &mut Page) {
+    page.say(&format!(
+        "The paper cites {SBOX_GATES} as the size of Canright's circuit. He also gives one that is S-box and inverse at once, \
+         for hardware, with a multiplexer for each of eight bits before and after the inversion, and counts in NANDs: 7/4 for \
+         an XOR or a multiplexer, 3/4 for a NOT. Counted by these:"
+    ));
+    let names = ["S-box and inverse at once", "XOR:", "NAND:", "NOR:", "multiplexers:", "NOT:", "NANDs:"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for gates in &MERGED {
+        let counts = [gates.xor, gates.nand, gates.nor, gates.multiplexer, gates.not].map(|count| count.to_string());
+        rows.push([vec![gates.what.into()], counts.to_vec(), vec![format!("{:.2}", gates.nands())]].concat());
+    }
+    page.table(&rows);
+    page.say(&format!(
+        "234 is its published size, so he counts so. With each norm made of a sum, its scaled square and a product apart, and \
+         NOTs left out, it has exactly {SBOX_GATES}. That is most likely what the paper cites: NANDs of hardware, of a circuit for \
+         both directions, and not the operators that a thread executes. It is not proven: neither his report nor the paper's \
+         circuit (its appendix A) is at hand, and other sums give the number, too, such as the 113 gates of Boyar's and \
+         Peralta's S-box and the 140 XORs of a column of MixColumns. The paper's rates exclude that {SBOX_GATES} gates are \
+         executed, each one instruction: the section on the instructions has the arithmetic."
     ));
 }
 
@@ -512,25 +574,33 @@ fn lfsr(page: &mut Page) {
         "Linear-feedback shift registers of 16 bits, as kernels that write all new bits to memory. The paper counts \
          clocks: for 1,024 bits, 1,024 with one register, 64 with 16 threads of one register each, and 4 with 16 \
          threads of 16 registers each in words of 16 bits. A GPU's words have 32. The bitsliced registers write two or \
-         four bytes a clock and are bound by memory, so their rate is not that of the clocks. The single register of \
-         fig. 4 is not timed. The last row has the paper's number of threads; its time is that of a launch.",
+         four bytes a clock and are bound by memory, so their rate is not that of the clocks; where bits are summed up, a \
+         thread stores a word at its end, and the clocks bound it. The last two rows have the paper's numbers of threads \
+         and 1,024 bits; the time of 16 threads is that of a launch.",
     );
     let mut rows = vec![
-        ["registers", "bits a clock of 16 threads:", "clocks for 1,024 bits:", "Gbit/s:", "to parallel:", "time, µs:"]
-            .map(String::from)
-            .to_vec(),
+        [
+            "registers",
+            "bits a clock of 16 threads, or of the one:",
+            "clocks for 1,024 bits:",
+            "Gbit/s:",
+            "to parallel:",
+            "time, µs:",
+        ]
+        .map(String::from)
+        .to_vec(),
     ];
-    // The first fills the GPU with parallel registers.
+    // The parallel registers before, which store or sum up their bits as well.
     let mut parallel = None;
     for (name, lfsr) in registers() {
         let lanes = lfsr.lanes() as usize;
-        let bytes = lfsr.output_bytes() as u64;
+        let bytes = lfsr.made_bytes() as u64;
         let (rate, ms) = (page.gbits(LFSR, &name, bytes), page.milliseconds(LFSR, &name, bytes));
-        let bits = 16 * lanes;
-        if rows.len() == 1 {
+        let bits = if lfsr == Lfsr::SINGLE { 1 } else { 16 * lanes };
+        if matches!(lfsr.form, Form::Parallel) {
             parallel = rate;
         }
-        let is_filling = bytes == LFSR_BYTES;
+        let is_filling = bytes > Lfsr::PAPER.made_bytes() as u64;
         let ratio = if is_filling { times(parallel.and(rate), parallel.unwrap_or(1.0)) } else { String::new() };
         rows.push(vec![
             name,
@@ -567,5 +637,7 @@ mod tests {
     fn the_gates_of_the_s_box() {
         assert_eq!(sbox_gates().map(|(sums, products)| sums + products), [120, 125]);
         assert_eq!(gates_of(&CANRIGHT_NETLIST), [(80, 40), (81, 40)]);
+        let own = Gates { what: "his S-box", xor: 80, nand: 34, nor: 6, multiplexer: 0, not: 0 };
+        assert_eq!((own.nands(), MERGED.each_ref().map(Gates::nands)), (180.0, [234.0, 247.5, SBOX_GATES as f64]));
     }
 }

@@ -1,11 +1,14 @@
 //! Fig. 1 and table IV.
 
 use crate::case::HostMemory;
+use crate::measured::COUNTERS;
 use crate::papers::li_2012::{
     ALLOCATION, CPU, FASTEST, FIGURE_1, GPU, MODES, ONE_CORE, PAPER, POWERS, PROCESSOR_BYTES, REORDERING, ROWS, Row,
-    STREAMS, TABLE_2, TABLE_4, VARIANT_BYTES, VARIANTS, WAYS, WITH_COPIES, curve_name, streams_name, variant_name,
+    STREAMS, TABLE_2, TABLE_4, VARIANT_BYTES, VARIANTS, WAYS, WITH_COPIES, alone_name, curve_name, kernel,
+    streams_name, variant_name,
 };
-use crate::render::page::{Page, best, bold_if, figure, least, printed, times, words};
+use crate::render::page::{Page, best, bold_if, figure, least, percent, printed, times, words};
+use aes_bitslice_papers::kernels::Rounds;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes, size};
 
 const NOTES: &str = include_str!("../../notes/li-2012.md");
@@ -19,6 +22,7 @@ pub fn render(page: &mut Page) {
     variants(page);
     processor(page);
     table_4(page);
+    resources(page);
     page.claims(&PAPER);
     page.say("### What is simplified");
     page.say(NOTES);
@@ -181,4 +185,52 @@ fn table_4(page: &mut Page) {
          says that streams make a small file, such as 256 KiB, slower: they do where the allocation is counted.",
     ));
     page.table(&sums);
+    copies_alone(page);
+}
+
+/// What the copies take without the kernels between them.
+fn copies_alone(page: &mut Page) {
+    let bytes = ROWS[ROWS.len() - 1].bytes;
+    page.say(&format!(
+        "The same copies of {}, with the kernels between them and without, from and to pinned memory, in milliseconds:",
+        size(bytes)
+    ));
+    let mut rows = vec![["streams:", "with kernels:", "copies alone:", "with, to alone:"].map(String::from).to_vec()];
+    for streams in &STREAMS[1..] {
+        let with = page.milliseconds(TABLE_4, &streams_name(*streams, HostMemory::Pinned), bytes);
+        let alone = page.milliseconds(TABLE_4, &alone_name(*streams), bytes);
+        rows.push(vec![streams.to_string(), figure(with), figure(alone), times(alone.and(with), alone.unwrap_or(1.0))]);
+    }
+    page.table(&rows);
+}
+
+/// What a multiprocessor has room for, and conflicts of banks.
+fn resources(page: &mut Page) {
+    page.say("### Section VI: occupancy, and conflicts of banks");
+    page.say(
+        "The paper has all resident threads with 512 a thread block, and room for three thread blocks in CBC decryption, whose \
+         ciphertext is in shared memory, too; it explains the low use of the GPU by conflicts of banks where threads look up \
+         T-boxes. Registers of a thread, bytes of shared memory of a thread block, thread blocks of a multiprocessor and \
+         occupancy are as the driver reports them; wavefronts for a load from shared memory, which are 1 without \
+         conflicts, are counted by NVIDIA's profiler, of the kernel of ECB only.",
+    );
+    let names = ["kernel", "registers:", "shared, bytes:", "thread blocks:", "occupancy:", "wavefronts a load:"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for mode in MODES {
+        let name = kernel(mode, Rounds::Unrolled).name();
+        let mut row = vec![format!("{mode}, rounds unrolled")];
+        row.extend(match page.run.profile(&name) {
+            None => vec![figure(None); 4],
+            Some(p) => {
+                let numbers = [p.registers, p.shared_bytes, p.thread_blocks].map(|number| number.to_string());
+                [numbers.to_vec(), vec![percent(Some(p.occupancy), Some(1.0))]].concat()
+            }
+        });
+        let counters = page.run.counters.get(&name);
+        let of = |index: usize| counters.and_then(|counters| counters.get(COUNTERS[index]).copied());
+        let wavefronts = of(5).zip(of(4)).map(|(wavefronts, loads)| wavefronts / loads);
+        row.push(if mode == MODES[0] { figure(wavefronts) } else { String::new() });
+        rows.push(row);
+    }
+    page.table(&rows);
 }

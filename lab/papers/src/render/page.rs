@@ -1,6 +1,6 @@
 //! Text, tables, and notes on what is missing.
 
-use crate::measured::{NOT_MEASURED, Run};
+use crate::measured::{COUNTED_BYTES, COUNTERS, NOT_MEASURED, Run};
 use crate::papers::claim::{ABOUT, Claim, Place, SAME, Sentence};
 use crate::papers::paper::Paper;
 use aes_bitslice_plot::Chart;
@@ -118,6 +118,25 @@ impl<'a> Page<'a> {
         for Sentence { says, there, here, so } in sentences {
             let so = if here.is_some() { so } else { MISSING };
             rows.push(vec![says.into(), there, here.unwrap_or(MISSING.into()), so.into()]);
+        }
+        self.table(&rows);
+    }
+
+    /// Loads from shared memory of the kernels that a paper has counted, each for a block of data.
+    pub fn shared_loads(&mut self, paper: &Paper) {
+        let names = ["kernel", "loads by a warp, for 32 blocks:", "wavefronts a load:", "of all instructions:"];
+        let mut rows = vec![names.map(String::from).to_vec()];
+        for (name, kernel) in (paper.counted)() {
+            let counters = self.run.counters.get(&kernel.name());
+            let of = |index: usize| counters.and_then(|counters| counters.get(COUNTERS[index]).copied());
+            let (loads, wavefronts) = (of(4), of(5));
+            let warps = COUNTED_BYTES as f64 / 16.0 / 32.0;
+            rows.push(vec![
+                name.into(),
+                figure(loads.map(|loads| loads / warps)),
+                figure(wavefronts.zip(loads).map(|(wavefronts, loads)| wavefronts / loads)),
+                percent(loads, of(0)),
+            ]);
         }
         self.table(&rows);
     }
