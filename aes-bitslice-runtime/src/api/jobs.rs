@@ -22,7 +22,8 @@ impl Engine {
     /// engine.
     ///
     /// # Errors
-    /// As [`run_jobs`](Self::run_jobs), and [`Error::Jobs`] if the length of keys or data does not match.
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the mode takes (key stream is written, the other modes
+    /// replace data), [`Error::Jobs`] if the length of keys or data does not match. Nothing is changed then.
     pub fn run_each_key<'d>(&self, each: &EachKey, keys: &[u8], data: impl Into<Buffers<'d>>) -> Result<(), Error> {
         let data = data.into().accessed(each.flow.access(), NAME)?;
         each.check(keys.len() as u64, data.len() as u64)?;

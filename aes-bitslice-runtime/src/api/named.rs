@@ -16,10 +16,11 @@ macro_rules! named {
                 self.run($operation, data)
             }
 
-            #[doc = concat!("The same from `input` to `output`, as [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+            #[doc = concat!("Does what [`", stringify!($name), "`](Self::", stringify!($name), ") does, from `input` to `output`.")]
             ///
             /// # Errors
-            /// The same, and [`Error::LengthMismatch`].
+            #[doc = concat!("The errors of [`", stringify!($name), "`](Self::", stringify!($name), "), and")]
+            /// [`Error::LengthMismatch`] if `output` is not as long as `input`.
             pub fn $name_to(&self, $($parameter: $type,)* input: &[u8], output: &mut [u8]) -> Result<(), Error> {
                 self.run($operation, (input, output))
             }
@@ -37,7 +38,7 @@ named! {
     /// Decrypts whole blocks in place, each on its own ([`Ecb`]).
     ///
     /// # Errors
-    /// As [`ecb_encrypt`](Self::ecb_encrypt).
+    /// [`Error::NotWholeBlocks`] for a length that is not a multiple of 16; else errors from the device.
     ecb_decrypt, ecb_decrypt_to() = Ecb::decrypt();
 
     /// Encrypts whole blocks in place, each chained to the one before, on one core of the CPU ([`CbcEncrypt`]).

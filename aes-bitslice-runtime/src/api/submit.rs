@@ -79,7 +79,9 @@ impl Cipher {
     /// Submits an operation that returns a value, such as a hash: the future gives the data and that value.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit).
+    /// At once, and with the data: what [`run`](Self::run) refuses, and [`Error::NoThread`](crate::Error::NoThread) if there is no thread
+    /// and none can be started. Through the future: errors from the device and of the result, such as
+    /// [`Error::Unauthenticated`](crate::Error::Unauthenticated), and [`Error::Panicked`](crate::Error::Panicked).
     pub fn submit_with_output<O, B>(&self, operation: O, data: B) -> Result<WithOutput<B, O>, SubmitError<B>>
     where
         O: Operation,

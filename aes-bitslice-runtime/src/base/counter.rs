@@ -154,6 +154,9 @@ mod tests {
         let (a, b) = (Counter::random().unwrap(), Counter::random().unwrap());
         assert_eq!(a.mode(), CounterMode::Ctr128BE);
         assert_ne!(a.block(), b.block());
+        // A byte that is zero in all of 64 was not drawn.
+        let any = (0..64).fold(0, |any, _| any | u128::from_be_bytes(Counter::random().unwrap().block()));
+        assert!(!any.to_be_bytes().contains(&0), "{any:x}");
     }
 
     #[test]

@@ -168,6 +168,22 @@ mod tests {
         }
     }
 
+    /// A byte that is zero in all of 64 keys was not drawn: by chance that happens once in 2^512.
+    #[test]
+    fn every_byte_of_a_new_key_is_random() {
+        for bits in KeyBits::ALL {
+            for generate in [Key::generate, Key::generate_xts] {
+                let Ok(first) = generate(bits) else { continue };
+                let mut any = first.expose().to_vec();
+                for _ in 0..63 {
+                    any.iter_mut().zip(generate(bits).unwrap().expose()).for_each(|(any, byte)| *any |= byte);
+                }
+                assert!(!any.contains(&0), "{bits:?}: {any:?}");
+            }
+        }
+        assert!(Key::generate_xts(KeyBits::Aes192).is_err());
+    }
+
     #[test]
     fn keys_of_xts_are_two() {
         for len in 0..70 {

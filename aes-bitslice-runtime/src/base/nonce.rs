@@ -79,6 +79,10 @@ mod tests {
             assert_eq!(Nonce::new(&vec![7; len]).unwrap().as_bytes().len(), len);
         }
         assert_eq!(Nonce::from([3; 12]), Nonce::new(&[3; 12]).unwrap());
-        assert_ne!(Nonce::random().unwrap(), Nonce::random().unwrap());
+        // A byte that is zero in all of 64 was not drawn.
+        let any = (0..64)
+            .map(|_| Nonce::random().unwrap())
+            .fold([0; 12], |any, nonce| std::array::from_fn(|i| any[i] | nonce.as_bytes()[i]));
+        assert!(!any.contains(&0), "{any:?}");
     }
 }

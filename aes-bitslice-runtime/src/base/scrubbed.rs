@@ -35,3 +35,38 @@ pub fn scrubbed<const DEPTH: usize, R>(work: impl FnOnce() -> R) -> R {
 fn in_a_frame_of_its_own<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::hint::black_box;
+    use std::os::unix::fs::FileExt;
+
+    const SECRET: [u8; 16] = *b"\xa5 key on a stack";
+
+    #[inline(never)]
+    fn leaves_it_on_the_stack() {
+        let mut frame = [0; 8 << 10];
+        frame.as_chunks_mut().0.fill(SECRET);
+        black_box(&frame);
+    }
+
+    /// How often it is in the stack below this frame, which the kernel reads.
+    #[inline(never)]
+    fn found() -> usize {
+        let here = 0_u8;
+        let mut stack = vec![0; 16 << 10];
+        let at = (&raw const here).addr() - stack.len();
+        File::open("/proc/self/mem").unwrap().read_exact_at(&mut stack, at as u64).unwrap();
+        stack.windows(SECRET.len()).filter(|bytes| **bytes == SECRET).count()
+    }
+
+    #[test]
+    fn what_work_leaves_on_the_stack_is_overwritten() {
+        leaves_it_on_the_stack();
+        assert!(found() > 100, "the search finds what is there");
+        scrubbed::<ONE_KEY, _>(leaves_it_on_the_stack);
+        assert_eq!(found(), 0);
+    }
+}

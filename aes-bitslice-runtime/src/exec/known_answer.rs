@@ -59,3 +59,39 @@ pub(crate) fn keys(mode: Mode) -> impl Iterator<Item = (Key, Vec<u8>)> {
         Some((key, expected))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel that copies, except in one of its answers.
+    struct Copies {
+        wrong: usize,
+        asked: Vec<(usize, usize)>,
+    }
+
+    impl Candidate for Copies {
+        fn answer(&mut self, data: &[u8], from: usize, to: usize) -> Result<Vec<u8>, Error> {
+            let mut answer = data.to_vec();
+            answer[data.len() - 1] ^= u8::from(self.asked.len() == self.wrong);
+            self.asked.push((from, to));
+            Ok(answer)
+        }
+    }
+
+    #[test]
+    fn one_wrong_answer_is_enough() {
+        let data = data();
+        let check = |wrong| {
+            let mut kernel = Copies { wrong, asked: vec![] };
+            (check("k", &data, &mut kernel, |answer| answer == data), kernel.asked)
+        };
+        for wrong in 0..4 {
+            assert!(matches!(check(wrong).0, Err(Error::SelfTestFailed { .. })), "answer {wrong}");
+        }
+        let (outcome, asked) = check(4);
+        outcome.unwrap();
+        assert_eq!(asked, [(0, 0), (1, 1), (0, room() / 2), (1, room() / 2 + 1)]);
+        assert!(asked.iter().all(|(from, to)| from.max(to) + data.len() <= room()));
+    }
+}

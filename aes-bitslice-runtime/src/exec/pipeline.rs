@@ -342,6 +342,17 @@ mod tests {
         }
     }
 
+    /// Of the last chunks, when there is nothing more to start.
+    #[test]
+    fn an_error_of_the_last_chunks_is_returned() {
+        for which in 1..=4 {
+            let devices = [Fake { fails: Some((which, false)), ..Fake::default() }];
+            let (_, outcome, _) = run_on(&devices, &[0], 4, 16 * 3, 16);
+            assert!(matches!(outcome, Err(Error::Cuda { .. })), "chunk {which}");
+            assert_eq!(devices[0].in_flight.load(Ordering::SeqCst), 0);
+        }
+    }
+
     #[test]
     fn without_slots_nothing_is_started() {
         let mut data = [1; 64];

@@ -159,6 +159,7 @@ mod tests {
     fn a_thread_that_waits_is_taken_before_another_starts() {
         let queue = Queue::new(8);
         let (ended, ends) = mpsc::channel();
+        let begun = Instant::now();
         for _ in 0..50 {
             let ended = ended.clone();
             queue.push(Box::new(move || ended.send(()).unwrap())).unwrap();
@@ -168,5 +169,6 @@ mod tests {
             }
         }
         assert_eq!(threads(&queue), 1);
+        assert!(begun.elapsed() < 20 * IDLE, "a job waits until a thread looks by itself");
     }
 }

@@ -41,7 +41,7 @@ impl<R> Slots<R> {
         self.lease(state, fits)
     }
 
-    /// The same without waiting: `None` unless more slots are free than the reserve.
+    /// Takes a slot without waiting: `None` unless more slots are free than the reserve.
     pub(crate) fn try_take(&self, fits: impl Fn(&R) -> bool) -> Option<Lease<'_, R>> {
         let state = self.lock();
         (state.leased + self.reserve < self.most).then(|| self.lease(state, fits))

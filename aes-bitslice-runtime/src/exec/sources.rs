@@ -176,4 +176,25 @@ mod tests {
             assert_eq!(refused(), "it is a folder, not a file");
         }
     }
+
+    #[cfg(feature = "opencl")]
+    #[test]
+    fn a_source_that_its_manifest_was_not_made_for_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel.json");
+        let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
+        let source = folder.path().join(Manifest::parse(stored.manifest).unwrap().source);
+        std::fs::write(&path, stored.manifest).unwrap();
+        let refused = |dialect| match read_printed(&path, dialect) {
+            Err(Error::BadManifest { what, .. }) => what,
+            other => panic!("{:?}", other.map(|_| ())),
+        };
+        std::fs::write(&source, stored.source).unwrap();
+        assert!(*read_printed(&path, Dialect::OpenCl).unwrap().source == *stored.source);
+        assert!(refused(Dialect::Cuda).contains("the engine is for"));
+        std::fs::write(&source, stored.source.to_owned() + " ").unwrap();
+        assert!(refused(Dialect::OpenCl).contains("is not the source it was made for"));
+        std::fs::remove_file(&source).unwrap();
+        assert!(refused(Dialect::OpenCl).contains("source `"));
+    }
 }

@@ -25,7 +25,7 @@ pub struct Transfers {
     pub workers: Option<usize>,
 }
 
-/// The same, decided for one call.
+/// The [`Transfers`] of one call, all decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub(crate) chunk_bytes: usize,
@@ -43,7 +43,7 @@ impl Transfers {
         self.plan_with(bytes, pinned, devices, cores)
     }
 
-    /// The same for a call whose kernels can read and write host memory, as they do in small calls.
+    /// The plan for a call whose kernels can read and write host memory, as they do in small calls.
     pub(crate) fn plan_over_link(self, bytes: usize, pinned: bool, devices: usize) -> Plan {
         match self.chunk_bytes {
             None if bytes < WORTH_COPYING => {

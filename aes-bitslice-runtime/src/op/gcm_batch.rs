@@ -374,6 +374,19 @@ mod tests {
         assert!(check_number(MOST).is_ok() && check_number(MOST + 1).is_err() && MOST == 1 << 31);
     }
 
+    /// Wherever the two messages are, and whether the nonces count up or not.
+    #[test]
+    fn a_nonce_that_is_there_twice_is_refused() {
+        let batch = |nonces: &[u8]| {
+            let message = |nonce| GcmMessage { nonce: std::slice::from_ref(nonce), aad: &[], range: 0..0 };
+            GcmEncryptBatch::new(&nonces.iter().map(message).collect::<Vec<_>>())
+        };
+        for nonces in [&[1, 1][..], &[1, 2, 2], &[1, 1, 2], &[2, 1, 2], &[3, 1, 1, 2]] {
+            assert!(matches!(batch(nonces), Err(Error::Batch { what }) if what.contains("same nonce")), "{nonces:?}");
+        }
+        assert!(batch(&[1, 2, 3]).is_ok() && batch(&[3, 1, 2]).is_ok());
+    }
+
     #[test]
     fn additional_data_is_counted_in_32_bits() {
         const MOST: usize = u32::MAX as usize;

@@ -133,6 +133,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_equal_in_place_length_and_hash() {
+        let part = PartialHash { offset: 16, bytes: 32, hash: [7; 16] };
+        assert_eq!(part, PartialHash { ..part });
+        for other in [
+            PartialHash { offset: 32, ..part },
+            PartialHash { bytes: 33, ..part },
+            PartialHash { hash: [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6], ..part },
+        ] {
+            assert_ne!(part, other);
+        }
+    }
+
+    #[test]
     fn parts_in_any_order_are_the_whole() {
         let key = key();
         let data: Vec<u8> = (0..16 * 100_u32 - 5).map(|i| ((i * i) >> 3) as u8).collect();

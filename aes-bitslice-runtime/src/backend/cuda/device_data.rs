@@ -90,7 +90,8 @@ impl<'a> DeviceCipher<'a> {
     /// the key. AES-GCM-SIV has tables for each message, built in its call.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), and [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel.
+    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is no such kernel,
+    /// [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel, and any error the driver reports.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
         let call = Call::without_data(self, operation)?;
         self.key.device().enter()?;
@@ -142,8 +143,9 @@ impl<'a> DeviceCipher<'a> {
     /// streams.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::WrongCall`] for an operation that returns no value; [`Error::NeedsKey`] on a cipher of one kernel;
-    /// [`Error::InCapture`] on a stream that is being captured into a graph.
+    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
+    /// returns no value, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a
+    /// graph, [`Error::OtherContext`], and any error the driver reports.
     pub fn run_with_output<O: Operation, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -291,7 +293,8 @@ impl<'a> DeviceCipher<'a> {
     /// until the work is done; `stream` is live and belongs to the engine's context.
     ///
     /// # Errors
-    /// As [`run`](Self::run), and [`Error::Overlap`] if the ranges overlap without being the same.
+    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
+    /// hashes, [`Error::Overlap`] if the ranges overlap without being the same, [`Error::OtherContext`], and any error the driver reports.
     pub unsafe fn run_raw<O: Operation<Output = ()>>(
         &self,
         stream: CUstream,

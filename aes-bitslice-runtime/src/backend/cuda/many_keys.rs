@@ -129,7 +129,8 @@ impl<'a> DeviceJobs<'a> {
     /// until the work is done; `stream` is live and belongs to the engine's context.
     ///
     /// # Errors
-    /// As [`run`](Self::run), and [`Error::Overlap`] if the ranges overlap without being the same.
+    /// [`Error::Jobs`] for data that is too short, [`Error::Overlap`] if the ranges overlap without being the same,
+    /// [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a graph, and any error the driver reports.
     pub unsafe fn run_raw(
         &self,
         stream: CUstream,
@@ -183,7 +184,8 @@ impl<'a> DeviceJobs<'a> {
     /// As for [`run_raw`](Self::run_raw); the same goes for the keys, which do not overlap the output.
     ///
     /// # Errors
-    /// As [`run_each_key`](Self::run_each_key), and [`Error::Overlap`] if input and output overlap without being the same.
+    /// [`Error::Jobs`] for keys or data of the wrong length, and for keys that are not at a multiple of four bytes; [`Error::Overlap`] if
+    /// input and output overlap without being the same, [`Error::OtherContext`], and any error the driver reports.
     #[allow(clippy::too_many_arguments)]
     pub unsafe fn run_each_key_raw(
         &self,

@@ -71,8 +71,9 @@ impl<'a> BufferCipher<'a> {
     /// builds the tables of the key.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), [`Error::Unsupported`] for an operation without kernels, [`Error::WrongKeys`], and
-    /// [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel.
+    /// [`Error::CompileFailed`], [`Error::SelfTestFailed`], [`Error::NoSuchKernel`] where there is no such kernel, [`Error::NotInKernel`] on
+    /// a kernel for another mode, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongKeys`], [`Error::NeedsKey`] for an
+    /// operation that hashes, on a cipher of one kernel, and any error the driver reports.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
         self.key.prepare_all(&Call::without_data(self, operation)?)
     }

@@ -115,7 +115,7 @@ impl Queue {
         self.clear_from(buffer, 0, len)
     }
 
-    /// The same from byte `at` on.
+    /// Sets `len` bytes of a buffer to zero, from byte `at` on.
     pub(crate) fn clear_from(&self, buffer: &Buffer, at: usize, len: usize) -> Result<Event, Error> {
         event_of("clEnqueueFillBuffer", self.fill(buffer, at, len))
     }
@@ -138,7 +138,7 @@ impl Buffer {
         unsafe { Self::with_flags(context, memory::CL_MEM_READ_WRITE, len) }
     }
 
-    /// The same in host memory of the driver.
+    /// A buffer in host memory of the driver, of `len` bytes, at least one, with undefined contents.
     ///
     /// # Safety
     /// The context is valid.

@@ -65,7 +65,8 @@ impl<'a> ShardedCipher<'a> {
     /// before.
     ///
     /// # Errors
-    /// As [`DeviceCipher::prepare`](crate::cuda::DeviceCipher::prepare).
+    /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is no such kernel,
+    /// and any error the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
         self.key.prepare(mode)
     }

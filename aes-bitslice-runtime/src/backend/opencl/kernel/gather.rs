@@ -65,7 +65,7 @@ impl Gathered {
         &self.done
     }
 
-    /// The same, where no launch reads them.
+    /// The event of the copies, where no launch reads them.
     pub(crate) fn into_done(self) -> Event {
         self.done
     }

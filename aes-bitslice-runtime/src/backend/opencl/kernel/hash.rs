@@ -36,7 +36,11 @@ impl HashKernel {
     pub(crate) fn compile(context: &Context) -> Result<Self, Error> {
         let stored = OPENCL_HASHES.first().expect("one is stored");
         let manifest = Manifest::<Hash>::parse(stored.manifest).expect("the manifests of stored kernels are tested");
-        let entry_points = EntryPoints::compile(context, &manifest, stored.source)?;
+        Self::of(context, manifest, stored.source)
+    }
+
+    fn of(context: &Context, manifest: Manifest<Hash>, source: &str) -> Result<Self, Error> {
+        let entry_points = EntryPoints::compile(context, &manifest, source)?;
         let units = manifest.units_per_sm * context.info().compute_units.max(1);
         Ok(Self { manifest, entry_points, units })
     }
@@ -194,4 +198,29 @@ unsafe fn enqueue(queue: cl_command_queue, entry: &EntryPoint, span: Span, launc
     let done = event_of("clEnqueueNDRangeKernel", launched);
     let wiped = bound.wipe();
     Ok(Launched { done: done?, wiped })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::platforms::Wanted;
+
+    /// Each entry point in turn does nothing.
+    #[test]
+    #[ignore = "needs an OpenCL device"]
+    fn a_kernel_that_gives_a_wrong_answer_is_not_used() {
+        let context = Context::open(Wanted::First).unwrap();
+        let stored = OPENCL_HASHES.first().unwrap();
+        let manifest = || HashManifest::parse(stored.manifest).unwrap();
+        let test =
+            |source: &str| HashKernel::of(&context, manifest(), source).unwrap().test(&Pool::new(context.clone()));
+        test(stored.source).unwrap();
+        let HashManifest { entry, entry_bytes, entry_clear, .. } = manifest();
+        for name in [entry.name, entry_bytes.name, entry_clear.name] {
+            let (before, after) = stored.source.split_once(&format!("{name}(")).expect("it is in the source");
+            let parameters = after.split_once(") {").expect("a body follows").0;
+            let idle = format!("{before}{name}_is({after}\nKERNEL {name}({parameters}) {{}}\n");
+            assert!(matches!(test(&idle), Err(Error::SelfTestFailed { .. })), "{name}");
+        }
+    }
 }

@@ -194,6 +194,36 @@ mod tests {
         );
     }
 
+    /// A source that is a key: not compiled where the compiler keeps it, and not quoted where it does not compile.
+    #[test]
+    #[ignore = "needs an OpenCL device"]
+    fn a_source_that_is_a_key_is_not_told() {
+        let context = Context::open(Wanted::First).unwrap();
+        let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
+        let manifest = Manifest { secret: true, ..Manifest::parse(stored.manifest).unwrap() };
+        let source = Source::of_cipher(&manifest, "kernel void k() { unheard_of }");
+        let Err(Error::CompileFailed { log, .. }) = build(&context, &source) else { panic!() };
+        assert!(log.contains("withheld") && !log.contains("unheard_of"), "{log}");
+        let refused = EntryPoints::compile(&context, &source).err().expect("refused");
+        let info = context.info();
+        let may_be_kept =
+            cache_is_off(&info.platform_name, &info.platform_vendor, |name| std::env::var(name).ok()).is_err();
+        assert_eq!(matches!(refused, Error::CompilerCache { .. }), may_be_kept, "{refused}");
+    }
+
+    #[test]
+    #[ignore = "needs an OpenCL device"]
+    fn the_compiler_gets_its_options() {
+        let context = Context::open(Wanted::First).unwrap();
+        let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
+        let manifest = Manifest::parse(stored.manifest).unwrap();
+        let source = Source::of_cipher(&manifest, stored.source);
+        let program = build(&context, &source).unwrap();
+        let given = program::get_program_build_data(program.raw(), context.device(), program::CL_PROGRAM_BUILD_OPTIONS);
+        let given = text("clGetProgramBuildInfo", given).unwrap();
+        assert!(given.contains(&options(&source, context.is_nvidia())), "{given}");
+    }
+
     #[test]
     fn registers_are_what_leaves_room_for_all_thread_blocks() {
         let stored = aes_bitslice_kernels::OPENCL_KERNELS[0].manifest;

@@ -89,7 +89,7 @@ impl DeviceMemory {
     /// Copies to host memory, from byte `at` on, after all calls that use it, and waits.
     ///
     /// # Errors
-    /// As [`copy_from_host`](Self::copy_from_host).
+    /// [`Error::OutOfRange`], and any error the driver reports, also for those calls.
     pub fn copy_to_host(&self, at: usize, host: &mut [u8]) -> Result<(), Error> {
         self.check(at, host.len())?;
         if host.is_empty() {

@@ -17,3 +17,128 @@ pub(crate) mod pinned;
 pub(crate) mod slice;
 pub(crate) mod slots;
 pub(crate) mod timed_queue;
+
+/// What memory of an engine still holds when its owner is gone: another owner of the buffer keeps it alive.
+#[cfg(test)]
+mod tests {
+    use super::device_memory::DeviceMemory;
+    use super::key_memory::KeyMemory;
+    use super::pinned::Pinned;
+    use super::slots::Pool;
+    use crate::backend::opencl::context::Context;
+    use crate::backend::opencl::handles::{Buffer, Event, event_of};
+    use crate::backend::opencl::platforms::Wanted;
+    use opencl3::command_queue;
+    use opencl3::types::{CL_TRUE, cl_mem};
+    use opencl3::{event, memory};
+    use std::ptr;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const SECRET: [u8; 4096] = [0xa5; 4096];
+
+    fn context() -> Arc<Context> {
+        Context::open(Wanted::First).unwrap()
+    }
+
+    fn kept(raw: cl_mem) -> Buffer {
+        // SAFETY: the buffer is alive; this is one more reference to it.
+        unsafe {
+            memory::retain_mem_object(raw).unwrap();
+            Buffer::owning(raw)
+        }
+    }
+
+    fn held(context: &Context, buffer: &Buffer) -> Vec<u8> {
+        let mut found = vec![1; SECRET.len()];
+        let (queue, to) = (context.queue().raw(), found.as_mut_ptr().cast());
+        // SAFETY: the buffer has these bytes, and the call returns when they are copied.
+        let read = unsafe {
+            command_queue::enqueue_read_buffer(queue, buffer.raw(), CL_TRUE, 0, SECRET.len(), to, 0, ptr::null())
+        };
+        event_of("clEnqueueReadBuffer", read).unwrap();
+        found
+    }
+
+    #[test]
+    #[ignore = "needs an OpenCL device"]
+    fn nothing_is_left_in_device_memory() {
+        let context = context();
+        let mut memory = DeviceMemory::new(&context, SECRET.len()).unwrap();
+        let left = kept(memory.raw());
+        memory.copy_from_host(0, &SECRET).unwrap();
+        assert!(held(&context, &left) == SECRET);
+        memory.clear().unwrap();
+        assert!(held(&context, &left) == [0; SECRET.len()], "after a call of `clear`");
+        memory.copy_from_host(0, &SECRET).unwrap();
+        drop(memory);
+        assert!(held(&context, &left) == [0; SECRET.len()], "after its drop");
+    }
+
+    #[test]
+    #[ignore = "needs an OpenCL device"]
+    fn nothing_is_left_of_a_key_once_its_last_reader_is_done() {
+        let context = context();
+        let memory = KeyMemory::new(&context, &[0xa5a5_a5a5; SECRET.len() / 4]).unwrap();
+        let left = kept(memory.raw());
+        let gate = event_of("clCreateUserEvent", event::create_user_event(context.raw())).unwrap();
+        memory.is_read_by(&gate);
+        assert!(held(&context, &left) == SECRET);
+        std::thread::scope(|scope| {
+            let dropped = scope.spawn(|| drop(memory));
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(!dropped.is_finished() && held(&context, &left) == SECRET, "cleared while it is read");
+            event::set_user_event_status(gate.raw(), event::CL_COMPLETE).unwrap();
+        });
+        Event::wait([&gate]).unwrap();
+        assert!(held(&context, &left) == [0; SECRET.len()]);
+    }
+
+    /// At rest and at the end: a slot may be idle for as long as its engine is open.
+    #[test]
+    #[ignore = "needs an OpenCL device"]
+    fn nothing_is_left_in_a_slot() {
+        let context = context();
+        let pool = Pool::new(context.clone());
+        let mut slot = pool.take(SECRET.len()).unwrap();
+        let left = kept(slot.buffer().raw());
+        slot.copy_in(0, &SECRET).unwrap();
+        slot.wait().unwrap();
+        assert!(held(&context, &left) == SECRET);
+        // As a kernel writes what nothing was copied to.
+        let mut slot_of_output = pool.take(SECRET.len()).unwrap();
+        let left_of_output = kept(slot_of_output.buffer().raw());
+        write(&context, &left_of_output, &SECRET);
+        slot_of_output.copy_out(0, SECRET.len()).unwrap();
+        drop((slot, slot_of_output));
+        // Each queue is in order: its slot comes back when it is cleared.
+        let mut again = [pool.take(SECRET.len()).unwrap(), pool.take(SECRET.len()).unwrap()];
+        again.iter_mut().for_each(|slot| slot.copy_out(0, 16).and_then(|()| slot.wait()).unwrap());
+        assert!(held(&context, &left) == [0; SECRET.len()], "what was copied in");
+        assert!(held(&context, &left_of_output) == [0; SECRET.len()], "what a kernel wrote");
+        // Of a slot that failed, nobody said what to clear.
+        write(&context, &left, &SECRET);
+        drop((again, pool));
+        assert!(held(&context, &left) == [0; SECRET.len()], "with its pool");
+    }
+
+    fn write(context: &Context, buffer: &Buffer, data: &[u8]) {
+        let (queue, from) = (context.queue().raw(), data.as_ptr().cast_mut().cast());
+        // SAFETY: the buffer has these bytes, and the call returns when they are copied.
+        let written = unsafe {
+            command_queue::enqueue_write_buffer(queue, buffer.raw(), CL_TRUE, 0, data.len(), from, 0, ptr::null())
+        };
+        event_of("clEnqueueWriteBuffer", written).unwrap();
+    }
+
+    #[test]
+    #[ignore = "needs an OpenCL device"]
+    fn nothing_is_left_in_pinned_memory() {
+        let context = context();
+        let mut memory = Pinned::new(&context, context.queue(), SECRET.len()).unwrap();
+        let left = kept(memory.raw());
+        memory.copy_from_slice(&SECRET);
+        memory.unmap(context.queue()).unwrap();
+        assert!(held(&context, &left) == [0; SECRET.len()]);
+    }
+}

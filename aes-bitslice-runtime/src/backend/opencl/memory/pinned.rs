@@ -52,6 +52,11 @@ impl Pinned {
         Ok(Self { buffer, start, len })
     }
 
+    #[cfg(test)]
+    pub(crate) fn raw(&self) -> opencl3::types::cl_mem {
+        self.buffer.raw()
+    }
+
     /// Clears it and returns it, through a queue of its context that holds no more work using it.
     pub(crate) fn unmap(mut self, queue: &Queue) -> Result<(), Error> {
         // The compiler keeps these writes: it cannot see what the driver does with the memory.

@@ -71,7 +71,7 @@ impl Pool {
         Slot::new(&self.context, self.slots.take(|kept| kept.len >= wanted), wanted)
     }
 
-    /// The same if slots are free, with some left for workers that have none.
+    /// A slot with `wanted` bytes of device memory or fewer, if slots are free, with some left for workers that have none.
     pub(crate) fn try_take(&self, wanted: usize) -> Option<Result<Slot<'_>, Error>> {
         let lease = self.slots.try_take(|kept| kept.len >= wanted)?;
         Some(Slot::new(&self.context, lease, wanted))
