@@ -7,7 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER, sync_folder};
+use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER};
+use aes_bitslice_seal::naming::folder_of;
 
 use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
@@ -316,7 +317,7 @@ impl Output {
                 "{name}: owner, group or access list of the file that was there could not be kept; it is no more open than before"
             ));
         }
-        scratch.publish(&path, force).map_err(|error| match error.kind() {
+        let of_folder = scratch.publish(&path, force).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::new(
                 Exit::InputOutput,
                 format!("cannot write {name}: a file with this name was created in the meantime"),
@@ -327,9 +328,9 @@ impl Output {
             ),
             _ => failed(&error),
         })?;
-        if let Err(error) = sync_folder(folder_of(&path)) {
-            warnings.push(format!("{name} is complete, but its folder could not be synced: {error}"));
-        }
+        let of_folder =
+            of_folder.map(|error| format!("{name} is complete, but its folder could not be synced: {error}"));
+        warnings.extend(of_folder);
         Ok(warnings)
     }
 }
@@ -355,8 +356,4 @@ pub fn json(value: &impl serde::Serialize) -> String {
 pub fn print(text: &str) -> Result<()> {
     let written = standard::output()?.write_all(text.as_bytes());
     written.map_err(|error| Error::io("cannot write standard output", &error))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

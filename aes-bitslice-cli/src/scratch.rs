@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use aes_bitslice_seal::naming::OnDisk;
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// How their names begin.
@@ -67,16 +68,13 @@ impl Scratch {
         self.file.as_file()
     }
 
-    /// Gives it the name `target`; an existing file is replaced only if `replace`.
-    pub fn publish(self, target: &Path, replace: bool) -> io::Result<()> {
-        self.file().sync_all()?;
+    /// Gives it the name `target`; an existing file is replaced only if `replace`. Returns the error of its folder, if that could not be
+    /// synced.
+    pub fn publish(self, target: &Path, replace: bool) -> io::Result<Option<io::Error>> {
+        let file = OnDisk::new(self.file)?;
         // Held until the file has its new name or none, so that a signal finds nothing half finished.
         let _held = pending();
-        let published = match replace {
-            true => self.file.persist(target).map(drop),
-            false => self.file.persist_noclobber(target).map(drop),
-        };
-        published.map_err(|error| error.error)
+        file.name(target, replace)
     }
 }
 

@@ -274,3 +274,23 @@ fn ask(is_new: bool) -> Result<Zeroizing<String>> {
     }
     Ok(passphrase)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passphrase_is_its_line_and_nothing_less() {
+        for (text, line) in [
+            ("word", "word"),
+            ("word\nmore", "word"),
+            ("word\r\n", "word"),
+            (" two words\t \n", " two words\t "),
+            ("", ""),
+            ("\nword", ""),
+        ] {
+            assert_eq!(*first_line(text).unwrap(), line, "{text:?}");
+        }
+        assert!(first_line("wo\0rd").is_err() && first_line("word\n\0").is_ok());
+    }
+}

@@ -1,5 +1,4 @@
-//! Who may read and write a file: an output is never more open than the file that it replaces or is made from. And how a new name is made
-//! durable.
+//! Who may read and write a file: an output is never more open than the file that it replaces or is made from.
 //!
 //! This covers owner, group, mode, and on Linux the POSIX access list. Except on Unix, a file is as the system makes it. The command line
 //! and the Python package make all their files for data by this rule. The library for C makes them their owner's alone, and replaces others by
@@ -142,21 +141,6 @@ impl Access {
     pub fn give(&self, _file: &File) -> io::Result<Given> {
         Ok(Given::All)
     }
-}
-
-/// Makes a new name in `folder` durable: a rename is in the folder, not in the file.
-///
-/// # Errors
-/// Of the system, as for a folder that this user may not read, though write to.
-#[cfg(unix)]
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Elsewhere a folder cannot be opened to be synced.
-#[cfg(not(unix))]
-pub fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 /// Access lists, an extended attribute of files.

@@ -168,7 +168,12 @@ impl Keyset {
             }
         };
         let json = Json { primary_key_id: id, key: self.keys.iter().enumerate().map(key).collect() };
-        Zeroizing::new(serde_json::to_string_pretty(&json).expect("plain data"))
+        // Room for all of it at once: growing would leave copies behind.
+        let room = json.key.iter().map(|key| key.key_data.value.len() + 512).sum::<usize>() + 512;
+        let mut text = Zeroizing::new(Vec::with_capacity(room));
+        serde_json::to_writer_pretty(&mut *text, &json).expect("plain data");
+        debug_assert!(text.len() <= room);
+        Zeroizing::new(String::from_utf8(std::mem::take(&mut *text)).expect("JSON is UTF-8"))
     }
 
     /// The number of bytes at the start of a stream that tell which key opens it: its header, and with several keys, a segment and a byte.

@@ -35,6 +35,7 @@
 //! | `pipeline` | chunks read, worked on by all cores, and written, at the same time |
 //! | `error` | everything that can go wrong |
 //! | [`access`] | who may use a new file: no more users than its source or the file it replaces |
+//! | [`naming`] | how it gets its name, once it is complete |
 //!
 //! No byte of a segment is written before its tag is checked. The output is dropped at the first failure; a call returns when the read in
 //! progress has returned.
@@ -49,6 +50,9 @@ mod error;
 mod gpus;
 mod header;
 mod keyset;
+/// For the command line and the bindings.
+#[doc(hidden)]
+pub mod naming;
 mod passphrase;
 mod pipeline;
 mod places;

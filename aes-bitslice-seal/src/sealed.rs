@@ -16,10 +16,11 @@ pub fn seal(engine: &Engine, secret: Secret<'_>, input: impl Read + Send, output
     seal_with(engine, secret, PassphraseCost::default(), input, output)
 }
 
-/// The same with a cost of trying a passphrase other than the default.
+/// Seals with a cost of trying a passphrase other than the default.
 ///
 /// # Errors
-/// As [`seal`], and [`Error::PassphraseCost`].
+/// [`Error::KeyLength`], [`Error::EmptyPassphrase`], [`Error::PassphraseCost`], [`Error::TooLong`], and what reading, writing and the
+/// engine report.
 pub fn seal_with(
     engine: &Engine,
     secret: Secret<'_>,
@@ -52,7 +53,9 @@ pub fn open(
 /// read. Returns how many bytes they are.
 ///
 /// # Errors
-/// As [`open`], and [`Error::Range`].
+/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+/// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`],
+/// [`Error::CutOff`]; [`Error::Range`]; and what reading, writing and the engine report.
 pub fn open_range(
     engine: &Engine,
     secret: Secret<'_>,
@@ -66,7 +69,9 @@ pub fn open_range(
 /// The number of bytes of a sealed message. It is authentic: the last segment is opened.
 ///
 /// # Errors
-/// As [`open`].
+/// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],
+/// [`Error::WrongPassphrase`], [`Error::NeedsKey`], [`Error::NeedsPassphrase`], before anything is decrypted; [`Error::Damaged`],
+/// [`Error::CutOff`]; and what reading and the engine report.
 pub fn message_bytes(engine: &Engine, secret: Secret<'_>, mut input: impl Read + Seek) -> Result<u64, Error> {
     let opening = opening(engine, secret, &mut input)?;
     opening.message_bytes(input.seek(SeekFrom::End(0))?, read_at(&mut input))

@@ -89,7 +89,8 @@ pub fn decrypt(
 /// only the segments that hold them and, if the keyset has several keys, the first, which tells the key. Returns how many bytes they are.
 ///
 /// # Errors
-/// As [`decrypt`], and [`Error::Range`].
+/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::Damaged`], [`Error::CutOff`], [`Error::Range`], and what reading, writing and the
+/// engine report.
 pub fn decrypt_range(
     engine: &Engine,
     keyset: &Keyset,
@@ -104,7 +105,7 @@ pub fn decrypt_range(
 /// The number of bytes of the message of a stream, with whichever key of a keyset opens it. It is authentic: the last segment is opened.
 ///
 /// # Errors
-/// As [`decrypt`].
+/// [`Error::NoKeyOpens`], [`Error::Sealed`], [`Error::Damaged`], [`Error::CutOff`], and what reading and the engine report.
 pub fn message_bytes(
     engine: &Engine,
     keyset: &Keyset,

@@ -18,6 +18,7 @@ use aes_bitslice_runtime::{
     GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Ghash, Gmac, Instructions, Job, Jobs, Key, KeyBits, Keystream,
     KeystreamRng, Mode, Nonce, Xts,
 };
+use aes_bitslice_seal::tink::Keyset;
 use aes_bitslice_seal::{self as seal, PassphraseCost, Secret};
 use aes_bitslice_tests::environment::all_or;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -138,6 +139,11 @@ fn seals(engine: &str) -> Option<Box<dyn std::any::Any>> {
     opened.clear();
     let range = seal::open_range(&engine, secret, std::io::Cursor::new(&sealed), (1 << 20)..(2 << 20) + 3, &mut opened);
     assert_eq!((range.unwrap(), opened.len()), ((1 << 20) + 3, (1 << 20) + 3));
+    if with == KEY {
+        let keyset = Keyset::of_key(&key).unwrap();
+        let read = Keyset::from_json(&keyset.to_json(1)).unwrap();
+        assert_eq!(*read.to_json(1), *keyset.to_json(1));
+    }
     println!("{SEALED}{}", hex::encode(&sealed[..HEADERS]));
     let kept = std::env::var_os(KEEP)?;
     drop(kept);
@@ -188,6 +194,11 @@ fn needles_of_sealed(secret: &[u8], with: &str, headers: &[u8; HEADERS]) -> Vec<
     let mut needles = of_one_key(&file_key);
     let mut look_for = |name: &str, bytes: &[u8]| needles.push((name.to_string(), bytes.to_vec()));
     look_for(&format!("the {with}"), secret);
+    if with == KEY {
+        let json = Keyset::of_key(&Key::new(secret).unwrap()).unwrap().to_json(1);
+        let value = json.split_once("\"value\": \"").and_then(|(_, rest)| rest.split_once('"')).unwrap().0;
+        look_for("the key in a keyset, in base 64", value.as_bytes());
+    }
     look_for("the stream key", &stream_key);
     look_for("the file's key", &file_key);
     let input = stretched.as_ref().map_or(secret, |(bytes, _)| bytes);

@@ -86,3 +86,24 @@ impl Drop for Folder {
         let _ = self.remove();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_a_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let made = || {
+            let folder = Folder::create(parent.path(), "made-").unwrap();
+            fs::write(folder.path.join("key"), "secret").unwrap();
+            folder
+        };
+        let (one, other) = (made(), made());
+        drop(one);
+        let left: Vec<_> = parent.path().read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [other.path.clone()], "the one that was not dropped");
+        other.delete().unwrap();
+        assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+    }
+}

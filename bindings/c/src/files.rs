@@ -6,7 +6,8 @@ use crate::handles::{EngineHandle, KeyHandle};
 use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
-use aes_bitslice_seal::access::{Access, sync_folder};
+use aes_bitslice_seal::access::Access;
+use aes_bitslice_seal::naming::{OnDisk, folder_of};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
 use same_file::Handle;
@@ -450,18 +451,14 @@ impl<'a> To<'a> {
                 _ => failed("write", output, &error.to_string()),
             };
             let new = new.take().expect("it is named once");
-            new.as_file().sync_all().map_err(of_output)?;
-            let named = match replaced {
-                Some((path, access)) => {
-                    // If the system does not allow all of it, fewer may use the file.
-                    let _ = access.give(new.as_file()).map_err(of_output)?;
-                    new.persist(path)
-                }
-                None => new.persist_noclobber(*output),
-            };
-            named.map_err(|error| of_output(error.error))?;
+            if let Some((_, access)) = replaced {
+                // If the system does not allow all of it, fewer may use the file.
+                let _ = access.give(new.as_file()).map_err(of_output)?;
+            }
+            let path = replaced.as_ref().map_or(*output, |(path, _)| path);
+            let new = OnDisk::new(new).map_err(of_output)?;
             // The file is complete even if its folder cannot be synced.
-            let _ = sync_folder(folder_of(replaced.as_ref().map_or(output, |(path, _)| path)));
+            let _ = new.name(path, replaced.is_some()).map_err(of_output)?;
         }
         self.is_done = true;
         Ok(self.written)
@@ -542,10 +539,6 @@ fn new_file(output: &Path, path: &Path) -> Result<NamedTempFile, Failure> {
         let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
         failed("write", output, &format!("no file can be made in the folder `{}`: {reason}", folder.display()))
     })
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 const FOLDER: &str = "it is a folder, not a file; give a file name";

@@ -3,7 +3,8 @@
 
 use crate::error::os_error;
 use crate::signals;
-use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, sync_folder};
+use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
+use aes_bitslice_seal::naming::{OnDisk, folder_of};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -124,14 +125,13 @@ impl NewFile {
         let Self { file, path, shown, overwrite, old } = self;
         let failed = |error: io::Error| os_error(error, &shown);
         old.map_or(Ok(()), |old| old.give(file.as_file()).map(drop)).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
+        let file = OnDisk::new(file).map_err(failed)?;
         // That may have taken long.
         Python::attach(signals::check)?;
-        let outcome = if overwrite == Some(true) { file.persist(&path) } else { file.persist_noclobber(&path) };
         // The file is complete even if its folder cannot be synced.
-        outcome.map(|_| _ = sync_folder(folder_of(&path))).map_err(|error| match error.error.kind() {
+        file.name(&path, overwrite == Some(true)).map(drop).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&shown, overwrite),
-            _ => failed(error.error),
+            _ => failed(error),
         })
     }
 }
@@ -173,10 +173,6 @@ pub fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
     argument.extract().map_err(|_| {
         PyTypeError::new_err(format!("{name} must be a path, or a file object that reads or writes bytes"))
     })
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn exists(shown: &str, overwrite: Option<bool>) -> PyErr {
