@@ -183,7 +183,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kernel.json");
         let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
-        let source = folder.path().join(Manifest::parse(stored.manifest).unwrap().source);
+        let source = folder.path().join(<Manifest>::parse(stored.manifest).unwrap().source);
         std::fs::write(&path, stored.manifest).unwrap();
         let refused = |dialect| match read_printed(&path, dialect) {
             Err(Error::BadManifest { what, .. }) => what,

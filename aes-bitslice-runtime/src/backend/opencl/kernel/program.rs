@@ -200,11 +200,11 @@ mod tests {
     fn a_source_that_is_a_key_is_not_told() {
         let context = Context::open(Wanted::First).unwrap();
         let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
-        let manifest = Manifest { secret: true, ..Manifest::parse(stored.manifest).unwrap() };
-        let source = Source::of_cipher(&manifest, "kernel void k() { unheard_of }");
-        let Err(Error::CompileFailed { log, .. }) = build(&context, &source) else { panic!() };
+        let manifest = Manifest { secret: true, ..<Manifest>::parse(stored.manifest).unwrap() };
+        let source = "kernel void k() { unheard_of }";
+        let Err(Error::CompileFailed { log, .. }) = build(&context, &manifest, source) else { panic!() };
         assert!(log.contains("withheld") && !log.contains("unheard_of"), "{log}");
-        let refused = EntryPoints::compile(&context, &source).err().expect("refused");
+        let refused = EntryPoints::compile(&context, &manifest, source).err().expect("refused");
         let info = context.info();
         let may_be_kept =
             cache_is_off(&info.platform_name, &info.platform_vendor, |name| std::env::var(name).ok()).is_err();
@@ -216,12 +216,11 @@ mod tests {
     fn the_compiler_gets_its_options() {
         let context = Context::open(Wanted::First).unwrap();
         let stored = &aes_bitslice_kernels::OPENCL_KERNELS[0];
-        let manifest = Manifest::parse(stored.manifest).unwrap();
-        let source = Source::of_cipher(&manifest, stored.source);
-        let program = build(&context, &source).unwrap();
+        let manifest = <Manifest>::parse(stored.manifest).unwrap();
+        let program = build(&context, &manifest, stored.source).unwrap();
         let given = program::get_program_build_data(program.raw(), context.device(), program::CL_PROGRAM_BUILD_OPTIONS);
-        let given = text("clGetProgramBuildInfo", given).unwrap();
-        assert!(given.contains(&options(&source, context.is_nvidia())), "{given}");
+        let given = handles::text("clGetProgramBuildInfo", given).unwrap();
+        assert!(given.contains(&options(&manifest, context.is_nvidia())), "{given}");
     }
 
     #[test]

@@ -118,7 +118,8 @@ mod tests {
         assert!(held(&context, &left_of_output) == [0; SECRET.len()], "what a kernel wrote");
         // Of a slot that failed, nobody said what to clear.
         write(&context, &left, &SECRET);
-        drop((again, pool));
+        drop(again);
+        drop(pool);
         assert!(held(&context, &left) == [0; SECRET.len()], "with its pool");
     }
 
