@@ -102,7 +102,7 @@ mod tests {
         let (one, other) = (made(), made());
         drop(one);
         let left: Vec<_> = parent.path().read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(left, [other.path.clone()], "the one that was not dropped");
+        assert_eq!(left, std::slice::from_ref(&other.path), "the one that was not dropped");
         other.delete().unwrap();
         assert_eq!(parent.path().read_dir().unwrap().count(), 0);
     }

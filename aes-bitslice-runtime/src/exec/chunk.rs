@@ -43,7 +43,6 @@ mod tests {
     use crate::op::ctr::Ctr;
     use crate::op::ecb::Ecb;
     use crate::op::operation::Steps;
-    use crate::op::xts::Xts;
 
     fn lengths(operation: impl Operation, len: usize, bytes: usize) -> Vec<usize> {
         let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
@@ -65,19 +64,6 @@ mod tests {
         assert_eq!(lengths(ctr(15), 18, 16), [1, 16, 1]);
         assert_eq!(lengths(Ecb::encrypt(), 96, 64), [64, 32]);
         assert!(lengths(ctr(3), 0, 16).is_empty());
-    }
-
-    /// Units of XTS that are no whole number of blocks are not cut, and no chunk is so short that it could not share its last two blocks.
-    #[test]
-    fn chunks_end_where_the_operation_can_be_cut() {
-        let xts = |unit_bytes| Xts::encrypt(unit_bytes, 0).unwrap();
-        assert_eq!(lengths(xts(24), 24 * 7, 64), [48, 48, 48, 24]);
-        assert_eq!(lengths(xts(40), 80, 32), [40, 40], "longer, where a unit is");
-        assert_eq!(lengths(xts(512), 64 + 15 + 17, 64), [64, 32]);
-        assert_eq!(lengths(xts(512), 64 + 17, 64), [64, 17]);
-        // The last 16 bytes are no block of their own: they may be the end of two that share bytes.
-        assert_eq!(lengths(xts(512), 64 + 16, 64), [48, 32]);
-        assert_eq!(lengths(xts(512), 16 + 16, 16), [32]);
     }
 
     #[test]
