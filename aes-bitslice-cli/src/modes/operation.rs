@@ -66,16 +66,17 @@ pub struct About {
 }
 
 impl About {
-    const fn of<O: Operation>(has_tag: bool) -> Self {
+    fn of<O: Operation>(operation: &O, has_tag: bool, verifies: bool) -> Self {
+        let kernels = operation.kernels();
         About {
             name: O::NAME,
             access: O::ACCESS,
             keys: O::KEYS,
-            key_lengths: O::KEY_LENGTHS,
-            is_serial: O::SERIAL,
-            has_own_key: O::HAS_OWN_KEY,
+            key_lengths: O::KEYS.lengths(),
+            is_serial: kernels.are_on_cpu(),
+            has_own_key: kernels.are_under_own_key(),
             has_tag,
-            verifies: O::VERIFIES,
+            verifies,
         }
     }
 
@@ -91,7 +92,7 @@ impl About {
 
 impl<O: Operation<Output = ()>> AnyOperation for O {
     fn about(&self) -> About {
-        About::of::<O>(false)
+        About::of(self, false, false)
     }
 
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
@@ -140,7 +141,7 @@ pub struct WithTag<O>(pub O);
 
 impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
     fn about(&self) -> About {
-        About::of::<O>(true)
+        About::of(&self.0, true, O::Output::VERIFIES)
     }
 
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
@@ -176,17 +177,24 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
 
 /// What an operation [`WithTag`] returns: the tag, or that the given one is right.
 pub trait Tagged {
+    /// Whether the call verifies a tag and returns none.
+    const VERIFIES: bool;
+
     /// The tag, if that is returned.
     fn tag(self) -> Option<Tag>;
 }
 
 impl Tagged for Tag {
+    const VERIFIES: bool = false;
+
     fn tag(self) -> Option<Tag> {
         Some(self)
     }
 }
 
 impl Tagged for () {
+    const VERIFIES: bool = true;
+
     fn tag(self) -> Option<Tag> {
         None
     }

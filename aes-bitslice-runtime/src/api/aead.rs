@@ -17,7 +17,7 @@ use crate::api::cipher::Cipher;
 use crate::base::error::Error;
 use crate::base::nonce;
 use crate::base::tag;
-use crate::exec::call::Call;
+use crate::exec::call;
 use crate::op::gcm::{GcmDecrypt, GcmEncrypt};
 use crate::op::gcm_siv::{GcmSivDecrypt, GcmSivEncrypt};
 use ::aead::TagPosition;
@@ -42,7 +42,7 @@ macro_rules! aead {
             /// [`Error::WrongKeys`] for any other key, [`Error::NeedsKey`] for a cipher whose kernel has its key baked in,
             /// [`Error::Unsupported`] if the engine lacks the operation.
             pub fn new(cipher: Cipher) -> Result<Self, Error> {
-                Call::check(&cipher, &$encrypt::new(&[0; 12].into(), &[]), 0)?;
+                call::check(&cipher, &$encrypt::new(&[0; 12].into(), &[]), 0)?;
                 Ok(Self(cipher))
             }
         }

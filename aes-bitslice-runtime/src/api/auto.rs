@@ -144,9 +144,8 @@ mod tests {
     #[test]
     fn the_first_that_opens_is_taken_and_the_reason_told() {
         let first = |machine: &Fake, opens: &[Backend]| {
-            let open = |backend| match opens.contains(&backend) {
-                true => Ok(backend),
-                false => Err(Error::NotBuilt { what: "it", feature: "x" }),
+            let open = |backend| {
+                if opens.contains(&backend) { Ok(backend) } else { Err(Error::NotBuilt { what: "it", feature: "x" }) }
             };
             let (opened, why) = first(machine, open);
             assert!(why.starts_with("auto: ") && !why.contains('\n'), "{why}");

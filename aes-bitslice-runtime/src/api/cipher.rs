@@ -10,13 +10,14 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
-use crate::exec::backend::{KernelsNeeded, OnBackend};
-use crate::exec::call::{Call, Target};
+use crate::exec::backend::OnBackend;
+use crate::exec::call::{self, Call, Data, PartOf, Target};
 use crate::exec::choice::Choice;
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
-use crate::op::operation::{Operation, OwnKey};
-use aes_bitslice_core::mode::Mode;
+use crate::op::kernels::{KernelsNeeded, OnHost};
+use crate::op::operation::{Operation, Pass, Ready};
+use crate::op::place::{Composition, OwnKey, Passes, Place};
 use std::fmt;
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ key_on!(
 );
 
 impl KeyOn {
-    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         match self {
             Self::Cpu(key) => OnBackend::run(&**key, call, data),
             Self::CpuBitsliced(key) => key.run(call, data),
@@ -87,10 +88,10 @@ impl Target for Cipher {
     }
 
     fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        match self.engine.supports(operation) {
-            true => Ok(KernelsNeeded::of(operation).unwrap_or(KernelsNeeded::NONE)),
-            false => Err(Error::Unsupported { operation: O::NAME, backend: self.engine.backend().to_string() }),
+        if self.engine.supports(operation) {
+            return Ok(operation.kernels());
         }
+        Err(Error::Unsupported { operation: O::NAME, backend: self.engine.backend().to_string() })
     }
 }
 
@@ -126,8 +127,8 @@ impl Cipher {
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let mut data = data.into();
         if cores::is_of_one(data.len())
-            && (data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64))
-            && let Some(result) = Call::in_one_step(self, &operation, &mut data)
+            && (data.len() == 0 || self.is_on_cpu(operation.kernels(), data.len() as u64))
+            && let Some(result) = call::in_one_step(self, &operation, &mut data)
         {
             return result;
         }
@@ -139,39 +140,8 @@ impl Cipher {
 
     /// Within work that is [scrubbed](CpuCipher::scrubbed), if there is a key on the CPU.
     fn carry_out<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
-        let on_cpu = data.len() == 0 || self.is_on_cpu(&operation, data.len() as u64);
-        let (call, data) = Call::new(self, operation, data)?;
-        match call.operation().own_key().map(|own| self.of_one_call(&own, on_cpu)).transpose()? {
-            Some(own) => own.passes(call, data, on_cpu),
-            None => self.passes(call, data, on_cpu),
-        }
-    }
-
-    /// A cipher on the same engine for a call that has its own key.
-    fn of_one_call(&self, own: &OwnKey<'_>, on_cpu: bool) -> Result<Self, Error> {
-        if !on_cpu {
-            return self.engine.cipher(own.key);
-        }
-        Ok(Self::new(self.engine.clone(), own.cpu.clone().into(), Some(own.cpu.clone())))
-    }
-
-    /// Performs a call: one pass over the data after the other.
-    fn passes<O: Operation>(&self, mut call: Call<O>, mut data: Buffers<'_>, on_cpu: bool) -> Result<O::Output, Error> {
-        loop {
-            let of_pass = match call.operation().only_reads() {
-                true => Buffers::Read(data.input()),
-                false => data.reborrow(),
-            };
-            let parts = match of_pass.len() {
-                0 => vec![],
-                _ if on_cpu => cores::run(self.cpu_key::<O>()?, &call, of_pass),
-                _ => self.key.run(call.clone(), of_pass)?,
-            };
-            match call.next_pass(&parts)? {
-                Some(next) => call = next,
-                None => return call.operation().finish(parts).inspect_err(|_| data.output().fill(0)),
-            }
-        }
+        let on_cpu = data.len() == 0 || self.is_on_cpu(operation.kernels(), data.len() as u64);
+        operation.carry_out(InHostMemory { cipher: self, data, on_cpu })
     }
 
     /// Combines the values that calls on the parts of a message returned, in any order, into the output value of the
@@ -180,20 +150,15 @@ impl Cipher {
     /// # Errors
     /// [`Error::PartsDoNotAdjoin`] if parts overlap or one is missing between others, [`Error::NeedsKey`] on a
     /// single-kernel cipher, and the operation's own errors.
-    pub fn combine<O: Operation>(&self, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
+    pub fn combine<O: Pass>(&self, operation: &O, parts: Vec<PartOf<O>>) -> Result<O::Output, Error> {
         Call::combine(self, operation, parts)
     }
 
-    /// Whether the CPU performs it, whatever the engine.
-    fn is_on_cpu<O: Operation>(&self, operation: &O, bytes: u64) -> bool {
-        // Copying takes as long for hashing as for encrypting, and also for counting the other way.
-        let mode = operation.mode().filter(|&mode| mode != Mode::CtrLe32);
-        let mode = mode.or(operation.hashed().map(|_| Mode::Ctr));
-        match (&self.cpu, mode) {
-            _ if O::SERIAL => true,
-            _ if !self.engine.device_supports(operation) => true,
-            // There are no other kernels.
-            _ if O::HAS_OWN_KEY && !self.engine.kernels().allow(Choice::Bitsliced) => true,
+    /// Whether the CPU performs an operation with these kernels, whatever the engine.
+    fn is_on_cpu(&self, kernels: KernelsNeeded, bytes: u64) -> bool {
+        match (&self.cpu, kernels.as_fast_as) {
+            _ if kernels.on_host == OnHost::Cpu || !self.engine.device_supports(kernels) => true,
+            _ if kernels.under_own_key && !self.engine.kernels().allow(Choice::Bitsliced) => true,
             (Some(cpu), Some(mode)) => self.engine.backend_for(mode, cpu.bits(), bytes) == Backend::Cpu,
             _ => false,
         }
@@ -205,13 +170,60 @@ impl Cipher {
         self.cpu.as_ref()
     }
 
-    fn cpu_key<O: Operation>(&self) -> Result<&CpuKey, Error> {
-        self.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })
-    }
-
     #[cfg(any(feature = "cuda", feature = "opencl"))]
     pub(crate) fn key(&self) -> &KeyOn {
         &self.key
+    }
+}
+
+/// The data of a call in host memory.
+struct InHostMemory<'c, 'd> {
+    cipher: &'c Cipher,
+    data: Buffers<'d>,
+    /// Whether the CPU performs the call, whatever the engine.
+    on_cpu: bool,
+}
+
+impl Place for InHostMemory<'_, '_> {
+    type Value<V: Send + 'static> = V;
+
+    fn pass<O: Pass>(self, operation: O) -> Result<O::Output, Error> {
+        let Self { cipher, data, on_cpu } = self;
+        let (call, mut data) = Call::new(cipher, operation, data)?;
+        let parts = match (data.len(), on_cpu) {
+            (0, _) => vec![],
+            (_, true) => {
+                cores::run(cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })?, &call, data.reborrow())
+            }
+            (_, false) => cipher.key.run(call.clone(), data.reborrow())?,
+        };
+        call.operation().finish(parts).inspect_err(|_| data.output().fill(0))
+    }
+
+    fn composed<C: Composition>(self, composition: C) -> Result<C::Output, Error> {
+        let Self { cipher, data, on_cpu } = self;
+        let (data, bytes) = data.checked::<C>()?;
+        call::check(cipher, &composition, bytes)?;
+        let cpu = cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: C::NAME })?;
+        let derived = composition.derive(cpu)?;
+        let OwnKey { key, cpu } = derived.as_ref().clone();
+        let own = if on_cpu {
+            Cipher::new(cipher.engine.clone(), cpu.clone().into(), Some(cpu))
+        } else {
+            cipher.engine.cipher(&key)?
+        };
+        composition.passes(derived, InHostMemory { cipher: &own, data, on_cpu })
+    }
+}
+
+impl Passes for InHostMemory<'_, '_> {
+    fn read<O: Pass>(&self, operation: O) -> Result<O::Output, Error> {
+        let Self { cipher, on_cpu, .. } = *self;
+        InHostMemory { cipher, data: Buffers::Read(self.data.input()), on_cpu }.pass(operation)
+    }
+
+    fn last<O: Pass, V: Send + 'static>(self, operation: O, value: V) -> Result<V, Error> {
+        self.pass(operation).map(|_| value)
     }
 }
 

@@ -15,11 +15,12 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::threads;
 use crate::cpu::instructions::Instructions;
-use crate::exec::backend::{KernelsNeeded, Opened, Settings};
+use crate::exec::backend::{Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;
 use crate::exec::transfers::Transfers;
-use crate::op::operation::{Keys, Operation};
+use crate::op::kernels::{KernelsNeeded, OnHost};
+use crate::op::operation::Operation;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
@@ -182,21 +183,22 @@ impl Engine {
     /// engine, and where there are no kernels for them also XTS, AES-GCM-SIV, and GCM with a nonce that is not 12 bytes long; an engine
     /// that was opened as [`Backend::Auto`] has the CPU, too.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
-        let falls_back = O::KEYS == Keys::Two || O::HAS_OWN_KEY || operation.counters_are_secret();
-        O::SERIAL || falls_back || self.is_auto() || self.device_supports(operation)
+        let kernels = operation.kernels();
+        kernels.on_host != OnHost::Device || self.is_auto() || self.device_supports(kernels)
     }
 
-    /// Whether the device itself supports it.
-    pub(crate) fn device_supports<O: Operation>(&self, operation: &O) -> bool {
-        each!(&self.opened.kind, device => device.supports(KernelsNeeded::of(operation)))
+    /// Whether the device itself has these kernels.
+    pub(crate) fn device_supports(&self, kernels: KernelsNeeded) -> bool {
+        each!(&self.opened.kind, device => device.supports(kernels))
     }
 
     /// The backend that computes a call on this many bytes in host memory. For an engine that was opened as
     /// [`Backend::Auto`] and has a GPU, it is the faster of GPU and CPU; otherwise it is the engine's backend.
     pub fn backend_for(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> Backend {
-        match !self.is_auto() || each!(&self.opened.kind, device => device.is_preferred(mode, key_bits, bytes)) {
-            true => self.backend(),
-            false => Backend::Cpu,
+        if !self.is_auto() || each!(&self.opened.kind, device => device.is_preferred(mode, key_bits, bytes)) {
+            self.backend()
+        } else {
+            Backend::Cpu
         }
     }
 

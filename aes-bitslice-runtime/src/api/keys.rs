@@ -25,9 +25,10 @@ impl Engine {
     pub fn cipher(&self, key: &Key) -> Result<Cipher, Error> {
         // A caller who did not ask for a device does not get an error for what it lacks.
         let is_opencl = self.backend().is_opencl();
-        let settings = match self.is_auto() && is_opencl {
-            true => Settings { kernels: Kernels::Auto, ..self.settings() },
-            false => self.settings(),
+        let settings = if self.is_auto() && is_opencl {
+            Settings { kernels: Kernels::Auto, ..self.settings() }
+        } else {
+            self.settings()
         };
         scrubbed::<EXPANSION, _>(|| {
             let (cpu, on_backend) = match self.kind() {
@@ -117,9 +118,12 @@ impl Engine {
         }
         let checked = manifest.check().and_then(|()| manifest.check_source(&kernel.source));
         checked.map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
-        scrubbed::<EXPANSION, _>(|| match manifest.secret {
-            true => sources::check_baked_key(manifest, key).and_then(|()| self.of_one_kernel(kernel, None)),
-            false => self.of_one_kernel(kernel, Some(key)),
+        scrubbed::<EXPANSION, _>(|| {
+            if manifest.secret {
+                sources::check_baked_key(manifest, key).and_then(|()| self.of_one_kernel(kernel, None))
+            } else {
+                self.of_one_kernel(kernel, Some(key))
+            }
         })
     }
 

@@ -51,14 +51,14 @@
 //! do not wait for it in the child.
 
 use crate::api::cipher::Cipher;
-use crate::exec::call::Call;
+use crate::exec::call;
 use crate::exec::submitted::submit;
-use crate::op::operation::{Operation, Steps};
+use crate::op::operation::Operation;
 
 pub use crate::exec::submitted::{SubmitError, Submitted};
 
 /// A submitted call: a future of its data and the operation's output value.
-pub type WithOutput<B, O> = Submitted<B, (B, <O as Steps>::Output)>;
+pub type WithOutput<B, O> = Submitted<B, (B, <O as Operation>::Output)>;
 
 impl Cipher {
     /// Submits an operation on host memory: takes the data, returns at once, and gives the data back on completion.
@@ -101,7 +101,7 @@ impl Cipher {
         B: AsMut<[u8]> + Send + 'static,
         T: Send + 'static,
     {
-        if let Err(error) = Call::check(self, &operation, data.as_mut().len() as u64) {
+        if let Err(error) = call::check(self, &operation, data.as_mut().len() as u64) {
             return Err(SubmitError { error, data });
         }
         let cipher = self.clone();

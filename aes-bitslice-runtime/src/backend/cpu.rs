@@ -7,16 +7,17 @@ use crate::base::threads::threads;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::key::CpuKey;
-use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
-use crate::exec::call::Call;
+use crate::exec::backend::{OnBackend, Opened, Settings};
+use crate::exec::call::{Call, PartOf};
 use crate::exec::{cores, processor};
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::Pass;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 
 impl OnBackend for CpuKey {
-    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         Ok(self.scrubbed(|| cores::run(self, &call, data)))
     }
 }
@@ -38,7 +39,7 @@ impl Opened for OnCores {
         format!("CPU, {}, {}", self.instructions, processor::threads())
     }
 
-    fn supports(&self, _kernels: Option<KernelsNeeded>) -> bool {
+    fn supports(&self, _kernels: KernelsNeeded) -> bool {
         true
     }
 

@@ -117,10 +117,7 @@ impl Key {
     /// # Errors
     /// [`Error::WrongKeys`] for an XTS key, because its first half would be taken for the whole key.
     pub(crate) fn only(&self, operation: &'static str) -> Result<&Self, Error> {
-        match self.is_xts() {
-            true => Err(Error::WrongKeys { operation, needs: ONE_KEY }),
-            false => Ok(self),
-        }
+        if self.is_xts() { Err(Error::WrongKeys { operation, needs: ONE_KEY }) } else { Ok(self) }
     }
 
     /// The AES key; for XTS, the data key.

@@ -52,10 +52,7 @@ impl Tag {
 
     /// Refuses a tag that differs from the first bytes of the computed one, as many as this tag has.
     pub(crate) fn verify(&self, computed: &[u8; 16]) -> Result<(), Error> {
-        match bool::from(self.as_bytes().ct_eq(&computed[..self.len])) {
-            true => Ok(()),
-            false => Err(Error::Unauthenticated),
-        }
+        if bool::from(self.as_bytes().ct_eq(&computed[..self.len])) { Ok(()) } else { Err(Error::Unauthenticated) }
     }
 }
 

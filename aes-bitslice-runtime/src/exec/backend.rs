@@ -3,11 +3,12 @@
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::exec::call::Call;
+use crate::exec::call::{Call, PartOf};
 use crate::exec::choice::Kernels;
 use crate::exec::transfers::Transfers;
 use crate::op::buffers::Buffers;
-use crate::op::operation::{Hashed, Operation};
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::Pass;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -22,29 +23,6 @@ pub(crate) struct Settings {
     pub(crate) transfers: Transfers,
 }
 
-/// The kernels that a device needs for an operation: at least one of the two.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct KernelsNeeded {
-    /// The kernels of a mode; `None` if the cipher has nothing to do.
-    pub(crate) mode: Option<Mode>,
-    /// The data whose GHASH a kernel computes; `None` if nothing is hashed.
-    pub(crate) hashed: Option<Hashed>,
-    /// Whether the cipher's kernels must take counters as data ([`counters_are_secret`](crate::op::operation::Steps::counters_are_secret)).
-    pub(crate) counters_are_secret: bool,
-}
-
-impl KernelsNeeded {
-    /// The CPU performs it.
-    pub(crate) const NONE: Self = Self { mode: None, hashed: None, counters_are_secret: false };
-
-    /// The kernels for an operation; `None` if no kernels perform it.
-    pub(crate) fn of<O: Operation>(operation: &O) -> Option<Self> {
-        let (mode, hashed) = (operation.mode(), operation.hashed());
-        let needed = Self { mode, hashed, counters_are_secret: operation.counters_are_secret() };
-        (needed.mode.is_some() || needed.hashed.is_some()).then_some(needed)
-    }
-}
-
 /// An open backend.
 pub(crate) trait Opened: Send + Sync {
     /// A key on it.
@@ -56,9 +34,8 @@ pub(crate) trait Opened: Send + Sync {
     /// One line of text for people: the device.
     fn description(&self) -> String;
 
-    /// Whether it can compute an operation that takes these kernels on a device; `kernels` is `None` if no kernels
-    /// perform it.
-    fn supports(&self, kernels: Option<KernelsNeeded>) -> bool;
+    /// Whether it has these kernels, for data in host memory. A CPU, which needs none, has them.
+    fn supports(&self, kernels: KernelsNeeded) -> bool;
 
     /// Whether a call on host memory is computed here rather than by the engine `cpu`, where the choice is free.
     fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool;
@@ -89,7 +66,7 @@ pub(crate) trait Opened: Send + Sync {
 pub(crate) trait OnBackend: Send + Sync {
     /// Performs a call on host memory, which is not empty, and returns the result of each chunk, in order. If it fails, it
     /// has either written nothing or cleared all of the output.
-    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error>;
+    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error>;
 }
 
 /// A backend's own kind of host memory, wiped on drop.

@@ -5,14 +5,15 @@
 //! ```
 
 use crate::base::error::Error;
-use crate::base::key::{ONE_KEY, TWO_KEYS};
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
-use crate::exec::backend::KernelsNeeded;
 use crate::exec::steps::HashSlot;
 use crate::op::buffers::Buffers;
-use crate::op::operation::{Keys, Operation};
+use crate::op::kernels::KernelsNeeded;
+use crate::op::launch::{Launch, Shape};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready};
+use crate::op::partial_hash::Verdict;
 
 /// A key on an engine, for calls on one kind of memory.
 pub(crate) trait Target {
@@ -32,16 +33,18 @@ pub(crate) trait Data {
     type Checked;
 
     /// Whether the call is one for operations that return a value; `None` for a call that performs all operations.
-    const RETURNS: Option<bool> = None;
+    fn returns_value(&self) -> Option<bool> {
+        None
+    }
 
     /// Refuses data that the operation does not take, and memory that is not the engine's. Returns the number of bytes, too.
-    fn checked<O: Operation>(self, operation: &O) -> Result<(Self::Checked, u64), Error>;
+    fn checked<O: Operation>(self) -> Result<(Self::Checked, u64), Error>;
 }
 
 impl<'d> Data for Buffers<'d> {
     type Checked = Self;
 
-    fn checked<O: Operation>(self, _operation: &O) -> Result<(Self, u64), Error> {
+    fn checked<O: Operation>(self) -> Result<(Self, u64), Error> {
         let data = self.accessed(O::ACCESS, O::NAME)?;
         let bytes = data.len() as u64;
         Ok((data, bytes))
@@ -59,31 +62,38 @@ impl Target for CpuKey {
     }
 }
 
+/// The value that a part of an operation's call returns.
+pub(crate) type PartOf<O> = <<O as Pass>::Ready as Ready>::Part;
+
 /// An operation that an engine may perform, on all data of a call or on a part of it. It was checked, and has what it derives from the key.
-#[derive(Clone)]
-pub(crate) struct Call<O> {
-    operation: O,
+pub(crate) struct Call<O: Pass> {
+    ready: O::Ready,
     kernels: KernelsNeeded,
 }
 
-impl<O: Operation> Call<O> {
+impl<O: Pass> Clone for Call<O> {
+    fn clone(&self) -> Self {
+        Self { ready: self.ready.clone(), kernels: self.kernels }
+    }
+}
+
+impl<O: Pass> Call<O> {
     /// Checks a call on this data. Called within work that is [scrubbed](CpuCipher::scrubbed) if there is a key on the CPU: secrets may be
     /// in the value returned.
     ///
     /// # Errors
-    /// Those of the operation's own checks, of [`Data::checked`] and of [`Target::kernels_for`]; [`Error::WrongCall`] for an operation that
-    /// returns a value where none is returned, or the reverse; [`Error::WrongKeys`] for a key of a different kind or length;
-    /// [`Error::NeedsKey`] if the operation needs the key on the CPU, and it is not there.
+    /// As [`check`]; [`Error::WrongCall`] for an operation that returns a value where none is returned, or the reverse; and what the
+    /// operation refuses to derive from the key.
     pub(crate) fn new<D: Data>(target: &impl Target, operation: O, data: D) -> Result<(Self, D::Checked), Error> {
-        let (data, bytes) = data.checked(&operation)?;
-        operation.check(bytes)?;
-        let kernels = target.kernels_for(&operation)?;
-        match (D::RETURNS, operation.hashed().is_some() || operation.batch().is_some()) {
+        let returns_value = data.returns_value();
+        let (data, bytes) = data.checked::<O>()?;
+        let kernels = check(target, &operation, bytes)?;
+        match (returns_value, kernels.return_value()) {
             (Some(true), false) => return Err(Error::WrongCall { operation: O::NAME, call: "run" }),
             (Some(false), true) => return Err(Error::WrongCall { operation: O::NAME, call: "run_with_output" }),
             _ => {}
         }
-        Ok((Self::keyed(target, operation, kernels)?, data))
+        Ok((Self { ready: operation.ready(target.cpu())?, kernels }, data))
     }
 
     /// The same, and leaves nothing on the stack of what the operation derives from the key: a clone has it on the heap.
@@ -100,68 +110,36 @@ impl<O: Operation> Call<O> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(crate) fn without_data(target: &impl Target, operation: &O) -> Result<Self, Error> {
-        let kernels = target.kernels_for(operation)?;
+    pub(crate) fn without_data(target: &impl Target, operation: O) -> Result<Self, Error> {
+        let kernels = target.kernels_for(&operation)?;
+        O::KEYS.check(O::NAME, target.cpu())?;
         scrubbed_if_derived::<O, _>(target, || {
-            let call = Self::keyed(target, operation.clone(), kernels)?;
+            let call = Self { ready: operation.ready(target.cpu())?, kernels };
             Ok(call.clone())
         })
-    }
-
-    /// Only refuses what [`new`](Self::new) refuses, except for the data.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(crate) fn check(target: &impl Target, operation: &O, bytes: u64) -> Result<(), Error> {
-        operation.check(bytes)?;
-        target.kernels_for(operation)?;
-        check_key(target, operation)
     }
 
     /// The value of a whole message from the values of its parts, wherever these were processed. Leaves nothing on the stack.
     ///
     /// # Errors
     /// Those of the key, as [`new`](Self::new), and of the operation.
-    pub(crate) fn combine(target: &impl Target, operation: &O, parts: Vec<O::Part>) -> Result<O::Output, Error> {
+    pub(crate) fn combine(target: &impl Target, operation: &O, parts: Vec<PartOf<O>>) -> Result<O::Output, Error> {
+        O::KEYS.check(O::NAME, target.cpu())?;
         let operation = operation.clone();
-        scrubbed_if_derived::<O, _>(target, || {
-            Self::keyed(target, operation, KernelsNeeded::NONE)?.operation.finish(parts)
-        })
+        scrubbed_if_derived::<O, _>(target, || operation.ready(target.cpu())?.finish(parts))
     }
 
-    /// Checks a call, and performs it on one core in one step; `None`, and nothing is done, where the operation has no such step, or the
-    /// call is refused. If it fails, the output is cleared. Leaves nothing on the stack.
-    pub(crate) fn in_one_step(
-        target: &impl Target,
-        operation: &O,
-        data: &mut Buffers<'_>,
-    ) -> Option<Result<O::Output, Error>> {
-        let checked = data.reborrow().accessed(O::ACCESS, O::NAME).ok()?;
-        Self::check(target, operation, checked.len() as u64).ok()?;
-        let result = operation.in_one_step(target.cpu()?, checked)?;
-        Some(result.inspect_err(|_| data.output().fill(0)))
-    }
-
-    /// The operation with what it derives from the key, which is checked.
-    fn keyed(target: &impl Target, mut operation: O, kernels: KernelsNeeded) -> Result<Self, Error> {
-        check_key(target, &operation)?;
-        if let Some(cpu) = target.cpu() {
-            operation.derive(cpu);
-        }
-        // Its passes take different ones.
-        let kernels = if O::HAS_OWN_KEY { KernelsNeeded::of(&operation).unwrap_or(kernels) } else { kernels };
-        Ok(Self { operation, kernels })
-    }
-
-    /// A call that was not checked, and has derived nothing.
+    /// A call that was not checked, under some key.
     #[cfg(test)]
     pub(crate) fn on_a_device(operation: O) -> Self {
-        let kernels = KernelsNeeded::of(&operation).unwrap();
-        Self { operation, kernels }
+        let cpu = CpuKey::new(&crate::base::key::Key::new(&[7; 16]).unwrap());
+        let kernels = operation.kernels();
+        Self { ready: operation.ready(Some(&cpu)).unwrap(), kernels }
     }
 
-    pub(crate) fn operation(&self) -> &O {
-        &self.operation
+    /// The operation, with what it derives from the key.
+    pub(crate) fn operation(&self) -> &O::Ready {
+        &self.ready
     }
 
     /// The kernels that a device needs for it.
@@ -169,38 +147,82 @@ impl<O: Operation> Call<O> {
         self.kernels
     }
 
-    /// The call on the data that remains after the first `bytes` ([`Steps::after`](crate::op::operation::Steps::after)).
-    pub(crate) fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self {
-        Self { operation: self.operation.after(bytes, before), kernels: self.kernels }
+    /// What a device does for it.
+    pub(crate) fn on_device(&self) -> OnDevice<'_, O::Ready> {
+        self.ready.on_device()
     }
 
-    /// The next pass over the data, if there is one, after one that returned these parts. Leaves nothing on the stack.
-    pub(crate) fn next_pass(&self, parts: &[O::Part]) -> Result<Option<Self>, Error> {
-        let next = |operation: O| {
-            let kernels = KernelsNeeded::of(&operation).unwrap_or(KernelsNeeded::NONE);
-            Self { operation, kernels }
-        };
-        match O::HAS_OWN_KEY {
-            false => Ok(self.operation.next_pass(parts)?.map(next)),
-            true => scrubbed::<DERIVED, _>(|| Ok(self.operation.next_pass(parts)?.map(next))),
-        }
+    /// The launches of the cipher, for data of this shape.
+    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        (self.on_device().launches)(&self.ready, shape)
+    }
+
+    /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic; `None` if nothing is
+    /// verified. Leaves nothing on the stack.
+    pub(crate) fn verdict(&self, bytes: u64) -> Option<Verdict> {
+        scrubbed::<DERIVED, _>(|| (self.on_device().verdict)(&self.ready, bytes))
+    }
+
+    /// Where its data may be cut.
+    pub(crate) fn cut(&self) -> Option<Cut<O::Ready>> {
+        self.ready.cut()
+    }
+
+    /// The number of bytes (fewer than 16) into a block at which the data begins.
+    pub(crate) fn skip(&self) -> usize {
+        self.cut().map_or(0, |cut| cut.skip)
+    }
+
+    /// Bytes before the first whole block.
+    pub(crate) fn head(&self) -> u64 {
+        self.cut().map_or(0, |cut| cut.head())
+    }
+
+    /// The call on the data that remains after the first `bytes`, before which this block of input comes; it is asked for where it counts.
+    pub(crate) fn after(&self, cut: &Cut<O::Ready>, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self {
+        Self { ready: cut.after(&self.ready, bytes, before), kernels: self.kernels }
     }
 
     /// The value of a part of `bytes` bytes that was processed in a slot of a device, which was waited for.
-    pub(crate) fn part(&self, bytes: u64, slot: &impl HashSlot) -> O::Part {
+    pub(crate) fn part(&self, bytes: u64, slot: &impl HashSlot) -> PartOf<O> {
         match self.kernels.hashed {
-            Some(_) => self.operation.part(bytes, &slot.hash_copied()),
-            None => O::Part::default(),
+            Some(_) => self.ready.part(bytes, &slot.hash_copied()),
+            None => Default::default(),
         }
     }
 
     /// The value that the call returns. Leaves nothing on the stack.
-    pub(crate) fn finish(&self, parts: Vec<O::Part>) -> Result<O::Output, Error> {
+    pub(crate) fn finish(&self, parts: Vec<PartOf<O>>) -> Result<O::Output, Error> {
         match O::KEYS {
-            Keys::One => self.operation.finish(parts),
-            Keys::OneOnCpu | Keys::Two => scrubbed::<DERIVED, _>(|| self.operation.finish(parts)),
+            Keys::One => self.ready.finish(parts),
+            Keys::OnCpu(_) | Keys::Two => scrubbed::<DERIVED, _>(|| self.ready.finish(parts)),
         }
     }
+}
+
+/// Checks a call on this number of bytes, and returns the kernels that perform it there.
+///
+/// # Errors
+/// Those of the operation's own checks and of [`Target::kernels_for`]; [`Error::WrongKeys`] for a key of a different kind or length;
+/// [`Error::NeedsKey`] if the operation needs the key on the CPU, and it is not there.
+pub(crate) fn check<O: Operation>(target: &impl Target, operation: &O, bytes: u64) -> Result<KernelsNeeded, Error> {
+    operation.check(bytes)?;
+    let kernels = target.kernels_for(operation)?;
+    O::KEYS.check(O::NAME, target.cpu())?;
+    Ok(kernels)
+}
+
+/// Checks a call, and performs it on one core in one step; `None`, and nothing is done, where the operation has no such step, or the call
+/// is refused. If it fails, the output is cleared. Leaves nothing on the stack.
+pub(crate) fn in_one_step<O: Operation>(
+    target: &impl Target,
+    operation: &O,
+    data: &mut Buffers<'_>,
+) -> Option<Result<O::Output, Error>> {
+    let checked = data.reborrow().accessed(O::ACCESS, O::NAME).ok()?;
+    check(target, operation, checked.len() as u64).ok()?;
+    let result = operation.in_one_step(target.cpu()?, checked)?;
+    Some(result.inspect_err(|_| data.output().fill(0)))
 }
 
 /// Does work, which is scrubbed if the operation derives anything from the key.
@@ -211,23 +233,10 @@ fn scrubbed_if_derived<O: Operation, R>(target: &impl Target, work: impl FnOnce(
     }
 }
 
-/// Refuses a key that the operation does not take: kernels would take the first half of an XTS key for the whole key.
-fn check_key<O: Operation>(target: &impl Target, operation: &O) -> Result<(), Error> {
-    let refused = |needs| Err(Error::WrongKeys { operation: O::NAME, needs });
-    match (O::KEYS, target.cpu()) {
-        (Keys::One, None) => Ok(()),
-        (Keys::OneOnCpu | Keys::Two, None) => Err(Error::NeedsKey { what: O::NAME }),
-        (Keys::One | Keys::OneOnCpu, Some(cpu)) if cpu.is_xts() => refused(ONE_KEY),
-        (Keys::Two, Some(cpu)) if !cpu.is_xts() => refused(TWO_KEYS),
-        (_, Some(cpu)) if !O::KEY_LENGTHS.contains(&cpu.bits()) => refused("a key of 128 or 256 bits"),
-        (_, Some(cpu)) => operation.check_key(cpu),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::key::Key;
+    use crate::base::key::{Key, ONE_KEY, TWO_KEYS};
     use crate::base::nonce::Nonce;
     use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
     use crate::op::ecb::Ecb;
@@ -247,7 +256,7 @@ mod tests {
 
         fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
             let missing = || Error::Unsupported { operation: O::NAME, backend: "a device".into() };
-            KernelsNeeded::of(operation).ok_or_else(missing)
+            Some(operation.kernels()).filter(KernelsNeeded::exist).ok_or_else(missing)
         }
     }
 
@@ -260,15 +269,18 @@ mod tests {
 
     impl<const RETURNS: bool> Data for Bytes<RETURNS> {
         type Checked = ();
-        const RETURNS: Option<bool> = Some(RETURNS);
 
-        fn checked<O: Operation>(self, _operation: &O) -> Result<((), u64), Error> {
+        fn returns_value(&self) -> Option<bool> {
+            Some(RETURNS)
+        }
+
+        fn checked<O: Operation>(self) -> Result<((), u64), Error> {
             Ok(((), self.0))
         }
     }
 
     /// Why a call is refused: everywhere, by the constructors of calls.
-    fn refused<O: Operation>(target: &impl Target, operation: O, data: impl Data) -> Error {
+    fn refused<O: Pass>(target: &impl Target, operation: O, data: impl Data) -> Error {
         let refused = Call::scrubbed(target, operation, data).err();
         refused.unwrap_or_else(|| panic!("{} is not refused", O::NAME))
     }
@@ -284,14 +296,14 @@ mod tests {
         assert!(matches!(refused(&two, Ecb::encrypt(), plain()), Error::WrongKeys { needs: ONE_KEY, .. }));
         assert!(matches!(refused(&two, gcm.clone(), value()), Error::WrongKeys { needs: ONE_KEY, .. }));
         assert!(matches!(refused(&two, encrypt, plain()), Error::XtsKey { .. }), "its halves are equal");
-        assert!(matches!(refused(&device(Key::new(&[7; 24])), siv, value()), Error::WrongKeys { .. }));
+        assert!(matches!(check(&device(Key::new(&[7; 24])), &siv, 32), Err(Error::WrongKeys { .. })));
         assert!(matches!(refused(&none, gcm.clone(), value()), Error::NeedsKey { what: "GCM" }));
         assert!(
             Call::scrubbed(&none, Ecb::encrypt(), plain()).is_ok() && Call::scrubbed(&two, decrypt, plain()).is_ok()
         );
         // Without data, too.
-        assert!(Call::without_data(&two, &Ecb::encrypt()).is_err() && Call::without_data(&none, &gcm).is_err());
-        assert!(Call::check(&two, &gcm, 5).is_err() && Call::combine(&two, &gcm, vec![]).is_err());
+        assert!(Call::without_data(&two, Ecb::encrypt()).is_err() && Call::without_data(&none, gcm.clone()).is_err());
+        assert!(check(&two, &gcm, 5).is_err() && Call::combine(&two, &gcm, vec![]).is_err());
     }
 
     #[test]
@@ -306,7 +318,7 @@ mod tests {
         assert!(matches!(value, Error::WrongCall { call: "run", .. }));
         let none = refused(&one, Ghash::new(), Bytes::<false>(16));
         assert!(matches!(none, Error::WrongCall { call: "run_with_output", .. }));
-        assert!(Call::check(&one, &Ecb::encrypt(), 17).is_err());
-        assert!(Call::check(&one, &CbcEncrypt::new(&[0; 16]), 16).is_err());
+        assert!(check(&one, &Ecb::encrypt(), 17).is_err());
+        assert!(check(&one, &CbcEncrypt::new(&[0; 16]), 16).is_err());
     }
 }

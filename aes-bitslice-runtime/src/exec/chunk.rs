@@ -2,33 +2,36 @@
 
 use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::operation::{Cut, Pass};
 
 /// A chunk of a call's data, with the call on it.
-pub(crate) struct Chunk<'a, O> {
+pub(crate) struct Chunk<'a, O: Pass> {
     pub(crate) call: Call<O>,
     pub(crate) data: Buffers<'a>,
 }
 
 /// Cuts the data into chunks of `bytes` bytes that end at block boundaries. The first is shorter by the missing part of
 /// its first block, and the last ends with the data. `bytes` is a multiple of 16; chunks are shorter, or longer, if the
-/// operation's [grain](crate::op::operation::Steps::grain) does not divide it.
+/// operation's [grain](Cut::grain) does not divide it.
 ///
 /// The block that a chunk is chained to is read now, before anything is overwritten.
-pub(crate) fn cut<O: Operation>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
+pub(crate) fn cut<O: Pass>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
     debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
-    let (grain, least) = (call.operation().grain() as usize, call.operation().least());
+    let Some(Cut { grain, least, .. }) = call.cut() else { return vec![Chunk { call, data }] };
+    let grain = grain as usize;
     let bytes = (bytes / grain * grain).max(grain);
-    let mut chunks = Vec::with_capacity((call.operation().skip() + data.len()).div_ceil(bytes));
+    let mut chunks = Vec::with_capacity((call.skip() + data.len()).div_ceil(bytes));
     let (mut call, mut rest) = (call, data);
-    while rest.len() > 0 {
-        let mut len = (bytes - call.operation().skip()).min(rest.len());
+    while rest.len() > 0
+        && let Some(cut) = call.cut()
+    {
+        let mut len = (bytes - cut.skip).min(rest.len());
         if (1..least).contains(&((rest.len() - len) as u64)) {
             len = if len > grain { len - grain } else { rest.len() };
         }
         let (data, after) = rest.split_at(len);
         let last = || *data.input().last_chunk().expect("whole blocks, and not none");
-        let next = call.after(data.len() as u64, last);
+        let next = call.after(&cut, data.len() as u64, last);
         chunks.push(Chunk { call, data });
         (call, rest) = (next, after);
     }
@@ -42,9 +45,8 @@ mod tests {
     use crate::op::cbc::CbcDecrypt;
     use crate::op::ctr::Ctr;
     use crate::op::ecb::Ecb;
-    use crate::op::operation::Steps;
 
-    fn lengths(operation: impl Operation, len: usize, bytes: usize) -> Vec<usize> {
+    fn lengths(operation: impl Pass, len: usize, bytes: usize) -> Vec<usize> {
         let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
         let mut output = vec![0; len];
         let chunks = cut(Call::on_a_device(operation), Buffers::To { input: &data, output: &mut output }, bytes);
@@ -68,13 +70,13 @@ mod tests {
 
     #[test]
     fn chunks_carry_on_where_the_one_before_ends() {
-        fn operations<O: Operation>(operation: O, data: &mut [u8]) -> Vec<O> {
+        fn operations<O: Pass>(operation: O, data: &mut [u8]) -> Vec<O::Ready> {
             let chunks = cut(Call::on_a_device(operation), Buffers::InPlace(data), 32);
             chunks.into_iter().map(|chunk| chunk.call.operation().clone()).collect()
         }
         let mut data: Vec<u8> = (0..96).collect();
         assert_eq!(operations(ctr(9), &mut data), [ctr(9), ctr(32), ctr(64), ctr(96)]);
-        assert_eq!(ctr(9).after(23, || unreachable!()).skip(), 0);
+        assert_eq!(ctr(9).at(23).skip(), 0);
         let cbc = |first: u8| CbcDecrypt::new(&std::array::from_fn(|i| first + i as u8));
         assert_eq!(operations(cbc(200), &mut data), [cbc(200), cbc(16), cbc(48)]);
     }

@@ -2,10 +2,10 @@
 
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::CpuCipher;
-use crate::exec::call::Call;
+use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::operation::{Pass, Ready};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
@@ -14,14 +14,14 @@ pub(crate) const CHUNK: usize = 256 << 10;
 
 /// Performs a call on all cores; a call of a single chunk stays on this thread, and is within work that is
 /// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order.
-pub(crate) fn run<O: Operation>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<O::Part> {
-    if O::SERIAL || is_of_one(data.len()) {
+pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<PartOf<O>> {
+    if call.cut().is_none() || is_of_one(data.len()) {
         return vec![call.operation().on_cpu(cipher, data)];
     }
     // Values that are moved to the heap take what the stack holds between their fields with them.
     cipher.scrubbed(|| ());
     let chunks: Vec<_> = cut(call.clone(), data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
-    let parts = Mutex::new(chunks.iter().map(|_| O::Part::default()).collect::<Vec<_>>());
+    let parts = Mutex::new(chunks.iter().map(|_| PartOf::<O>::default()).collect::<Vec<_>>());
     on_all(chunks.len(), &|index| {
         let Some(Chunk { call, data }) = lock(&chunks[index]).take() else { return };
         let part = cipher.scrubbed(|| call.operation().on_cpu(cipher, data));

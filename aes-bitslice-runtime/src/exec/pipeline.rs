@@ -12,9 +12,10 @@
 //! threads as there are workers.
 
 use crate::base::error::Error;
+use crate::exec::call::PartOf;
 use crate::exec::chunk::Chunk;
 use crate::exec::schedule::Schedule;
-use crate::op::operation::Operation;
+use crate::op::operation::Pass;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,13 +23,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Room for one chunk at a time on a device. Dropping a slot waits for the work that it has started.
-pub(crate) trait Slot<'a, O: Operation> {
+pub(crate) trait Slot<'a, O: Pass> {
     /// Starts a chunk, on an idle slot, without waiting for more than its own copies. A slot that fails is not used again.
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error>;
 
     /// Waits for the chunk and returns its result. Called only if `start` succeeded. Afterwards, also after an error, the device no
     /// longer uses the chunk; without an error, its output is written.
-    fn finish(&mut self) -> Result<O::Part, Error>;
+    fn finish(&mut self) -> Result<PartOf<O>, Error>;
 }
 
 /// Runs all chunks and returns the result of each, in order. `workers` has the device of each worker, `weights` the
@@ -37,15 +38,15 @@ pub(crate) trait Slot<'a, O: Operation> {
 ///
 /// After the first failure, or a panic, nothing more is started; chunks already started are waited for. `started` says
 /// whether any chunk was started.
-pub(crate) fn run<'a, O: Operation, L: Slot<'a, O>>(
+pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
     chunks: Vec<Chunk<'a, O>>,
     weights: &[f64],
     workers: &[usize],
     slots: impl Fn(usize) -> Result<Vec<L>, Error> + Sync,
     started: &AtomicBool,
-) -> Result<Vec<O::Part>, Error> {
+) -> Result<Vec<PartOf<O>>, Error> {
     let schedule = Schedule::new(chunks.len(), weights);
-    let outputs = Mutex::new(chunks.iter().map(|_| O::Part::default()).collect::<Vec<_>>());
+    let outputs = Mutex::new(chunks.iter().map(|_| PartOf::<O>::default()).collect::<Vec<_>>());
     let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
     let failed = AtomicBool::new(false);
     let no_room = Mutex::new(None);
@@ -110,10 +111,10 @@ fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + S
 }
 
 /// The work of one worker; `done` gets the result of each chunk.
-fn work_through<'a, O: Operation, L: Slot<'a, O>>(
+fn work_through<'a, O: Pass, L: Slot<'a, O>>(
     slots: Vec<L>,
     next: impl Fn() -> Option<(usize, Chunk<'a, O>)>,
-    done: impl Fn(usize, O::Part),
+    done: impl Fn(usize, PartOf<O>),
     started: &AtomicBool,
 ) -> Result<(), Error> {
     let (mut idle, mut busy) = (slots, VecDeque::<(usize, L)>::new());
@@ -302,9 +303,12 @@ mod tests {
             let mut data = vec![1; 16 * 50];
             let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16);
             let (started, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
-            let slots = |_| match asked.fetch_add(1, Ordering::SeqCst) < with_room {
-                true => Ok(vec![FakeSlot { device: &device, chunk: None }]),
-                false => Err(Error::OutOfDeviceMemory { what: "a slot".into() }),
+            let slots = |_| {
+                if asked.fetch_add(1, Ordering::SeqCst) < with_room {
+                    Ok(vec![FakeSlot { device: &device, chunk: None }])
+                } else {
+                    Err(Error::OutOfDeviceMemory { what: "a slot".into() })
+                }
             };
             let outcome = run(chunks, &[1.0], &[0, 0, 0], slots, &started);
             assert_eq!(outcome.is_ok(), with_room > 0);

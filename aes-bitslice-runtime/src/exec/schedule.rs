@@ -56,9 +56,10 @@ pub(crate) fn shares(chunks: usize, weights: &[f64]) -> Vec<Range<usize>> {
     let mut sum = 0.0;
     let share = |(index, weight): (usize, &f64)| {
         sum += weight;
-        let end = match index + 1 == weights.len() {
-            true => chunks,
-            false => ((chunks as f64 * sum / all).round() as usize).clamp(start, chunks),
+        let end = if index + 1 == weights.len() {
+            chunks
+        } else {
+            ((chunks as f64 * sum / all).round() as usize).clamp(start, chunks)
         };
         std::mem::replace(&mut start, end)..end
     };

@@ -77,9 +77,10 @@ pub(crate) fn design(manifest: &Manifest, layout: Layout) -> String {
 /// Refuses a kernel with a key other than this one baked in.
 pub(crate) fn check_baked_key(manifest: &Manifest, key: &Key) -> Result<(), Error> {
     let mode = manifest.mode().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
-    match is_known_answer(manifest, &self_test::expected(mode, &schedule(mode, key))) {
-        true => Ok(()),
-        false => Err(Error::NoSuchKernel { what: "it has another key baked in: generate one for this key".into() }),
+    if is_known_answer(manifest, &self_test::expected(mode, &schedule(mode, key))) {
+        Ok(())
+    } else {
+        Err(Error::NoSuchKernel { what: "it has another key baked in: generate one for this key".into() })
     }
 }
 

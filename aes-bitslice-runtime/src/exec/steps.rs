@@ -1,8 +1,7 @@
 //! The launches of a device for a chunk of a call, in order, and the hash that they return: the same on every device.
 
 use crate::base::error::Error;
-use crate::exec::backend::KernelsNeeded;
-use crate::op::operation::Hashed;
+use crate::op::kernels::{Hashed, KernelsNeeded};
 use crate::op::partial_hash::HASH;
 use aes_bitslice_core::mode::Mode;
 
@@ -85,7 +84,7 @@ mod tests {
             log.0.push(format!("{step:?}"));
             Ok(())
         };
-        KernelsNeeded { mode, hashed, counters_are_secret: false }.launch_in(&mut log, launch).unwrap();
+        KernelsNeeded { mode, hashed, ..KernelsNeeded::NONE }.launch_in(&mut log, launch).unwrap();
         log.0
     }
 
@@ -111,7 +110,7 @@ mod tests {
     fn nothing_is_launched_after_what_fails() {
         let mut log = Log::default();
         let (mode, hashed) = (Some(Mode::Ctr), Some(Hashed::Output));
-        let needed = KernelsNeeded { mode, hashed, counters_are_secret: false };
+        let needed = KernelsNeeded { mode, hashed, ..KernelsNeeded::NONE };
         let failed = needed.launch_in(&mut log, |_, _| Err(Error::InCapture { operation: "GCM" }));
         assert!(failed.is_err());
         assert_eq!(log.0, ["clear"]);

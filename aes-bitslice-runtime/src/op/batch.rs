@@ -3,10 +3,12 @@
 use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::cpu::hash_key::HashKey;
+use crate::op::tagging::{Computed, Make, Tagging, Verify};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::messages::Message;
 use std::fmt;
 use std::sync::Arc;
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// Many messages that a device processes in one call.
@@ -40,8 +42,7 @@ pub struct OfGcm<'a> {
     pub(crate) expected: Option<&'a [[u8; 16]]>,
     /// Whether first counters reveal the hash key: they do if a nonce does not have 12 bytes.
     pub(crate) counters_are_secret: bool,
-    /// The hash key, if it was derived.
-    pub(crate) hash: Option<&'a HashKey>,
+    pub(crate) hash: &'a HashKey,
 }
 
 /// CMAC messages.
@@ -51,8 +52,8 @@ pub struct OfCmac<'a> {
     pub(crate) messages: usize,
     /// Their description for kernels (`aes_bitslice_core::cmac`).
     pub(crate) table: &'a [[u8; 4]],
-    /// K1 and K2, if they were derived.
-    pub(crate) subkeys: Option<&'a [[u8; 16]]>,
+    /// K1 and K2.
+    pub(crate) subkeys: &'a [[u8; 16]; 2],
 }
 
 /// The result of a batch: for each message its tag, or whether it is authentic.
@@ -69,90 +70,72 @@ impl fmt::Debug for Results {
     }
 }
 
-/// The end of a call on a batch.
-pub trait EndOfAll: Clone + Send + Sync + 'static {
-    /// The value that the call returns.
-    type Output: Send + 'static;
-
-    /// The expected tags, padded with zeros.
-    #[doc(hidden)]
-    fn expected(&self) -> Option<&[[u8; 16]]>;
-
-    /// The results for messages that have these tags.
-    #[doc(hidden)]
-    fn of_tags(&self, tags: Vec<[u8; 16]>) -> Results;
-
-    #[doc(hidden)]
-    fn end(&self, results: Results) -> Self::Output;
+impl Results {
+    /// For messages that have these tags, if others were expected or none. Runs in constant time, and does not leave the tags of forged
+    /// messages in memory.
+    pub(crate) fn of(tags: Vec<[u8; 16]>, expected: Option<&Tags>) -> Self {
+        let Some(Tags { padded, bytes }) = expected else { return Self { tags, authentic: vec![] } };
+        let tags = Zeroizing::new(tags);
+        let is_right = |((computed, expected), &bytes): ((&[u8; 16], &[u8; 16]), &u8)| {
+            let counts = ..usize::from(bytes);
+            computed[counts].ct_eq(&expected[counts]).into()
+        };
+        Self { tags: vec![], authentic: tags.iter().zip(&**padded).zip(&**bytes).map(is_right).collect() }
+    }
 }
 
-/// Computes tags: one of 16 bytes for each message.
-#[derive(Clone, Debug)]
-pub struct MakeTags;
+impl Computed for Results {
+    type Expected = Tags;
+}
 
-/// Verifies tags: reports which messages are authentic.
+/// The tags that messages are expected to have, in the order of the messages.
 #[derive(Clone, Debug)]
-pub struct VerifyTags {
+pub struct Tags {
     /// Padded with zeros.
-    expected: Arc<[[u8; 16]]>,
+    pub(crate) padded: Arc<[[u8; 16]]>,
     /// The number of bytes of each that count.
     bytes: Arc<[u8]>,
 }
 
-impl VerifyTags {
-    /// The tags of the messages, in the order of the messages.
+impl Tags {
+    /// The tags of this number of messages.
     ///
     /// # Errors
-    /// [`Error::Batch`] if the number of tags differs from the number of messages.
+    /// [`Error::Batch`] if there is another number of tags.
     pub(crate) fn new(tags: &[Tag], messages: usize) -> Result<Self, Error> {
         if tags.len() != messages {
             let (tags, messages) = (counted(tags.len(), "tag"), counted(messages, "message"));
             return refused(format!("{tags} for {messages}: give one for each"));
         }
         Ok(Self {
-            expected: tags.iter().map(|tag| tag.padded().0).collect(),
+            padded: tags.iter().map(|tag| tag.padded().0).collect(),
             bytes: tags.iter().map(|tag| tag.as_bytes().len() as u8).collect(),
         })
     }
 }
 
-impl EndOfAll for MakeTags {
+impl Tagging<Results> for Make {
     type Output = Vec<Tag>;
 
-    fn expected(&self) -> Option<&[[u8; 16]]> {
+    fn expected(&self) -> Option<&Tags> {
         None
     }
 
-    fn of_tags(&self, tags: Vec<[u8; 16]>) -> Results {
-        Results { tags, authentic: vec![] }
-    }
-
-    fn end(&self, results: Results) -> Vec<Tag> {
-        results.tags.into_iter().map(Tag::from).collect()
+    fn finish(&self, computed: Results) -> Result<Vec<Tag>, Error> {
+        Ok(computed.tags.into_iter().map(Tag::from).collect())
     }
 }
 
-impl EndOfAll for VerifyTags {
+impl Tagging<Results> for Verify<Tags> {
     type Output = OpenedBatch;
 
-    fn expected(&self) -> Option<&[[u8; 16]]> {
-        Some(&self.expected)
+    fn expected(&self) -> Option<&Tags> {
+        Some(&self.0)
     }
 
-    /// Runs in constant time, and does not leave the tags of forged messages in memory.
-    fn of_tags(&self, tags: Vec<[u8; 16]>) -> Results {
-        use subtle::ConstantTimeEq;
-        let tags = Zeroizing::new(tags);
-        let is_right = |((computed, expected), &bytes): ((&[u8; 16], &[u8; 16]), &u8)| {
-            let counts = ..usize::from(bytes);
-            computed[counts].ct_eq(&expected[counts]).into()
-        };
-        Results { tags: vec![], authentic: tags.iter().zip(&*self.expected).zip(&*self.bytes).map(is_right).collect() }
-    }
-
-    fn end(&self, results: Results) -> OpenedBatch {
-        let failed = results.authentic.iter().enumerate().filter(|(_, is_authentic)| !**is_authentic);
-        OpenedBatch { failed: failed.map(|(n, _)| n).collect() }
+    fn finish(&self, computed: Results) -> Result<OpenedBatch, Error> {
+        let failed = computed.authentic.iter().enumerate().filter(|(_, is_authentic)| !**is_authentic);
+        Ok(OpenedBatch { failed: failed.map(|(n, _)| n).collect() })
     }
 }
 
@@ -191,9 +174,10 @@ pub(crate) const MOST: usize = 1 << 31;
 /// # Errors
 /// [`Error::Batch`].
 pub(crate) fn check_number(messages: usize) -> Result<(), Error> {
-    match messages > MOST {
-        true => refused(format!("{messages} messages, and a batch has room for {MOST}: make several batches")),
-        false => Ok(()),
+    if messages > MOST {
+        refused(format!("{messages} messages, and a batch has room for {MOST}: make several batches"))
+    } else {
+        Ok(())
     }
 }
 
@@ -211,8 +195,11 @@ mod tests {
         let computed: [[u8; 16]; 3] = std::array::from_fn(|n| std::array::from_fn(|i| (17 * i + 5 * n) as u8));
         for len in [4, 8, 12, 13, 14, 15, 16] {
             let tags = computed.map(|tag| Tag::from(tag).truncated(len).unwrap());
-            let verify = VerifyTags::new(&tags, 3).unwrap();
-            let failed = |computed: [[u8; 16]; 3]| verify.end(verify.of_tags(computed.to_vec())).failed().to_vec();
+            let verify = Verify(Tags::new(&tags, 3).unwrap());
+            let failed = |computed: [[u8; 16]; 3]| {
+                let results = Results::of(computed.to_vec(), verify.expected());
+                verify.finish(results).unwrap().failed().to_vec()
+            };
             assert_eq!(failed(computed), [0; 0]);
             for bit in 0..128 {
                 let mut changed = computed;
@@ -221,7 +208,7 @@ mod tests {
             }
             assert_eq!(failed([computed[0], computed[2], computed[1]]), [1, 2]);
         }
-        assert!(VerifyTags::new(&[Tag::from([1; 16])], 2).is_err() && VerifyTags::new(&[], 1).is_err());
+        assert!(Tags::new(&[Tag::from([1; 16])], 2).is_err() && Tags::new(&[], 1).is_err());
     }
 
     #[test]

@@ -6,7 +6,6 @@ use crate::op::ctr::Ctr;
 use crate::op::ecb::Ecb;
 use crate::op::keystream::Keystream;
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::Steps;
 use crate::op::xts::Xts;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::self_test::UNITS;

@@ -12,8 +12,11 @@
 use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
-use crate::op::operation::{Keys, Operation, Steps, whole_blocks};
+use crate::op::operation::{After, Cut, Keys, OnDevice, Operation, Pass, Ready, ready_as_it_is, whole_blocks};
+use crate::op::place::{Place, one_pass};
+use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 
@@ -52,46 +55,16 @@ impl CbcEncrypt {
     }
 }
 
-impl Operation for CbcDecrypt {
-    const NAME: &'static str = "CBC decryption";
-    const ACCESS: Access = Access::Maps;
-}
-
-impl Operation for CbcEncrypt {
-    const NAME: &'static str = "CBC encryption";
-    const ACCESS: Access = Access::Maps;
-    const KEYS: Keys = Keys::OneOnCpu;
-    const SERIAL: bool = true;
-}
-
-impl Steps for CbcDecrypt {
-    type Part = ();
-    type Output = ();
-
-    fn mode(&self) -> Option<Mode> {
-        Some(Mode::CbcDecrypt)
-    }
-
-    fn check(&self, bytes: u64) -> Result<(), Error> {
-        whole_blocks(bytes)
-    }
-
-    fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self {
-        if bytes == 0 { *self } else { Self { iv: before() } }
-    }
-
-    fn is_chained(&self) -> bool {
-        true
-    }
-
+impl CbcDecrypt {
     /// In place, the end of a share would be overwritten while the next share still needs it: those blocks are copied
     /// first.
-    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         let blocks = shape.len / 16;
         let (shares, share) = shape.geometry.shares(blocks);
-        let (previous, stride) = match shape.in_place && shares > 1 {
-            true => (Value::Gathered(Gather { first: share - 16, apart: share, blocks: shares - 1 }), 16),
-            false => (Value::BeforeInput(16), share),
+        let (previous, stride) = if shape.in_place && shares > 1 {
+            (Value::Gathered(Gather { first: share - 16, apart: share, blocks: shares - 1 }), 16)
+        } else {
+            (Value::BeforeInput(16), share)
         };
         let values = vec![
             (Argument::Blocks, Value::U64(blocks)),
@@ -100,6 +73,38 @@ impl Steps for CbcDecrypt {
             (Argument::Iv, Value::Words(block_words(&self.iv))),
         ];
         Ok(shape.launch(shape.entry(0), 0, blocks, values)?.into_iter().collect())
+    }
+}
+
+impl Operation for CbcDecrypt {
+    type Output = ();
+    const NAME: &'static str = "CBC decryption";
+    const ACCESS: Access = Access::Maps;
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        whole_blocks(bytes)
+    }
+
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::of(Mode::CbcDecrypt)
+    }
+
+    one_pass!();
+}
+
+ready_as_it_is!(CbcDecrypt);
+
+impl Ready for CbcDecrypt {
+    type Part = ();
+    type Output = ();
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        let after = After::Chained(|_: &Self, before| Self { iv: before });
+        Some(Cut { skip: 0, grain: 16, least: 1, after })
+    }
+
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice::cipher(Self::launches)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
@@ -111,20 +116,31 @@ impl Steps for CbcDecrypt {
     }
 }
 
-impl Steps for CbcEncrypt {
-    type Part = ();
+impl Operation for CbcEncrypt {
     type Output = ();
-
-    fn mode(&self) -> Option<Mode> {
-        None
-    }
+    const NAME: &'static str = "CBC encryption";
+    const ACCESS: Access = Access::Maps;
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         whole_blocks(bytes)
     }
 
-    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        unreachable!("a serial operation is not cut")
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::NONE
+    }
+
+    one_pass!();
+}
+
+ready_as_it_is!(CbcEncrypt);
+
+impl Ready for CbcEncrypt {
+    type Part = ();
+    type Output = ();
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        None
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {

@@ -7,66 +7,65 @@ use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::cpu::cipher::{Block, CpuCipher, encrypt_block};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::operation::{Keys, Operation, Steps};
-use aes_bitslice_core::mode::Mode;
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::{Cut, Keys, Operation, Pass, Ready, needed};
+use crate::op::place::{Place, one_pass};
+use aes_bitslice_core::aes::KeyBits;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;
-use std::fmt;
 use zeroize::Zeroizing;
 
 /// CMAC of a whole message of any length: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which
 /// takes constant time.
-#[derive(Clone, Default)]
-pub struct Cmac {
-    derived: Option<Derived>,
-}
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Cmac;
 
 impl Cmac {
     /// CMAC of a whole message.
     pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for Cmac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Cmac")
+        Self
     }
 }
 
 impl Operation for Cmac {
+    type Output = Tag;
     const NAME: &'static str = "CMAC";
     const ACCESS: Access = Access::Reads;
-    const KEYS: Keys = Keys::OneOnCpu;
-    const SERIAL: bool = true;
-}
-
-/// Blocks chained at a time: they stay in the first-level cache.
-const BATCH: usize = 64;
-
-impl Steps for Cmac {
-    type Part = [u8; 16];
-    type Output = Tag;
-
-    fn mode(&self) -> Option<Mode> {
-        None
-    }
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, _bytes: u64) -> Result<(), Error> {
         Ok(())
     }
 
-    fn derive(&mut self, cipher: &impl CpuCipher) {
-        self.derived = Some(derive(cipher));
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::NONE
     }
 
-    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        unreachable!("a serial operation is not cut")
+    one_pass!();
+}
+
+/// Blocks chained at a time: they stay in the first-level cache.
+const BATCH: usize = 64;
+
+impl Pass for Cmac {
+    type Ready = Derived;
+
+    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Derived, Error> {
+        needed::<Self, _>(key).map(Derived::new)
+    }
+}
+
+impl Ready for Derived {
+    type Part = [u8; 16];
+    type Output = Tag;
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        None
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> [u8; 16] {
         let message = data.input();
-        let [k1, k2, _] = self.derived.as_deref().expect("derived before the work");
+        let [k1, k2, _] = &*self.0;
         // The last block, whole or not, is handled separately.
         let (first, last) = message.split_at((message.len() - 1) / 16 * 16);
         let mut state = [0; 16];
@@ -88,25 +87,38 @@ impl Steps for Cmac {
     }
 
     fn finish(&self, parts: Vec<[u8; 16]>) -> Result<Tag, Error> {
-        let empty = &self.derived.as_deref().expect("derived before the work")[2];
-        Ok(Tag::from(*parts.first().unwrap_or(empty)))
+        Ok(Tag::from(*parts.first().unwrap_or(self.of_empty())))
     }
 }
 
 /// The values that CMAC derives from a key: K1 and K2 (SP 800-38B, section 6.1), and the tag of an empty message.
-pub(crate) type Derived = Zeroizing<[[u8; 16]; 3]>;
+#[derive(Clone)]
+pub struct Derived(Zeroizing<[[u8; 16]; 3]>);
 
-pub(crate) fn derive(cipher: &impl CpuCipher) -> Derived {
-    let mut derived = Zeroizing::new([[0; 16]; 3]);
-    let [k1, k2, empty] = &mut *derived;
-    encrypt_block(cipher, k1);
-    double(k1);
-    *k2 = *k1;
-    double(k2);
-    *empty = *k2;
-    empty[0] ^= 0x80;
-    encrypt_block(cipher, empty);
-    derived
+impl Derived {
+    pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
+        let mut derived = Zeroizing::new([[0; 16]; 3]);
+        let [k1, k2, empty] = &mut *derived;
+        encrypt_block(cipher, k1);
+        double(k1);
+        *k2 = *k1;
+        double(k2);
+        *empty = *k2;
+        empty[0] ^= 0x80;
+        encrypt_block(cipher, empty);
+        Self(derived)
+    }
+
+    /// K1 and K2.
+    pub(crate) fn subkeys(&self) -> &[[u8; 16]; 2] {
+        let [k1_and_k2 @ .., _] = &*self.0;
+        k1_and_k2
+    }
+
+    /// The tag of an empty message.
+    pub(crate) fn of_empty(&self) -> &[u8; 16] {
+        &self.0[2]
+    }
 }
 
 /// Multiplies by x in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out,

@@ -7,11 +7,14 @@ use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::{Block, CpuCipher};
-use crate::op::batch::{Batch, EndOfAll, MakeTags, OfCmac, Results, VerifyTags, check_number, refused};
+use crate::op::batch::{Batch, OfCmac, Results, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::cmac::{Derived, derive};
-use crate::op::operation::{Keys, Operation, Steps};
-use aes_bitslice_core::aes::Direction;
+use crate::op::cmac::Derived;
+use crate::op::kernels::{KernelsNeeded, OnHost};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
+use crate::op::place::{Place, one_pass};
+use crate::op::tagging::{Make, Tagging, Verify};
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first, table_words, write_table};
 use aes_bitslice_core::mode::Mode;
 use cipher::array::Array;
@@ -31,8 +34,14 @@ pub struct CmacMessages<E> {
     bytes: u64,
     /// Their description for a device, once it was asked for.
     table: Arc<OnceLock<Vec<[u8; 4]>>>,
-    derived: Option<Arc<Derived>>,
     end: E,
+}
+
+/// Messages, and what is derived from the key.
+#[derive(Clone)]
+pub struct Keyed<E> {
+    batch: CmacMessages<E>,
+    derived: Arc<Derived>,
 }
 
 /// Returns the tag of each message, of 16 bytes, in the order of the messages. For shorter tags use [`Tag::truncated`].
@@ -55,11 +64,11 @@ pub struct CmacMessages<E> {
 /// In host memory the CPU cores do the work, whatever the engine. In device memory of a CUDA engine it is one launch on the caller's stream
 /// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that start at multiples of 4 bytes.
 /// There, too, the blocks of a message are processed one after the other: thousands of messages keep a GPU busy, and a few do not.
-pub type CmacBatch = CmacMessages<MakeTags>;
+pub type CmacBatch = CmacMessages<Make>;
 
 /// Reports for each message whether it is the one that its tag was computed from. It is not an error of the call if
 /// some fail.
-pub type CmacVerifyBatch = CmacMessages<VerifyTags>;
+pub type CmacVerifyBatch = CmacMessages<Verify<Tags>>;
 
 impl CmacBatch {
     /// Takes messages as ranges of bytes in the data.
@@ -67,7 +76,7 @@ impl CmacBatch {
     /// # Errors
     /// [`Error::Batch`] for a range that ends before it begins, and for too many messages or too many bytes in one.
     pub fn new(messages: &[Range<u64>]) -> Result<Self, Error> {
-        Self::of(messages, MakeTags)
+        Self::of(messages, Make)
     }
 }
 
@@ -77,7 +86,7 @@ impl CmacVerifyBatch {
     /// # Errors
     /// As [`CmacBatch::new`], and [`Error::Batch`] if the number of tags differs from the number of messages.
     pub fn new(messages: &[Range<u64>], tags: &[Tag]) -> Result<Self, Error> {
-        Self::of(messages, VerifyTags::new(tags, messages.len())?)
+        Self::of(messages, Verify(Tags::new(tags, messages.len())?))
     }
 }
 
@@ -105,7 +114,6 @@ impl<E> CmacMessages<E> {
             messages: messages.into(),
             bytes: ranges.iter().map(|range| range.end).max().unwrap_or(0),
             table: Arc::default(),
-            derived: None,
             end,
         })
     }
@@ -129,15 +137,19 @@ impl<E> CmacMessages<E> {
             table
         })
     }
+}
 
-    fn derived(&self) -> &[[u8; 16]; 3] {
-        self.derived.as_deref().expect("derived before the work")
+impl<E: Tagging<Results>> CmacMessages<E> {
+    fn results_of(&self, tags: Vec<[u8; 16]>) -> Results {
+        Results::of(tags, self.end.expected())
     }
+}
 
+impl<E> Keyed<E> {
     /// Computes the tags of some messages, [`LANES`] at most, given by their numbers in the order of processing.
     fn tags(&self, cipher: &impl CpuCipher, data: &[u8], numbers: &[u32], tags: &mut [[u8; 16]]) {
-        let [k1, k2, _] = self.derived();
-        let messages: Vec<&Message> = numbers.iter().map(|&n| &self.messages[n as usize]).collect();
+        let [k1, k2] = self.derived.subkeys();
+        let messages: Vec<&Message> = numbers.iter().map(|&n| &self.batch.messages[n as usize]).collect();
         let bytes = |message: &Message| &data[message.at as usize..][..message.bytes as usize];
         let mut states = vec![Block::default(); messages.len()];
         let mut begun = 0;
@@ -159,7 +171,7 @@ impl<E> CmacMessages<E> {
     /// Reorders the results, from the order of processing to the order in which the messages were given.
     fn as_given(&self, made: &[[u8; 16]]) -> Vec<[u8; 16]> {
         let mut tags = vec![[0; 16]; made.len()];
-        self.order.iter().zip(made).for_each(|(&n, tag)| tags[n as usize] = *tag);
+        self.batch.order.iter().zip(made).for_each(|(&n, tag)| tags[n as usize] = *tag);
         tags
     }
 }
@@ -184,62 +196,70 @@ impl<E> fmt::Debug for CmacMessages<E> {
     }
 }
 
-impl<E: EndOfAll> Operation for CmacMessages<E> {
+impl<E: Tagging<Results>> Operation for CmacMessages<E> {
+    type Output = E::Output;
     const NAME: &'static str = "a CMAC batch";
     const ACCESS: Access = Access::Reads;
-    const KEYS: Keys = Keys::OneOnCpu;
-    // In host memory; its messages go to all cores.
-    const SERIAL: bool = true;
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        if self.bytes > bytes {
+            return refused(format!("a message ends at byte {}, and the data has {bytes}", self.bytes));
+        }
+        Ok(())
+    }
+
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded { of_messages: true, on_host: OnHost::Cpu, ..KernelsNeeded::of(Mode::EcbEncrypt) }
+    }
+
+    one_pass!();
 }
 
-impl<E: EndOfAll> Steps for CmacMessages<E> {
+impl<E: Tagging<Results>> Pass for CmacMessages<E> {
+    type Ready = Keyed<E>;
+
+    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Keyed<E>, Error> {
+        let derived = Arc::new(needed::<Self, _>(key).map(Derived::new)?);
+        Ok(Keyed { batch: self, derived })
+    }
+}
+
+impl<E: Tagging<Results>> Ready for Keyed<E> {
     type Part = Results;
     type Output = E::Output;
 
-    fn mode(&self) -> Option<Mode> {
+    /// Its messages go to all cores.
+    fn cut(&self) -> Option<Cut<Self>> {
         None
     }
 
-    fn check(&self, bytes: u64) -> Result<(), Error> {
-        match self.bytes > bytes {
-            true => refused(format!("a message ends at byte {}, and the data has {bytes}", self.bytes)),
-            false => Ok(()),
-        }
-    }
-
-    fn derive(&mut self, cipher: &impl CpuCipher) {
-        self.derived = Some(Arc::new(derive(cipher)));
-    }
-
-    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        unreachable!("a serial operation is not cut")
-    }
-
-    fn batch(&self) -> Option<Batch<'_>> {
-        let subkeys = self.derived.as_ref().map(|derived| &derived[..2]);
-        Some(Batch::Cmac(OfCmac { messages: self.len(), table: self.table(), subkeys }))
-    }
-
-    fn part_of_batch(&self, results: &[u8]) -> Results {
-        self.end.of_tags(self.as_given(results.as_chunks().0))
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        let (messages, table) = (self.batch.len(), self.batch.table());
+        let of = OfCmac { messages, table, subkeys: self.derived.subkeys() };
+        OnDevice { messages: Some(Batch::Cmac(of)), ..OnDevice::NOTHING }
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
-        let data = data.input();
-        let mut made = Zeroizing::new(vec![[0; 16]; self.len()]);
+        let (data, messages) = (data.input(), self.batch.len());
+        let mut made = Zeroizing::new(vec![[0; 16]; messages]);
         // Few enough side by side that no core is left without any.
-        let lanes = self.len().div_ceil(threads()).clamp(1, LANES);
+        let lanes = messages.div_ceil(threads()).clamp(1, LANES);
         let some = |(numbers, tags): (&[u32], &mut [[u8; 16]])| {
             cipher.scrubbed(|| self.tags(cipher, data, numbers, tags));
         };
-        divided(self.order.chunks(lanes).zip(made.chunks_mut(lanes)).collect(), some);
-        self.end.of_tags(self.as_given(&made))
+        divided(self.batch.order.chunks(lanes).zip(made.chunks_mut(lanes)).collect(), some);
+        self.batch.results_of(self.as_given(&made))
+    }
+
+    fn part(&self, _bytes: u64, results: &[u8]) -> Results {
+        self.batch.results_of(self.as_given(results.as_chunks().0))
     }
 
     fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
         // Without any data, all messages are empty, and no backend is called.
-        let of_nothing = || self.end.of_tags(vec![self.derived()[2]; self.len()]);
-        Ok(self.end.end(parts.pop().unwrap_or_else(of_nothing)))
+        let of_nothing = || self.batch.results_of(vec![*self.derived.of_empty(); self.batch.len()]);
+        self.batch.end.finish(parts.pop().unwrap_or_else(of_nothing))
     }
 }
 
@@ -255,9 +275,8 @@ mod tests {
             let batch = CmacBatch::new(&ranges).unwrap();
             let mut expected = vec![[0; 4]; table_words(batch.len())];
             write_table(&batch.messages, &batch.order, 0, &mut expected);
-            let Some(Batch::Cmac(told)) = batch.batch() else { panic!("a batch of CMAC") };
-            assert_eq!((told.messages as u64, told.subkeys), (count, None));
-            assert!(told.table == expected, "{count}");
+            assert_eq!(batch.len() as u64, count);
+            assert!(batch.table() == expected, "{count}");
         }
     }
 

@@ -11,8 +11,10 @@ use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::operation::{Operation, Steps, head};
+use crate::op::operation::{Cut, OnDevice, Operation, Pass, Ready, ready_as_it_is};
+use crate::op::place::{Place, one_pass};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
@@ -56,36 +58,33 @@ impl Ctr {
 }
 
 impl Operation for Ctr {
+    type Output = ();
     const NAME: &'static str = "CTR";
     const ACCESS: Access = Access::Maps;
-}
-
-impl Steps for Ctr {
-    type Part = ();
-    type Output = ();
-
-    fn mode(&self) -> Option<Mode> {
-        Some(Mode::Ctr)
-    }
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         self.counter.check(self.position, bytes)
     }
 
-    fn skip(&self) -> usize {
-        (self.position % 16) as usize
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::of(Mode::Ctr)
     }
 
-    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        self.at(bytes)
+    one_pass!();
+}
+
+ready_as_it_is!(Ctr);
+
+impl Ready for Ctr {
+    type Part = ();
+    type Output = ();
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(Self::at).map(|cut| Cut { skip: self.skip(), ..cut })
     }
 
-    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let mut launches = Vec::new();
-        for run in self.runs(shape.len) {
-            self.launches_of(run, shape, &mut launches)?;
-        }
-        Ok(launches)
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice::cipher(Self::launches)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
@@ -98,9 +97,23 @@ impl Steps for Ctr {
 }
 
 impl Ctr {
+    /// The number of bytes (fewer than 16) into a block at which the data begins.
+    pub(crate) fn skip(&self) -> usize {
+        (self.position % 16) as usize
+    }
+
     /// The same, `bytes` bytes further on.
-    fn at(&self, bytes: u64) -> Self {
+    pub(crate) fn at(&self, bytes: u64) -> Self {
         Self { position: self.position + u128::from(bytes), ..*self }
+    }
+
+    /// The launches of a call.
+    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let mut launches = Vec::new();
+        for run in self.runs(shape.len) {
+            self.launches_of(run, shape, &mut launches)?;
+        }
+        Ok(launches)
     }
 
     /// The launch of a call from a whole block on whose counter is secret, and wraps in 32 bits: it depends on nothing but the length.
@@ -133,7 +146,7 @@ impl Ctr {
             shape.launch_from(Entry::Bytes, at, blocks, counter, values)
         };
         let len = run.end - run.start;
-        let head = head(&self.at(run.start)).min(len);
+        let head = ((16 - self.at(run.start).skip() as u64) % 16).min(len);
         let first = run.start + head;
         let whole = len - head;
         let body = if (shape.is_aligned)(first) { whole - whole % 16 } else { 0 };
@@ -255,7 +268,7 @@ mod tests {
     fn chunks_beyond_the_last_offset_have_their_counters() {
         let counter = Counter::new(CounterMode::Ctr128BE, [0; 16]);
         let after = |offset, bytes| {
-            let ctr = Ctr::new(&counter, offset).after(bytes, || unreachable!("CTR is not chained"));
+            let ctr = Ctr::new(&counter, offset).at(bytes);
             (ctr.first(), ctr.skip())
         };
         assert_eq!(after(u64::MAX, 0), ((1 << 60) - 1, 15));

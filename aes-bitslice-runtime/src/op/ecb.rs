@@ -7,8 +7,10 @@
 use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape, Value};
-use crate::op::operation::{Operation, Steps, whole_blocks};
+use crate::op::operation::{Cut, OnDevice, Operation, Pass, Ready, ready_as_it_is, whole_blocks};
+use crate::op::place::{Place, one_pass};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
@@ -38,31 +40,43 @@ impl Ecb {
     }
 }
 
-impl Operation for Ecb {
-    const NAME: &'static str = "ECB";
-    const ACCESS: Access = Access::Maps;
+impl Ecb {
+    /// The launches of a call.
+    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let blocks = shape.len / 16;
+        let launch = shape.launch(shape.entry(0), 0, blocks, vec![(Argument::Blocks, Value::U64(blocks))])?;
+        Ok(launch.into_iter().collect())
+    }
 }
 
-impl Steps for Ecb {
-    type Part = ();
+impl Operation for Ecb {
     type Output = ();
-
-    fn mode(&self) -> Option<Mode> {
-        Some(Mode::ecb(self.direction))
-    }
+    const NAME: &'static str = "ECB";
+    const ACCESS: Access = Access::Maps;
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         whole_blocks(bytes)
     }
 
-    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        *self
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::of(Mode::ecb(self.direction))
     }
 
-    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let blocks = shape.len / 16;
-        let launch = shape.launch(shape.entry(0), 0, blocks, vec![(Argument::Blocks, Value::U64(blocks))])?;
-        Ok(launch.into_iter().collect())
+    one_pass!();
+}
+
+ready_as_it_is!(Ecb);
+
+impl Ready for Ecb {
+    type Part = ();
+    type Output = ();
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(|ecb, _| *ecb)
+    }
+
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice::cipher(Self::launches)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {

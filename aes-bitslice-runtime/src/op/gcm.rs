@@ -13,10 +13,13 @@ use crate::cpu::hash_key::HashKey;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
+use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Hashed, Keys, Operation, Steps};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
 use crate::op::partial_hash::{PartialHash, Verdict};
-use aes_bitslice_core::aes::Direction;
+use crate::op::place::{Place, one_pass};
+use crate::op::tagging::{Make, Tagging, Verify};
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -31,12 +34,17 @@ const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 2 <
 /// The common part of GCM calls: a nonce, the position in the message, and `E`, the kind of result.
 #[derive(Clone, Debug)]
 pub struct Gcm<E> {
-    direction: Direction,
     nonce: Nonce,
-    /// The first byte of the data in its message.
-    offset: u64,
-    derived: Option<Derived>,
+    at: Position,
+    aad: Aad,
     end: E,
+}
+
+/// The direction, and the first byte of the data in its message.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    direction: Direction,
+    offset: u64,
 }
 
 /// Encrypts a whole message and returns its tag of 16 bytes.
@@ -52,11 +60,11 @@ pub struct Gcm<E> {
 /// assert_eq!(&message, b"a secret message");
 /// # Ok::<(), Error>(())
 /// ```
-pub type GcmEncrypt = Gcm<Seal>;
+pub type GcmEncrypt = Gcm<Make>;
 
 /// Decrypts a whole message if it is the one that the tag was computed from; otherwise the call fails with
 /// [`Error::Unauthenticated`], and its output is cleared.
-pub type GcmDecrypt = Gcm<Open>;
+pub type GcmDecrypt = Gcm<Verify<Tag>>;
 
 /// Encrypts or decrypts a part of a message and returns the hash of its ciphertext. Parts may be processed in any
 /// order; [`Cipher::combine`](crate::Cipher::combine) computes the tag from all hashes, with the [`GcmEncrypt`] or
@@ -65,20 +73,7 @@ pub type GcmDecrypt = Gcm<Open>;
 /// The plaintext of a decrypted part is **not authentic** until the tag of the whole message has been checked.
 pub type GcmPart = Gcm<Part>;
 
-/// The end of an encryption: the tag.
-#[derive(Clone, Debug)]
-pub struct Seal {
-    aad: Aad,
-}
-
-/// The end of a decryption: whether the tag is right.
-#[derive(Clone, Debug)]
-pub struct Open {
-    aad: Aad,
-    tag: Tag,
-}
-
-/// No end: the hash of a part.
+/// No tag: the hash of a part.
 #[derive(Clone, Copy, Debug)]
 pub struct Part;
 
@@ -86,7 +81,7 @@ impl GcmEncrypt {
     /// Takes a nonce that no other message under this key has, and additional data, which the tag authenticates and
     /// which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
-        Self::from_start(Direction::Encrypt, nonce, Seal { aad: aad.into() })
+        Self::from_start(Direction::Encrypt, nonce, aad, Make)
     }
 }
 
@@ -94,24 +89,25 @@ impl GcmDecrypt {
     /// Takes the nonce and the additional data of the encryption, and the tag that it returned, or the first bytes of
     /// the tag.
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
-        Self::from_start(Direction::Decrypt, nonce, Open { aad: aad.into(), tag: *tag })
+        Self::from_start(Direction::Decrypt, nonce, aad, Verify(*tag))
     }
 }
 
 impl GcmPart {
     /// A part of the message with this nonce, from byte `offset` on, a multiple of 16.
     pub fn new(direction: Direction, nonce: &Nonce, offset: u64) -> Self {
-        Self { offset, ..Self::from_start(direction, nonce, Part) }
+        Self { at: Position { direction, offset }, ..Self::from_start(direction, nonce, &[], Part) }
     }
 }
 
 impl<E> Gcm<E> {
-    fn from_start(direction: Direction, nonce: &Nonce, end: E) -> Self {
-        Self { direction, nonce: nonce.clone(), offset: 0, derived: None, end }
+    fn from_start(direction: Direction, nonce: &Nonce, aad: &[u8], end: E) -> Self {
+        Self { nonce: nonce.clone(), at: Position { direction, offset: 0 }, aad: aad.into(), end }
     }
 
-    fn derived(&self) -> &Derived {
-        self.derived.as_ref().expect("derived before the data is cut")
+    /// Whether J0 is a hash under the hash key, which it reveals then.
+    fn counters_are_secret(&self) -> bool {
+        self.nonce.as_bytes().len() != 12
     }
 }
 
@@ -234,57 +230,37 @@ pub(crate) fn lengths(aad: u64, ciphertext: u64) -> [u8; 16] {
     (u128::from(aad) << 67 | u128::from(ciphertext) << 3).to_be_bytes()
 }
 
-/// The result of a GCM call.
+/// The result of a GCM call: what is done with the tag, or the hash of a part.
 pub trait End: Clone + Send + Sync + 'static {
     /// The value that the call returns.
     type Output: Send + 'static;
 
-    /// Whether it says that the output is authentic.
-    #[doc(hidden)]
-    const VERIFIES: bool = false;
-
     /// The data that determines whether `bytes` bytes of ciphertext are authentic, if that is verified.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
-    fn verdict(&self, _derived: &Derived, _bytes: u64) -> Option<Verdict> {
-        None
-    }
+    fn verdict(&self, derived: &Derived, aad: &[u8], bytes: u64) -> Option<Verdict>;
 
     /// Computes the result from the parts of the message from byte `offset` on.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
-    fn end(&self, derived: &Derived, offset: u64, parts: Vec<PartialHash>) -> Result<Self::Output, Error>;
+    fn end(&self, derived: &Derived, aad: &[u8], offset: u64, parts: Vec<PartialHash>) -> Result<Self::Output, Error>;
 
-    /// Computes the result of a message from its tag, which this function computes from the additional data, if it can.
+    /// Computes the result of a message from its tag, if this function computes one, and the result is computed from it.
     #[doc(hidden)]
-    fn of_message(&self, _tag: impl FnOnce(&[u8]) -> Option<[u8; 16]>) -> Option<Result<Self::Output, Error>> {
+    fn of_message(&self, _tag: impl FnOnce() -> Option<[u8; 16]>) -> Option<Result<Self::Output, Error>> {
         None
     }
 }
 
 #[expect(private_interfaces, reason = "implemented here only")]
-impl End for Seal {
-    type Output = Tag;
-
-    fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<Tag, Error> {
-        derived.tag_of(&self.aad, parts).map(Tag::from)
-    }
-
-    fn of_message(&self, tag: impl FnOnce(&[u8]) -> Option<[u8; 16]>) -> Option<Result<Tag, Error>> {
-        Some(Ok(tag(&self.aad)?.into()))
-    }
-}
-
-#[expect(private_interfaces, reason = "implemented here only")]
-impl End for Open {
-    type Output = ();
-    const VERIFIES: bool = true;
+impl<T: Tagging<[u8; 16]>> End for T {
+    type Output = T::Output;
 
     /// The tag is the hash of the ciphertext times H, plus something that does not depend on that hash.
-    fn verdict(&self, derived: &Derived, bytes: u64) -> Option<Verdict> {
+    fn verdict(&self, derived: &Derived, aad: &[u8], bytes: u64) -> Option<Verdict> {
+        let (expected, mask) = self.expected()?.padded();
         let nothing = PartialHash { bytes, ..PartialHash::default() };
-        let computed = derived.tag((&derived.hash.hash(&self.aad), self.aad.len() as u64), &nothing);
-        let (expected, mask) = self.tag.padded();
+        let computed = derived.tag((&derived.hash.hash(aad), aad.len() as u64), &nothing);
         Some(Verdict {
             factor: Zeroizing::new(*derived.hash.bytes()),
             addend: Zeroizing::new(std::array::from_fn(|i| computed[i] ^ expected[i])),
@@ -292,12 +268,12 @@ impl End for Open {
         })
     }
 
-    fn end(&self, derived: &Derived, _offset: u64, parts: Vec<PartialHash>) -> Result<(), Error> {
-        self.tag.verify(&derived.tag_of(&self.aad, parts)?)
+    fn end(&self, derived: &Derived, aad: &[u8], _offset: u64, parts: Vec<PartialHash>) -> Result<T::Output, Error> {
+        self.finish(derived.tag_of(aad, parts)?)
     }
 
-    fn of_message(&self, tag: impl FnOnce(&[u8]) -> Option<[u8; 16]>) -> Option<Result<(), Error>> {
-        Some(self.tag.verify(&tag(&self.aad)?))
+    fn of_message(&self, tag: impl FnOnce() -> Option<[u8; 16]>) -> Option<Result<T::Output, Error>> {
+        Some(self.finish(tag()?))
     }
 }
 
@@ -305,98 +281,118 @@ impl End for Open {
 impl End for Part {
     type Output = PartialHash;
 
-    fn end(&self, derived: &Derived, offset: u64, parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
+    fn verdict(&self, _derived: &Derived, _aad: &[u8], _bytes: u64) -> Option<Verdict> {
+        None
+    }
+
+    fn end(&self, derived: &Derived, _aad: &[u8], offset: u64, parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
         derived.hash.combine(offset, parts)
     }
 }
 
 impl<E: End> Operation for Gcm<E> {
+    type Output = E::Output;
     const NAME: &'static str = "GCM";
     const ACCESS: Access = Access::Maps;
-    const KEYS: Keys = Keys::OneOnCpu;
-    const VERIFIES: bool = E::VERIFIES;
-}
-
-impl<E: End> Steps for Gcm<E> {
-    type Part = PartialHash;
-    type Output = E::Output;
-
-    fn mode(&self) -> Option<Mode> {
-        Some(Mode::Ctr)
-    }
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         let refused = |what: String| Err(Error::Length { operation: "GCM", what });
-        if !self.offset.is_multiple_of(16) {
-            return refused(format!("a part begins at a multiple of 16 bytes, and {} is not one", self.offset));
+        let offset = self.at.offset;
+        if !offset.is_multiple_of(16) {
+            return refused(format!("a part begins at a multiple of 16 bytes, and {offset} is not one"));
         }
-        match self.offset.checked_add(bytes).is_some_and(|end| end <= LONGEST) {
-            true => Ok(()),
-            false => refused(format!("a message has at most {LONGEST} bytes: cut it into several")),
+        if offset.checked_add(bytes).is_none_or(|end| end > LONGEST) {
+            return refused(format!("a message has at most {LONGEST} bytes: cut it into several"));
         }
+        Ok(())
     }
 
-    fn derive(&mut self, cipher: &impl CpuCipher) {
-        self.derived = Some(Derived::new(cipher, &self.nonce));
-    }
-
-    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        Self { offset: self.offset + bytes, ..self.clone() }
-    }
-
-    /// J0 is a hash under the hash key then, which it reveals.
-    fn counters_are_secret(&self) -> bool {
-        self.nonce.as_bytes().len() != 12
-    }
-
-    fn hashed(&self) -> Option<Hashed> {
-        Some(match self.direction {
+    fn kernels(&self) -> KernelsNeeded {
+        let hashed = match self.at.direction {
             Direction::Encrypt => Hashed::Output,
             Direction::Decrypt => Hashed::Input,
-        })
-    }
-
-    fn verdict(&self, bytes: u64) -> Option<Verdict> {
-        self.end.verdict(self.derived(), bytes)
-    }
-
-    fn hash_key(&self) -> &HashKey {
-        &self.derived().hash
-    }
-
-    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
-        PartialHash { offset: self.offset, bytes, hash: *hash }
-    }
-
-    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let ctr = || self.derived().ctr(self.offset);
-        match self.counters_are_secret() {
-            // Without such an entry point, it is a table kernel or co-resident with one, whose addresses depend on the key
-            // anyway: a cipher of one kernel has no hash key.
-            true => scrubbed::<DERIVED, _>(|| match shape.geometry.takes_secret_counters {
-                true => ctr().launch_of_secret(shape),
-                false => ctr().launches(shape),
-            }),
-            false => ctr().launches(shape),
-        }
+        };
+        let counters_are_secret = self.counters_are_secret();
+        let on_host = if counters_are_secret { OnHost::DeviceOrCpu } else { OnHost::Device };
+        KernelsNeeded { hashed: Some(hashed), counters_are_secret, on_host, ..KernelsNeeded::of(Mode::Ctr) }
     }
 
     /// A message with a usual nonce.
     fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Result<E::Output, Error>> {
         let first = u128::from_be_bytes(of_twelve(self.nonce.as_bytes().try_into().ok()?));
         scrubbed::<STACK_OF_MESSAGE, _>(|| {
-            self.end.of_message(|aad| cipher.message(self.direction, first, aad, data.into_in_out()))
+            self.end.of_message(|| cipher.message(self.at.direction, first, &self.aad, data.into_in_out()))
         })
     }
 
+    one_pass!();
+}
+
+impl<E: End> Pass for Gcm<E> {
+    type Ready = Keyed<E>;
+
+    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Keyed<E>, Error> {
+        let derived = Derived::new(needed::<Self, _>(key)?, &self.nonce);
+        Ok(Keyed {
+            counters_are_secret: self.counters_are_secret(),
+            at: self.at,
+            derived,
+            aad: self.aad,
+            end: self.end,
+        })
+    }
+}
+
+/// GCM with what it derives from the key.
+#[derive(Clone, Debug)]
+pub struct Keyed<E> {
+    at: Position,
+    derived: Derived,
+    counters_are_secret: bool,
+    aad: Aad,
+    end: E,
+}
+
+impl<E: End> Keyed<E> {
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let ctr = || self.derived.ctr(self.at.offset);
+        match (self.counters_are_secret, shape.geometry.takes_secret_counters) {
+            (false, _) => ctr().launches(shape),
+            (true, true) => scrubbed::<DERIVED, _>(|| ctr().launch_of_secret(shape)),
+            // Without such an entry point, it is a table kernel or co-resident with one, whose addresses depend on the key
+            // anyway: a cipher of one kernel has no hash key.
+            (true, false) => scrubbed::<DERIVED, _>(|| ctr().launches(shape)),
+        }
+    }
+}
+
+impl<E: End> Ready for Keyed<E> {
+    type Part = PartialHash;
+    type Output = E::Output;
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(|gcm, bytes| Self { at: Position { offset: gcm.at.offset + bytes, ..gcm.at }, ..gcm.clone() })
+    }
+
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        let verdict = |gcm: &Self, bytes| gcm.end.verdict(&gcm.derived, &gcm.aad, bytes);
+        OnDevice { hash: Some(&self.derived.hash), verdict, ..OnDevice::cipher(Self::launches) }
+    }
+
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
-        let mut part = PartialHash { offset: self.offset, bytes: data.len() as u64, ..PartialHash::default() };
-        self.derived().crypt_and_hash(self.direction, self.offset, cipher, data, &mut part.hash);
+        let Position { direction, offset } = self.at;
+        let mut part = PartialHash { offset, bytes: data.len() as u64, ..PartialHash::default() };
+        self.derived.crypt_and_hash(direction, offset, cipher, data, &mut part.hash);
         part
     }
 
+    fn part(&self, bytes: u64, results: &[u8]) -> PartialHash {
+        PartialHash::of(self.at.offset, bytes, results)
+    }
+
     fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
-        self.end.end(self.derived(), self.offset, parts)
+        self.end.end(&self.derived, &self.aad, self.at.offset, parts)
     }
 }
 

@@ -9,11 +9,14 @@ use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::hash_key::HashKey;
-use crate::op::batch::{Batch, EndOfAll, MakeTags, OfGcm, Results, VerifyTags, check_number, refused};
+use crate::op::batch::{Batch, OfGcm, Results, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::{LONGEST, first_counter, lengths};
-use crate::op::operation::{Keys, Operation, Steps};
-use aes_bitslice_core::aes::Direction;
+use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
+use crate::op::place::{Place, one_pass};
+use crate::op::tagging::{Make, Tagging, Verify};
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::messages::{Message, longest_first};
 use aes_bitslice_core::mode::Mode;
 use std::ops::{Deref, Range};
@@ -41,10 +44,16 @@ pub struct GcmBatch<E> {
     aad: Arc<[u8]>,
     /// The nonces that do not have 12 bytes, with the numbers of their messages: their J0 depends on the key.
     others: Arc<[(usize, Box<[u8]>)]>,
-    hash: Option<HashKey>,
-    /// The results if none of the messages has data, in which case no backend is called.
-    of_nothing: Option<Arc<Results>>,
     end: E,
+}
+
+/// Messages with their first counters, and what else is derived from the key.
+#[derive(Clone, Debug)]
+pub struct Keyed<E> {
+    batch: GcmBatch<E>,
+    hash: HashKey,
+    /// The results if none of the messages has data, in which case no backend is called.
+    of_nothing: Arc<Results>,
 }
 
 /// Messages, whose first counters are overwritten on drop: the first counter reveals the hash key if the nonce does not
@@ -94,11 +103,11 @@ impl Deref for Messages {
 /// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that start at multiples of 16 bytes,
 /// nearly as fast for those at multiples of 4. An eighth of a thread block hashes each message: one of many MiB completes sooner in its own
 /// call.
-pub type GcmEncryptBatch = GcmBatch<MakeTags>;
+pub type GcmEncryptBatch = GcmBatch<Make>;
 
 /// Decrypts messages and reports for each whether it is the one that its tag was computed from. Those that are not are cleared, and the
 /// others are valid: it is not an error of the call if some fail.
-pub type GcmDecryptBatch = GcmBatch<VerifyTags>;
+pub type GcmDecryptBatch = GcmBatch<Verify<Tags>>;
 
 impl GcmEncryptBatch {
     /// Takes these messages, whose ranges ascend and do not overlap. Everything is copied.
@@ -108,7 +117,7 @@ impl GcmEncryptBatch {
     /// [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>]) -> Result<Self, Error> {
         refuse_repeated_nonces(messages)?;
-        Self::of(messages, |_| 16, MakeTags)
+        Self::of(messages, |_| 16, Make)
     }
 }
 
@@ -120,7 +129,7 @@ impl GcmDecryptBatch {
     /// [`Error::Batch`] for ranges that do not, for a number of tags that differs from the number of messages, and for more data than a
     /// message or a batch can have; [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>], tags: &[Tag]) -> Result<Self, Error> {
-        let end = VerifyTags::new(tags, messages.len())?;
+        let end = Verify(Tags::new(tags, messages.len())?);
         Self::of(messages, |n| tags[n].as_bytes().len() as u32, end)
     }
 }
@@ -195,8 +204,6 @@ impl<E> GcmBatch<E> {
             messages: Arc::new(Messages(all)),
             aad: aad.into(),
             others: others.into(),
-            hash: None,
-            of_nothing: None,
             end,
         })
     }
@@ -212,23 +219,18 @@ impl<E> GcmBatch<E> {
     }
 }
 
-impl<E: EndOfAll> GcmBatch<E> {
-    fn as_batch(&self) -> OfGcm<'_> {
-        OfGcm {
-            messages: &self.messages,
-            order: &self.order,
-            aad: &self.aad,
-            expected: self.end.expected(),
-            counters_are_secret: !self.others.is_empty(),
-            hash: self.hash.as_ref(),
-        }
+impl<E: Tagging<Results>> GcmBatch<E> {
+    fn results_of(&self, tags: Vec<[u8; 16]>) -> Results {
+        Results::of(tags, self.end.expected())
     }
+}
 
+impl<E: Tagging<Results>> Keyed<E> {
     /// Processes one message on this core and returns its tag.
     fn one(&self, cipher: &impl CpuCipher, message: &Message, mut data: Buffers<'_>) -> [u8; 16] {
-        let (key, first) = (self.hash_key(), u128::from_be_bytes(message.first));
-        let direction = if self.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
-        let aad = &self.aad[message.aad_at as usize..][..message.aad_bytes as usize];
+        let (key, first) = (&self.hash, u128::from_be_bytes(message.first));
+        let direction = if self.batch.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
+        let aad = &self.batch.aad[message.aad_at as usize..][..message.aad_bytes as usize];
         if let Some(tag) = cipher.message(direction, first, aad, data.reborrow().into_in_out()) {
             return tag;
         }
@@ -242,8 +244,9 @@ impl<E: EndOfAll> GcmBatch<E> {
     }
 
     fn all(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
-        let parts = data.parts(self.messages.iter().map(|message| message.at..message.at + message.bytes));
-        let mut work: Vec<_> = self.messages.iter().zip(parts).collect();
+        let messages = &self.batch.messages;
+        let parts = data.parts(messages.iter().map(|message| message.at..message.at + message.bytes));
+        let mut work: Vec<_> = messages.iter().zip(parts).collect();
         let some = |work: &mut [(&Message, Buffers<'_>)]| {
             cipher.scrubbed(|| {
                 let one = |(message, data): &mut (&Message, Buffers<'_>)| self.one(cipher, message, data.reborrow());
@@ -253,7 +256,7 @@ impl<E: EndOfAll> GcmBatch<E> {
         let at_a_time = work.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
         // A single message stays on this thread, whose caches may have it.
         let tags = divided(work.chunks_mut(at_a_time).collect(), some).concat();
-        let results = self.end.of_tags(tags);
+        let results = self.batch.results_of(tags);
         for ((_, data), is_authentic) in work.iter_mut().zip(&results.authentic) {
             if !is_authentic {
                 data.output().fill(0);
@@ -266,21 +269,11 @@ impl<E: EndOfAll> GcmBatch<E> {
 /// The maximum number of messages that a core takes at a time.
 const AT_A_TIME: usize = 64;
 
-impl<E: EndOfAll> Operation for GcmBatch<E> {
+impl<E: Tagging<Results>> Operation for GcmBatch<E> {
+    type Output = E::Output;
     const NAME: &'static str = "a GCM batch";
     const ACCESS: Access = Access::Maps;
-    const KEYS: Keys = Keys::OneOnCpu;
-    // In host memory; its messages go to all cores.
-    const SERIAL: bool = true;
-}
-
-impl<E: EndOfAll> Steps for GcmBatch<E> {
-    type Part = Results;
-    type Output = E::Output;
-
-    fn mode(&self) -> Option<Mode> {
-        None
-    }
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         match self.messages.last().map(|message| message.at + message.bytes) {
@@ -291,36 +284,68 @@ impl<E: EndOfAll> Steps for GcmBatch<E> {
         }
     }
 
-    fn derive(&mut self, cipher: &impl CpuCipher) {
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded {
+            hashed: Some(Hashed::Output),
+            counters_are_secret: !self.others.is_empty(),
+            of_messages: true,
+            on_host: OnHost::Cpu,
+            ..KernelsNeeded::of(Mode::Ctr)
+        }
+    }
+
+    one_pass!();
+}
+
+impl<E: Tagging<Results>> Pass for GcmBatch<E> {
+    type Ready = Keyed<E>;
+
+    fn ready(mut self, key: Option<&impl CpuCipher>) -> Result<Keyed<E>, Error> {
+        let cipher = needed::<Self, _>(key)?;
         let hash = cipher.hash_key();
-        let mut messages = self.messages.clone();
         if !self.others.is_empty() {
-            let messages = &mut Arc::make_mut(&mut messages).0;
+            let messages = &mut Arc::make_mut(&mut self.messages).0;
             self.others.iter().for_each(|(n, nonce)| messages[*n].first = first_counter(&hash, nonce));
         }
-        (self.messages, self.hash) = (messages, Some(hash));
-        if self.messages.iter().all(|message| message.bytes == 0) {
-            let one = |message| self.one(cipher, message, Buffers::InPlace(&mut []));
-            let tags = self.messages.iter().map(one).collect();
-            self.of_nothing = Some(Arc::new(self.end.of_tags(tags)));
+        let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };
+        if keyed.batch.messages.iter().all(|message| message.bytes == 0) {
+            let one = |message| keyed.one(cipher, message, Buffers::InPlace(&mut []));
+            let tags = keyed.batch.messages.iter().map(one).collect();
+            keyed.of_nothing = Arc::new(keyed.batch.results_of(tags));
         }
+        Ok(keyed)
+    }
+}
+
+impl<E: Tagging<Results>> Ready for Keyed<E> {
+    type Part = Results;
+    type Output = E::Output;
+
+    /// Its messages go to all cores.
+    fn cut(&self) -> Option<Cut<Self>> {
+        None
     }
 
-    fn after(&self, _bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        unreachable!("a serial operation is not cut")
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        let batch = &self.batch;
+        let of = OfGcm {
+            messages: &batch.messages,
+            order: &batch.order,
+            aad: &batch.aad,
+            expected: batch.end.expected().map(|tags| &*tags.padded),
+            counters_are_secret: !batch.others.is_empty(),
+            hash: &self.hash,
+        };
+        OnDevice { messages: Some(Batch::Gcm(of)), ..OnDevice::NOTHING }
     }
 
-    fn hash_key(&self) -> &HashKey {
-        self.hash.as_ref().expect("derived before the work")
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
+        self.all(cipher, data)
     }
 
-    fn batch(&self) -> Option<Batch<'_>> {
-        Some(Batch::Gcm(self.as_batch()))
-    }
-
-    fn part_of_batch(&self, results: &[u8]) -> Results {
-        match self.end.expected() {
-            None => self.end.of_tags(results.as_chunks().0.to_vec()),
+    fn part(&self, _bytes: u64, results: &[u8]) -> Results {
+        match self.batch.end.expected() {
+            None => self.batch.results_of(results.as_chunks().0.to_vec()),
             // The device has compared them.
             Some(_) => {
                 let words = results.as_chunks::<4>().0;
@@ -329,13 +354,9 @@ impl<E: EndOfAll> Steps for GcmBatch<E> {
         }
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
-        self.all(cipher, data)
-    }
-
     fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
-        let of_nothing = || self.of_nothing.as_deref().cloned().unwrap_or_default();
-        Ok(self.end.end(parts.pop().unwrap_or_else(of_nothing)))
+        let of_nothing = || Results::clone(&self.of_nothing);
+        self.batch.end.finish(parts.pop().unwrap_or_else(of_nothing))
     }
 }
 

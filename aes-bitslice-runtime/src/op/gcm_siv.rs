@@ -6,15 +6,15 @@
 //! ciphertext           =  plaintext  +  cipher of counters that begin with the tag
 //! ```
 //!
-//! The tag of the whole plaintext is needed first, so encryption makes two passes over a message: one computes the hashes of all chunks,
-//! the next the ciphertext. Decryption has the tag, so a single pass decrypts a chunk and hashes the result. Kernels take a counter as a
-//! number whose last 32 bits count: the block as a little-endian number.
+//! It is a composition of operations under the key of the message. The tag of the whole plaintext is needed first, so encryption makes two
+//! passes: a [hash](Polyval), and then [counters from the tag](Counters). Decryption has the tag, so a single pass [decrypts and
+//! hashes](Opening) the result. Kernels take a counter as a number whose last 32 bits count: the block as a little-endian number.
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::nonce::Nonce;
-use crate::base::scrubbed::{ONE_KEY, scrubbed};
+use crate::base::scrubbed::{DERIVED, ONE_KEY, scrubbed};
 use crate::base::tag::Tag;
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::hash_key::HashKey;
@@ -22,14 +22,17 @@ use crate::cpu::key::CpuKey;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
+use crate::op::ghash::Hash;
+use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Hashed, Keys, Operation, OwnKey, Steps};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, ready_as_it_is};
 use crate::op::partial_hash::{PartialHash, Verdict};
+use crate::op::place::{Composition, OwnKey, Passes, Place, one_pass};
+use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
-use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -41,11 +44,6 @@ const LONGEST: u64 = 1 << 36;
 pub struct GcmSiv<E> {
     nonce: Nonce,
     aad: Aad,
-    /// The first byte of the data in its message.
-    offset: u64,
-    /// The tag, which determines the counters; `None` until it is computed.
-    tag: Option<[u8; 16]>,
-    derived: Option<Derived>,
     end: E,
 }
 
@@ -68,123 +66,85 @@ pub struct GcmSiv<E> {
 ///
 /// It makes two passes over the data, and the second begins only when the first has completed. So on a stream of a CUDA GPU the call itself
 /// waits for the first pass, as no other operation does.
-pub type GcmSivEncrypt = GcmSiv<MakeTag>;
+pub type GcmSivEncrypt = GcmSiv<Make>;
 
 /// Decrypts a whole message if it is the one that the tag was computed from; otherwise the call fails with [`Error::Unauthenticated`], and
 /// its output is cleared.
-pub type GcmSivDecrypt = GcmSiv<VerifyTag>;
-
-/// The end of an encryption: the tag.
-#[derive(Clone, Copy, Debug)]
-pub struct MakeTag;
-
-/// The end of a decryption: whether the tag is right.
-#[derive(Clone, Copy, Debug)]
-pub struct VerifyTag(Tag);
+pub type GcmSivDecrypt = GcmSiv<Verify<Tag>>;
 
 impl GcmSivEncrypt {
     /// Takes a nonce of 12 bytes and additional data, which the tag authenticates and which is not encrypted; it may be empty.
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
-        Self { nonce: nonce.clone(), aad: aad.into(), offset: 0, tag: None, derived: None, end: MakeTag }
+        Self { nonce: nonce.clone(), aad: aad.into(), end: Make }
     }
 }
 
 impl GcmSivDecrypt {
     /// Takes the nonce and the additional data of the encryption, and the tag that it returned.
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
-        let (bytes, _) = tag.padded();
-        Self { nonce: nonce.clone(), aad: aad.into(), offset: 0, tag: Some(bytes), derived: None, end: VerifyTag(*tag) }
+        Self { nonce: nonce.clone(), aad: aad.into(), end: Verify(*tag) }
     }
 }
 
-/// The result of an AES-GCM-SIV call.
-pub trait SivEnd: Clone + Send + Sync + 'static {
-    /// The value that the call returns.
-    type Output: Send + 'static;
-
-    /// Whether it says that the output is authentic.
-    #[doc(hidden)]
-    const VERIFIES: bool;
-
-    /// The tag of a decryption.
-    #[doc(hidden)]
-    fn given(&self) -> Option<&Tag>;
-
-    #[doc(hidden)]
-    fn end(&self, computed: &[u8; 16]) -> Result<Self::Output, Error>;
-}
-
-impl SivEnd for MakeTag {
-    type Output = Tag;
-    const VERIFIES: bool = false;
-
-    fn given(&self) -> Option<&Tag> {
-        None
-    }
-
-    fn end(&self, computed: &[u8; 16]) -> Result<Tag, Error> {
-        Ok(Tag::from(*computed))
-    }
-}
-
-impl SivEnd for VerifyTag {
-    type Output = ();
-    const VERIFIES: bool = true;
-
-    fn given(&self) -> Option<&Tag> {
-        Some(&self.0)
-    }
-
-    fn end(&self, computed: &[u8; 16]) -> Result<(), Error> {
-        self.0.verify(computed)
-    }
-}
-
-/// The keys of a message (section 4). Both are wiped with the last clone.
+/// What belongs to a message: its keys (section 4), which are wiped with the last clone, its nonce and its additional data.
 #[derive(Clone)]
-struct Derived {
+pub struct Message {
     hash: HashKey,
-    key: Arc<Key>,
-    /// The same key on the CPU, for the tag.
-    cpu: Arc<CpuKey>,
+    key: OwnKey,
+    nonce: Nonce,
+    aad: Aad,
 }
 
-impl fmt::Debug for Derived {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Derived")
+impl AsRef<OwnKey> for Message {
+    fn as_ref(&self) -> &OwnKey {
+        &self.key
     }
 }
 
-impl Derived {
-    fn new(cipher: &impl CpuCipher, nonce: &[u8]) -> Self {
-        let halves = match cipher.bits() {
-            KeyBits::Aes128 => 4,
-            KeyBits::Aes256 => 6,
-            KeyBits::Aes192 => unreachable!("refused before the work"),
-        };
+impl Message {
+    fn new(cipher: &impl CpuCipher, nonce: &Nonce, aad: &Aad) -> Result<Self, Error> {
+        // As many bytes of keys as POLYVAL and the cipher take.
         let mut keys = Zeroizing::new([0; 48]);
-        for (n, half) in keys.chunks_mut(8).take(halves).enumerate() {
+        let keys = &mut keys[..16 + cipher.bits().bytes()];
+        for (n, half) in keys.chunks_mut(8).enumerate() {
             let mut block = Zeroizing::new([0; 16]);
             block[..4].copy_from_slice(&(n as u32).to_le_bytes());
-            block[4..].copy_from_slice(nonce);
+            block[4..].copy_from_slice(nonce.as_bytes());
             encrypt_block(cipher, &mut block);
             half.copy_from_slice(&block[..8]);
         }
-        let (hash, key) = keys[..8 * halves].split_first_chunk().expect("more than a block");
-        let key = Key::new(key).expect("a key of the same length");
+        let (hash, key) = keys.split_at(16);
+        let mut of_hash = Zeroizing::new([0; 16]);
+        of_hash.copy_from_slice(hash);
+        let key = Key::new(key)?;
         let cpu = Arc::new(scrubbed::<ONE_KEY, _>(|| CpuKey::on(cipher.instructions(), &key)));
-        Self { hash: HashKey::of_polyval(hash, cipher.instructions()), cpu, key: Arc::new(key) }
+        let key = OwnKey { key: Arc::new(key), cpu };
+        Ok(Self {
+            hash: HashKey::of_polyval(&of_hash, cipher.instructions()),
+            key,
+            nonce: nonce.clone(),
+            aad: aad.clone(),
+        })
     }
 
     /// The block whose encryption is the tag of a message with this hash (section 5), except for the highest bit, which must be 0.
-    fn before_tag(&self, nonce: &[u8], aad: &[u8], message: &PartialHash) -> Zeroizing<[u8; 16]> {
+    fn before_tag(&self, message: &PartialHash) -> Zeroizing<[u8; 16]> {
+        let aad = &*self.aad;
         let both = Zeroizing::new(match aad {
             [] => message.hash,
             _ => self.hash.append(&self.hash.hash(aad), &message.hash, message.bytes.div_ceil(16)),
         });
         let sum = self.hash.append_block(&both, &Blocks::Reversed.block(lengths(aad.len() as u64, message.bytes)));
         let mut block = Zeroizing::new(Blocks::Reversed.block(sum));
-        block.iter_mut().zip(nonce).for_each(|(byte, nonce)| *byte ^= nonce);
+        block.iter_mut().zip(self.nonce.as_bytes()).for_each(|(byte, nonce)| *byte ^= nonce);
+        block
+    }
+
+    /// The tag of a message with this hash.
+    fn tag_of(&self, message: &PartialHash) -> Zeroizing<[u8; 16]> {
+        let mut block = self.before_tag(message);
+        block[15] &= COUNTS;
+        encrypt_block(&*self.key.cpu, &mut block);
         block
     }
 }
@@ -202,56 +162,17 @@ fn is_allowed(message: u64, aad: u64) -> bool {
 /// The bits that count in the last byte of the block that is encrypted to a tag.
 const COUNTS: u8 = 0x7f;
 
-impl<E> GcmSiv<E> {
-    fn derived(&self) -> &Derived {
-        self.derived.as_ref().expect("derived before the work")
-    }
-
-    /// The tag of a message with the hashes of these parts.
-    fn tag_of(&self, parts: Vec<PartialHash>) -> Result<Zeroizing<[u8; 16]>, Error> {
-        let derived = self.derived();
-        let message = derived.hash.combine(0, parts)?;
-        let mut block = derived.before_tag(self.nonce.as_bytes(), &self.aad, &message);
-        block[15] &= COUNTS;
-        encrypt_block(&*derived.cpu, &mut block);
-        Ok(block)
-    }
-
-    /// The counters (section 4) from the data's first byte on, as numbers in the form that kernels take.
-    fn counters(&self) -> (Counter, u128) {
-        let mut block = self.tag.expect("made before data is encrypted");
-        block[15] |= 0x80;
-        block.reverse();
-        (Counter::new(CounterMode::Inc32, block), self.offset.into())
-    }
-
-    /// Adds the key stream to data, on one core.
-    fn add_key_stream(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
-        let (counter, position) = self.counters();
-        cipher.add_little_endian_key_stream(counter.block_at(position), data.into_in_out());
-    }
-
-    fn part_of(&self, bytes: u64, hash: [u8; 16]) -> PartialHash {
-        PartialHash { offset: self.offset, bytes, hash }
-    }
+/// The kernels of passes under the key of a message. Counting the other way takes as long as in counter mode.
+fn kernels(mode: Option<Mode>, hashed: Option<Hashed>) -> KernelsNeeded {
+    let (on_host, as_fast_as) = (OnHost::DeviceOrCpu, Some(Mode::Ctr));
+    KernelsNeeded { mode, hashed, on_host, as_fast_as, under_own_key: true, ..KernelsNeeded::NONE }
 }
 
-impl<E: SivEnd> Operation for GcmSiv<E> {
+impl<E: Tagging<[u8; 16]>> Operation for GcmSiv<E> {
+    type Output = E::Output;
     const NAME: &'static str = "AES-GCM-SIV";
     const ACCESS: Access = Access::Maps;
-    const KEYS: Keys = Keys::OneOnCpu;
-    const KEY_LENGTHS: &'static [KeyBits] = &[KeyBits::Aes128, KeyBits::Aes256];
-    const HAS_OWN_KEY: bool = true;
-    const VERIFIES: bool = E::VERIFIES;
-}
-
-impl<E: SivEnd> Steps for GcmSiv<E> {
-    type Part = PartialHash;
-    type Output = E::Output;
-
-    fn mode(&self) -> Option<Mode> {
-        (!self.only_reads()).then_some(Mode::CtrLe32)
-    }
+    const KEYS: Keys = Keys::OnCpu(&[KeyBits::Aes128, KeyBits::Aes256]);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         let refused = |what: String| Err(Error::Length { operation: Self::NAME, what });
@@ -259,99 +180,220 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
         if nonce != 12 {
             return refused(format!("a nonce has 12 bytes, and this one has {nonce}"));
         }
-        if let Some(tag) = self.end.given().map(|tag| tag.as_bytes().len()).filter(|&tag| tag != 16) {
+        if let Some(tag) = self.end.expected().map(|tag| tag.as_bytes().len()).filter(|&tag| tag != 16) {
             return refused(format!("a tag has 16 bytes, and this one has {tag}"));
         }
-        match is_allowed(bytes, aad) {
-            true => Ok(()),
-            false => refused(format!("a message has at most {LONGEST} bytes, and so has its additional data")),
+        if !is_allowed(bytes, aad) {
+            return refused(format!("a message has at most {LONGEST} bytes, and so has its additional data"));
         }
+        Ok(())
     }
 
-    fn derive(&mut self, cipher: &impl CpuCipher) {
-        self.derived = Some(Derived::new(cipher, self.nonce.as_bytes()));
+    fn kernels(&self) -> KernelsNeeded {
+        kernels(Some(Mode::CtrLe32), Some(Hashed::Output))
     }
 
-    fn own_key(&self) -> Option<OwnKey<'_>> {
-        let Derived { key, cpu, .. } = self.derived();
-        Some(OwnKey { key, cpu })
+    fn carry_out<P: Place>(self, place: P) -> Result<P::Value<E::Output>, Error> {
+        place.composed(self)
+    }
+}
+
+impl<E: Tagging<[u8; 16]>> Composition for GcmSiv<E> {
+    type Derived = Message;
+
+    fn derive(&self, cipher: &impl CpuCipher) -> Result<Message, Error> {
+        Message::new(cipher, &self.nonce, &self.aad)
     }
 
-    fn only_reads(&self) -> bool {
-        self.derived.is_some() && self.tag.is_none()
-    }
-
-    fn next_pass(&self, parts: &[PartialHash]) -> Result<Option<Self>, Error> {
-        match self.tag {
-            Some(_) => Ok(None),
-            None => Ok(Some(Self { tag: Some(*self.tag_of(parts.to_vec())?), ..self.clone() })),
+    fn passes<P: Passes>(self, message: Message, place: P) -> Result<P::Value<E::Output>, Error> {
+        if let Some(tag) = self.end.expected() {
+            let counters = Counters::from_tag(tag.padded().0);
+            return place.pass(Opening { message, counters, end: self.end });
         }
+        let hash = place.read(Polyval(message.hash.clone()))?;
+        let tag = scrubbed::<DERIVED, _>(|| message.tag_of(&hash));
+        place.last(Counters::from_tag(*tag), self.end.finish(*tag)?)
+    }
+}
+
+/// The hash of a message.
+#[derive(Clone)]
+struct Polyval(HashKey);
+
+impl Operation for Polyval {
+    type Output = PartialHash;
+    const NAME: &'static str = "POLYVAL";
+    const ACCESS: Access = Access::Reads;
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
+
+    fn check(&self, _bytes: u64) -> Result<(), Error> {
+        Ok(())
     }
 
-    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        Self { offset: self.offset + bytes, ..self.clone() }
+    fn kernels(&self) -> KernelsNeeded {
+        kernels(None, Some(Hashed::Input))
+    }
+
+    one_pass!();
+}
+
+impl Pass for Polyval {
+    type Ready = Hash;
+
+    fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Hash, Error> {
+        Ok(Hash { key: self.0, offset: 0 })
+    }
+}
+
+/// The key stream of a message, added to data.
+#[derive(Clone, Copy)]
+struct Counters {
+    /// The counter of the first block of the message (section 4), as a number in the form that kernels take.
+    first: Counter,
+    /// The first byte of the data in its message.
+    offset: u64,
+}
+
+impl Counters {
+    fn from_tag(tag: [u8; 16]) -> Self {
+        let mut block = tag;
+        block[15] |= 0x80;
+        block.reverse();
+        Self { first: Counter::new(CounterMode::Inc32, block), offset: 0 }
+    }
+
+    fn after(&self, bytes: u64) -> Self {
+        Self { offset: self.offset + bytes, ..*self }
     }
 
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        Ctr::new(&self.counters().0, self.offset).launches(shape)
+        Ctr::new(&self.first, self.offset).launches(shape)
+    }
+}
+
+impl Operation for Counters {
+    type Output = ();
+    const NAME: &'static str = "counters of AES-GCM-SIV";
+    const ACCESS: Access = Access::Maps;
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
+
+    fn check(&self, _bytes: u64) -> Result<(), Error> {
+        Ok(())
     }
 
-    fn hashed(&self) -> Option<Hashed> {
-        match (E::VERIFIES, self.tag) {
-            (true, _) => Some(Hashed::Output),
-            (false, None) => Some(Hashed::Input),
-            (false, Some(_)) => None,
-        }
+    fn kernels(&self) -> KernelsNeeded {
+        kernels(Some(Mode::CtrLe32), None)
     }
 
+    one_pass!();
+}
+
+ready_as_it_is!(Counters);
+
+impl Ready for Counters {
+    type Part = ();
+    type Output = ();
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(Self::after)
+    }
+
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice::cipher(Self::launches)
+    }
+
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
+        cipher.add_little_endian_key_stream(self.first.block_at(self.offset.into()), data.into_in_out());
+    }
+
+    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Decryption: the key stream, and the hash of the result.
+#[derive(Clone)]
+struct Opening<E> {
+    message: Message,
+    counters: Counters,
+    end: E,
+}
+
+impl<E: Tagging<[u8; 16]>> Opening<E> {
     /// Compares the blocks before encryption to the tag, because a device can do this without the cipher.
     fn verdict(&self, bytes: u64) -> Option<Verdict> {
-        let tag = self.end.given()?;
-        let derived = self.derived();
+        let tag = self.end.expected()?;
+        let Self { message, .. } = self;
         let mut expected = Zeroizing::new(tag.padded().0);
-        derived.cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut *expected).into())));
+        message.key.cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut *expected).into())));
         // Such a tag belongs to no message, whatever its hash: then the factor is 0, and a bit of the addend stays set.
         let never = 0_u8.wrapping_sub(expected[15] >> 7);
         let nothing = PartialHash { bytes, ..PartialHash::default() };
-        let computed = derived.before_tag(self.nonce.as_bytes(), &self.aad, &nothing);
+        let computed = message.before_tag(&nothing);
         let reversed = |mut block: [u8; 16]| {
             block.reverse();
             block
         };
         let mut addend = Zeroizing::new(reversed(std::array::from_fn(|i| computed[i] ^ expected[i])));
         addend[15] = addend[15] & !never | 1 & never;
-        let factor = Zeroizing::new(derived.hash.bytes().map(|byte| byte & !never));
+        let factor = Zeroizing::new(message.hash.bytes().map(|byte| byte & !never));
         let mut mask = [0xff; 16];
         mask[0] = COUNTS;
         Some(Verdict { factor, addend, mask })
     }
+}
 
-    fn hash_key(&self) -> &HashKey {
-        &self.derived().hash
+impl<E: Tagging<[u8; 16]>> Operation for Opening<E> {
+    type Output = E::Output;
+    const NAME: &'static str = "AES-GCM-SIV";
+    const ACCESS: Access = Access::Maps;
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
+
+    fn check(&self, _bytes: u64) -> Result<(), Error> {
+        Ok(())
     }
 
-    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
-        self.part_of(bytes, *hash)
+    fn kernels(&self) -> KernelsNeeded {
+        kernels(Some(Mode::CtrLe32), Some(Hashed::Output))
+    }
+
+    one_pass!();
+}
+
+impl<E: Tagging<[u8; 16]>> Pass for Opening<E> {
+    type Ready = Self;
+
+    fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+        Ok(self)
+    }
+}
+
+impl<E: Tagging<[u8; 16]>> Ready for Opening<E> {
+    type Part = PartialHash;
+    type Output = E::Output;
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(|opening, bytes| Self { counters: opening.counters.after(bytes), ..opening.clone() })
+    }
+
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        let launches = |opening: &Self, shape: &Shape<'_>| opening.counters.launches(shape);
+        OnDevice { hash: Some(&self.message.hash), verdict: Self::verdict, ..OnDevice::cipher(launches) }
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> PartialHash {
-        let bytes = data.len() as u64;
-        if self.only_reads() {
-            return self.part_of(bytes, self.hash_key().hash(data.input()));
-        }
-        self.add_key_stream(cipher, data.reborrow());
-        match self.hashed() {
-            Some(_) => self.part_of(bytes, self.hash_key().hash(data.output())),
-            None => PartialHash::default(),
-        }
+        self.counters.on_cpu(cipher, data.reborrow());
+        self.part(data.len() as u64, &self.message.hash.hash(data.output()))
     }
 
+    fn part(&self, bytes: u64, results: &[u8]) -> PartialHash {
+        PartialHash::of(self.counters.offset, bytes, results)
+    }
+
+    /// Computes the right tag of a message that may be refused.
     fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
-        match self.tag {
-            Some(made) if !E::VERIFIES => self.end.end(&made),
-            // Computes the right tag of a message that may be refused.
-            _ => self.end.end(&*self.tag_of(parts)?),
-        }
+        let hash = self.message.hash.combine(0, parts)?;
+        self.end.finish(*self.message.tag_of(&hash))
     }
 }
 
@@ -359,9 +401,9 @@ impl<E: SivEnd> Steps for GcmSiv<E> {
 mod tests {
     use super::*;
 
-    fn derived(mut decrypt: GcmSivDecrypt) -> GcmSivDecrypt {
-        decrypt.derive(&CpuKey::new(&Key::new(&[0x35; 32]).unwrap()));
-        decrypt
+    fn opening(decrypt: &GcmSivDecrypt) -> Opening<Verify<Tag>> {
+        let message = decrypt.derive(&CpuKey::new(&Key::new(&[0x35; 32]).unwrap())).unwrap();
+        Opening { message, counters: Counters::from_tag(decrypt.end.0.padded().0), end: decrypt.end }
     }
 
     /// Determines, as a device does, whether a message with this hash is authentic.
@@ -375,11 +417,11 @@ mod tests {
         let nonce = Nonce::from([3; 12]);
         for (aad, len) in [(&b""[..], 16), (b"a header", 1), (b"sixteen bytes...and more", 100)] {
             let message: Vec<u8> = (0..len).map(|i| (i * 37 + 11) as u8).collect();
-            let of = |tag: &[u8; 16]| derived(GcmSivDecrypt::new(&nonce, aad, &Tag::from(*tag)));
+            let of = |tag: &[u8; 16]| opening(&GcmSivDecrypt::new(&nonce, aad, &Tag::from(*tag)));
             let siv = of(&[0; 16]);
-            let (hash, bytes) = (siv.hash_key().hash(&message), message.len() as u64);
+            let (hash, bytes) = (siv.message.hash.hash(&message), message.len() as u64);
             let part = siv.part(bytes, &hash);
-            let tag = *siv.tag_of(vec![part]).unwrap();
+            let tag = *siv.message.tag_of(&part);
             let accepts = |tag: &[u8; 16], hash| passes(&of(tag).verdict(bytes).unwrap(), hash);
             assert!(accepts(&tag, hash) && of(&tag).finish(vec![part]).is_ok());
             for bit in 0..128 {
@@ -393,7 +435,7 @@ mod tests {
             }
             // A tag that differs from the right one only in the highest bit before encryption.
             let mut block = tag;
-            let cpu = &siv.derived().cpu;
+            let cpu = &siv.message.key.cpu;
             cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut block).into())));
             block[15] |= 0x80;
             encrypt_block(&**cpu, &mut block);
@@ -405,11 +447,8 @@ mod tests {
     #[test]
     fn counters_wrap_in_the_first_word() {
         let tag = Tag::from(std::array::from_fn(|i| if i < 4 { 0xff } else { i as u8 }));
-        let siv = GcmSivDecrypt::new(&Nonce::from([0; 12]), b"", &tag);
-        let at = |bytes| {
-            let (counter, position) = siv.after(bytes, || unreachable!("it is not chained")).counters();
-            counter.at(position).to_le_bytes()
-        };
+        let counters = Counters::from_tag(tag.padded().0);
+        let at = |bytes| counters.first.at(counters.after(bytes).offset.into()).to_le_bytes();
         let rest = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0x8f];
         assert_eq!((at(0)[..4].to_vec(), at(0)[4..].to_vec()), (vec![0xff; 4], rest.to_vec()));
         assert_eq!((at(16)[..4].to_vec(), at(16)[4..].to_vec()), (vec![0; 4], rest.to_vec()));
@@ -447,8 +486,8 @@ mod tests {
     /// The hash of additional data is moved by the blocks of the message, however long it is.
     #[test]
     fn the_hash_of_a_long_message_is_that_of_its_lengths() {
-        let siv = derived(GcmSivDecrypt::new(&Nonce::from([0; 12]), b"", &Tag::from([0; 16])));
-        let (key, hash) = (&siv.derived().hash, [0x99; 16]);
+        let siv = |aad| opening(&GcmSivDecrypt::new(&Nonce::from([0; 12]), aad, &Tag::from([0; 16]))).message;
+        let (key, hash) = (siv(b"").hash, [0x99; 16]);
         for bytes in [1_u64 << 29, 1 << 32, (1 << 35) + 1, LONGEST] {
             let message = PartialHash { offset: 0, bytes, hash };
             let of = |aad: &[u8]| {
@@ -457,7 +496,7 @@ mod tests {
                 Blocks::Reversed.block(key.append_block(&both, &lengths))
             };
             for aad in [&b""[..], b"a header"] {
-                assert_eq!(*siv.derived().before_tag(&[0; 12], aad, &message), of(aad), "{bytes} bytes");
+                assert_eq!(*siv(aad).before_tag(&message), of(aad), "{bytes} bytes");
             }
         }
     }
@@ -465,10 +504,10 @@ mod tests {
     /// RFC 8452, section 4: 2^36 bytes are 2^32 blocks, whose counters differ.
     #[test]
     fn chunks_of_a_long_message_begin_with_their_counters() {
-        let siv = GcmSivDecrypt::new(&Nonce::from([0; 12]), b"", &Tag::from([0; 16]));
+        let counters = Counters::from_tag([0; 16]);
         let first = |offset| {
-            let (counter, position) = siv.after(offset, || unreachable!("it is not chained")).counters();
-            u32::from_le_bytes(counter.at(position).to_le_bytes()[..4].try_into().unwrap())
+            let counter = counters.first.at(counters.after(offset).offset.into());
+            u32::from_le_bytes(counter.to_le_bytes()[..4].try_into().unwrap())
         };
         let offsets = [0, 16, 1 << 32, (1 << 35) + 32, LONGEST - 16];
         assert_eq!(offsets.map(first), [0, 1, 1 << 28, (1 << 31) + 2, u32::MAX]);

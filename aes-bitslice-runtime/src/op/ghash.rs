@@ -8,9 +8,11 @@ use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::operation::{Hashed, Keys, Operation, Steps, whole_blocks};
+use crate::op::kernels::{Hashed, KernelsNeeded};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed, whole_blocks};
 use crate::op::partial_hash::PartialHash;
-use aes_bitslice_core::mode::Mode;
+use crate::op::place::{Place, one_pass};
+use aes_bitslice_core::aes::KeyBits;
 
 /// GHASH of whole blocks of 16 bytes, at a given position in their message.
 ///
@@ -20,7 +22,6 @@ use aes_bitslice_core::mode::Mode;
 pub struct Ghash {
     /// The block of the message with which the data begins.
     block: u64,
-    key: Option<HashKey>,
 }
 
 impl Ghash {
@@ -31,27 +32,15 @@ impl Ghash {
 
     /// GHASH of a part of a message that begins with block number `block`, counted from 0.
     pub fn from_block(block: u64) -> Self {
-        Self { block, key: None }
-    }
-
-    fn key(&self) -> &HashKey {
-        self.key.as_ref().expect("derived before the data is cut")
+        Self { block }
     }
 }
 
 impl Operation for Ghash {
+    type Output = PartialHash;
     const NAME: &'static str = "GHASH";
     const ACCESS: Access = Access::Reads;
-    const KEYS: Keys = Keys::OneOnCpu;
-}
-
-impl Steps for Ghash {
-    type Part = PartialHash;
-    type Output = PartialHash;
-
-    fn mode(&self) -> Option<Mode> {
-        None
-    }
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         whole_blocks(bytes)?;
@@ -61,33 +50,50 @@ impl Steps for Ghash {
         }
     }
 
-    fn derive(&mut self, cipher: &impl CpuCipher) {
-        self.key = Some(cipher.hash_key());
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::hashing(Hashed::Input)
     }
 
-    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        Self { block: self.block + bytes / 16, ..self.clone() }
+    one_pass!();
+}
+
+impl Pass for Ghash {
+    type Ready = Hash;
+
+    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Hash, Error> {
+        Ok(Hash { key: needed::<Self, _>(key)?.hash_key(), offset: 16 * self.block })
+    }
+}
+
+/// A hash under a key that was derived, of data from a given byte of its message on.
+#[derive(Clone, Debug)]
+pub struct Hash {
+    pub(crate) key: HashKey,
+    pub(crate) offset: u64,
+}
+
+impl Ready for Hash {
+    type Part = PartialHash;
+    type Output = PartialHash;
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(|hash, bytes| Self { offset: hash.offset + bytes, ..hash.clone() })
     }
 
-    fn hashed(&self) -> Option<Hashed> {
-        Some(Hashed::Input)
-    }
-
-    fn hash_key(&self) -> &HashKey {
-        self.key()
-    }
-
-    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
-        PartialHash { offset: 16 * self.block, bytes, hash: *hash }
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice { hash: Some(&self.key), ..OnDevice::NOTHING }
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
-        let bytes = data.input();
-        PartialHash { offset: 16 * self.block, bytes: bytes.len() as u64, hash: self.key().hash(bytes) }
+        self.part(data.len() as u64, &self.key.hash(data.input()))
+    }
+
+    fn part(&self, bytes: u64, results: &[u8]) -> PartialHash {
+        PartialHash::of(self.offset, bytes, results)
     }
 
     fn finish(&self, parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
-        self.key().combine(16 * self.block, parts)
+        self.key.combine(self.offset, parts)
     }
 }
 

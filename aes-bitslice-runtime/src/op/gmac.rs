@@ -5,12 +5,13 @@ use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
 use crate::cpu::cipher::CpuCipher;
-use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::Derived;
-use crate::op::operation::{Hashed, Keys, Operation, Steps};
+use crate::op::kernels::{Hashed, KernelsNeeded};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
 use crate::op::partial_hash::PartialHash;
-use aes_bitslice_core::mode::Mode;
+use crate::op::place::{Place, one_pass};
+use aes_bitslice_core::aes::KeyBits;
 
 /// GMAC of a whole message: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
 /// time.
@@ -19,73 +20,74 @@ use aes_bitslice_core::mode::Mode;
 #[derive(Clone, Debug)]
 pub struct Gmac {
     nonce: Nonce,
-    /// The first byte of the data in its message.
-    offset: u64,
-    derived: Option<Derived>,
 }
 
 impl Gmac {
     /// Takes a nonce that no other message under this key has.
     pub fn new(nonce: &Nonce) -> Self {
-        Self { nonce: nonce.clone(), offset: 0, derived: None }
-    }
-
-    fn derived(&self) -> &Derived {
-        self.derived.as_ref().expect("derived before the data is cut")
+        Self { nonce: nonce.clone() }
     }
 }
 
 impl Operation for Gmac {
+    type Output = Tag;
     const NAME: &'static str = "GMAC";
     const ACCESS: Access = Access::Reads;
-    const KEYS: Keys = Keys::OneOnCpu;
-}
-
-impl Steps for Gmac {
-    type Part = PartialHash;
-    type Output = Tag;
-
-    fn mode(&self) -> Option<Mode> {
-        None
-    }
+    const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     /// Messages of up to 2^61 - 1 bytes (SP 800-38D, section 5.2.1.1).
     fn check(&self, bytes: u64) -> Result<(), Error> {
-        match bytes < 1 << 61 {
-            true => Ok(()),
-            false => Err(Error::Length { operation: "GMAC", what: "a message has fewer than 2^61 bytes".into() }),
+        if bytes >= 1 << 61 {
+            return Err(Error::Length { operation: "GMAC", what: "a message has fewer than 2^61 bytes".into() });
         }
+        Ok(())
     }
 
-    fn derive(&mut self, cipher: &impl CpuCipher) {
-        self.derived = Some(Derived::new(cipher, &self.nonce));
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::hashing(Hashed::Input)
     }
 
-    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        Self { offset: self.offset + bytes, ..self.clone() }
+    one_pass!();
+}
+
+impl Pass for Gmac {
+    type Ready = Keyed;
+
+    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Keyed, Error> {
+        Ok(Keyed { derived: Derived::new(needed::<Self, _>(key)?, &self.nonce), offset: 0 })
+    }
+}
+
+/// GMAC with what it derives from the key, of data from a given byte of its message on.
+#[derive(Clone, Debug)]
+pub struct Keyed {
+    derived: Derived,
+    offset: u64,
+}
+
+impl Ready for Keyed {
+    type Part = PartialHash;
+    type Output = Tag;
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(|gmac, bytes| Self { offset: gmac.offset + bytes, ..gmac.clone() })
     }
 
-    fn hashed(&self) -> Option<Hashed> {
-        Some(Hashed::Input)
-    }
-
-    fn hash_key(&self) -> &HashKey {
-        &self.derived().hash
-    }
-
-    fn part(&self, bytes: u64, hash: &[u8; 16]) -> PartialHash {
-        PartialHash { offset: self.offset, bytes, hash: *hash }
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice { hash: Some(&self.derived.hash), ..OnDevice::NOTHING }
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
-        let bytes = data.input();
-        PartialHash { offset: self.offset, bytes: bytes.len() as u64, hash: self.derived().hash.hash(bytes) }
+        self.part(data.len() as u64, &self.derived.hash.hash(data.input()))
+    }
+
+    fn part(&self, bytes: u64, results: &[u8]) -> PartialHash {
+        PartialHash::of(self.offset, bytes, results)
     }
 
     fn finish(&self, parts: Vec<PartialHash>) -> Result<Tag, Error> {
-        let derived = self.derived();
-        let message = derived.hash.combine(0, parts)?;
-        Ok(Tag::from(derived.tag((&message.hash, message.bytes), &PartialHash::default())))
+        let message = self.derived.hash.combine(0, parts)?;
+        Ok(Tag::from(self.derived.tag((&message.hash, message.bytes), &PartialHash::default())))
     }
 }
 
@@ -99,14 +101,15 @@ mod tests {
     /// Of parts, each as long as it says it is.
     #[test]
     fn a_long_message_is_hashed_with_its_length() {
-        let mut gmac = Gmac::new(&Nonce::from([3; 12]));
+        let gmac = Gmac::new(&Nonce::from([3; 12]));
         assert!(gmac.check((1 << 61) - 1).is_ok() && gmac.check(1 << 61).is_err() && gmac.check(u64::MAX).is_err());
-        gmac.derive(&CpuKey::new(&Key::new(&[7; 16]).unwrap()));
+        let gmac = gmac.ready(Some(&CpuKey::new(&Key::new(&[7; 16]).unwrap()))).unwrap();
+        let (hash_key, cut) = (&gmac.derived.hash, gmac.cut().unwrap());
         for bytes in [1_u64 << 29, 1 << 32, (1 << 36) + 1, (1 << 61) - 1] {
             let (first, rest) = (gmac.part(bytes / 32 * 16, &[1; 16]), bytes - bytes / 32 * 16);
-            let second = gmac.after(bytes - rest, || unreachable!("it is not chained")).part(rest, &[2; 16]);
-            let hash = gmac.hash_key().append(&[1; 16], &[2; 16], rest.div_ceil(16));
-            let tag = gmac.derived().masked(gmac.hash_key().append_block(&hash, &lengths(bytes, 0)));
+            let second = cut.after(&gmac, bytes - rest, || [0; 16]).part(rest, &[2; 16]);
+            let hash = hash_key.append(&[1; 16], &[2; 16], rest.div_ceil(16));
+            let tag = gmac.derived.masked(hash_key.append_block(&hash, &lengths(bytes, 0)));
             assert_eq!(gmac.finish(vec![second, first]).unwrap(), Tag::from(tag), "{bytes} bytes");
         }
     }

@@ -11,8 +11,10 @@ use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
+use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Operation, Steps};
+use crate::op::operation::{Cut, OnDevice, Operation, Pass, Ready, ready_as_it_is};
+use crate::op::place::{Place, one_pass};
 use aes_bitslice_core::mode::Mode;
 
 /// The key stream of CTR from a given byte on, which overwrites the output: any number of bytes.
@@ -40,33 +42,42 @@ impl Keystream {
 /// Bytes generated at a time on a core: they stay in its first-level cache.
 const BATCH: usize = 16 << 10;
 
-impl Operation for Keystream {
-    const NAME: &'static str = "key stream";
-    const ACCESS: Access = Access::Writes;
+impl Keystream {
+    /// The launches of a call.
+    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        self.ctr.launches(shape)
+    }
 }
 
-impl Steps for Keystream {
-    type Part = ();
+impl Operation for Keystream {
     type Output = ();
-
-    fn mode(&self) -> Option<Mode> {
-        Some(Mode::Keystream)
-    }
+    const NAME: &'static str = "key stream";
+    const ACCESS: Access = Access::Writes;
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         self.ctr.check(bytes)
     }
 
-    fn skip(&self) -> usize {
-        self.ctr.skip()
+    fn kernels(&self) -> KernelsNeeded {
+        KernelsNeeded::of(Mode::Keystream)
     }
 
-    fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self {
-        Self { ctr: self.ctr.after(bytes, before) }
+    one_pass!();
+}
+
+ready_as_it_is!(Keystream);
+
+impl Ready for Keystream {
+    type Part = ();
+    type Output = ();
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        let after = |stream: &Self, bytes| Self { ctr: stream.ctr.at(bytes) };
+        Cut::anywhere(after).map(|cut| Cut { skip: self.ctr.skip(), ..cut })
     }
 
-    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        self.ctr.launches(shape)
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice::cipher(Self::launches)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) {
@@ -75,7 +86,7 @@ impl Steps for Keystream {
             batch.fill(0);
             let len = batch.len() as u64;
             ctr.on_cpu(cipher, Buffers::InPlace(batch));
-            ctr = ctr.after(len, || unreachable!("key stream is not chained"));
+            ctr = ctr.at(len);
         }
     }
 

@@ -323,9 +323,10 @@ impl EachKey {
         if number.checked_mul(each) != Some(bytes) {
             return refused(format!("{} for {each} bytes each, and the data has {bytes}", counted(number, "key")));
         }
-        match bytes / 16 > MOST_BLOCKS {
-            true => refused(format!("{bytes} bytes: make several calls, of less than 64 GiB each")),
-            false => Ok(()),
+        if bytes / 16 > MOST_BLOCKS {
+            refused(format!("{bytes} bytes: make several calls, of less than 64 GiB each"))
+        } else {
+            Ok(())
         }
     }
 

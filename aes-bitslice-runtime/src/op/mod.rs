@@ -19,11 +19,14 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `operation` | what an operation is, and what engines ask of it |
+//! | `operation` | what an operation is: what the caller has, and with what it derives from the key |
+//! | `kernels` | the kernels that perform an operation |
+//! | `place` | where an operation performs its passes: one, or several under a key for one call |
 //! | `buffers` | the host memory of a call |
 //! | `aad` | additional data |
 //! | `launch` | a call as kernel launches, with arguments by name |
 //! | `batch` | many messages as described to a device, and their results |
+//! | `tagging` | what is done with a tag: it is made, or verified |
 //! | `partial_hash` | hashes of parts, and how they combine |
 //! | `by_mode` | the operation that the kernels of a mode perform |
 
@@ -41,11 +44,14 @@ pub mod gcm_batch;
 pub mod gcm_siv;
 pub mod ghash;
 pub mod gmac;
+pub(crate) mod kernels;
 pub mod keystream;
 pub(crate) mod launch;
 pub mod many_keys;
 pub mod operation;
 pub mod partial_hash;
+pub(crate) mod place;
+pub mod tagging;
 pub mod xts;
 
 /// Names for callers, re-exported at the top of the crate.

@@ -1,58 +1,52 @@
-//! The definition of an operation, and what engines ask of it.
+//! What an operation is: what the caller has ([`Operation`]), and the same once it has what it derives from the key ([`Ready`]).
 
 use crate::base::error::Error;
-use crate::base::key::Key;
+use crate::base::key::{ONE_KEY, TWO_KEYS};
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::key::CpuKey;
 use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
 use crate::op::partial_hash::Verdict;
+use crate::op::place::Place;
 use aes_bitslice_core::aes::KeyBits;
-use aes_bitslice_core::mode::Mode;
-use std::sync::Arc;
 
 /// A way to process a call's data, as a value such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host memory
 /// take every operation that their engine [supports](crate::Engine::supports); calls on device memory take every
 /// operation that has kernels.
 ///
 /// Only the types of `op` implement it.
-pub trait Operation: Steps {
+pub trait Operation: Clone + Send + Sync + 'static {
+    /// The value that a call returns in addition to its output.
+    type Output: Send + 'static;
+
     /// The name, used in error texts.
     const NAME: &'static str;
     /// How it accesses its data.
     const ACCESS: Access;
     /// The keys that it needs.
     const KEYS: Keys = Keys::One;
-    /// The key lengths for which it is defined.
-    const KEY_LENGTHS: &'static [KeyBits] = &KeyBits::ALL;
-    /// Whether its data cannot be cut. In host memory, the CPU then performs it on every engine.
-    const SERIAL: bool = false;
-    /// Whether each call has its own key, derived from the cipher's. The CPU supports such calls, and so do devices: in host memory and,
-    /// with CUDA, in the memory of one GPU.
-    const HAS_OWN_KEY: bool = false;
-    /// Whether its output must not be used before it has been verified.
-    const VERIFIES: bool = false;
-}
 
-/// The data that a device hashes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hashed {
-    /// The data that is read, before anything is written.
-    Input,
-    /// The data that is written.
-    Output,
-}
+    /// Refuses an invalid call on this many bytes.
+    #[doc(hidden)]
+    fn check(&self, bytes: u64) -> Result<(), Error>;
 
-impl Hashed {
-    /// Selects one of the two.
-    pub(crate) fn of<T>(self, input: T, output: T) -> T {
-        match self {
-            Self::Input => input,
-            Self::Output => output,
-        }
+    /// The kernels that perform it.
+    #[doc(hidden)]
+    fn kernels(&self) -> KernelsNeeded;
+
+    /// Performs a whole call on one core, without the other steps, if there is a shorter way. If it fails, the output of the call is
+    /// cleared. Leaves nothing derived from the key on the stack.
+    #[doc(hidden)]
+    fn in_one_step(&self, _cipher: &impl CpuCipher, _data: Buffers<'_>) -> Option<Result<Self::Output, Error>> {
+        None
     }
+
+    /// Performs it where its data is.
+    #[doc(hidden)]
+    fn carry_out<P: Place>(self, place: P) -> Result<P::Value<Self::Output>, Error>;
 }
 
 /// The keys that an operation needs.
@@ -60,143 +54,166 @@ impl Hashed {
 pub enum Keys {
     /// One AES key. On a device the kernel's key is enough, so it may be baked in.
     One,
-    /// One AES key, which must also be on the CPU: something is derived from it before the data is cut, or all the work
-    /// is done there.
-    OneOnCpu,
+    /// One AES key of one of these lengths, which must also be on the CPU: something is derived from it before the data is
+    /// cut, or all the work is done there.
+    OnCpu(&'static [KeyBits]),
     /// The two AES keys of XTS, which must also be on the CPU.
     Two,
 }
 
-/// A call's own key.
-pub struct OwnKey<'o> {
-    pub(crate) key: &'o Key,
-    /// The same key, expanded on the CPU.
-    pub(crate) cpu: &'o Arc<CpuKey>,
+impl Keys {
+    /// The lengths of these keys.
+    pub fn lengths(self) -> &'static [KeyBits] {
+        match self {
+            Self::One => &KeyBits::ALL,
+            Self::OnCpu(lengths) => lengths,
+            Self::Two => &[KeyBits::Aes128, KeyBits::Aes256],
+        }
+    }
+
+    /// Refuses a key of a different kind than the operation needs: kernels would take the first half of an XTS key for the
+    /// whole key. `cpu` is the key on the CPU, if it is there.
+    ///
+    /// # Errors
+    /// [`Error::WrongKeys`], [`Error::NeedsKey`].
+    pub(crate) fn check(self, operation: &'static str, cpu: Option<&CpuKey>) -> Result<(), Error> {
+        let refused = |needs| Err(Error::WrongKeys { operation, needs });
+        match (self, cpu) {
+            (Self::One, None) => Ok(()),
+            (Self::OnCpu(_) | Self::Two, None) => Err(Error::NeedsKey { what: operation }),
+            (Self::One | Self::OnCpu(_), Some(cpu)) if cpu.is_xts() => refused(ONE_KEY),
+            (Self::Two, Some(cpu)) if !cpu.is_xts() => refused(TWO_KEYS),
+            (Self::OnCpu(lengths), Some(cpu)) if !lengths.contains(&cpu.bits()) => refused("a key of 128 or 256 bits"),
+            _ => Ok(()),
+        }
+    }
 }
 
-/// The steps of an operation, as engines call them. Not for use outside the crate, where the trait cannot be named.
-pub trait Steps: Clone + Send + Sync + 'static {
-    /// The value that a chunk of a call returns in addition to its output.
+/// An operation that makes one pass over its data, under the key of the cipher. All do, except for compositions of others.
+pub trait Pass: Operation {
+    /// The operation with what it derives from the key; itself, if that is nothing.
+    type Ready: Ready<Output = Self::Output>;
+
+    /// Derives it, from the key on the CPU, which is there if [`Operation::KEYS`] asks for it.
+    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Self::Ready, Error>;
+}
+
+/// An operation that derives nothing from the key.
+macro_rules! ready_as_it_is {
+    ($operation:ty) => {
+        impl Pass for $operation {
+            type Ready = Self;
+
+            fn ready(self, _key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+                Ok(self)
+            }
+        }
+    };
+}
+pub(crate) use ready_as_it_is;
+
+/// The key that an operation derives something from.
+pub(crate) fn needed<O: Operation, C>(key: Option<&C>) -> Result<&C, Error> {
+    key.ok_or(Error::NeedsKey { what: O::NAME })
+}
+
+/// An operation as engines perform it, on all data of a call or on a part of it.
+pub trait Ready: Clone + Send + Sync + 'static {
+    /// The value that a part of a call returns in addition to its output.
     type Part: Send + Default;
+    /// The value that a call returns.
+    type Output;
 
-    /// The value that a call returns in addition to its output.
-    type Output: Send + 'static;
+    /// Where its data may be cut; `None` if nowhere.
+    fn cut(&self) -> Option<Cut<Self>>;
 
-    /// The mode of the kernels that perform it; `None` for an operation without kernels.
-    fn mode(&self) -> Option<Mode>;
-
-    /// Refuses an invalid call on this many bytes.
-    fn check(&self, bytes: u64) -> Result<(), Error>;
-
-    /// Refuses a key that the operation must not use.
-    fn check_key(&self, _cipher: &impl CpuCipher) -> Result<(), Error> {
-        Ok(())
+    /// What a device does; nothing by default.
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice::NOTHING
     }
 
-    /// Adds the values that it derives from the key. Called once per call, before the data is cut, and only for
-    /// operations that need their [key on the CPU](Keys::OneOnCpu): they are keyed then.
-    fn derive(&mut self, _cipher: &impl CpuCipher) {}
-
-    /// The call's key, for an operation that [has its own](Operation::HAS_OWN_KEY) and was [keyed](Self::derive).
-    fn own_key(&self) -> Option<OwnKey<'_>> {
-        None
-    }
-
-    /// Whether this pass over the data writes nothing, because another pass does.
-    fn only_reads(&self) -> bool {
-        false
-    }
-
-    /// The next pass over the data, which begins when this one has completed and returned these parts; `None` after the last.
-    fn next_pass(&self, _parts: &[Self::Part]) -> Result<Option<Self>, Error> {
-        Ok(None)
-    }
-
-    /// The number of bytes (fewer than 16) into a block at which the data begins.
-    fn skip(&self) -> usize {
-        0
-    }
-
-    /// All chunks except the last are multiples of this many bytes, counted from the first byte of the call.
-    fn grain(&self) -> u64 {
-        16
-    }
-
-    /// The minimum number of bytes in a last chunk that follows others.
-    fn least(&self) -> u64 {
-        1
-    }
-
-    /// The operation on the data that remains after the first `bytes`. `before` is the block of input before that byte;
-    /// only [chained](Self::is_chained) operations ask for it.
-    fn after(&self, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> Self;
-
-    /// Whether [`after`](Self::after) asks for the block before.
-    fn is_chained(&self) -> bool {
-        false
-    }
-
-    /// The launches of a call, in order. Each works on its own bytes, and the order of execution makes no difference.
-    fn launches(&self, _shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        unreachable!("there are no kernels for it")
-    }
-
-    /// Whether counters are secret, so that no launch, branch or address may depend on them.
-    fn counters_are_secret(&self) -> bool {
-        false
-    }
-
-    /// The data whose GHASH a device computes, in addition to running the kernels of the [mode](Self::mode); none by
-    /// default.
-    fn hashed(&self) -> Option<Hashed> {
-        None
-    }
-
-    /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic, so
-    /// that it clears them if they are not; `None` for an operation that does not verify. Called on operations that
-    /// were [keyed](Self::derive).
-    fn verdict(&self, _bytes: u64) -> Option<Verdict> {
-        None
-    }
-
-    /// The key of that hash; called on operations that were [keyed](Self::derive).
-    fn hash_key(&self) -> &HashKey {
-        unreachable!("nothing is hashed")
-    }
-
-    /// The value that a chunk of `bytes` bytes returns, if a device processed it and computed this hash.
-    fn part(&self, _bytes: u64, _hash: &[u8; 16]) -> Self::Part {
-        Self::Part::default()
-    }
-
-    /// The messages of a batch operation, which GPUs process all at once; called on operations that were
-    /// [keyed](Self::derive), except to find out whether there are any.
-    fn batch(&self) -> Option<Batch<'_>> {
-        None
-    }
-
-    /// The value that a call on a batch returns, if a device processed it and returned these bytes.
-    fn part_of_batch(&self, _results: &[u8]) -> Self::Part {
-        Self::Part::default()
-    }
-
-    /// Performs a whole call on one core, without the other steps, if there is a shorter way. If it fails, the output of the call is
-    /// cleared. Leaves nothing derived from the key on the stack.
-    fn in_one_step(&self, _cipher: &impl CpuCipher, _data: Buffers<'_>) -> Option<Result<Self::Output, Error>> {
-        None
-    }
-
-    /// Performs it on one core; a [batch](Self::batch) on all cores.
+    /// Performs it on one core; where it cannot be cut, on the cores that it takes.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
 
-    /// The value that the call returns, from the values of its chunks, in any order. If it fails, the output of the
-    /// call is cleared.
+    /// The value that a part of `bytes` bytes returns, if a device processed it and returned these results: a hash, or those of a batch.
+    fn part(&self, _bytes: u64, _results: &[u8]) -> Self::Part {
+        Self::Part::default()
+    }
+
+    /// The value that the call returns, from the values of its parts, in any order. If it fails, the output of the call is
+    /// cleared.
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;
 }
 
-/// Bytes before the first whole block.
-pub(crate) fn head(operation: &impl Steps) -> u64 {
-    (16 - operation.skip() as u64) % 16
+/// Where data may be cut.
+pub struct Cut<R> {
+    /// The number of bytes (fewer than 16) into a block at which the data begins.
+    pub(crate) skip: usize,
+    /// All parts except the last are multiples of this many bytes, counted from the first byte of the call.
+    pub(crate) grain: u64,
+    /// The minimum number of bytes in a last part that follows others.
+    pub(crate) least: u64,
+    pub(crate) after: After<R>,
+}
+
+/// The operation on the data that remains after some bytes.
+pub enum After<R> {
+    /// From their number.
+    Bytes(fn(&R, u64) -> R),
+    /// From the block of input before them.
+    Chained(fn(&R, [u8; 16]) -> R),
+}
+
+impl<R: Clone> Cut<R> {
+    /// At the end of any block.
+    pub(crate) fn anywhere(after: fn(&R, u64) -> R) -> Option<Self> {
+        Some(Self { skip: 0, grain: 16, least: 1, after: After::Bytes(after) })
+    }
+
+    /// Whether the block of input before a part is needed for it.
+    pub(crate) fn is_chained(&self) -> bool {
+        matches!(self.after, After::Chained(_))
+    }
+
+    /// Bytes before the first whole block.
+    pub(crate) fn head(&self) -> u64 {
+        (16 - self.skip as u64) % 16
+    }
+
+    /// The operation after the first `bytes`, before which this block of input comes; it is asked for where it counts.
+    pub(crate) fn after(&self, ready: &R, bytes: u64, before: impl FnOnce() -> [u8; 16]) -> R {
+        match self.after {
+            After::Bytes(after) => after(ready, bytes),
+            After::Chained(_) if bytes == 0 => ready.clone(),
+            After::Chained(after) => after(ready, before()),
+        }
+    }
+}
+
+/// What a device does for an operation.
+pub struct OnDevice<'a, R> {
+    /// The launches of the cipher, in order; each works on its own bytes, and the order of execution makes no difference.
+    pub(crate) launches: Launches<R>,
+    /// The key of the hash, if data is hashed.
+    pub(crate) hash: Option<&'a HashKey>,
+    /// The data from which it determines whether this number of bytes, which are the whole message, is authentic, so that it clears them if
+    /// they are not; `None` if nothing is verified.
+    pub(crate) verdict: fn(&R, u64) -> Option<Verdict>,
+    /// The messages of a batch, which it processes all at once.
+    pub(crate) messages: Option<Batch<'a>>,
+}
+
+/// How an operation lays its launches out.
+pub(crate) type Launches<R> = fn(&R, &Shape<'_>) -> Result<Vec<Launch>, Error>;
+
+impl<R> OnDevice<'_, R> {
+    pub(crate) const NOTHING: Self =
+        Self { launches: |_, _| Ok(vec![]), hash: None, verdict: |_, _| None, messages: None };
+
+    /// The cipher alone.
+    pub(crate) fn cipher(launches: Launches<R>) -> Self {
+        Self { launches, ..Self::NOTHING }
+    }
 }
 
 /// Refuses a length that is not whole blocks.

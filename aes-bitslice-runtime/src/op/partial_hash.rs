@@ -46,6 +46,13 @@ impl fmt::Debug for PartialHash {
     }
 }
 
+impl PartialHash {
+    /// From a hash as a device returns it: its first bytes count, as far as they are there.
+    pub(crate) fn of(offset: u64, bytes: u64, hash: &[u8]) -> Self {
+        Self { offset, bytes, hash: hash.first_chunk().copied().unwrap_or_default() }
+    }
+}
+
 impl HashKey {
     /// The hash of a message from its parts, the first of which begins at byte `offset`. The number of bytes shows
     /// whether a part is missing at the end.

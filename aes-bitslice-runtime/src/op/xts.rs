@@ -19,9 +19,11 @@ use crate::cpu::cipher::{Block, CpuCipher};
 use crate::cpu::portable::BATCH;
 use crate::cpu::portable::{next_tweak, process_masked, put_tweaks};
 use crate::op::buffers::{Access, Buffers};
+use crate::op::kernels::{KernelsNeeded, OnHost};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::operation::{Keys, Operation, Steps};
-use aes_bitslice_core::aes::{Direction, KeyBits};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
+use crate::op::place::{Place, one_pass};
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
@@ -51,13 +53,11 @@ impl Xts {
     /// # Errors
     /// [`Error::Length`] for units of fewer than 16 bytes or of more than 2^20 blocks of 16 bytes.
     pub fn new(direction: Direction, unit_bytes: u64, first_unit: u128) -> Result<Self, Error> {
-        match (16..=16 * MOST_BLOCKS).contains(&unit_bytes) {
-            true => Ok(Self { direction, unit_bytes, first_unit, before: 0 }),
-            false => {
-                let what = format!("a data unit has 16 to {} bytes, not {unit_bytes}", 16 * MOST_BLOCKS);
-                Err(Error::Length { operation: "XTS", what })
-            }
+        if !(16..=16 * MOST_BLOCKS).contains(&unit_bytes) {
+            let what = format!("a data unit has 16 to {} bytes, not {unit_bytes}", 16 * MOST_BLOCKS);
+            return Err(Error::Length { operation: "XTS", what });
         }
+        Ok(Self { direction, unit_bytes, first_unit, before: 0 })
     }
 
     /// Plaintext to ciphertext, as [`new`](Self::new).
@@ -119,21 +119,43 @@ fn times_alpha(tweak: u128, n: u64) -> u128 {
     (0..n % 64).fold(tweak, |tweak, _| next_tweak(tweak))
 }
 
+impl Xts {
+    /// The same, `bytes` bytes further on.
+    fn after(&self, bytes: u64) -> Self {
+        let position = self.before + bytes;
+        let units = position / self.unit_bytes;
+        Self { first_unit: self.first_unit.wrapping_add(units.into()), before: position % self.unit_bytes, ..*self }
+    }
+
+    /// The launches of a call.
+    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let ragged = shape.len % 16;
+        let blocks = shape.len / 16 - u64::from(ragged > 0);
+        let launch = |entry, from: u64, blocks: u64, ragged: u64| {
+            let at = self.after(16 * from);
+            let values = vec![
+                (Argument::Blocks, Value::U64(blocks)),
+                (Argument::Ragged, Value::U32(ragged as u32)),
+                (Argument::UnitBlocks, Value::U32((self.unit_bytes / 16) as u32)),
+                (Argument::Before, Value::U32((at.before / 16) as u32)),
+                (Argument::FirstUnit, Value::Words(counter_words(at.first_unit))),
+            ];
+            shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
+        };
+        // Blocks that share bytes go to the entry point for bytes.
+        let launches = match (shape.entry(0), ragged) {
+            (Entry::Blocks, 1..) => [launch(Entry::Blocks, 0, blocks, 0)?, launch(Entry::Bytes, blocks, 0, ragged)?],
+            (entry, _) => [launch(entry, 0, blocks, ragged)?, None],
+        };
+        Ok(launches.into_iter().flatten().collect())
+    }
+}
+
 impl Operation for Xts {
+    type Output = ();
     const NAME: &'static str = "XTS";
     const ACCESS: Access = Access::Maps;
     const KEYS: Keys = Keys::Two;
-    const KEY_LENGTHS: &'static [KeyBits] = &[KeyBits::Aes128, KeyBits::Aes256];
-}
-
-impl Steps for Xts {
-    type Part = ();
-    type Output = ();
-
-    /// There are no kernels for units that each end in blocks that share bytes.
-    fn mode(&self) -> Option<Mode> {
-        self.unit_bytes.is_multiple_of(16).then(|| Mode::xts(self.direction))
-    }
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
         let refused = |what: String| Err(Error::Length { operation: "XTS", what });
@@ -150,52 +172,40 @@ impl Steps for Xts {
         }
     }
 
+    /// There are no kernels for units that each end in blocks that share bytes.
+    fn kernels(&self) -> KernelsNeeded {
+        let mode = self.unit_bytes.is_multiple_of(16).then(|| Mode::xts(self.direction));
+        KernelsNeeded { mode, as_fast_as: mode, on_host: OnHost::DeviceOrCpu, ..KernelsNeeded::NONE }
+    }
+
+    one_pass!();
+}
+
+impl Pass for Xts {
+    type Ready = Self;
+
     /// Equal keys decrypt what was encrypted with them, and encrypt nothing.
-    fn check_key(&self, cipher: &impl CpuCipher) -> Result<(), Error> {
-        match self.direction {
-            Direction::Encrypt if cipher.halves_are_equal() => Err(Error::XtsKey {
-                what: "its halves are equal, and XTS encrypts with two independent keys: make a new key; this one only decrypts".into(),
-            }),
-            _ => Ok(()),
+    fn ready(self, key: Option<&impl CpuCipher>) -> Result<Self, Error> {
+        if self.direction == Direction::Encrypt && needed::<Self, _>(key)?.halves_are_equal() {
+            let what = "its halves are equal, and XTS encrypts with two independent keys: make a new key; this one only decrypts";
+            return Err(Error::XtsKey { what: what.into() });
         }
+        Ok(self)
+    }
+}
+
+impl Ready for Xts {
+    type Part = ();
+    type Output = ();
+
+    /// Whole units, if they are not whole blocks: the last two blocks of a unit must not be separated. Those are a block and a byte at least.
+    fn cut(&self) -> Option<Cut<Self>> {
+        let grain = if self.unit_bytes.is_multiple_of(16) { 16 } else { self.unit_bytes };
+        Cut::anywhere(Self::after).map(|cut| Cut { grain, least: 17, ..cut })
     }
 
-    /// Whole units, if they are not whole blocks: the last two blocks of a unit must not be separated.
-    fn grain(&self) -> u64 {
-        if self.unit_bytes.is_multiple_of(16) { 16 } else { self.unit_bytes }
-    }
-
-    /// A block and a byte, which share the block's bytes.
-    fn least(&self) -> u64 {
-        17
-    }
-
-    fn after(&self, bytes: u64, _before: impl FnOnce() -> [u8; 16]) -> Self {
-        let position = self.before + bytes;
-        let units = position / self.unit_bytes;
-        Self { first_unit: self.first_unit.wrapping_add(units.into()), before: position % self.unit_bytes, ..*self }
-    }
-
-    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let ragged = shape.len % 16;
-        let blocks = shape.len / 16 - u64::from(ragged > 0);
-        let launch = |entry, from: u64, blocks: u64, ragged: u64| {
-            let at = self.after(16 * from, || unreachable!("XTS is not chained"));
-            let values = vec![
-                (Argument::Blocks, Value::U64(blocks)),
-                (Argument::Ragged, Value::U32(ragged as u32)),
-                (Argument::UnitBlocks, Value::U32((self.unit_bytes / 16) as u32)),
-                (Argument::Before, Value::U32((at.before / 16) as u32)),
-                (Argument::FirstUnit, Value::Words(counter_words(at.first_unit))),
-            ];
-            shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
-        };
-        // Blocks that share bytes go to the entry point for bytes.
-        let launches = match (shape.entry(0), ragged) {
-            (Entry::Blocks, 1..) => [launch(Entry::Blocks, 0, blocks, 0)?, launch(Entry::Bytes, blocks, 0, ragged)?],
-            (entry, _) => [launch(entry, 0, blocks, ragged)?, None],
-        };
-        Ok(launches.into_iter().flatten().collect())
+    fn on_device(&self) -> OnDevice<'_, Self> {
+        OnDevice::cipher(Self::launches)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
@@ -219,7 +229,7 @@ impl Steps for Xts {
                     }
                     _ => self.units(cipher, these, data),
                 }
-                at = at.after(len as u64, || unreachable!("XTS is not chained"));
+                at = at.after(len as u64);
                 (rest, tweaks) = (after, others);
             }
         }
@@ -273,8 +283,7 @@ mod tests {
     #[test]
     fn a_chunk_begins_in_its_unit() {
         let after = |first, bytes| {
-            let Xts { first_unit, before, .. } =
-                Xts::encrypt(48, first).unwrap().after(bytes, || unreachable!("XTS is not chained"));
+            let Xts { first_unit, before, .. } = Xts::encrypt(48, first).unwrap().after(bytes);
             (first_unit, before)
         };
         assert_eq!([0, 16, 47, 48, 80].map(|bytes| after(7, bytes)), [(7, 0), (7, 16), (7, 47), (8, 0), (8, 32)]);
@@ -285,7 +294,7 @@ mod tests {
         }
         // From within a unit.
         let within = Xts { before: 32, ..Xts::encrypt(48, 3).unwrap() };
-        let after = |bytes| within.after(bytes, || unreachable!("XTS is not chained"));
+        let after = |bytes| within.after(bytes);
         assert_eq!(
             [16, 32, 48].map(|bytes| (after(bytes).first_unit, after(bytes).before)),
             [(4, 0), (4, 16), (4, 32)]

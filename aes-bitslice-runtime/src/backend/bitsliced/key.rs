@@ -8,12 +8,13 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
 use crate::cpu::cipher::{Block, CpuCipher};
-use crate::exec::backend::{KernelsNeeded, OnBackend, Opened, Settings};
-use crate::exec::call::Call;
+use crate::exec::backend::{OnBackend, Opened, Settings};
+use crate::exec::call::{Call, PartOf};
 use crate::exec::cores;
 use crate::exec::processor;
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::Pass;
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::layout;
@@ -87,7 +88,7 @@ impl CpuCipher for Bitsliced {
 }
 
 impl OnBackend for Bitsliced {
-    fn run<O: Operation>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         Ok(self.scrubbed(|| cores::run(self, &call, data)))
     }
 }
@@ -115,7 +116,7 @@ impl Opened for OnVectors {
         format!("CPU, bitsliced, {}, {}", self.isa, processor::threads())
     }
 
-    fn supports(&self, _kernels: Option<KernelsNeeded>) -> bool {
+    fn supports(&self, _kernels: KernelsNeeded) -> bool {
         true
     }
 

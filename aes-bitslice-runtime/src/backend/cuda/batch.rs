@@ -5,23 +5,8 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
-use crate::exec::backend::KernelsNeeded;
-use crate::exec::call::Call;
 use crate::op::batch::Batch;
-use crate::op::operation::{Hashed, Operation};
-use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::CUstream;
-
-impl Batch<'_> {
-    /// The kernels that it takes.
-    pub(crate) fn kernels(&self) -> KernelsNeeded {
-        let (mode, hashed, counters_are_secret) = match self {
-            Self::Gcm(batch) => (Mode::Ctr, Some(Hashed::Output), batch.counters_are_secret),
-            Self::Cmac(_) => (Mode::EcbEncrypt, None, false),
-        };
-        KernelsNeeded { mode: Some(mode), hashed, counters_are_secret }
-    }
-}
 
 impl DeviceKey {
     /// Puts a call on many messages on a stream, without waiting. Its results come through the memory returned. If it fails, part of it may
@@ -29,17 +14,17 @@ impl DeviceKey {
     ///
     /// # Safety
     /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
-    pub(crate) unsafe fn launch_batch<O: Operation>(
+    pub(crate) unsafe fn launch_batch(
         &self,
         stream: CUstream,
         span: Span,
-        call: &Call<O>,
+        batch: &Batch<'_>,
     ) -> Result<BatchMemory, Error> {
         // SAFETY: as the caller promises.
         unsafe {
-            match call.operation().batch().expect("a call on a batch") {
-                Batch::Gcm(batch) => self.launch_gcm(stream, span, &batch),
-                Batch::Cmac(batch) => self.launch_cmac(stream, span, &batch),
+            match batch {
+                Batch::Gcm(batch) => self.launch_gcm(stream, span, batch),
+                Batch::Cmac(batch) => self.launch_cmac(stream, span, batch),
             }
         }
     }

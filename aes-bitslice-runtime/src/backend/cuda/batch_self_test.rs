@@ -14,7 +14,7 @@ use crate::op::batch::Batch;
 use crate::op::buffers::Buffers;
 use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
 use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
-use crate::op::operation::{Operation, Steps};
+use crate::op::operation::{Pass, Ready};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 impl DeviceKey {
     /// Loads and tests everything that a call on these messages needs, unless that was done before. The caller has entered the device.
-    pub(crate) fn prepare_batch<O: Operation>(&self, call: &Call<O>) -> Result<(), Error> {
-        match call.operation().batch().expect("a call on a batch") {
-            Batch::Gcm(batch) => self.prepare_gcm(batch.hash.expect("derived before the work")),
+    pub(crate) fn prepare_batch(&self, batch: &Batch<'_>) -> Result<(), Error> {
+        match batch {
+            Batch::Gcm(batch) => self.prepare_gcm(batch.hash),
             Batch::Cmac(_) => self.prepare_cmac(),
         }
     }
@@ -43,19 +43,21 @@ impl DeviceKey {
     }
 }
 
-/// Does a call on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
-fn on_device<O: Operation>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
+/// Does a call on a batch on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
+fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
+    let device = call.on_device();
+    let batch = device.messages.as_ref().ok_or(Error::WrongCall { operation: O::NAME, call: "run" })?;
     let mut slot = key.device().slots().take(data.len())?;
     let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
     let span = Span::in_place(O::ACCESS, place, data.len() as u64);
     // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
     let started = unsafe {
         slot.copy_in(0, data)
-            .and_then(|()| key.launch_batch(slot.stream(), span, call))
+            .and_then(|()| key.launch_batch(slot.stream(), span, batch))
             .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
     };
     slot.wait()?;
-    let part = call.operation().part_of_batch(&started?.read()?);
+    let part = call.operation().part(data.len() as u64, &started?.read()?);
     Ok((found, call.finish(vec![part])?))
 }
 
@@ -78,19 +80,18 @@ fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
     let messages: [_; 9] = std::array::from_fn(message);
     let plaintext: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
     let mut ciphertext = plaintext.clone();
-    let encrypt = Call::without_data(&cipher, &GcmEncryptBatch::new(&messages)?)?;
+    let encrypt = Call::without_data(&cipher, GcmEncryptBatch::new(&messages)?)?;
     let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext)))?;
     let (found, made) = on_device(&key, &encrypt, &plaintext)?;
     let mut is_right = found == ciphertext && made == tags;
     tags[4] = tags[5];
-    let decrypt = Call::without_data(&cipher, &GcmDecryptBatch::new(&messages, &tags)?)?;
+    let decrypt = Call::without_data(&cipher, GcmDecryptBatch::new(&messages, &tags)?)?;
     let mut expected = plaintext;
     expected[begins[4] as usize..begins[5] as usize].fill(0);
     let (found, opened) = on_device(&key, &decrypt, &ciphertext)?;
     is_right &= found == expected && opened.failed() == [4];
     let names = || {
-        let hasher =
-            key.hash_kernel_of_messages(encrypt.operation().hash_key()).map(|(hasher, _)| hasher.name().to_string());
+        let hasher = key.device().hash_kernel().map(|hasher| hasher.name().to_string());
         format!("aes-ctr-planes or {}, for many messages,", hasher.unwrap_or_default())
     };
     if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
@@ -106,12 +107,12 @@ fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
     // More than a tile.
     let message = |n: u64| 67 * n..67 * n + [64, 0, 67, 16, 31, 48][n as usize % 6];
     let messages: Vec<Range<u64>> = (0..290).map(message).chain(std::iter::once(19_000..20_000)).collect();
-    let make = Call::without_data(&cipher, &CmacBatch::new(&messages)?)?;
+    let make = Call::without_data(&cipher, CmacBatch::new(&messages)?)?;
     let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data)))?;
     let (_, made) = on_device(&key, &make, &data)?;
     let mut is_right = made == tags;
     tags[4] = tags[5];
-    let verify = Call::without_data(&cipher, &CmacVerifyBatch::new(&messages, &tags)?)?;
+    let verify = Call::without_data(&cipher, CmacVerifyBatch::new(&messages, &tags)?)?;
     is_right &= on_device(&key, &verify, &data)?.1.failed() == [4];
     let kernel = || "aes-ecb-encrypt-planes, for CMAC of many messages,".to_string();
     if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: kernel() }) }

@@ -4,14 +4,16 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::backend::cuda::memory::span::Span;
-use crate::backend::cuda::pending::{Pending, Results};
+use crate::backend::cuda::pending::{Later, Pending, Results, Started};
 use crate::base::error::Error;
+use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
-use crate::exec::backend::KernelsNeeded;
-use crate::exec::call::{Call, Data, Target};
+use crate::exec::call::{self, Call, Data, Target};
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
-use crate::op::operation::Operation;
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::{Operation, Pass};
+use crate::op::place::{Composition, OwnKey, Passes, Place};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -93,20 +95,7 @@ impl<'a> DeviceCipher<'a> {
     /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is no such kernel,
     /// [`Error::NeedsKey`] for an operation that hashes, on a cipher of one kernel, and any error the driver reports.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
-        let call = Call::without_data(self, operation)?;
-        self.key.device().enter()?;
-        if call.operation().batch().is_some() {
-            return self.key.prepare_batch(&call);
-        }
-        match call.operation().own_key() {
-            // Its own tables are built in each call.
-            Some(own) => {
-                let key = self.key.of_one_call(own.key)?;
-                self.kernels_for(operation)?.mode.map_or(Ok(()), |mode| key.prepare(mode, self.choice))?;
-                key.device().hash_kernel().map(drop)
-            }
-            None => self.key.prepare_all(&call, self.choice),
-        }
+        operation.clone().carry_out(Preparation(self))
     }
 
     /// Does an operation on `data`: in place, or into it where the operation only writes.
@@ -175,75 +164,8 @@ impl<'a> DeviceCipher<'a> {
         len: u64,
     ) -> Result<Pending<O>, Error> {
         // SAFETY: as the caller guarantees.
-        unsafe { self.put_with_output(operation, OnStream::new(self.key, stream, input, output, len)) }
-    }
-
-    /// # Safety
-    /// As for [`run_raw`](Self::run_raw), for the data.
-    unsafe fn put_with_output<O: Operation>(
-        &self,
-        operation: O,
-        data: OnStream<'_, true>,
-    ) -> Result<Pending<O>, Error> {
-        let (stream, len) = (data.stream, data.len);
-        let (call, span) = Call::scrubbed(self, operation, data)?;
-        if call.operation().batch().is_some_and(|batch| batch.is_empty() || len == 0) {
-            // The results for messages that are all empty were computed with the key.
-            return Ok(Pending::new(call, Results::None, None));
-        }
-        if call.operation().batch().is_some() {
-            self.key.prepare_batch(&call)?;
-            // SAFETY: as the caller guarantees; the messages are within the length, as was checked.
-            let memory = unsafe { self.key.launch_batch(stream, span, &call) }?;
-            return Ok(Pending::new(call, Results::Batch(memory), None));
-        }
-        let own = call.operation().own_key().map(|own| self.key.of_one_call(own.key)).transpose()?;
-        let key = own.as_ref().unwrap_or(self.key);
-        // Before anything is written: its known-answer test may fail.
-        key.hash_kernel(call.operation().hash_key())?;
-        let mut call = call;
-        while call.operation().only_reads() {
-            let parts = match len {
-                0 => vec![],
-                // SAFETY: as the caller guarantees.
-                _ => vec![call.operation().part(len, &unsafe { self.pass(key, stream, span, &call) }?.read()?)],
-            };
-            call = call.next_pass(&parts)?.expect("another pass follows one that only reads");
-        }
-        let results = match len {
-            0 => Results::None,
-            // SAFETY: as the caller guarantees.
-            _ => Results::Hash(len, unsafe { self.pass(key, stream, span, &call) }?),
-        };
-        Ok(Pending::new(call, results, own))
-    }
-
-    /// Puts a pass over data on a stream, without waiting. The memory of its hash is zeros where the pass computes none.
-    ///
-    /// # Safety
-    /// As for [`run_raw`](Self::run_raw), for the span.
-    unsafe fn pass<O: Operation>(
-        &self,
-        key: &DeviceKey,
-        stream: CUstream,
-        span: Span,
-        call: &Call<O>,
-    ) -> Result<HashMemory, Error> {
-        let mut memory = key.device().hash_memories().take()?;
-        // SAFETY: as the caller guarantees; the memory is live until the work is done.
-        unsafe {
-            memory.fill(stream, |hash| {
-                let launch = |step| key.launch_step(stream, span, call, step, self.choice, hash);
-                let launched = call.kernels().steps().try_for_each(launch);
-                launched.and_then(|()| key.clear_unless_authentic(stream, span, call, hash)).inspect_err(|_| {
-                    if let Some(output) = span.output.filter(|_| O::VERIFIES && span.len > 0) {
-                        // Data that was not verified must not stay there; if even this fails, nothing more can be done.
-                        let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
-                    }
-                })
-            })?;
-        }
-        Ok(memory)
+        let data = unsafe { OnStream::new(self.key, stream, input, output, len) };
+        operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
     }
 
     /// Does an operation from `input` to `output`.
@@ -262,7 +184,8 @@ impl<'a> DeviceCipher<'a> {
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);
         // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.put(operation, OnStream::between(self.key, stream.cu_stream(), [from, to], lengths)) }
+        let data = unsafe { OnStream::between(self.key, stream.cu_stream(), [from, to], lengths) };
+        operation.carry_out(Put { cipher: self, data })
     }
 
     /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt), from `input` to `output`. All else is as
@@ -282,7 +205,8 @@ impl<'a> DeviceCipher<'a> {
         let (from, _read) = input.device_ptr(stream);
         let (to, _written) = output.device_ptr_mut(stream);
         // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
-        unsafe { self.put_with_output(operation, OnStream::between(self.key, stream.cu_stream(), [from, to], lengths)) }
+        let data = unsafe { OnStream::between(self.key, stream.cu_stream(), [from, to], lengths) };
+        operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
     }
 
     /// Does an operation on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An operation that only
@@ -304,20 +228,8 @@ impl<'a> DeviceCipher<'a> {
         len: u64,
     ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
-        unsafe { self.put(operation, OnStream::new(self.key, stream, input, output, len)) }
-    }
-
-    /// # Safety
-    /// As for [`run_raw`](Self::run_raw), for the data.
-    unsafe fn put<O: Operation<Output = ()>>(&self, operation: O, data: OnStream<'_, false>) -> Result<(), Error> {
-        let stream = data.stream;
-        let (call, span) = Call::scrubbed(self, operation, data)?;
-        // SAFETY: as the caller guarantees, here and below.
-        unsafe { capture::keep(self.key.device().context(), stream, self.key) }?;
-        call.kernels().mode.map_or(Ok(()), |mode| {
-            // SAFETY: as above.
-            unsafe { self.key.launch(stream, span, &call, mode, self.choice) }
-        })
+        let data = unsafe { OnStream::new(self.key, stream, input, output, len) };
+        operation.carry_out(Put { cipher: self, data })
     }
 
     /// Refuses streams of another context than the engine's.
@@ -333,19 +245,20 @@ impl Target for DeviceCipher<'_> {
     }
 
     fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        let supports = |kernels| self.key.device().supports(kernels);
-        let kernels = match operation.batch() {
-            Some(batch) => Some(batch.kernels()).filter(|&kernels| supports(kernels)),
-            None if O::SERIAL => None,
-            // Which kernels there are for a cipher alone depends on the key, and is found when one is chosen.
-            None => KernelsNeeded::of(operation).filter(|&kernels| kernels.hashed.is_none() || supports(kernels)),
-        };
-        kernels.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: MEMORY.into() })
+        let kernels = operation.kernels();
+        // Which kernels there are for a cipher alone depends on the key, and is found when one is chosen.
+        let is_chosen_later = !kernels.return_value();
+        if kernels.exist() && (is_chosen_later || self.key.device().supports(kernels)) {
+            return Ok(kernels);
+        }
+        Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() })
     }
 }
 
-/// The data of a call in device memory, and its stream; `RETURNS` says whether the call returns a value.
-struct OnStream<'k, const RETURNS: bool> {
+/// The data of a call in device memory, and its stream, which is live and belongs to the context of the key's device. The memory is the
+/// device's, and live until the work is done.
+#[derive(Clone, Copy)]
+struct OnStream<'k> {
     key: &'k DeviceKey,
     stream: CUstream,
     input: CUdeviceptr,
@@ -353,19 +266,20 @@ struct OnStream<'k, const RETURNS: bool> {
     len: u64,
     /// The length of the input, where it has its own.
     len_of_input: Option<u64>,
+    returns_value: Option<bool>,
 }
 
-impl<'k, const RETURNS: bool> OnStream<'k, RETURNS> {
+impl<'k> OnStream<'k> {
     /// # Safety
-    /// The stream is live and belongs to the context of the key's device.
+    /// As the type says.
     unsafe fn new(key: &'k DeviceKey, stream: CUstream, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
-        Self { key, stream, input, output, len, len_of_input: None }
+        Self { key, stream, input, output, len, len_of_input: None, returns_value: None }
     }
 
     /// From an input to an output, of these lengths.
     ///
     /// # Safety
-    /// As for [`new`](Self::new).
+    /// As the type says.
     unsafe fn between(
         key: &'k DeviceKey,
         stream: CUstream,
@@ -373,15 +287,18 @@ impl<'k, const RETURNS: bool> OnStream<'k, RETURNS> {
         lengths: [usize; 2],
     ) -> Self {
         let [len_of_input, len] = lengths.map(|len| len as u64);
-        Self { key, stream, input, output, len, len_of_input: Some(len_of_input) }
+        Self { key, stream, input, output, len, len_of_input: Some(len_of_input), returns_value: None }
     }
 }
 
-impl<const RETURNS: bool> Data for OnStream<'_, RETURNS> {
+impl Data for OnStream<'_> {
     type Checked = Span;
-    const RETURNS: Option<bool> = Some(RETURNS);
 
-    fn checked<O: Operation>(self, _operation: &O) -> Result<(Span, u64), Error> {
+    fn returns_value(&self) -> Option<bool> {
+        self.returns_value
+    }
+
+    fn checked<O: Operation>(self) -> Result<(Span, u64), Error> {
         if let Some(input) = self.len_of_input {
             if O::ACCESS != Access::Maps {
                 return Err(O::ACCESS.refused(O::NAME));
@@ -393,11 +310,185 @@ impl<const RETURNS: bool> Data for OnStream<'_, RETURNS> {
         let span = span(O::ACCESS, self.input, self.output, self.len)?;
         let device = self.key.device();
         device.enter()?;
-        // SAFETY: as whoever made this vouches.
-        if RETURNS && unsafe { capture::is_in_capture(device.context(), self.stream) }? {
+        let returns_value = self.returns_value != Some(false);
+        // SAFETY: as the type says.
+        if returns_value && unsafe { capture::is_in_capture(device.context(), self.stream) }? {
             return Err(Error::InCapture { operation: O::NAME });
         }
         Ok((span, self.len))
+    }
+}
+
+/// A call that puts an operation on a stream, which returns nothing.
+struct Put<'k> {
+    cipher: &'k DeviceCipher<'k>,
+    data: OnStream<'k>,
+}
+
+impl Place for Put<'_> {
+    type Value<V: Send + 'static> = ();
+
+    fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
+        let Self { cipher: &DeviceCipher { key, choice, .. }, data } = self;
+        let data = OnStream { returns_value: Some(false), ..data };
+        let (call, span) = Call::scrubbed(self.cipher, operation, data)?;
+        // SAFETY: as the type of the data says.
+        unsafe { capture::keep(key.device().context(), data.stream, key) }?;
+        call.kernels().mode.map_or(Ok(()), |mode| {
+            // SAFETY: as above.
+            unsafe { key.launch(data.stream, span, &call, mode, choice) }
+        })
+    }
+
+    fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
+        Err(Error::WrongCall { operation: C::NAME, call: "run_with_output" })
+    }
+}
+
+/// A call that puts an operation on a stream, which returns a value.
+struct PutWithOutput<'k> {
+    cipher: &'k DeviceCipher<'k>,
+    /// The key of the call, where it has its own.
+    own: Option<DeviceKey>,
+    data: OnStream<'k>,
+}
+
+impl PutWithOutput<'_> {
+    /// Puts a pass over the data on the stream, without waiting.
+    fn start<O: Pass>(self, operation: O) -> Result<Started<O>, Error> {
+        let Self { cipher, own, data } = self;
+        let (key, OnStream { stream, len, .. }) = (cipher.key, data);
+        let (call, span) = Call::scrubbed(cipher, operation, data)?;
+        let (messages, hash) = (call.on_device().messages, call.on_device().hash);
+        let results = match messages {
+            // The results for messages that are all empty were computed with the key.
+            Some(batch) if batch.is_empty() || len == 0 => Results::None,
+            Some(batch) => {
+                key.prepare_batch(&batch)?;
+                // SAFETY: as the type of the data says; the messages are within the length, as was checked.
+                Results::Batch(unsafe { key.launch_batch(stream, span, &batch) }?)
+            }
+            None => {
+                // Before anything is written: its known-answer test may fail.
+                hash.map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
+                if len == 0 { Results::None } else { Results::Hash(len, cipher.launch_all(stream, span, &call)?) }
+            }
+        };
+        Ok(Started { call, results, _own: own })
+    }
+}
+
+impl DeviceCipher<'_> {
+    /// Puts all steps of a call on a stream, without waiting. The memory of its hash is zeros where it computes none. The data is as in
+    /// [`OnStream`].
+    fn launch_all<O: Pass>(&self, stream: CUstream, span: Span, call: &Call<O>) -> Result<HashMemory, Error> {
+        let key = self.key;
+        let mut memory = key.device().hash_memories().take()?;
+        // SAFETY: as the type of the data says; the memory is live until the work is done.
+        unsafe {
+            memory.fill(stream, |hash| {
+                let launch = |step| key.launch_step(stream, span, call, step, self.choice, hash);
+                let launched = call.kernels().steps().try_for_each(launch);
+                launched.and_then(|()| key.clear_unless_authentic(stream, span, call, hash)).inspect_err(|_| {
+                    let verifies = call.verdict(span.len).is_some();
+                    if let Some(output) = span.output.filter(|_| verifies && span.len > 0) {
+                        // Data that was not verified must not stay there; if even this fails, nothing more can be done.
+                        let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
+                    }
+                })
+            })?;
+        }
+        Ok(memory)
+    }
+}
+
+impl Place for PutWithOutput<'_> {
+    type Value<V: Send + 'static> = Later<V>;
+
+    fn pass<O: Pass>(mut self, operation: O) -> Result<Later<O::Output>, Error> {
+        self.data.returns_value = Some(true);
+        Ok(self.start(operation)?.later(|value| value))
+    }
+
+    fn composed<C: Composition>(self, composition: C) -> Result<Later<C::Output>, Error> {
+        let Self { cipher, data, .. } = self;
+        let (_, bytes) = data.checked::<C>()?;
+        call::check(cipher, &composition, bytes)?;
+        let derived = cipher.derived(&composition)?;
+        let OwnKey { key, cpu } = derived.as_ref();
+        let own = cipher.key.of_one_call(key)?;
+        let cipher = DeviceCipher { key: &own, cpu: Some(cpu), ..*cipher };
+        let place = PutWithOutput {
+            cipher: &cipher,
+            own: Some(own.clone()),
+            data: OnStream { key: &own, len_of_input: None, ..data },
+        };
+        composition.clone().passes(derived.clone(), place)
+    }
+}
+
+impl Passes for PutWithOutput<'_> {
+    fn read<O: Pass>(&self, operation: O) -> Result<O::Output, Error> {
+        PutWithOutput { own: None, ..*self }.start(operation)?.wait()
+    }
+
+    fn last<O: Pass, V: Send + 'static>(self, operation: O, value: V) -> Result<Later<V>, Error> {
+        Ok(self.start(operation)?.later(|_| value))
+    }
+}
+
+/// Loads everything that calls of an operation need.
+struct Preparation<'k>(&'k DeviceCipher<'k>);
+
+impl Preparation<'_> {
+    fn prepare<O: Pass>(&self, operation: O) -> Result<Call<O>, Error> {
+        let &DeviceCipher { key, choice, .. } = self.0;
+        let call = Call::without_data(self.0, operation)?;
+        key.device().enter()?;
+        match call.on_device().messages {
+            Some(batch) => key.prepare_batch(&batch)?,
+            None => key.prepare_all(&call, choice)?,
+        }
+        Ok(call)
+    }
+}
+
+impl Place for Preparation<'_> {
+    type Value<V: Send + 'static> = ();
+
+    fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
+        self.prepare(operation).map(drop)
+    }
+
+    fn composed<C: Composition>(self, composition: C) -> Result<(), Error> {
+        let Self(cipher) = self;
+        cipher.kernels_for(&composition)?;
+        C::KEYS.check(C::NAME, cipher.cpu())?;
+        let derived = cipher.derived(&composition)?;
+        let OwnKey { key, cpu } = derived.as_ref();
+        cipher.key.device().enter()?;
+        let own = cipher.key.of_one_call(key)?;
+        let cipher = DeviceCipher { key: &own, cpu: Some(cpu), ..*cipher };
+        composition.passes(derived.clone(), Preparation(&cipher))
+    }
+}
+
+/// As for an empty message.
+impl Passes for Preparation<'_> {
+    fn read<O: Pass>(&self, operation: O) -> Result<O::Output, Error> {
+        self.prepare(operation)?.finish(vec![])
+    }
+
+    fn last<O: Pass, V: Send + 'static>(self, operation: O, _value: V) -> Result<(), Error> {
+        self.prepare(operation).map(drop)
+    }
+}
+
+impl DeviceCipher<'_> {
+    /// What a composition derives from the key, none of which is left on the stack.
+    fn derived<C: Composition>(&self, composition: &C) -> Result<C::Derived, Error> {
+        let cpu = self.cpu().ok_or(Error::NeedsKey { what: C::NAME })?;
+        cpu.scrubbed(|| composition.derive(cpu))
     }
 }
 

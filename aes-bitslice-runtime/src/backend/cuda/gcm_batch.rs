@@ -90,9 +90,10 @@ impl Places {
             (number, tile) = (number + part.len() as u32, tiles_until);
         }
         words[0] = words_of_end(self.runs as u32).as_flattened().try_into().expect("as many words");
-        match batch.messages.len() > 2 * PART {
-            true => drop(divided(jobs, |job| job())),
-            false => jobs.into_iter().for_each(|job| job()),
+        if batch.messages.len() > 2 * PART {
+            drop(divided(jobs, |job| job()))
+        } else {
+            jobs.into_iter().for_each(|job| job())
         }
     }
 }
@@ -156,7 +157,7 @@ impl DeviceKey {
         mut memory: BatchMemory,
     ) -> Result<BatchMemory, Error> {
         let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
-        let (hasher, tables) = self.hash_kernel_of_messages(batch.hash.expect("derived before the work"))?;
+        let (hasher, tables) = self.hash_kernel_of_messages(batch.hash)?;
         places.write(batch, memory.pinned());
         let all = batch.messages.len() as u32;
         // First counters for nonces that are not 12 bytes long are computed from the hash key, which they reveal.

@@ -6,12 +6,11 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
-use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::exec::backend::KernelsNeeded;
 use crate::exec::call::Call;
 use crate::exec::choice::{self, Choice, Kernels};
 use crate::exec::steps::Step;
-use crate::op::operation::{Operation, head};
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::Pass;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
@@ -34,21 +33,20 @@ impl DeviceKey {
     }
 
     /// Loads everything that a call of an operation may need, unless that was done before.
-    pub(crate) fn prepare_all(&self, call: &Call<impl Operation>, asked: Option<Choice>) -> Result<(), Error> {
+    pub(crate) fn prepare_all(&self, call: &Call<impl Pass>, asked: Option<Choice>) -> Result<(), Error> {
         let KernelsNeeded { mode, hashed, .. } = call.kernels();
         mode.map_or(Ok(()), |mode| self.prepare(mode, asked))?;
-        if hashed.is_some() {
-            self.device().enter()?;
-            self.hash_kernel(call.operation().hash_key())?;
+        match call.on_device().hash.filter(|_| hashed.is_some()) {
+            Some(key) => self.device().enter().and_then(|()| self.hash_kernel(key).map(drop)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Puts all steps of an operation on the stream of a slot, without waiting.
     ///
     /// # Safety
     /// The span is within memory of the device that is live until the work is done.
-    pub(crate) unsafe fn launch_in<O: Operation>(
+    pub(crate) unsafe fn launch_in<O: Pass>(
         &self,
         slot: &mut Slot<'_>,
         span: Span,
@@ -66,7 +64,7 @@ impl DeviceKey {
     ///
     /// # Safety
     /// As there; and `hash` is in memory of the device, aligned to 4 bytes, that is live until the work is done.
-    pub(crate) unsafe fn launch_step<O: Operation>(
+    pub(crate) unsafe fn launch_step<O: Pass>(
         &self,
         stream: CUstream,
         span: Span,
@@ -80,8 +78,8 @@ impl DeviceKey {
             Step::Cipher(mode) => return unsafe { self.launch(stream, span, call, mode, asked) },
             Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
-        let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
-        let (kernel, tables) = self.hash_kernel(call.operation().hash_key())?;
+        let (Some(data), Some(key)) = (hashed.filter(|_| span.len > 0), call.on_device().hash) else { return Ok(()) };
+        let (kernel, tables) = self.hash_kernel(key)?;
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the device.
         unsafe { kernel.run(stream, data, span.len, &tables, hash) }
     }
@@ -91,19 +89,18 @@ impl DeviceKey {
     ///
     /// # Safety
     /// As there.
-    pub(crate) unsafe fn clear_unless_authentic<O: Operation>(
+    pub(crate) unsafe fn clear_unless_authentic<O: Pass>(
         &self,
         stream: CUstream,
         span: Span,
         call: &Call<O>,
         hash: CUdeviceptr,
     ) -> Result<(), Error> {
-        let (Some(output), Some(verdict)) =
-            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| call.operation().verdict(span.len)))
-        else {
+        let (Some(output), Some(key)) = (span.output.filter(|_| span.len > 0), call.on_device().hash) else {
             return Ok(());
         };
-        let (kernel, _) = self.hash_kernel(call.operation().hash_key())?;
+        let Some(verdict) = call.verdict(span.len) else { return Ok(()) };
+        let (kernel, _) = self.hash_kernel(key)?;
         // SAFETY: as the caller guarantees.
         unsafe { kernel.clear_unless_authentic(stream, output, span.len, hash, &verdict) }
     }
@@ -113,7 +110,7 @@ impl DeviceKey {
     ///
     /// # Safety
     /// The span is within memory of the device that is live until the work is done, and the stream is live.
-    pub(crate) unsafe fn launch<O: Operation>(
+    pub(crate) unsafe fn launch<O: Pass>(
         &self,
         stream: CUstream,
         span: Span,
@@ -121,7 +118,7 @@ impl DeviceKey {
         mode: Mode,
         asked: Option<Choice>,
     ) -> Result<(), Error> {
-        let choice = self.choose(mode, span.len, span.is_aligned(head(call.operation())), asked)?;
+        let choice = self.choose(mode, span.len, span.is_aligned(call.head()), asked)?;
         if let Choice::CoResident { bitsliced } = choice {
             let part = |kind| self.stored(mode, kind, choice).map(|(kernel, keys)| Part { kernel, keys });
             let (tables, bits) = (part(StoredKind::CoResidentTbox)?, part(StoredKind::CoResidentBits)?);
@@ -131,7 +128,7 @@ impl DeviceKey {
         }
         let (kernel, keys) = self.kernel(mode, choice)?;
         // SAFETY: as the caller guarantees.
-        unsafe { kernel.run(stream, span, keys, |shape| call.operation().launches(shape)) }
+        unsafe { kernel.run(stream, span, keys, |shape| call.launches(shape)) }
     }
 
     /// The choice for a call. With only one kernel it means nothing, whatever was requested.

@@ -269,9 +269,10 @@ impl<'a> DeviceJobs<'a> {
     }
 
     fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
-        match stream.context().cu_ctx() == self.device.context().shared().cu_ctx() {
-            true => Ok(()),
-            false => Err(Error::OtherContext),
+        if stream.context().cu_ctx() == self.device.context().shared().cu_ctx() {
+            Ok(())
+        } else {
+            Err(Error::OtherContext)
         }
     }
 

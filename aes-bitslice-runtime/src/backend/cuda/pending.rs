@@ -5,17 +5,34 @@ use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::base::error::Error;
 use crate::exec::call::Call;
-use crate::op::operation::Operation;
+use crate::op::operation::{Operation, Pass, Ready};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 
 /// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it.
 ///
 /// Dropping it waits for that point of the stream.
 #[must_use = "the value comes through it"]
-pub struct Pending<O: Operation> {
-    call: Call<O>,
-    results: Results,
+pub struct Pending<O: Operation>(pub(crate) Later<O::Output>);
+
+impl<O: Operation> Pending<O> {
+    /// Waits until the stream has reached it, and returns the value.
+    ///
+    /// # Errors
+    /// Any error of the operation, and any error the driver reports.
+    pub fn wait(self) -> Result<O::Output, Error> {
+        (self.0)()
+    }
+}
+
+/// A value that is waited for when it is asked for, and whose work is waited for when it is dropped.
+pub(crate) type Later<V> = Box<dyn FnOnce() -> Result<V, Error> + Send + UnwindSafe + RefUnwindSafe>;
+
+/// A pass that is on a stream.
+pub(crate) struct Started<O: Pass> {
+    pub(crate) call: Call<O>,
+    pub(crate) results: Results,
     /// The key of the call, where it has its own: work on the stream reads its tables.
-    _own: Option<DeviceKey>,
+    pub(crate) _own: Option<DeviceKey>,
 }
 
 /// The data from which the value is computed, once available.
@@ -28,20 +45,19 @@ pub(crate) enum Results {
     Batch(BatchMemory),
 }
 
-impl<O: Operation> Pending<O> {
-    pub(crate) fn new(call: Call<O>, results: Results, own: Option<DeviceKey>) -> Self {
-        Self { call, results, _own: own }
+impl<O: Pass> Started<O> {
+    /// What becomes of its value, once it is there.
+    pub(crate) fn later<V>(self, value: impl FnOnce(O::Output) -> V + Send + 'static) -> Later<V> {
+        // It is used once, or only dropped.
+        Box::new(AssertUnwindSafe(move || self.wait().map(value)))
     }
 
-    /// Waits until the stream has reached it, and returns the value.
-    ///
-    /// # Errors
-    /// Any error of the operation, and any error the driver reports.
-    pub fn wait(self) -> Result<O::Output, Error> {
+    /// Waits until the stream has reached its end, and returns the value.
+    pub(crate) fn wait(self) -> Result<O::Output, Error> {
         let parts = match self.results {
             Results::None => vec![],
-            Results::Hash(len, memory) => vec![self.call.operation().part(len, &memory.read()?)],
-            Results::Batch(memory) => vec![self.call.operation().part_of_batch(&memory.read()?)],
+            Results::Hash(bytes, memory) => vec![self.call.operation().part(bytes, &memory.read()?)],
+            Results::Batch(memory) => vec![self.call.operation().part(0, &memory.read()?)],
         };
         self.call.finish(parts)
     }

@@ -6,15 +6,16 @@ use crate::backend::opencl::handles::{Event, event_of, number};
 use crate::backend::opencl::kernel::span::{Place, Span};
 use crate::backend::opencl::memory::device_memory::DeviceMemory;
 use crate::backend::opencl::memory::slice::BufferSlice;
-use crate::backend::opencl::pending::Pending;
+use crate::backend::opencl::pending::{Later, Pending, Started};
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
-use crate::exec::backend::KernelsNeeded;
 use crate::exec::call::{Call, Data, Target};
 use crate::exec::steps::Step;
 use crate::op::buffers::Access;
-use crate::op::operation::Operation;
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::{Operation, Pass};
 use crate::op::partial_hash::HASH;
+use crate::op::place::{self, Composition};
 use aes_bitslice_core::mode::Mode;
 use opencl3::command_queue::{self, CommandQueue};
 use opencl3::memory;
@@ -75,7 +76,7 @@ impl<'a> BufferCipher<'a> {
     /// a kernel for another mode, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongKeys`], [`Error::NeedsKey`] for an
     /// operation that hashes, on a cipher of one kernel, and any error the driver reports.
     pub fn prepare_for<O: Operation>(&self, operation: &O) -> Result<(), Error> {
-        self.key.prepare_all(&Call::without_data(self, operation)?)
+        operation.clone().carry_out(Preparation(self))
     }
 
     /// Puts an operation that maps its input to an output of the same length into the queue. Passing the same slice twice makes a call in
@@ -95,7 +96,7 @@ impl<'a> BufferCipher<'a> {
         input: BufferSlice<'_>,
         output: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        self.enqueue(queue, operation, Access::Maps, Some(input), output)
+        operation.carry_out(Put(self.data(queue, Access::Maps, Some(input), Some(output))))
     }
 
     /// Puts an operation that only writes into the queue.
@@ -108,7 +109,7 @@ impl<'a> BufferCipher<'a> {
         operation: O,
         output: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        self.enqueue(queue, operation, Access::Writes, None, output)
+        operation.carry_out(Put(self.data(queue, Access::Writes, None, Some(output))))
     }
 
     /// Puts an operation into the queue that maps its input to an output of the same length and returns a value, such as the tag of
@@ -132,7 +133,7 @@ impl<'a> BufferCipher<'a> {
         input: BufferSlice<'_>,
         output: BufferSlice<'_>,
     ) -> Result<Pending<O>, Error> {
-        self.enqueue_with_output(queue, operation, Access::Maps, input, Some(output))
+        operation.carry_out(PutWithOutput(self.data(queue, Access::Maps, Some(input), Some(output)))).map(Pending)
     }
 
     /// Puts an operation that only reads, such as [`Gmac`](crate::Gmac), into the queue. The value is available once the queue has reached
@@ -146,70 +147,17 @@ impl<'a> BufferCipher<'a> {
         operation: O,
         input: BufferSlice<'_>,
     ) -> Result<Pending<O>, Error> {
-        self.enqueue_with_output(queue, operation, Access::Reads, input, None)
+        operation.carry_out(PutWithOutput(self.data(queue, Access::Reads, Some(input), None))).map(Pending)
     }
 
-    fn enqueue_with_output<O: Operation>(
-        &self,
-        queue: &CommandQueue,
-        operation: O,
+    fn data<'c>(
+        &'c self,
+        queue: &'c CommandQueue,
         access: Access,
-        input: BufferSlice<'_>,
-        output: Option<BufferSlice<'_>>,
-    ) -> Result<Pending<O>, Error> {
-        let data = InQueue::<true> { context: self.key.device().context(), queue, access, input: Some(input), output };
-        let (call, (queue, span)) = Call::scrubbed(self, operation, data)?;
-        // Before anything is written: a known-answer test may fail.
-        self.key.prepare_all(&call)?;
-        if span.len == 0 {
-            return Ok(Pending::new(call, None));
-        }
-        let context = self.key.device().context();
-        let hash = DeviceMemory::of_buffer(context, context.buffer(HASH)?, HASH);
-        let at_hash = Place { buffer: hash.raw(), at: 0 };
-        let mut launches = vec![clear(queue, at_hash, HASH)?];
-        let mut writes = false;
-        let launched = call.kernels().steps().try_for_each(|step| {
-            // The next commands wait for what is in the queue.
-            barrier(queue)?;
-            writes |= matches!(step, Step::Cipher(_));
-            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { self.key.launch_step(queue, span, &call, step, at_hash, &mut launches) }
-        });
-        let launched = launched.and_then(|()| barrier(queue)).and_then(|()| {
-            // SAFETY: as above.
-            unsafe { self.key.clear_unless_authentic(queue, span, &call, hash.raw(), &mut launches) }
-        });
-        if let (Err(_), true, true, Some(output)) = (&launched, O::VERIFIES, writes, span.output) {
-            // Data that was not verified must not stay there; if even this fails, nothing more can be done.
-            let _ = clear(queue, output, span.len as usize).map(|cleared| launches.push(cleared));
-        }
-        for launch in &launches {
-            hash.is_used_by(launch);
-        }
-        are_used_by(input, output, span.in_place, &launches);
-        launched.map(|()| Pending::new(call, Some((span.len, hash))))
-    }
-
-    fn enqueue<O: Operation<Output = ()>>(
-        &self,
-        queue: &CommandQueue,
-        operation: O,
-        access: Access,
-        input: Option<BufferSlice<'_>>,
-        output: BufferSlice<'_>,
-    ) -> Result<(), Error> {
-        let data =
-            InQueue::<false> { context: self.key.device().context(), queue, access, input, output: Some(output) };
-        let (call, (queue, span)) = Call::scrubbed(self, operation, data)?;
-        let mut launches = Vec::new();
-        let launched = call.kernels().mode.map_or(Ok(()), |mode| {
-            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { self.key.launch(queue, span, &call, mode, &mut launches) }
-        });
-        // After a failure, too: the launches before it are in the queue.
-        are_used_by(input.unwrap_or(output), Some(output), span.in_place, &launches);
-        launched
+        input: Option<BufferSlice<'c>>,
+        output: Option<BufferSlice<'c>>,
+    ) -> InQueue<'c> {
+        InQueue { cipher: self, queue, access, input, output, returns_value: None }
     }
 }
 
@@ -219,36 +167,42 @@ impl Target for BufferCipher<'_> {
     }
 
     fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        let refused = |operation| Err(Error::Unsupported { operation, backend: MEMORY.into() });
-        match KernelsNeeded::of(operation) {
-            Some(kernels) if kernels.counters_are_secret => refused(SECRET_COUNTERS),
-            Some(kernels) if operation.batch().is_none() && !O::HAS_OWN_KEY => {
-                if kernels.mode.is_some() {
-                    self.key.mode_of(operation, MEMORY)?;
-                }
-                Ok(kernels)
-            }
-            _ => refused(O::NAME),
+        let kernels = operation.kernels();
+        if kernels.counters_are_secret {
+            return Err(Error::Unsupported { operation: SECRET_COUNTERS, backend: MEMORY.into() });
         }
+        if !kernels.exist() || kernels.of_messages {
+            return Err(unsupported::<O>());
+        }
+        if kernels.mode.is_some() {
+            self.key.mode_of(operation, MEMORY)?;
+        }
+        Ok(kernels)
     }
 }
 
-/// The data of a call in buffers, and its queue; `RETURNS` says whether the call returns a value.
-struct InQueue<'a, const RETURNS: bool> {
-    context: &'a Context,
+/// The data of a call in buffers, and its queue.
+#[derive(Clone, Copy)]
+struct InQueue<'a> {
+    cipher: &'a BufferCipher<'a>,
     queue: &'a CommandQueue,
     /// The access of the operations that the call performs.
     access: Access,
     input: Option<BufferSlice<'a>>,
     output: Option<BufferSlice<'a>>,
+    returns_value: Option<bool>,
 }
 
-impl<const RETURNS: bool> Data for InQueue<'_, RETURNS> {
+impl Data for InQueue<'_> {
     type Checked = (cl_command_queue, Span);
-    const RETURNS: Option<bool> = Some(RETURNS);
 
-    fn checked<O: Operation>(self, _operation: &O) -> Result<((cl_command_queue, Span), u64), Error> {
-        let Self { context, queue, access, input, output } = self;
+    fn returns_value(&self) -> Option<bool> {
+        self.returns_value
+    }
+
+    fn checked<O: Operation>(self) -> Result<((cl_command_queue, Span), u64), Error> {
+        let Self { queue, access, input, output, .. } = self;
+        let context = self.cipher.key.device().context();
         if O::ACCESS != access {
             return Err(O::ACCESS.refused(O::NAME));
         }
@@ -276,13 +230,112 @@ impl<const RETURNS: bool> Data for InQueue<'_, RETURNS> {
     }
 }
 
-/// Records, in those of the slices that are the engine's memory, the launches that use them.
-fn are_used_by(input: BufferSlice<'_>, output: Option<BufferSlice<'_>>, in_place: bool, launches: &[Event]) {
-    for launch in launches {
-        input.is_used_by(launch);
-        if let (Some(output), false) = (output, in_place) {
-            output.is_used_by(launch);
+/// A call that puts an operation into a queue, which returns nothing.
+struct Put<'a>(InQueue<'a>);
+
+impl place::Place for Put<'_> {
+    type Value<V: Send + 'static> = ();
+
+    fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
+        let InQueue { cipher, input, output, .. } = self.0;
+        let key = cipher.key;
+        let (call, (queue, span)) =
+            Call::scrubbed(cipher, operation, InQueue { returns_value: Some(false), ..self.0 })?;
+        let mut launches = Vec::new();
+        let launched = call.kernels().mode.map_or(Ok(()), |mode| {
+            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
+            unsafe { key.launch(queue, span, &call, mode, &mut launches) }
+        });
+        // After a failure, too: the launches before it are in the queue.
+        are_used_by(input, output, span.in_place, &launches);
+        launched
+    }
+
+    fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
+        Err(unsupported::<C>())
+    }
+}
+
+/// A call that puts an operation into a queue, which returns a value.
+struct PutWithOutput<'a>(InQueue<'a>);
+
+impl PutWithOutput<'_> {
+    fn start<O: Pass>(self, operation: O) -> Result<Started<O>, Error> {
+        let InQueue { cipher, input, output, .. } = self.0;
+        let key = cipher.key;
+        let (call, (queue, span)) = Call::scrubbed(cipher, operation, InQueue { returns_value: Some(true), ..self.0 })?;
+        // Before anything is written: a known-answer test may fail.
+        key.prepare_all(&call)?;
+        if span.len == 0 {
+            return Ok(Started { call, hash: None });
         }
+        let context = key.device().context();
+        let hash = DeviceMemory::of_buffer(context, context.buffer(HASH)?, HASH);
+        let at_hash = Place { buffer: hash.raw(), at: 0 };
+        let mut launches = vec![clear(queue, at_hash, HASH)?];
+        let mut writes = false;
+        let launched = call.kernels().steps().try_for_each(|step| {
+            // The next commands wait for what is in the queue.
+            barrier(queue)?;
+            writes |= matches!(step, Step::Cipher(_));
+            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
+            unsafe { key.launch_step(queue, span, &call, step, at_hash, &mut launches) }
+        });
+        let launched = launched.and_then(|()| barrier(queue)).and_then(|()| {
+            // SAFETY: as above.
+            unsafe { key.clear_unless_authentic(queue, span, &call, hash.raw(), &mut launches) }
+        });
+        if launched.is_err()
+            && writes
+            && let Some(output) = span.output
+            && call.verdict(span.len).is_some()
+        {
+            // Data that was not verified must not stay there; if even this fails, nothing more can be done.
+            let _ = clear(queue, output, span.len as usize).map(|cleared| launches.push(cleared));
+        }
+        for launch in &launches {
+            hash.is_used_by(launch);
+        }
+        are_used_by(input, output, span.in_place, &launches);
+        launched.map(|()| Started { call, hash: Some((span.len, hash)) })
+    }
+}
+
+impl place::Place for PutWithOutput<'_> {
+    type Value<V: Send + 'static> = Later<V>;
+
+    fn pass<O: Pass>(self, operation: O) -> Result<Later<O::Output>, Error> {
+        self.start(operation).map(Started::later)
+    }
+
+    fn composed<C: Composition>(self, _composition: C) -> Result<Later<C::Output>, Error> {
+        Err(unsupported::<C>())
+    }
+}
+
+/// Compiles and tests everything that calls of an operation need.
+struct Preparation<'a>(&'a BufferCipher<'a>);
+
+impl place::Place for Preparation<'_> {
+    type Value<V: Send + 'static> = ();
+
+    fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
+        self.0.key.prepare_all(&Call::without_data(self.0, operation)?)
+    }
+
+    fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
+        Err(unsupported::<C>())
+    }
+}
+
+fn unsupported<O: Operation>() -> Error {
+    Error::Unsupported { operation: O::NAME, backend: MEMORY.into() }
+}
+
+/// Records, in those of the slices that are the engine's memory, the launches that use them.
+fn are_used_by(input: Option<BufferSlice<'_>>, output: Option<BufferSlice<'_>>, in_place: bool, launches: &[Event]) {
+    for slice in input.filter(|_| !in_place).into_iter().chain(output) {
+        launches.iter().for_each(|launch| slice.is_used_by(launch));
     }
 }
 

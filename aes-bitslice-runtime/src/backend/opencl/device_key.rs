@@ -11,13 +11,14 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
-use crate::exec::backend::{KernelsNeeded, Settings};
+use crate::exec::backend::Settings;
 use crate::exec::call::Call;
 use crate::exec::choice::Choice;
 use crate::exec::steps::Step;
 use crate::exec::transfers::Transfers;
+use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::Shape;
-use crate::op::operation::Operation;
+use crate::op::operation::{Operation, Pass};
 use aes_bitslice_core::mode::Mode;
 use opencl3::types::{cl_command_queue, cl_mem};
 use std::sync::{Arc, Mutex};
@@ -88,7 +89,7 @@ impl DeviceKey {
     /// [`Error::Unsupported`] where there is no kernel, [`Error::NotInKernel`] where the only kernel is for another mode.
     pub(crate) fn mode_of<O: Operation>(&self, operation: &O, memory: &str) -> Result<Mode, Error> {
         let unsupported = || Error::Unsupported { operation: O::NAME, backend: memory.into() };
-        let mode = operation.mode().ok_or_else(unsupported)?;
+        let mode = operation.kernels().mode.ok_or_else(unsupported)?;
         match &self.code {
             Code::Stored { keys, .. } if !keys.iter().any(|(of, _)| *of == mode) => Err(unsupported()),
             Code::One(kernel, _) if kernel.mode() != mode => Err(not_in(kernel, mode)),
@@ -100,13 +101,10 @@ impl DeviceKey {
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
-    pub(crate) fn prepare_all<O: Operation>(&self, call: &Call<O>) -> Result<(), Error> {
+    pub(crate) fn prepare_all<O: Pass>(&self, call: &Call<O>) -> Result<(), Error> {
         let KernelsNeeded { mode, hashed, .. } = call.kernels();
         mode.map_or(Ok(()), |mode| self.prepare(mode))?;
-        if hashed.is_some() {
-            self.hash(call.operation().hash_key())?;
-        }
-        Ok(())
+        call.on_device().hash.filter(|_| hashed.is_some()).map_or(Ok(()), |key| self.hash(key).map(drop))
     }
 
     /// The GHASH kernel, and the tables of the key's only hash key.
@@ -148,7 +146,7 @@ impl DeviceKey {
     ///
     /// # Safety
     /// The span is within buffers of the device's context, and the queue belongs to it too; all are valid.
-    pub(crate) unsafe fn launch<O: Operation>(
+    pub(crate) unsafe fn launch<O: Pass>(
         &self,
         queue: cl_command_queue,
         span: Span,
@@ -158,7 +156,7 @@ impl DeviceKey {
     ) -> Result<(), Error> {
         debug_assert!(!call.kernels().counters_are_secret, "no kernel here takes them as data");
         let (kernel, keys) = self.kernel(mode)?;
-        let launches = |shape: &Shape<'_>| call.operation().launches(shape);
+        let launches = |shape: &Shape<'_>| call.launches(shape);
         // SAFETY: as the caller guarantees; operations lay their launches out within the span.
         unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
     }
@@ -167,7 +165,7 @@ impl DeviceKey {
     ///
     /// # Safety
     /// The span is within buffers of the device's context, which are valid.
-    pub(crate) unsafe fn launch_in<O: Operation>(
+    pub(crate) unsafe fn launch_in<O: Pass>(
         &self,
         slot: &mut Slot<'_>,
         span: Span,
@@ -186,7 +184,7 @@ impl DeviceKey {
     /// # Safety
     /// As there, and `hash` is in a buffer of the context at a multiple of 4 bytes; the queue is in order, or a barrier was enqueued after
     /// earlier work.
-    pub(crate) unsafe fn launch_step<O: Operation>(
+    pub(crate) unsafe fn launch_step<O: Pass>(
         &self,
         queue: cl_command_queue,
         span: Span,
@@ -200,8 +198,8 @@ impl DeviceKey {
             Step::Cipher(mode) => return unsafe { self.launch(queue, span, call, mode, events) },
             Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
-        let Some(data) = hashed.filter(|_| span.len > 0) else { return Ok(()) };
-        let (kernel, tables) = self.hash(call.operation().hash_key())?;
+        let (Some(data), Some(key)) = (hashed.filter(|_| span.len > 0), call.on_device().hash) else { return Ok(()) };
+        let (kernel, tables) = self.hash(key)?;
         // SAFETY: as the caller guarantees.
         unsafe { kernel.run(queue, data, span.aligned, span.len, &tables, hash) }?.into(events)
     }
@@ -211,7 +209,7 @@ impl DeviceKey {
     ///
     /// # Safety
     /// As there.
-    pub(crate) unsafe fn clear_unless_authentic<O: Operation>(
+    pub(crate) unsafe fn clear_unless_authentic<O: Pass>(
         &self,
         queue: cl_command_queue,
         span: Span,
@@ -219,12 +217,11 @@ impl DeviceKey {
         hash: cl_mem,
         events: &mut Vec<Event>,
     ) -> Result<(), Error> {
-        let (Some(output), Some(verdict)) =
-            (span.output.filter(|_| span.len > 0), scrubbed::<DERIVED, _>(|| call.operation().verdict(span.len)))
-        else {
+        let (Some(output), Some(key)) = (span.output.filter(|_| span.len > 0), call.on_device().hash) else {
             return Ok(());
         };
-        let (kernel, _) = self.hash(call.operation().hash_key())?;
+        let Some(verdict) = call.verdict(span.len) else { return Ok(()) };
+        let (kernel, _) = self.hash(key)?;
         // SAFETY: as the caller guarantees.
         unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }?.into(events)
     }

@@ -7,19 +7,19 @@ use crate::backend::opencl::memory::slots::{Pool, Slot};
 use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
-use crate::exec::call::Call;
+use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::{Chunk, cut};
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::operation::Pass;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 
 impl OnBackend for DeviceKey {
-    fn run<O: Operation>(&self, call: Call<O>, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+    fn run<O: Pass>(&self, call: Call<O>, mut data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         self.prepare_all(&call)?;
-        let plan = self.plan(call.operation().skip() + data.len())?;
+        let plan = self.plan(call.skip() + data.len())?;
         let chunks = cut(call, data.reborrow(), plan.chunk_bytes);
         let started = AtomicBool::new(false);
         let slots = |_| self.slots(&plan);
@@ -63,7 +63,7 @@ impl DeviceKey {
     }
 
     /// A worker's slots; at least one, with room for a chunk.
-    fn slots<O: Operation>(&self, plan: &Plan) -> Result<Vec<HostSlot<'_, '_, O>>, Error> {
+    fn slots<O: Pass>(&self, plan: &Plan) -> Result<Vec<HostSlot<'_, '_, O>>, Error> {
         let host_slot = |slot| HostSlot { key: self, slot, chunk: None };
         let pool = self.device().pool();
         let first = pool.take(plan.chunk_bytes)?;
@@ -78,18 +78,18 @@ impl DeviceKey {
 }
 
 /// A slot with a chunk of the caller's data.
-struct HostSlot<'k, 'a, O> {
+struct HostSlot<'k, 'a, O: Pass> {
     key: &'k DeviceKey,
     slot: Slot<'k>,
     chunk: Option<Chunk<'a, O>>,
 }
 
-impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
+impl<'a, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
         let Self { key, slot, chunk: in_flight } = self;
         // Stored before anything is put into the queue: from here on there is something to wait for.
         let Chunk { call, data } = in_flight.insert(chunk);
-        let (at, reads, writes) = (call.operation().skip(), data.reads(), data.writes());
+        let (at, reads, writes) = (call.skip(), data.reads(), data.writes());
         let span = Span::of(slot.buffer(), at, data.len(), reads, writes);
         if reads {
             slot.copy_in(at, data.input())?;
@@ -102,12 +102,12 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         slot.begin()
     }
 
-    fn finish(&mut self) -> Result<O::Part, Error> {
+    fn finish(&mut self) -> Result<PartOf<O>, Error> {
         self.slot.wait()?;
         let Chunk { call, mut data } = self.chunk.take().expect("a chunk that was started");
         let len = data.len();
         if data.writes() {
-            past_caches(self.slot.staged(call.operation().skip(), len), data.output());
+            past_caches(self.slot.staged(call.skip(), len), data.output());
         }
         Ok(call.part(len as u64, &self.slot))
     }

@@ -8,8 +8,9 @@ use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::exec::backend::{KernelsNeeded, Opened, Settings};
+use crate::exec::backend::{Opened, Settings};
 use crate::exec::processor;
+use crate::op::kernels::KernelsNeeded;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -47,10 +48,9 @@ impl Opened for OpenClDevice {
         format!("{} (OpenCL {}.{}, {})", info.name, info.platform, info.device, info.driver)
     }
 
-    fn supports(&self, kernels: Option<KernelsNeeded>) -> bool {
-        kernels.is_some_and(|KernelsNeeded { mode, counters_are_secret, .. }| {
-            !counters_are_secret && mode.is_none_or(|mode| self.0.supports(mode))
-        })
+    fn supports(&self, kernels: KernelsNeeded) -> bool {
+        let supports = |mode| self.0.supports(mode);
+        kernels.exist() && !kernels.counters_are_secret && kernels.mode.is_none_or(supports)
     }
 
     fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, bytes: u64) -> bool {

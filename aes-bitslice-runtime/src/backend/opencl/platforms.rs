@@ -206,9 +206,10 @@ fn of_platform(number: usize, platform: cl_platform_id) -> Result<Vec<Found>, Er
     };
     // Devices that do not answer are left out where others do.
     let described: Vec<Result<Found, Error>> = ids.iter().enumerate().map(describe).collect();
-    match described.iter().any(Result::is_ok) {
-        true => Ok(described.into_iter().flatten().collect()),
-        false => described.into_iter().collect(),
+    if described.iter().any(Result::is_ok) {
+        Ok(described.into_iter().flatten().collect())
+    } else {
+        described.into_iter().collect()
     }
 }
 

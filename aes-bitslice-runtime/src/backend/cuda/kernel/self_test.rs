@@ -10,7 +10,6 @@ use crate::exec::known_answer::{self, Candidate};
 use crate::op::by_mode::launches_of;
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Entry, Launch, Shape};
-use crate::op::operation::Steps;
 use aes_bitslice_core::self_test::COUNTER;
 
 /// Runs the known-answer test through the entry points for blocks and bytes, in a slot of the kernel's device;

@@ -98,10 +98,7 @@ pub(crate) fn parse(text: &str, subject: &Subject) -> Result<Measurements, Strin
         return Err(format!("it was measured with another {what} ({then}; now {now})"));
     }
     let measurements = Contents::deserialize(json).map_err(|e| damaged(e.to_string()))?.measurements.into_owned();
-    match is_plausible(&measurements) {
-        true => Ok(measurements),
-        false => Err(damaged("a rate or a size is impossible".into())),
-    }
+    if is_plausible(&measurements) { Ok(measurements) } else { Err(damaged("a rate or a size is impossible".into())) }
 }
 
 fn text(path: &Path) -> io::Result<String> {
@@ -110,9 +107,10 @@ fn text(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("it is no ordinary file"));
     }
     let mut text = String::new();
-    match File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
-        true => Err(io::Error::other("it is too large")),
-        false => Ok(text),
+    if File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
+        Err(io::Error::other("it is too large"))
+    } else {
+        Ok(text)
     }
 }
 

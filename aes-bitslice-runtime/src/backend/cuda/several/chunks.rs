@@ -10,10 +10,10 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::base::error::Error;
-use crate::exec::call::Call;
+use crate::exec::call::{Call, PartOf};
 use crate::exec::choice::Choice;
 use crate::exec::schedule::Schedule;
-use crate::op::operation::Operation;
+use crate::op::operation::Pass;
 use cudarc::driver::result;
 use std::ops::Range;
 use std::thread;
@@ -57,24 +57,24 @@ pub(crate) fn cut(shares: &[Range<usize>], bytes: usize) -> (Vec<ShareChunk>, Ve
 }
 
 /// A GPU at work on a call.
-pub(crate) struct Gpu<'k, O: Operation> {
+pub(crate) struct Gpu<'k, O: Pass> {
     pub(crate) key: &'k DeviceKey,
     /// The choice of the cipher's kernel, if the cipher has work to do.
     pub(crate) choice: Option<Choice>,
     pub(crate) idle: Vec<Slot<'k>>,
     pub(crate) busy: Vec<Busy<'k, O>>,
     /// The results of its completed chunks.
-    pub(crate) done: Vec<O::Part>,
+    pub(crate) done: Vec<PartOf<O>>,
 }
 
 /// A slot in which a chunk is at work.
-pub(crate) struct Busy<'k, O> {
+pub(crate) struct Busy<'k, O: Pass> {
     slot: Slot<'k>,
     call: Call<O>,
     len: u64,
 }
 
-impl<'k, O: Operation> Gpu<'k, O> {
+impl<'k, O: Pass> Gpu<'k, O> {
     /// A GPU that works in these slots.
     pub(crate) fn new(key: &'k DeviceKey, choice: Option<Choice>, slots: Vec<Slot<'k>>) -> Self {
         Self { key, choice, idle: slots, busy: Vec::new(), done: Vec::new() }
@@ -122,7 +122,7 @@ impl<'k, O: Operation> Gpu<'k, O> {
 }
 
 /// Launches chunk after chunk until none is left and all are done, or one fails; then some may still be at work.
-pub(crate) fn drive<O: Operation>(
+pub(crate) fn drive<O: Pass>(
     gpus: &mut [Gpu<'_, O>],
     schedule: &Schedule,
     chunk: impl Fn(usize) -> (Call<O>, Span),
@@ -160,7 +160,7 @@ pub(crate) fn drive<O: Operation>(
 
 /// The last block of every chunk, before anything is overwritten: the next chunk is chained to it. The first idle slot
 /// of each GPU has staging memory for the blocks of its own chunks.
-pub(crate) fn ends<O: Operation>(
+pub(crate) fn ends<O: Pass>(
     gpus: &mut [Gpu<'_, O>],
     data: &ShardedBuffer,
     chunks: &[ShareChunk],

@@ -11,11 +11,12 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::at_once::at_once;
-use crate::exec::backend::{HostMemory, KernelsNeeded, Opened, Settings};
+use crate::exec::backend::{HostMemory, Opened, Settings};
 use crate::exec::call::Call;
 use crate::exec::choice::Kernels;
 use crate::op::buffers::Access;
 use crate::op::ctr::Ctr;
+use crate::op::kernels::KernelsNeeded;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
@@ -122,8 +123,8 @@ impl Opened for Group {
         self.members.iter().map(name).collect::<Vec<_>>().join(" and ")
     }
 
-    fn supports(&self, kernels: Option<KernelsNeeded>) -> bool {
-        kernels.is_some_and(|kernels| self.members.iter().all(|member| member.device.supports(kernels)))
+    fn supports(&self, kernels: KernelsNeeded) -> bool {
+        kernels.exist() && self.members.iter().all(|member| member.device.supports(kernels))
     }
 
     fn is_preferred(&self, mode: Mode, key_bits: KeyBits, bytes: u64) -> bool {
@@ -165,7 +166,7 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
         device.enter()?;
         let key = DeviceKey::with_stored(device.clone(), &key, Kernels::Bitsliced);
         key.prepare(Mode::Ctr, None)?;
-        let call = Call::without_data(&DeviceCipher::new(&key, None), &Ctr::from_block(0))?;
+        let call = Call::without_data(&DeviceCipher::new(&key, None), Ctr::from_block(0))?;
         let mut slot = device.slots().take(BYTES)?;
         let span = Span::in_place(Access::Maps, slot.room(0, slot.len()), slot.len() as u64);
         let mut run = |runs: u32| -> Result<Duration, Error> {

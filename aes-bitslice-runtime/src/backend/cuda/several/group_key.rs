@@ -5,12 +5,12 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::several::host_data::{self, Staged, room_on};
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
-use crate::exec::call::Call;
+use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::cut;
 use crate::exec::pipeline;
 use crate::exec::transfers::{Plan, Transfers};
 use crate::op::buffers::Buffers;
-use crate::op::operation::Operation;
+use crate::op::operation::Pass;
 use aes_bitslice_core::mode::Mode;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -53,11 +53,11 @@ impl GroupKey {
 }
 
 impl OnBackend for GroupKey {
-    fn run<O: Operation>(&self, call: Call<O>, mut data: Buffers<'_>) -> Result<Vec<O::Part>, Error> {
+    fn run<O: Pass>(&self, call: Call<O>, mut data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         self.keys.iter().try_for_each(|key| key.device().enter())?;
         self.keys.iter().try_for_each(|key| key.prepare_all(&call, None))?;
         let staged = Staged::of(&mut data);
-        let (bytes, devices) = (call.operation().skip() + data.len(), self.keys.len());
+        let (bytes, devices) = (call.skip() + data.len(), self.keys.len());
         let plan = match call.kernels().hashed {
             None => self.transfers.plan_over_link(bytes, staged.is_nothing(), devices),
             Some(_) => self.transfers.plan(bytes, staged.is_nothing(), devices),

@@ -12,11 +12,12 @@ use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::memory::span::Span;
 use crate::backend::past_caches::past_caches;
 use crate::base::error::Error;
+use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::Chunk;
 use crate::exec::pipeline;
 use crate::exec::transfers::Plan;
 use crate::op::buffers::Buffers;
-use crate::op::operation::{Operation, head};
+use crate::op::operation::Pass;
 
 /// The data that is staged: data that is read or written, and not pinned.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ pub(crate) fn room_on(key: &DeviceKey, wanted: usize) -> Result<usize, Error> {
 }
 
 /// A worker's slots; at least one, with room for a chunk.
-pub(crate) fn slots<'k, 'a, O: Operation>(
+pub(crate) fn slots<'k, 'a, O: Pass>(
     key: &'k DeviceKey,
     plan: &Plan,
     staged: Staged,
@@ -71,7 +72,7 @@ pub(crate) fn slots<'k, 'a, O: Operation>(
 }
 
 /// A slot with a chunk of the caller's data.
-pub(crate) struct HostSlot<'k, 'a, O> {
+pub(crate) struct HostSlot<'k, 'a, O: Pass> {
     key: &'k DeviceKey,
     slot: Slot<'k>,
     staged: Staged,
@@ -82,11 +83,11 @@ pub(crate) struct HostSlot<'k, 'a, O> {
 
 /// The addresses at which kernels access a chunk's data in host memory: the caller's, or the data staged `at` this byte
 /// of the slot's. `None` if they cannot, or only byte by byte.
-fn span_over_link<O: Operation>(
+fn span_over_link<O: Pass>(
     slot: &mut Slot<'_>,
     staged: Staged,
     at: usize,
-    operation: &O,
+    call: &Call<O>,
     data: &mut Buffers<'_>,
 ) -> Option<Span> {
     let len = data.len();
@@ -101,20 +102,20 @@ fn span_over_link<O: Operation>(
         false => 0,
     };
     let span = Span::new(O::ACCESS, input, output, len as u64);
-    span.is_aligned(head(operation)).then_some(span)
+    span.is_aligned(call.head()).then_some(span)
 }
 
-impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
+impl<'a, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
         let Self { key, slot, staged, over_link, chunk: in_flight } = self;
         // Stored before anything is put on the stream: from here on there is something to wait for.
         let Chunk { call, data } = in_flight.insert(chunk);
-        let (at, len) = (call.operation().skip(), data.len());
+        let (at, len) = (call.skip(), data.len());
         key.device().enter()?;
         if staged.input {
             slot.staging(at, len).copy_from_slice(data.input());
         }
-        if *over_link && let Some(span) = span_over_link(slot, *staged, at, call.operation(), data) {
+        if *over_link && let Some(span) = span_over_link(slot, *staged, at, call, data) {
             // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop; the
             // staging memory is the slot's own, and its next use comes after a wait.
             return unsafe { key.launch_in(slot, span, call, None) };
@@ -138,20 +139,20 @@ impl<'a, O: Operation> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         }
     }
 
-    fn finish(&mut self) -> Result<O::Part, Error> {
+    fn finish(&mut self) -> Result<PartOf<O>, Error> {
         // Even if the device is refused meanwhile: something may be on the stream.
         let entered = self.key.device().enter();
         self.slot.wait().and(entered)?;
         let Chunk { call, mut data } = self.chunk.take().expect("a chunk that was started");
         let len = data.len();
         if self.staged.output {
-            past_caches(self.slot.staging(call.operation().skip(), len), data.output());
+            past_caches(self.slot.staging(call.skip(), len), data.output());
         }
         Ok(call.part(len as u64, &self.slot))
     }
 }
 
-impl<O> Drop for HostSlot<'_, '_, O> {
+impl<O: Pass> Drop for HostSlot<'_, '_, O> {
     fn drop(&mut self) {
         // After a failure: work that was started may still read and write the caller's memory.
         if self.chunk.is_some() {

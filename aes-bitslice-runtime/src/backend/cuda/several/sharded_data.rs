@@ -2,16 +2,17 @@
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::span::Span;
-use crate::backend::cuda::several::chunks::{DEPTH, Gpu, ShareChunk, chunk_bytes, cut, drive, ends};
+use crate::backend::cuda::several::chunks::{self, DEPTH, Gpu, ShareChunk, chunk_bytes, drive, ends};
 use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
-use crate::exec::backend::KernelsNeeded;
-use crate::exec::call::{Call, Data, Target};
+use crate::exec::call::{Call, Data, PartOf, Target};
 use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
-use crate::op::operation::{Operation, head};
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::{Cut, Operation, Pass};
+use crate::op::place::{Composition, Place};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
@@ -36,24 +37,23 @@ pub struct ShardedCipher<'a> {
 /// The name of the memory, used in error texts.
 const MEMORY: &str = "sharded memory";
 
-/// Refuses an operation on `bytes` bytes that cannot be cut at multiples of `cut`, as shares and chunks are. The last piece may be whatever
-/// bytes remain.
-fn check_cuts<O: Operation>(operation: &O, bytes: u64, cut: u64) -> Result<(), Error> {
-    if !cut.is_multiple_of(operation.grain()) {
-        return Err(Error::Unsupported { operation: O::NAME, backend: MEMORY.into() });
-    }
-    let (rest, least) = (bytes % cut, operation.least());
-    if bytes > cut && rest > 0 && rest < least && !rest.is_multiple_of(operation.grain()) {
+/// Where the data of a call, `bytes` bytes, is cut: refuses an operation that cannot be cut at multiples of `every` bytes, as shares and
+/// chunks are. The last piece may be whatever bytes remain.
+fn cuts<O: Pass>(call: &Call<O>, bytes: u64, every: u64) -> Result<Cut<O::Ready>, Error> {
+    let cut = call.cut().filter(|cut| every.is_multiple_of(cut.grain));
+    let cut = cut.ok_or_else(unsupported::<O>)?;
+    let (rest, least) = (bytes % every, cut.least);
+    if bytes > every && rest > 0 && rest < least && !rest.is_multiple_of(cut.grain) {
         return Err(Error::Length {
             operation: O::NAME,
             what: format!(
-                "{bytes} bytes in {MEMORY} end {} past a multiple of {cut} bytes, where they are cut, and {least} are needed there: \
+                "{bytes} bytes in {MEMORY} end {} past a multiple of {every} bytes, where they are cut, and {least} are needed there: \
                  use host memory, or the memory of one GPU",
                 counted(rest, "byte")
             ),
         });
     }
-    Ok(())
+    Ok(cut)
 }
 
 impl<'a> ShardedCipher<'a> {
@@ -79,7 +79,7 @@ impl<'a> ShardedCipher<'a> {
     /// for XTS of 1 to 15 bytes past a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for an operation that needs the key on the
     /// CPU, on a cipher of one kernel, [`Error::OtherEngine`], and any error the devices report.
     pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
-        self.call(operation, None, data)
+        operation.carry_out(InShards { cipher: self, input: None, output: data })
     }
 
     /// Does an operation from `input` to `output`.
@@ -92,52 +92,34 @@ impl<'a> ShardedCipher<'a> {
         input: &ShardedBuffer,
         output: &mut ShardedBuffer,
     ) -> Result<O::Output, Error> {
-        self.call(operation, Some(input), output)
-    }
-
-    /// The call from `input`, or in place.
-    fn call<O: Operation>(
-        &self,
-        operation: O,
-        input: Option<&ShardedBuffer>,
-        output: &mut ShardedBuffer,
-    ) -> Result<O::Output, Error> {
-        let (call, ()) = Call::scrubbed(self, operation, Shards { key: self.key, input, output })?;
-        let multiprocessors = self.key.keys().iter().map(|key| key.device().multiprocessors()).max().unwrap_or(0);
-        let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
-        let bytes = output.cuts().chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
-        let done = self.run_in_chunks(&call, input, output, bytes)?;
-        let outcome = call.finish(done.into_iter().flatten().collect());
-        outcome.inspect_err(|_| clear_output(O::ACCESS, output))
+        operation.carry_out(InShards { cipher: self, input: Some(input), output })
     }
 
     /// The results of the chunks that each GPU did.
-    fn run_in_chunks<O: Operation>(
+    fn run_in_chunks<O: Pass>(
         &self,
         call: &Call<O>,
+        cut: &Cut<O::Ready>,
         input: Option<&ShardedBuffer>,
         output: &mut ShardedBuffer,
         bytes: usize,
-    ) -> Result<Vec<Vec<O::Part>>, Error> {
+    ) -> Result<Vec<Vec<PartOf<O>>>, Error> {
         if output.is_empty() {
             return Ok(vec![]);
         }
         self.key.keys().iter().try_for_each(|key| key.device().enter())?;
         self.key.keys().iter().try_for_each(|key| key.prepare_all(call, None))?;
         let shares: Vec<_> = output.memory().map(|(_, share)| share.range.clone()).collect();
-        let (chunks, owned) = cut(&shares, bytes);
-        let mut gpus = self.gpus(call, &shares, &owned)?;
-        let ends = match call.operation().is_chained() {
-            true => ends(&mut gpus, input.unwrap_or(output), &chunks, &owned)?,
-            false => vec![],
-        };
+        let (chunks, owned) = chunks::cut(&shares, bytes);
+        let mut gpus = self.gpus(call, cut.is_chained(), &shares, &owned)?;
+        let ends = if cut.is_chained() { ends(&mut gpus, input.unwrap_or(output), &chunks, &owned)? } else { vec![] };
         let addresses = |buffer: &ShardedBuffer| buffer.memory().map(|(_, share)| share.pointer).collect::<Vec<_>>();
         let (from, to) = (addresses(input.unwrap_or(output)), addresses(output));
         let chunk = |index: usize| {
             let ShareChunk { share, at, len } = chunks[index];
             let whole = Span::new(O::ACCESS, from[share], to[share], shares[share].len() as u64);
             let span = whole.part((at - shares[share].start) as u64, len as u64);
-            (call.after(at as u64, || ends[index - 1]), span)
+            (call.after(cut, at as u64, || ends[index - 1]), span)
         };
         let reaches = |gpu, owner| output.reaches(gpu, owner) && input.is_none_or(|input| input.reaches(gpu, owner));
         let schedule = Schedule::of(owned, self.key.weights());
@@ -160,9 +142,10 @@ impl<'a> ShardedCipher<'a> {
     }
 
     /// The GPUs with slots, at least one each; always in the same order, so that calls waiting for slots do not wait for one another.
-    fn gpus<O: Operation>(
+    fn gpus<O: Pass>(
         &self,
         call: &Call<O>,
+        is_chained: bool,
         shares: &[Range<usize>],
         owned: &[Range<usize>],
     ) -> Result<Vec<Gpu<'a, O>>, Error> {
@@ -171,16 +154,13 @@ impl<'a> ShardedCipher<'a> {
             key.device().enter()?;
             // A GPU without a share works on the others' chunks.
             let bytes = if share.is_empty() { all / shares.len() } else { share.len() };
-            let choice = call
-                .kernels()
-                .mode
-                .map(|mode| key.choose(mode, bytes as u64, head(call.operation()) == 0, None))
-                .transpose()?;
+            let choice =
+                call.kernels().mode.map(|mode| key.choose(mode, bytes as u64, call.head() == 0, None)).transpose()?;
             let slots = key.device().slots();
             // With room for the last block of each chunk.
             let blocks = 16 * owned.len().max(1);
             let first = slots.take(blocks)?;
-            let first = if call.operation().is_chained() { first.with_staging(blocks)? } else { first };
+            let first = if is_chained { first.with_staging(blocks)? } else { first };
             // More slots make it faster, but it works without them.
             let more = (1..DEPTH).map_while(|_| slots.try_take(16)?.ok());
             Ok(Gpu::new(key, choice, [first].into_iter().chain(more).collect()))
@@ -195,10 +175,12 @@ impl Target for ShardedCipher<'_> {
     }
 
     fn kernels_for<O: Operation>(&self, operation: &O) -> Result<KernelsNeeded, Error> {
-        let kernels = KernelsNeeded::of(operation).filter(|&kernels| {
-            !O::SERIAL && !O::HAS_OWN_KEY && self.key.keys().iter().all(|key| key.device().supports(kernels))
-        });
-        kernels.ok_or_else(|| Error::Unsupported { operation: O::NAME, backend: MEMORY.into() })
+        let kernels = operation.kernels();
+        let supports = |key: &DeviceKey| key.device().supports(kernels);
+        if kernels.exist() && !kernels.of_messages && self.key.keys().iter().all(supports) {
+            return Ok(kernels);
+        }
+        Err(unsupported::<O>())
     }
 }
 
@@ -212,14 +194,12 @@ struct Shards<'a> {
 impl Data for Shards<'_> {
     type Checked = ();
 
-    fn checked<O: Operation>(self, operation: &O) -> Result<((), u64), Error> {
+    fn checked<O: Operation>(self) -> Result<((), u64), Error> {
         if self.input.is_some() && O::ACCESS != Access::Maps {
             return Err(O::ACCESS.refused(O::NAME));
         }
         self.check_buffers()?;
-        let bytes = self.output.len() as u64;
-        check_cuts(operation, bytes, self.output.cuts().share as u64)?;
-        Ok(((), bytes))
+        Ok(((), self.output.len() as u64))
     }
 }
 
@@ -242,6 +222,38 @@ impl Shards<'_> {
         let same_shares = input.memory().zip(output.memory()).all(|((_, a), (_, b))| a.range == b.range);
         if same_shares { Ok(()) } else { Err(Error::OtherEngine) }
     }
+}
+
+/// A call on sharded memory.
+struct InShards<'c, 'a> {
+    cipher: &'c ShardedCipher<'a>,
+    input: Option<&'c ShardedBuffer>,
+    output: &'c mut ShardedBuffer,
+}
+
+impl Place for InShards<'_, '_> {
+    type Value<V: Send + 'static> = V;
+
+    fn pass<O: Pass>(self, operation: O) -> Result<O::Output, Error> {
+        let Self { cipher, input, output } = self;
+        let (call, ()) = Call::scrubbed(cipher, operation, Shards { key: cipher.key, input, output })?;
+        let cut = cuts(&call, output.len() as u64, output.cuts().share as u64)?;
+        let keys = cipher.key.keys();
+        let multiprocessors = keys.iter().map(|key| key.device().multiprocessors()).max().unwrap_or(0);
+        let largest = output.memory().map(|(_, share)| share.range.len()).max().unwrap_or(0);
+        let bytes = output.cuts().chunk.unwrap_or_else(|| chunk_bytes(largest, multiprocessors));
+        let done = cipher.run_in_chunks(&call, &cut, input, output, bytes)?;
+        let outcome = call.finish(done.into_iter().flatten().collect());
+        outcome.inspect_err(|_| clear_output(O::ACCESS, output))
+    }
+
+    fn composed<C: Composition>(self, _composition: C) -> Result<C::Output, Error> {
+        Err(unsupported::<C>())
+    }
+}
+
+fn unsupported<O: Operation>() -> Error {
+    Error::Unsupported { operation: O::NAME, backend: MEMORY.into() }
 }
 
 /// Clears what a failed call has written.
@@ -297,7 +309,7 @@ mod tests {
             Self { cipher, cpu, buffer, last, data }
         }
 
-        fn check<O: Operation>(&self, operation: O)
+        fn check<O: Pass>(&self, operation: O)
         where
             O::Output: PartialEq + std::fmt::Debug,
         {
@@ -306,8 +318,8 @@ mod tests {
             let KeyOn::Cuda(key) = self.cipher.key() else { panic!("CUDA was opened") };
             let run = |input: Option<&ShardedBuffer>, output: &mut ShardedBuffer| {
                 let sharded = ShardedCipher::new(key, self.cipher.cpu());
-                let call = Call::without_data(&sharded, &operation).unwrap();
-                let done = sharded.run_in_chunks(&call, input, output, 1 << 20).unwrap();
+                let call = Call::without_data(&sharded, operation.clone()).unwrap();
+                let done = sharded.run_in_chunks(&call, &call.cut().unwrap(), input, output, 1 << 20).unwrap();
                 let chunks: Vec<_> = done.iter().map(Vec::len).collect();
                 let others = &chunks[..self.last];
                 assert!(chunks.iter().sum::<usize>() == 49 && others.iter().all(|&chunks| chunks > 0), "{chunks:?}");
@@ -328,20 +340,22 @@ mod tests {
     /// The last two blocks of a data unit are not cut apart.
     #[test]
     fn what_cannot_be_cut_is_refused_with_the_reason() {
-        let xts = Xts::encrypt(16 << 20, 0).unwrap();
+        let xts = |unit_bytes| Call::on_a_device(Xts::decrypt(unit_bytes, 0).unwrap());
+        let (xts, ragged) = (xts(16 << 20), xts(520));
         for bytes in [0, 17, 1 << 20, (1 << 20) + 16, (1 << 20) + 17, (5 << 20) + 1000] {
-            check_cuts(&xts, bytes, CUT).unwrap();
+            cuts(&xts, bytes, CUT).unwrap();
         }
         for rest in [1, 15] {
-            let refused = check_cuts(&xts, (5 << 20) + rest, CUT).unwrap_err().to_string();
+            let refused = cuts(&xts, (5 << 20) + rest, CUT).err().unwrap().to_string();
             assert!(
                 refused.starts_with("XTS: 52428") && refused.contains(&format!(" {} past", counted(rest, "byte"))),
                 "{refused}"
             );
         }
         // Units that are not whole blocks have no kernels there; for CTR, any bytes are whole blocks.
-        assert!(matches!(check_cuts(&Xts::encrypt(520, 0).unwrap(), 520, CUT), Err(Error::Unsupported { .. })));
-        check_cuts(&Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0), (1 << 20) + 1, CUT).unwrap();
+        assert!(matches!(cuts(&ragged, 520, CUT), Err(Error::Unsupported { .. })));
+        let ctr = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0);
+        cuts(&Call::on_a_device(ctr), (1 << 20) + 1, CUT).unwrap();
     }
 
     /// All data is on the last GPU, and the others, which can access it, do most of the work.

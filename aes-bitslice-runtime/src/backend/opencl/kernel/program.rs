@@ -108,9 +108,10 @@ fn build<F>(context: &Context, manifest: &Manifest<F>, text: &str) -> Result<Pro
             let log = program::get_program_build_data(program.raw(), context.device(), CL_PROGRAM_BUILD_LOG);
             Err(Error::CompileFailed {
                 kernel: manifest.kernel.clone(),
-                log: match manifest.secret {
-                    true => "(the compiler's log is withheld: it may quote the source, which is the key)".into(),
-                    false => handles::text("clGetProgramBuildInfo", log).unwrap_or_else(|e| e.to_string()),
+                log: if manifest.secret {
+                    "(the compiler's log is withheld: it may quote the source, which is the key)".into()
+                } else {
+                    handles::text("clGetProgramBuildInfo", log).unwrap_or_else(|e| e.to_string())
                 },
             })
         }

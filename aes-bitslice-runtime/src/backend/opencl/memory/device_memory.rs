@@ -123,9 +123,10 @@ impl DeviceMemory {
     }
 
     fn check(&self, at: usize, bytes: usize) -> Result<(), Error> {
-        match at.checked_add(bytes).is_some_and(|end| end <= self.len) {
-            true => Ok(()),
-            false => Err(Error::OutOfRange { at, bytes, len: self.len }),
+        if at.checked_add(bytes).is_some_and(|end| end <= self.len) {
+            Ok(())
+        } else {
+            Err(Error::OutOfRange { at, bytes, len: self.len })
         }
     }
 }
