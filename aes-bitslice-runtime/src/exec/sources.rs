@@ -194,7 +194,7 @@ mod tests {
         assert!(*read_printed(&path, Dialect::OpenCl).unwrap().source == *stored.source);
         assert!(refused(Dialect::Cuda).contains("the engine is for"));
         std::fs::write(&source, stored.source.to_owned() + " ").unwrap();
-        assert!(refused(Dialect::OpenCl).contains("is not the source it was made for"));
+        assert!(refused(Dialect::OpenCl).contains("is of another source"));
         std::fs::remove_file(&source).unwrap();
         assert!(refused(Dialect::OpenCl).contains("source `"));
     }
