@@ -1,4 +1,4 @@
-// The energy of a LUT3 for different operands: the table in docs/performance.md. Uses a CUDA GPU for 30 s.
+// The energy of a LUT3 for different operands: the table in docs/record/2026-11-notebook.md. Uses a CUDA GPU for 30 s.
 //
 //     nvcc -O2 -std=c++17 -arch=sm_90 -o lut3_power lab/lut3_power.cu -lnvidia-ml && ./lut3_power
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use aes_bitslice_seal::naming::OnDisk;
+use aes_bitslice_seal::naming::{OnDisk, sync_folder_of};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// How their names begin.
@@ -73,8 +73,10 @@ impl Scratch {
     pub fn publish(self, target: &Path, replace: bool) -> io::Result<Option<io::Error>> {
         let file = OnDisk::new(self.file)?;
         // Held until the file has its new name or none, so that a signal finds nothing half finished.
-        let _held = pending();
-        file.name(target, replace)
+        let held = pending();
+        file.name(target, replace)?;
+        drop(held);
+        Ok(sync_folder_of(target).err())
     }
 }
 

@@ -600,7 +600,6 @@ fn a_signal_removes_the_file_of_an_opencl_device() {
     assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
 }
 
-/// The OpenCL device computes what the CPU does, from a file to a file.
 /// A kernel that takes its key at launch, from its two files: what `cargo xtask gen --preset hajihassani-2019-fetched` writes.
 #[test]
 fn a_generated_kernel_gets_the_key() {
@@ -643,6 +642,7 @@ fn a_generated_kernel_gets_the_key() {
     assert!(!changed.status.success() && changed.stdout.is_empty() && said.contains("; --generated takes"), "{said}");
 }
 
+/// The OpenCL device computes what the CPU does, from a file to a file.
 #[test]
 fn an_opencl_device_encrypts_files() {
     if !has_opencl() {

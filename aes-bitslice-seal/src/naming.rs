@@ -18,21 +18,27 @@ impl OnDisk {
         Ok(Self(file))
     }
 
-    /// Gives it the name `path`, and syncs the folder: a name is in its folder, not in the file. Returns the error of the folder, if it could
-    /// not be synced: the file is complete even then.
+    /// Gives it the name `path`, whose folder is to be [synced](sync_folder_of) then.
     ///
     /// # Errors
     /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) for a name that is taken, unless `replace`; and those of the system.
-    pub fn name(self, path: &Path, replace: bool) -> io::Result<Option<io::Error>> {
+    pub fn name(self, path: &Path, replace: bool) -> io::Result<()> {
         let named = if replace { self.0.persist(path) } else { self.0.persist_noclobber(path) };
-        named.map_err(|error| error.error)?;
-        Ok(sync(folder_of(path)).err())
+        named.map(drop).map_err(|error| error.error)
     }
 }
 
 /// The folder of a file.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Syncs the folder of a file that was named: a name is in its folder, not in the file.
+///
+/// # Errors
+/// Of the system. The file is complete even then.
+pub fn sync_folder_of(path: &Path) -> io::Result<()> {
+    sync(folder_of(path))
 }
 
 #[cfg(unix)]

@@ -282,7 +282,7 @@ fn compile_one(
         let image = match target {
             Target::Ptx(_) | Target::SpecificPtx(_) => without_remarks(&compiled.image),
             Target::Cubin(arch) | Target::SpecificCubin(arch) => {
-                if archs.contains(&arch) {
+                if is_stored || archs.contains(&arch) {
                     let takes = compiled.entries.iter().map(|e| (e.name.clone(), Takes::from(e))).collect();
                     cost.takes.insert(target.name(), takes);
                 }

@@ -65,12 +65,12 @@ fn check(command: &str, packages: &[Value]) -> Result<(), String> {
             let targets = package["targets"].as_array().unwrap();
             targets.iter().any(|target| target["name"] == name && target["kind"][0] == kind)
         };
-        for (option, kind) in [("--test", "test"), ("--example", "example")] {
+        for (option, kind) in [("--test", "test"), ("--example", "example"), ("--bin", "bin")] {
             if let Some(missing) = after(option).into_iter().find(|target| !has(kind, target)) {
                 return Err(format!("{name} has no {kind} {missing}"));
             }
         }
-        let is_value = |at: usize| ["-p", "--test", "--example"].contains(&words[at - 1]);
+        let is_value = |at: usize| ["-p", "--test", "--example", "--bin"].contains(&words[at - 1]);
         let filter = (2..words.len()).find(|&at| !words[at].starts_with('-') && !is_value(at)).map(|at| words[at]);
         if let Some(filter) = filter.filter(|filter| words[1] == "test" && !has_test(package, filter)) {
             return Err(format!("{name} has no test {filter}"));
@@ -92,7 +92,8 @@ fn every_command_has_something_to_run() {
         "cargo test -p aes-bitslice-nothing",
         "cargo test -p aes-bitslice-tests --test nothing",
         "cargo test -p aes-bitslice-gen --lib little_indian",
-        "cargo run --release -p aes-bitslice-tests --example nothing -- 1",
+        "cargo run --release -p aes-bitslice-runtime --example nothing -- 1",
+        "cargo run --release -p aes-bitslice-evidence-gpu --bin nothing -- 1",
         "cargo xtask nothing",
         "NVRTC=... cargo xtask ptx --nothing",
     ] {

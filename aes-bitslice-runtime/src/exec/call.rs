@@ -1,4 +1,5 @@
-//! A call that was checked: the only thing that backends take, so that no way to a backend can leave out a check.
+//! A call that was checked: the only thing that backends take, so that no way to a backend can leave out a check. One made
+//! [without data](Call::without_data), to load and test kernels ahead of calls, was checked in all but its data.
 //!
 //! ```text
 //! operation + key + data ──► the data is what the operation takes, the engine performs it, the key is of its kind ──► call ──► backend

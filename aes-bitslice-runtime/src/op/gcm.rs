@@ -29,7 +29,7 @@ pub const LONGEST: u64 = (1 << 36) - 32;
 
 /// The maximum bytes of stack used by a whole message in one step, including what calls the kernel: by the sizes of the frames 1.4 KB in a
 /// release build, and more where the compiler optimises less.
-const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 2 << 10 };
+const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 4 << 10 };
 
 /// The common part of GCM calls: a nonce, the position in the message, and `E`, the kind of result.
 #[derive(Clone, Debug)]

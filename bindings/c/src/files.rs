@@ -7,7 +7,7 @@ use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
 use aes_bitslice_seal::access::Access;
-use aes_bitslice_seal::naming::{OnDisk, folder_of};
+use aes_bitslice_seal::naming::{OnDisk, folder_of, sync_folder_of};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
 use same_file::Handle;
@@ -457,8 +457,9 @@ impl<'a> To<'a> {
             }
             let path = replaced.as_ref().map_or(*output, |(path, _)| path);
             let new = OnDisk::new(new).map_err(of_output)?;
+            new.name(path, replaced.is_some()).map_err(of_output)?;
             // The file is complete even if its folder cannot be synced.
-            let _ = new.name(path, replaced.is_some()).map_err(of_output)?;
+            let _ = sync_folder_of(path);
         }
         self.is_done = true;
         Ok(self.written)

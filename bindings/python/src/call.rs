@@ -1,5 +1,5 @@
 //! One operation on host memory, without the interpreter's lock: in parts, with a check for signals between them so that Ctrl-C works; or
-//! at once.
+//! at once; or, if it takes less time than that, with the lock.
 
 use crate::error::{caught, of_runtime, panicked};
 use crate::memory::{Host, Memory};
@@ -20,7 +20,7 @@ pub const FIRST: usize = 16 << 20;
 /// The most bytes of a first part: another operation may be slower than the ones before.
 const MOST: usize = 1 << 30;
 
-/// Bytes that a core encrypts in less time than it takes to give up the interpreter's lock and to get it back.
+/// Bytes of data and additional data that a core encrypts in less time than it takes to give up the interpreter's lock and to get it back.
 pub const SHORT: u64 = 4 << 10;
 
 /// How long a part should take, so that Ctrl-C takes effect at once and parts cost nothing in comparison.

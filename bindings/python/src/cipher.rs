@@ -73,21 +73,22 @@ impl Cipher {
         Ok(call.result)
     }
 
-    /// Does an operation that cannot be split into parts: in host memory at once, or on a GPU.
-    fn whole<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Outcome<O>> {
+    /// Does an operation that cannot be split into parts, with this additional data: in host memory at once, or on a GPU.
+    fn whole<O: Operation>(&self, call: &Call<'_>, aad: &Option<Buffer>, operation: O) -> PyResult<Outcome<O>> {
         match call.place {
             Place::Host => {
                 let (py, poison) = (call.result.py(), |panic: &str| self.opened.poison(panic));
                 let work = |host: &mut Host| self.cipher.run(operation, host.buffers());
-                at_once(py, call.host(), self.is_short(call), poison, work).map(Outcome::Now)
+                at_once(py, call.host(), self.is_short(call, aad), poison, work).map(Outcome::Now)
             }
             Place::Cuda(ordinal) => self.on_stream(ordinal, call, operation),
         }
     }
 
     /// Whether a core does it in a moment: it does not wait for a GPU.
-    fn is_short(&self, call: &Call<'_>) -> bool {
-        call.place == Place::Host && call.len <= SHORT && self.opened.engine.backend() == Backend::Cpu
+    fn is_short(&self, call: &Call<'_>, aad: &Option<Buffer>) -> bool {
+        let bytes = call.len.saturating_add(bytes_of(aad).len() as u64);
+        call.place == Place::Host && bytes <= SHORT && self.opened.engine.backend() == Backend::Cpu
     }
 
     /// Processes messages in host memory in parts, with `part`, which gets the numbers of some messages and their part's first byte.
@@ -465,7 +466,7 @@ impl Cipher {
             Self::check_gcm(&call)?;
             let whole = GcmEncrypt::new(&nonce, bytes_of(&aad));
             let tag = match call.place {
-                _ if self.is_short(&call) => self.whole(&call, whole)?,
+                _ if self.is_short(&call, &aad) => self.whole(&call, &aad, whole)?,
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Encrypt, &nonce)?;
                     let tag = self.cipher.combine(&whole, parts).map_err(of_runtime)?;
@@ -511,7 +512,7 @@ impl Cipher {
             Self::check_gcm(&call)?;
             let whole = GcmDecrypt::new(&nonce, bytes_of(&aad), &tag);
             match call.place {
-                _ if self.is_short(&call) => self.whole(&call, whole)?.wait(py)?,
+                _ if self.is_short(&call, &aad) => self.whole(&call, &aad, whole)?.wait(py)?,
                 Place::Host => {
                     let parts = self.gcm_parts(py, &call, Direction::Decrypt, &nonce)?;
                     self.cipher.combine(&whole, parts).map_err(|error| {
@@ -546,9 +547,10 @@ impl Cipher {
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         self.begin(|| {
-            let encrypt = GcmSivEncrypt::new(&nonce_of(nonce)?, bytes_of(&additional(aad)?));
+            let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
+            let encrypt = GcmSivEncrypt::new(&nonce, bytes_of(&aad));
             let call = Call::mapping(data, out, stream)?;
-            let tag = self.whole(&call, encrypt)?.tags(data.py())?;
+            let tag = self.whole(&call, &aad, encrypt)?.tags(data.py())?;
             Ok((call.result, tag))
         })
     }
@@ -582,7 +584,7 @@ impl Cipher {
             })?;
             let decrypt = GcmSivDecrypt::new(&nonce, bytes_of(&aad), &tag);
             let call = Call::mapping(data, out, stream)?;
-            self.whole(&call, decrypt)?.wait(data.py())?;
+            self.whole(&call, &aad, decrypt)?.wait(data.py())?;
             Ok(call.result)
         })
     }

@@ -4,7 +4,7 @@
 use crate::error::os_error;
 use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
-use aes_bitslice_seal::naming::{OnDisk, folder_of};
+use aes_bitslice_seal::naming::{OnDisk, folder_of, sync_folder_of};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -128,11 +128,13 @@ impl NewFile {
         let file = OnDisk::new(file).map_err(failed)?;
         // That may have taken long.
         Python::attach(signals::check)?;
-        // The file is complete even if its folder cannot be synced.
-        file.name(&path, overwrite == Some(true)).map(drop).map_err(|error| match error.kind() {
+        file.name(&path, overwrite == Some(true)).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&shown, overwrite),
             _ => failed(error),
-        })
+        })?;
+        // The file is complete even if its folder cannot be synced.
+        let _ = sync_folder_of(&path);
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! aws-lc's calls, through its Rust crate, which has no XTS.
 
-use crate::{Calls, KEY, Mode, Row, nonce};
+use crate::{Calls, KEY, Mode, Row, end_of, nonce};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce};
 use aws_lc_rs::cipher::{
     AES_128, AES_256, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext, UnboundCipherKey,
@@ -20,7 +20,6 @@ pub fn calls(row: Row) -> Option<Calls> {
         tag.as_ref().try_into().expect("16 bytes")
     };
     let unbound = || UnboundCipherKey::new(aes, key).expect("a key");
-    let nothing = [0; 16];
     Some(match row.mode {
         Mode::Gcm => Box::new(move |call, data| seal(call, &[], data)),
         Mode::GcmMessages(bytes) => Box::new(move |call, data| {
@@ -33,21 +32,21 @@ pub fn calls(row: Row) -> Option<Calls> {
             Box::new(move |call, data| {
                 let iv = EncryptionContext::Iv128(FixedLength::from(nonce(call)));
                 key.less_safe_encrypt(data, iv).expect("done");
-                nothing
+                end_of(data)
             })
         }
         Mode::Ecb => {
             let key = EncryptingKey::ecb(unbound()).expect("a key");
             Box::new(move |_, data| {
                 key.encrypt(data).expect("done");
-                nothing
+                end_of(data)
             })
         }
         Mode::CbcDecryption => {
             let key = DecryptingKey::cbc(unbound()).expect("a key");
             Box::new(move |call, data| {
                 key.decrypt(data, DecryptionContext::Iv128(FixedLength::from(nonce(call)))).expect("done");
-                nothing
+                end_of(data)
             })
         }
         Mode::Xts(_) => return None,

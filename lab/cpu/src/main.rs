@@ -104,6 +104,11 @@ fn window(bytes: usize, next: &mut u64, data: &mut [u8], calls: &mut Calls) -> D
     start.elapsed() / number as u32
 }
 
+/// The last 16 bytes, to be compared.
+fn end_of(data: &[u8]) -> [u8; 16] {
+    *data.last_chunk().expect("a block")
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let python = arguments.next().expect("the Python that has the package `cryptography`");

@@ -44,7 +44,12 @@ def calls(mode, key, size, unit):
         "cbc-decryption": lambda call: Cipher(algorithm, modes.CBC(nonce(16, call))).decryptor(),
         "xts": lambda call: Cipher(algorithm, modes.XTS(call.to_bytes(16, "little"))).encryptor(),
     }[mode]
-    return lambda call: make(call).update_into(data, out) and None
+
+    def end_of(call):
+        make(call).update_into(data, out)
+        return out[size - 16 : size]
+
+    return end_of
 
 
 made = {}
@@ -56,7 +61,7 @@ for line in sys.stdin:
         made = {(mode, *numbers): calls(mode, key, size, unit)}
     call = made[(mode, *numbers)]
     if question == "output":
-        answer = "none" if call is None else (call(5) or bytes(16)).hex()
+        answer = "none" if call is None else bytes(call(5)).hex()
     else:
         times, number = [], max(100_000 // size, 1)
         for window in range(4):

@@ -1,6 +1,6 @@
 //! This project's calls.
 
-use crate::{Calls, KEY, Mode, Row, nonce};
+use crate::{Calls, KEY, Mode, Row, end_of, nonce};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, Cipher, Counter, CounterMode, Ctr, Ecb, Engine, GcmEncrypt, GcmEncryptBatch, GcmMessage, Gmac,
     Key, Nonce, Xts, set_threads,
@@ -21,7 +21,6 @@ pub fn calls(row: Row) -> Calls {
         _ => Key::new(&KEY[..row.key]),
     };
     let cipher: Cipher = engine().cipher(&key.expect("a key")).expect("a cipher");
-    let nothing = [0; 16];
     match row.mode {
         Mode::Gcm => Box::new(move |call, data| {
             let tag = cipher.run(GcmEncrypt::new(&Nonce::from(nonce::<12>(call)), &[]), data).expect("a tag");
@@ -45,19 +44,19 @@ pub fn calls(row: Row) -> Calls {
         Mode::Ctr => Box::new(move |call, data| {
             let counter = Counter::new(CounterMode::Ctr128BE, nonce(call));
             cipher.run(Ctr::new(&counter, 0), data).expect("done");
-            nothing
+            end_of(data)
         }),
         Mode::Ecb => Box::new(move |_, data| {
             cipher.run(Ecb::encrypt(), data).expect("done");
-            nothing
+            end_of(data)
         }),
         Mode::CbcDecryption => Box::new(move |call, data| {
             cipher.run(CbcDecrypt::new(&nonce(call)), data).expect("done");
-            nothing
+            end_of(data)
         }),
         Mode::Xts(unit) => Box::new(move |call, data| {
             cipher.run(Xts::encrypt(unit as u64, call.into()).expect("units"), data).expect("done");
-            nothing
+            end_of(data)
         }),
     }
 }
