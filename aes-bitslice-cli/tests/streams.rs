@@ -746,8 +746,10 @@ fn bench_of_files_finds_what_is_wrong() {
     ] {
         let (folder, path) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let cp = path.path().join("cp");
-        fs::write(&cp, format!("#!/bin/sh\n[ \"$1\" != --help ] || exit 0\n{script}\n")).unwrap();
-        fs::set_permissions(&cp, fs::Permissions::from_mode(0o755)).unwrap();
+        let text = path.path().join("text");
+        fs::write(&text, format!("#!/bin/sh\n[ \"$1\" != --help ] || exit 0\n{script}\n")).unwrap();
+        // By another process: what this one writes cannot be run while a child that another test has just forked holds it open.
+        assert!(Command::new("install").args(["-m", "755"]).args([&text, &cp]).status().unwrap().success());
         let mut command = program("bench --files . --backends cpu --modes ctr --key-bits 128 --sizes 4KiB --runs 1");
         let search = format!("{}:{}", path.path().display(), std::env::var("PATH").unwrap());
         let output = pipe(command.current_dir(&folder).env("PATH", search), b"");

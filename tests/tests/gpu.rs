@@ -822,7 +822,7 @@ fn presets_from_files() {
     };
     let [published, fast, fetched] = [Preset::default(), Preset::Fast, Preset::Hajihassani2019Fetched].map(path);
     assert!(gpu.design_of_baked(&fast).unwrap().contains("is of the design that is fastest"));
-    assert!(gpu.design_of_baked(&published).unwrap().contains("`cargo xtask gen --preset fast`"));
+    assert!(gpu.design_of_baked(&published).unwrap().contains("`cargo xtask gen --key @FILE --preset fast`"));
     assert!(matches!(gpu.load_baked(&fetched), Err(Error::BadManifest { .. })));
     let of_key = Key::new(&key).unwrap();
     let ciphers = [gpu.load_baked(&published), gpu.load_baked(&fast), gpu.load_kernel(&fetched, &of_key)];
