@@ -46,7 +46,7 @@ crate::named_enum! {
         Messages = "messages",
         /// The message of the first run of each tile.
         FirstMessages = "first_messages",
-        /// The number of whatever is described: runs, messages, keys.
+        /// How many entries the kernel's table in memory has: one for a run, a message or a key.
         All = "all",
         /// The encrypted first counter block of each message.
         Masks = "masks",
