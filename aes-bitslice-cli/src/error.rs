@@ -77,9 +77,10 @@ impl Error {
 
     /// The same, with `name` in front unless the message has it: for failures among others.
     pub fn naming(self, name: &str) -> Self {
-        match self.message().contains(name) {
-            true => self,
-            false => Error { message: Some(format!("{name}: {}", self.message())), ..self },
+        if self.message().contains(name) {
+            self
+        } else {
+            Error { message: Some(format!("{name}: {}", self.message())), ..self }
         }
     }
 
@@ -162,10 +163,7 @@ pub fn note(message: &str) {
 fn say(severity: &str, message: &str) {
     let mut line = String::with_capacity(message.len());
     for character in message.chars() {
-        match character.is_control() {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
-        }
+        if character.is_control() { line.extend(character.escape_default()) } else { line.push(character) }
     }
     let _ = writeln!(io::stderr(), "aes-bitslice: {severity}: {line}");
 }

@@ -103,10 +103,7 @@ struct OpenClDevice {
 /// Prints all this, for people or as JSON.
 pub fn run(args: &InfoArgs) -> Result<()> {
     let info = Info::collect();
-    let text = match args.json {
-        true => output::json(&info),
-        false => wrapped(&info.to_text()),
-    };
+    let text = if args.json { output::json(&info) } else { wrapped(&info.to_text()) };
     output::print(&text)
 }
 

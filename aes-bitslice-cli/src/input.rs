@@ -176,10 +176,7 @@ impl Input {
     /// Whether `other` is the very same regular file, even under another name.
     pub fn is_same_file(&self, other: &File) -> bool {
         let handle = |file: &File| -> io::Result<Option<Handle>> {
-            match file.metadata()?.is_file() {
-                true => Handle::from_file(file.try_clone()?).map(Some),
-                false => Ok(None),
-            }
+            if file.metadata()?.is_file() { Handle::from_file(file.try_clone()?).map(Some) } else { Ok(None) }
         };
         match (handle(&self.file), handle(other)) {
             (Ok(Some(ours)), Ok(Some(theirs))) => ours == theirs,

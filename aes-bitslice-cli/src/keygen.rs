@@ -11,13 +11,10 @@ use crate::output::{Options, Target};
 
 /// Writes a key of `--bits` bits, or two for XTS, from the operating system's generator as hexadecimal digits and a newline.
 pub fn run(args: &KeygenArgs) -> Result<()> {
-    let key = match args.xts {
-        true if args.bits == KeyBits::Aes192 => {
-            return Err(Error::usage("there is no XTS with keys of 192 bits; use --bits 128 or --bits 256"));
-        }
-        true => Key::generate_xts(args.bits)?,
-        false => Key::generate(args.bits)?,
-    };
+    if args.xts && args.bits == KeyBits::Aes192 {
+        return Err(Error::usage("there is no XTS with keys of 192 bits; use --bits 128 or --bits 256"));
+    }
+    let key = if args.xts { Key::generate_xts(args.bits)? } else { Key::generate(args.bits)? };
     let mut text = Zeroizing::new(vec![b'\n'; 2 * key.expose().len() + 1]);
     // The time does not depend on the key.
     let encoded = base16ct::lower::encode(key.expose(), &mut text);

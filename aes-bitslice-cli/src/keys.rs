@@ -69,12 +69,13 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
     let is_standard_input = path == Path::new("-");
     let name = if is_standard_input { "the key on standard input".into() } else { name(path) };
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
-    let mut file = match is_standard_input {
-        true => standard::input()?,
-        false => standard::open(path).map_err(|error| match error.kind() {
+    let mut file = if is_standard_input {
+        standard::input()?
+    } else {
+        standard::open(path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => refuse("there is no such file; for new data `aes-bitslice keygen` makes a key"),
             _ => refuse(&error.to_string()),
-        })?,
+        })?
     };
     let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
     if metadata.is_dir() {
@@ -113,11 +114,10 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
 
 /// How messages name the key file. Some users will put the key itself in its place, and no message may show that.
 fn name(path: &Path) -> String {
-    match looks_like_a_key(path) {
-        true => {
-            "the key file (its name looks like a key and is not shown; --key-file takes a file that holds one)".into()
-        }
-        false => format!("key file `{}`", path.display()),
+    if looks_like_a_key(path) {
+        "the key file (its name looks like a key and is not shown; --key-file takes a file that holds one)".into()
+    } else {
+        format!("key file `{}`", path.display())
     }
 }
 
@@ -134,9 +134,10 @@ fn variable_name(variable: &str) -> String {
     let is_shown = variable.chars().all(is_usual)
         && !variable.starts_with(|sign: char| sign.is_ascii_digit())
         && variable.contains(|sign: char| !sign.is_ascii_hexdigit());
-    match is_shown {
-        true => format!("the environment variable `{variable}` of --key-env"),
-        false => "the environment variable of --key-env".into(),
+    if is_shown {
+        format!("the environment variable `{variable}` of --key-env")
+    } else {
+        "the environment variable of --key-env".into()
     }
 }
 

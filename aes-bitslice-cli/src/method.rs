@@ -43,17 +43,14 @@ impl Method {
             );
             return Err(Error::usage(message));
         }
-        let iv = match mode.iv {
-            true => Some(iv(direction, args)?),
-            false if args.iv.is_some() => {
-                let advice = match mode.lengths {
-                    Lengths::Sectors => "its sectors have numbers instead: --first-sector".into(),
-                    _ => format!("leave it out, or use --mode {}", modes::names(|mode| mode.iv)),
-                };
-                return Err(Error::usage(format!("--iv has no place in {}; {advice}", mode.title)));
-            }
-            false => None,
-        };
+        if args.iv.is_some() && !mode.iv {
+            let advice = match mode.lengths {
+                Lengths::Sectors => "its sectors have numbers instead: --first-sector".into(),
+                _ => format!("leave it out, or use --mode {}", modes::names(|mode| mode.iv)),
+            };
+            return Err(Error::usage(format!("--iv has no place in {}; {advice}", mode.title)));
+        }
+        let iv = if mode.iv { Some(iv(direction, args)?) } else { None };
         let (sectors, key_bits) = (args.sectors.sectors(), args.mode.key_bits);
         Ok(Method { direction, mode, padded, iv, sectors, key_bits })
     }

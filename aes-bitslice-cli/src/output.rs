@@ -118,10 +118,12 @@ impl Target {
         }
         let old = match fs::metadata(path) {
             Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match path.is_symlink() {
-                true => return refuse("it is a link that leads nowhere; remove it, or give another name"),
-                false => None,
-            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if path.is_symlink() {
+                    return refuse("it is a link that leads nowhere; remove it, or give another name");
+                }
+                None
+            }
             Err(error) => return refuse(&error.to_string()),
         };
         // A link is followed, so that the file it leads to is replaced and not the link.
@@ -245,12 +247,11 @@ fn refuse_input(name: &str, input: Option<&Input>, output: &File) -> Result<()> 
     let is_same = |input: &Input| {
         input.is_same_file(output) || output.metadata().is_ok_and(|output| input.is_same_device(&output))
     };
-    match input.is_some_and(is_same) {
-        true => {
-            let message = format!("cannot write {name}: it is the input; write to another file");
-            Err(Error::new(Exit::InputOutput, message))
-        }
-        false => Ok(()),
+    if input.is_some_and(is_same) {
+        let message = format!("cannot write {name}: it is the input; write to another file");
+        Err(Error::new(Exit::InputOutput, message))
+    } else {
+        Ok(())
     }
 }
 
@@ -299,12 +300,13 @@ impl Output {
                 let Some(Disk { start, length }) = disk else { return Ok(Vec::new()) };
                 let end = file.stream_position().map_err(|error| failed(&error))?;
                 let bytes = end.saturating_sub(start);
-                return Ok(match end < length {
-                    true => vec![format!(
+                return Ok(if end < length {
+                    vec![format!(
                         "{name} is a disk of {length} bytes, and nothing marks there where the output ends: note that it has {bytes} bytes; a \
                          command that reads it takes --length {bytes}"
-                    )],
-                    false => Vec::new(),
+                    )]
+                } else {
+                    Vec::new()
                 });
             }
             Sink::File { scratch, path, force, old } => (scratch, path, force, old),
@@ -338,10 +340,7 @@ impl Output {
 /// Syncs a device. A pipe or a terminal has nothing to sync.
 fn sync_stream(file: &File) -> io::Result<()> {
     match file.sync_all() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => match is_block_device(&file.metadata()?) {
-            true => Err(error),
-            false => Ok(()),
-        },
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput && !is_block_device(&file.metadata()?) => Ok(()),
         synced => synced,
     }
 }

@@ -84,15 +84,14 @@ pub fn open(args: &OpenArgs) -> Result<()> {
 
 /// The first `bytes` bytes of what is to be opened, or all if there are fewer.
 fn start(input: &mut Input, bytes: usize) -> Result<Cow<'_, [u8]>> {
-    match input.peek(1)?.is_empty() {
-        true => Err(Error::new(Exit::Failure, format!("{}: it is empty, and so not a sealed file", input.name))),
-        false => {
-            let name = input.name.clone();
-            let start = input.peek(bytes)?;
-            match of_openssl(&start) {
-                Some(other) => Err(Error::new(Exit::Failure, format!("{name} {other}"))),
-                None => Ok(start),
-            }
+    if input.peek(1)?.is_empty() {
+        Err(Error::new(Exit::Failure, format!("{}: it is empty, and so not a sealed file", input.name)))
+    } else {
+        let name = input.name.clone();
+        let start = input.peek(bytes)?;
+        match of_openssl(&start) {
+            Some(other) => Err(Error::new(Exit::Failure, format!("{name} {other}"))),
+            None => Ok(start),
         }
     }
 }
@@ -209,9 +208,10 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
 /// The first line of a text, which is a passphrase.
 fn first_line(text: &str) -> Result<Zeroizing<String>> {
     let line = text.lines().next().unwrap_or_default();
-    match line.contains('\0') {
-        true => Err(Error::new(Exit::Key, "its first line has a NUL byte, which is no text: save it as plain text")),
-        false => Ok(Zeroizing::new(line.to_owned())),
+    if line.contains('\0') {
+        Err(Error::new(Exit::Key, "its first line has a NUL byte, which is no text: save it as plain text"))
+    } else {
+        Ok(Zeroizing::new(line.to_owned()))
     }
 }
 
@@ -221,18 +221,21 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     const MOST: usize = 1 << 20;
     // Some users will put the secret itself in its place, and no message may show that: only an existing file is named.
     let is_standard_input = path == Path::new("-");
-    let name = match path.exists() {
-        _ if is_standard_input => format!("standard input, for {option}"),
-        true => format!("`{}`", path.display()),
-        false => format!("the file of {option}"),
+    let name = if is_standard_input {
+        format!("standard input, for {option}")
+    } else if path.exists() {
+        format!("`{}`", path.display())
+    } else {
+        format!("the file of {option}")
     };
     let refuse = |why: &str| Error::new(Exit::Key, format!("{name}: {why}"));
-    let file = match is_standard_input {
-        true => standard::input()?,
-        false => standard::open(path).map_err(|error| match error.kind() {
+    let file = if is_standard_input {
+        standard::input()?
+    } else {
+        standard::open(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => refuse("there is no such file; the option takes a file that holds the secret"),
             _ => refuse(&error.to_string()),
-        })?,
+        })?
     };
     let metadata = file.metadata().map_err(|error| refuse(&error.to_string()))?;
     if metadata.is_dir() {

@@ -95,15 +95,17 @@ pub fn must_stay<'a>(what: &str, secret: impl IntoIterator<Item = &'a PathBuf>, 
         _ => ("standard output".into(), Some(Handle::stdout())),
     };
     let Some(Ok(output)) = handle else { return Ok(()) };
-    let is_output = |secret: &PathBuf| match secret == Path::new("-") {
-        true => Handle::stdin().is_ok_and(|secret| secret == output),
-        false => is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output),
-    };
-    match secret.into_iter().any(is_output) {
-        true => {
-            Err(Error::new(Exit::InputOutput, format!("{name} is the file with the {what}; choose another output")))
+    let is_output = |secret: &PathBuf| {
+        if secret == Path::new("-") {
+            Handle::stdin().is_ok_and(|secret| secret == output)
+        } else {
+            is_file(secret) && Handle::from_path(secret).is_ok_and(|secret| secret == output)
         }
-        false => Ok(()),
+    };
+    if secret.into_iter().any(is_output) {
+        Err(Error::new(Exit::InputOutput, format!("{name} is the file with the {what}; choose another output")))
+    } else {
+        Ok(())
     }
 }
 

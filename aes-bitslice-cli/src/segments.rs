@@ -91,9 +91,10 @@ impl Segments {
         let steps = |bytes: usize, less| Steps { bytes: self.chunk_segments * bytes as u64, less };
         let file = steps(places.segment_bytes(), less);
         let message = steps(places.plaintext_bytes(1), less + skip);
-        match message_is_read {
-            true => Cut { read: message, written: file, chained: false },
-            false => Cut { read: file, written: message, chained: false },
+        if message_is_read {
+            Cut { read: message, written: file, chained: false }
+        } else {
+            Cut { read: file, written: message, chained: false }
         }
     }
 

@@ -94,10 +94,7 @@ fn stdout() -> io::Result<File> {
 
 #[cfg(unix)]
 fn opened(number: usize) -> io::Result<File> {
-    match descriptors::was_open(number) {
-        true => descriptors::duplicate(number),
-        false => Err(io::Error::other("it is closed")),
-    }
+    if descriptors::was_open(number) { descriptors::duplicate(number) } else { Err(io::Error::other("it is closed")) }
 }
 
 /// A second handle to the file that is open under this number.

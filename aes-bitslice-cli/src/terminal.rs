@@ -118,9 +118,10 @@ mod unix {
             let Ok(text) = std::str::from_utf8(&line[..length - 1]) else {
                 return refuse("what was typed is not text in UTF-8");
             };
-            match text.contains(char::is_control) {
-                true => refuse("what was typed has a control character, as an arrow key makes"),
-                false => Ok(Zeroizing::new(text.to_owned())),
+            if text.contains(char::is_control) {
+                refuse("what was typed has a control character, as an arrow key makes")
+            } else {
+                Ok(Zeroizing::new(text.to_owned()))
             }
         }
     }

@@ -55,9 +55,10 @@ impl Transform {
     pub fn new(method: &Method, input: &mut Input) -> Result<Self> {
         if method.direction == Direction::Decrypt {
             let start = input.peek(BLOCK)?;
-            let other = match is_sealed(&start) {
-                true => Some("is a sealed file: open it with `aes-bitslice open`"),
-                false => of_openssl(&start),
+            let other = if is_sealed(&start) {
+                Some("is a sealed file: open it with `aes-bitslice open`")
+            } else {
+                of_openssl(&start)
             };
             if let Some(other) = other {
                 return Err(Error::new(Exit::InputOutput, format!("{} {other}", input.name)));
@@ -122,9 +123,10 @@ impl Transform {
             ..Place::start(self.iv)
         };
         self.method.operation(&place).on_host(cipher, Buffers::from(&mut *data))?;
-        match padded && direction == Direction::Decrypt {
-            true => unpad(data).map_err(|error| error.naming(name)),
-            false => Ok(length),
+        if padded && direction == Direction::Decrypt {
+            unpad(data).map_err(|error| error.naming(name))
+        } else {
+            Ok(length)
         }
     }
 }

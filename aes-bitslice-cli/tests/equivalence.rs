@@ -180,9 +180,10 @@ fn however_it_is_done_the_bytes_are_the_same() {
             _ => (format!("--iv {digits}"), format!("--iv {digits}")),
         };
         let output = case.run("encrypt", &to_encrypt, &plain, in_memory.as_ref());
-        let (iv, body) = match case.iv_is_stored {
-            true => output.split_first_chunk().map(|(iv, body)| (*iv, body)).unwrap(),
-            false => (case.iv, &output[..]),
+        let (iv, body) = if case.iv_is_stored {
+            output.split_first_chunk().map(|(iv, body)| (*iv, body)).unwrap()
+        } else {
+            (case.iv, &output[..])
         };
         assert!(body == case.expected(&iv, &plain), "{number}: {case:?}");
         assert!(case.run("decrypt", &to_decrypt, &output, in_memory.as_ref()) == plain, "{number}, back: {case:?}");

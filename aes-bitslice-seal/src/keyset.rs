@@ -137,10 +137,7 @@ impl Keyset {
                 continue;
             }
             let stream_key = stream_key(&key.key_data.value)?;
-            match key.key_id == json.primary_key_id {
-                true => primary = Some(stream_key),
-                false => others.push(stream_key),
-            }
+            if key.key_id == json.primary_key_id { primary = Some(stream_key) } else { others.push(stream_key) }
         }
         let primary = primary.ok_or_else(|| bad("its primary key is no enabled key of type AesGcmHkdfStreamingKey"))?;
         Ok(Self { keys: [primary].into_iter().chain(others).collect() })

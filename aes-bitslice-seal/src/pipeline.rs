@@ -79,12 +79,11 @@ pub(crate) fn run<W: Write>(
         while !is_last {
             let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
             // If several fail, the first is reported.
-            let outcomes = match on_cpu {
-                true => divided(batch.iter_mut().collect(), work),
-                false => {
-                    let each = batch.len().div_ceil(threads());
-                    at_once(batch.chunks_mut(each), |some| some.iter_mut().try_for_each(work))
-                }
+            let outcomes = if on_cpu {
+                divided(batch.iter_mut().collect(), work)
+            } else {
+                let each = batch.len().div_ceil(threads());
+                at_once(batch.chunks_mut(each), |some| some.iter_mut().try_for_each(work))
             };
             outcomes.into_iter().collect::<Result<(), _>>()?;
             batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
@@ -169,9 +168,10 @@ mod tests {
                 };
                 // The first is shorter, like the one after a header.
                 let bytes = |number: u64| if number == 0 { 9 } else { 10 };
-                match slow {
-                    true => run(false, Slow(&data), vec![], bytes, 2, work, write).unwrap(),
-                    false => run(true, &data[..], vec![], bytes, 2, work, write).unwrap(),
+                if slow {
+                    run(false, Slow(&data), vec![], bytes, 2, work, write).unwrap()
+                } else {
+                    run(true, &data[..], vec![], bytes, 2, work, write).unwrap()
                 }
                 assert_eq!(found, data);
                 let count = if len <= 9 { 1 } else { 1 + (len as u64 - 9).div_ceil(10) };

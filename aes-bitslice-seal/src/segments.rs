@@ -46,17 +46,14 @@ impl Stream {
             memory.copy_within(message.clone(), file.start);
         }
         let data = &mut memory[..end];
-        let tags: Vec<Tag> = match self.is_batched(segments.len()) {
-            true => {
-                let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
-                self.run(GcmEncryptBatch::new(&messages)?, data)?
-            }
-            false => {
-                let one = |segment: &Segment| {
-                    self.run(GcmEncrypt::new(&segment.nonce.into(), &[]), &mut data[segment.file.clone()])
-                };
-                segments.iter().map(one).collect::<Result<_, _>>()?
-            }
+        let tags: Vec<Tag> = if self.is_batched(segments.len()) {
+            let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
+            self.run(GcmEncryptBatch::new(&messages)?, data)?
+        } else {
+            let one = |segment: &Segment| {
+                self.run(GcmEncrypt::new(&segment.nonce.into(), &[]), &mut data[segment.file.clone()])
+            };
+            segments.iter().map(one).collect::<Result<_, _>>()?
         };
         for (segment, tag) in segments.iter().zip(&tags) {
             data[segment.tag()].copy_from_slice(tag.as_bytes());
@@ -74,24 +71,21 @@ impl Stream {
     fn open_all(&self, first: u64, is_last: bool, data: &mut [u8]) -> Result<usize, Error> {
         let segments = self.segments(first, is_last, data.len(), TAG)?;
         let tags: Vec<Tag> = segments.iter().map(|segment| Tag::new(&data[segment.tag()])).collect::<Result<_, _>>()?;
-        let damaged = match self.is_batched(segments.len()) {
-            true => {
-                let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
-                self.run(GcmDecryptBatch::new(&messages, &tags)?, data)?.failed().first().copied()
-            }
-            false => {
-                let mut is_damaged = |(segment, tag): (&Segment, &Tag)| {
-                    let decrypt = GcmDecrypt::new(&segment.nonce.into(), &[], tag);
-                    match self.run(decrypt, &mut data[segment.file.clone()]) {
-                        Err(runtime::Error::Unauthenticated) => Some(Ok(())),
-                        outcome => outcome.err().map(Err),
-                    }
-                };
-                let mut outcomes = segments.iter().zip(&tags).map(&mut is_damaged);
-                match outcomes.by_ref().enumerate().find_map(|(n, outcome)| Some((n, outcome?))) {
-                    Some((_, Err(error))) => return Err(error.into()),
-                    found => found.map(|(n, _)| n),
+        let damaged = if self.is_batched(segments.len()) {
+            let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
+            self.run(GcmDecryptBatch::new(&messages, &tags)?, data)?.failed().first().copied()
+        } else {
+            let mut is_damaged = |(segment, tag): (&Segment, &Tag)| {
+                let decrypt = GcmDecrypt::new(&segment.nonce.into(), &[], tag);
+                match self.run(decrypt, &mut data[segment.file.clone()]) {
+                    Err(runtime::Error::Unauthenticated) => Some(Ok(())),
+                    outcome => outcome.err().map(Err),
                 }
+            };
+            let mut outcomes = segments.iter().zip(&tags).map(&mut is_damaged);
+            match outcomes.by_ref().enumerate().find_map(|(n, outcome)| Some((n, outcome?))) {
+                Some((_, Err(error))) => return Err(error.into()),
+                found => found.map(|(n, _)| n),
             }
         };
         if let Some(number) = damaged {

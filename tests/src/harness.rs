@@ -189,12 +189,11 @@ fn run_alone(name: &str, set: &[(String, String)]) -> Result<(), Failed> {
     let mut process = Command::new(env::current_exe()?);
     process.env_clear().envs(AT_START.iter().cloned()).envs(set.iter().cloned());
     let output = process.env(ALONE, name).output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
-            Err(format!("in a process of its own: {}\n{text}", output.status).into())
-        }
+    if output.status.success() {
+        Ok(())
+    } else {
+        let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
+        Err(format!("in a process of its own: {}\n{text}", output.status).into())
     }
 }
 

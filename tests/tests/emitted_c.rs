@@ -29,9 +29,8 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
     if !Mode::OF_ONE_KEY.contains(&mode) {
         // The generator's own check has units of every kind, and counters that wrap in their word.
         for key in keys {
-            match aes_bitslice_gen::check::printed(source, manifest, key).unwrap_or_else(|e| panic!("{name}: {e}")) {
-                true => {}
-                false => say("NO C COMPILER: PRINTED KERNELS WERE NOT RUN"),
+            if !aes_bitslice_gen::check::printed(source, manifest, key).unwrap_or_else(|e| panic!("{name}: {e}")) {
+                say("NO C COMPILER: PRINTED KERNELS WERE NOT RUN");
             }
         }
         return;
@@ -85,9 +84,10 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
         )| {
             let counter = if near_wrap { u128::MAX - counter % 10_000 } else { counter };
             let access = if aligned { Access::Aligned } else { Access::Bytes { input: shifts.0, output: shifts.1 } };
-            match takes_any_length && !aligned {
-                true => run(access, in_place, counter, skip, len),
-                false => run(access, in_place, counter, 0, len / 16 * 16),
+            if takes_any_length && !aligned {
+                run(access, in_place, counter, skip, len);
+            } else {
+                run(access, in_place, counter, 0, len / 16 * 16);
             }
         });
     }

@@ -392,9 +392,9 @@ fn any_operation(engines: &'static [Engine]) {
             let expected = any.expected(&reference, &input);
             for engine in engines.iter().filter(|engine| does(engine, any)) {
                 let c = open(engine, &key);
-                let to = |input: &[u8], output: &mut [u8]| match any.maps() {
-                    true => any.run(&c, (input, output)),
-                    false => any.run(&c, Buffers::Write(output)),
+                let to = |input: &[u8], output: &mut [u8]| {
+                    let buffers = if any.maps() { Buffers::from((input, output)) } else { Buffers::Write(output) };
+                    any.run(&c, buffers)
                 };
                 same(&both_forms(&input, shift, |data| any.run(&c, data), to)?, &expected, engine)?;
             }

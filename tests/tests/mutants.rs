@@ -179,9 +179,10 @@ fn compiled(text: &str) -> String {
             "#endif" => _ = open.pop(),
             _ => {}
         }
-        match open.iter().all(|(is_in, _)| *is_in) && !directive.starts_with('#') {
-            true => compiled += line,
-            false => compiled.extend(line.chars().map(|sign| if sign == '\n' { '\n' } else { ' ' })),
+        if open.iter().all(|(is_in, _)| *is_in) && !directive.starts_with('#') {
+            compiled += line
+        } else {
+            compiled.extend(line.chars().map(|sign| if sign == '\n' { '\n' } else { ' ' }))
         }
     }
     compiled

@@ -73,9 +73,10 @@ fn main() -> ExitCode {
             ],
         )
         .alone(&[], &no_platform, tests![without_a_platform]);
-    match cfg!(target_os = "linux") {
-        true => tests.alone(&[], &[("OPENCL_DYLIB_PATH", "libc.so.6")], tests![without_a_loader]).run(),
-        false => tests.run(),
+    if cfg!(target_os = "linux") {
+        tests.alone(&[], &[("OPENCL_DYLIB_PATH", "libc.so.6")], tests![without_a_loader]).run()
+    } else {
+        tests.run()
     }
 }
 
@@ -144,9 +145,10 @@ impl<'e> Buffers<'e> {
         let other = to.map(|_| self.with(&room));
         let (output, at) = (other.as_ref().unwrap_or(&input), to.unwrap_or(from));
         let (source, target) = (BufferSlice::new(&input, from, data.len()), BufferSlice::new(output, at, data.len()));
-        with_operation!(any, operation => match any.maps() {
-            true => cipher.run(&self.queue, operation, source, target),
-            false => cipher.write(&self.queue, operation, target),
+        with_operation!(any, operation => if any.maps() {
+            cipher.run(&self.queue, operation, source, target)
+        } else {
+            cipher.write(&self.queue, operation, target)
         })
         .unwrap();
         if other.is_some() {

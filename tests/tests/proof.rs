@@ -137,10 +137,10 @@ fn edges_of_every_stored_kernel() {
     let mut cases = vec![];
     for (n, kernel) in kernels.iter().enumerate() {
         let edges = edges(&kernel.0);
-        match all_cases() {
-            true => cases.extend(edges.into_iter().map(|case| (kernel, case))),
-            false if n % 2 == 0 => cases.push((kernel, edges[n / 2 % edges.len()])),
-            false => {}
+        if all_cases() {
+            cases.extend(edges.into_iter().map(|case| (kernel, case)));
+        } else if n % 2 == 0 {
+            cases.push((kernel, edges[n / 2 % edges.len()]));
         }
         if all_cases() && n % 10 == 0 {
             // They take longest, and so come first.

@@ -229,9 +229,10 @@ fn calls(engine: &str) -> Option<Cipher> {
     let key = key_of_stdin();
     let engine = open(engine);
     let cipher = engine.cipher(&key).unwrap();
-    match key.is_xts() {
-        true => calls_of_xts(&cipher),
-        false => calls_of_one_key(&cipher, &key),
+    if key.is_xts() {
+        calls_of_xts(&cipher)
+    } else {
+        calls_of_one_key(&cipher, &key)
     }
     drop((key, engine));
     std::env::var_os(KEEP).map(|_| cipher)
@@ -392,10 +393,7 @@ fn run(engine: &str, key: &Key, seal: Option<&str>, keep: bool) -> (Ended, [u8; 
 /// The search targets, each with its name.
 fn needles(key: &Key) -> Vec<(String, Vec<u8>)> {
     let (bytes, half) = (key.expose(), key.expose().len() / 2);
-    match key.is_xts() {
-        true => [of_one_key(&bytes[..half]), of_one_key(&bytes[half..])].concat(),
-        false => of_one_key(bytes),
-    }
+    if key.is_xts() { [of_one_key(&bytes[..half]), of_one_key(&bytes[half..])].concat() } else { of_one_key(bytes) }
 }
 
 fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {

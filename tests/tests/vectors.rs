@@ -149,9 +149,10 @@ fn check(engines: &[Engine], files: &[&str]) {
                 message.check(cipher, &format_args!("{} in lane {lane} of {of} on {engine}", vector.source));
             }
         };
-        match !slow && (exhaustive() || i % ALL_LANES == 0) {
-            true => (0..LANES).for_each(|lane| in_lane(lane, LANES)),
-            false => in_lane(one(LANES), LANES),
+        if !slow && (exhaustive() || i % ALL_LANES == 0) {
+            (0..LANES).for_each(|lane| in_lane(lane, LANES))
+        } else {
+            in_lane(one(LANES), LANES)
         }
         if !slow && (i % EVERY_LANE == 0 || vector.mode == "ctr") {
             (0..BATCH).for_each(|lane| in_lane(lane, BATCH));

@@ -217,11 +217,10 @@ fn in_device_memory(engine: &Engine, stream: &Arc<CudaStream>, call: &Call, shif
         bytes[at..at + len].copy_from_slice(data);
         let mut input = stream.clone_htod(&bytes).unwrap();
         let mut output = stream.clone_htod(&vec![0xa5; bytes.len()]).unwrap();
-        match in_place {
-            true => device.run(stream, xts, &mut input.slice_mut(at..at + len)).unwrap(),
-            false => {
-                device.run_to(stream, xts, &input.slice(at..at + len), &mut output.slice_mut(at..at + len)).unwrap()
-            }
+        if in_place {
+            device.run(stream, xts, &mut input.slice_mut(at..at + len)).unwrap()
+        } else {
+            device.run_to(stream, xts, &input.slice(at..at + len), &mut output.slice_mut(at..at + len)).unwrap()
         }
         let found = stream.clone_dtoh(if in_place { &input } else { &output }).unwrap();
         assert!(found[..at].iter().chain(&found[at + len..]).all(|&byte| byte == 0xa5), "bytes around changed");

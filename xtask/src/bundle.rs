@@ -27,10 +27,7 @@ pub struct Args {
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let cargo = Cargo::new(root);
-    let built = match args.bench {
-        true => cargo.examples(BENCHMARKS)?,
-        false => cargo.tests(&PACKAGES)?,
-    };
+    let built = if args.bench { cargo.examples(BENCHMARKS)? } else { cargo.tests(&PACKAGES)? };
     if !args.bench && !built.iter().any(|b| b.is_test) {
         bail!("cargo built no tests");
     }

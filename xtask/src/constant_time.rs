@@ -81,9 +81,10 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     let folder = kernels::folder(root).join("cuda");
     let (stored, hashes) = (kernels::cuda(), kernels::cuda_hashes());
     let kernels = kernels::to_compile(&stored, &hashes);
-    let disassembler = match args.ptx {
-        true => None,
-        false => Some(tools().map_err(|error| anyhow!("{error:#}; without it, --ptx still checks the stored PTX"))?),
+    let disassembler = if args.ptx {
+        None
+    } else {
+        Some(tools().map_err(|error| anyhow!("{error:#}; without it, --ptx still checks the stored PTX"))?)
     };
     let (opencl, papers) = if args.ptx { (vec![], vec![]) } else { (opencl(), papers()) };
     let (folder, stored, disassembler) = (&folder, &stored, disassembler.as_ref());

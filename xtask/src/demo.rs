@@ -36,10 +36,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     if let Some(file) = &args.file {
         File::open(file)
             .and_then(|f| f.metadata())
-            .map_or_else(Err, |m| match m.is_file() {
-                true => Ok(()),
-                false => Err(std::io::Error::other("it is no ordinary file")),
-            })
+            .and_then(|m| if m.is_file() { Ok(()) } else { Err(std::io::Error::other("it is no ordinary file")) })
             .with_context(|| format!("cannot read `{}`", file.display()))?;
     }
     let cargo = Cargo::new(root);

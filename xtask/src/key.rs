@@ -63,11 +63,10 @@ fn exposure(_metadata: &Metadata) -> Option<String> {
 /// that.
 fn name(path: &str) -> String {
     let digits = Path::new(path).file_name().unwrap_or_default().as_encoded_bytes();
-    match matches!(digits.len(), 32 | 48 | 64) && digits.iter().all(u8::is_ascii_hexdigit) {
-        true => {
-            "the key file (its name looks like a key and is not shown; @ stands before a file that holds one)".into()
-        }
-        false => format!("key file `{path}`"),
+    if matches!(digits.len(), 32 | 48 | 64) && digits.iter().all(u8::is_ascii_hexdigit) {
+        "the key file (its name looks like a key and is not shown; @ stands before a file that holds one)".into()
+    } else {
+        format!("key file `{path}`")
     }
 }
 

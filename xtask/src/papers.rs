@@ -55,10 +55,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
         return count(root, &program);
     }
     if args.check {
-        return match render(&docs.join("papers.json"), &docs, &["--check"])? {
-            true => Ok(()),
-            false => exit(1),
-        };
+        return if render(&docs.join("papers.json"), &docs, &["--check"])? { Ok(()) } else { exit(1) };
     }
     if let Some(from) = &args.from {
         return render(from, &docs, &[]).map(|_| ());
@@ -77,11 +74,11 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     }
     let whole = finish(command)?;
     render(&measured, if args.quick { &folder } else { &docs }, &[])?;
-    match whole {
-        true => Ok(()),
-        // As the program has said.
-        false => exit(1),
+    if !whole {
+        // The program has said why.
+        exit(1);
     }
+    Ok(())
 }
 
 /// The architectures that instructions are counted for: the oldest that NVRTC has, which is the nearest to a V100, and that of an H200.

@@ -21,17 +21,16 @@ pub struct Args {
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let cargo = Cargo::new(root);
-    let passed = match args.all {
-        false => cargo.test(&[], &[])?,
-        true => {
-            // A failing test program does not keep the others from running.
-            let test = |options: &[&str]| cargo.test(&[&["--no-fail-fast"], options].concat(), &EVERYTHING);
-            let absent = DEVICES.into_iter().filter(|(variable, _)| !is_set(variable)).map(|(_, tests)| tests);
-            // One GPU is all that is required.
-            let skipped = absent.chain(["several::"]).flat_map(|tests| ["--skip", tests]);
-            let ignored: Vec<&str> = ["--", "--ignored"].into_iter().chain(skipped).collect();
-            [test(&[])?, test(&ignored)?] == [true, true]
-        }
+    let passed = if args.all {
+        // A failing test program does not keep the others from running.
+        let test = |options: &[&str]| cargo.test(&[&["--no-fail-fast"], options].concat(), &EVERYTHING);
+        let absent = DEVICES.into_iter().filter(|(variable, _)| !is_set(variable)).map(|(_, tests)| tests);
+        // One GPU is all that is required.
+        let skipped = absent.chain(["several::"]).flat_map(|tests| ["--skip", tests]);
+        let ignored: Vec<&str> = ["--", "--ignored"].into_iter().chain(skipped).collect();
+        [test(&[])?, test(&ignored)?] == [true, true]
+    } else {
+        cargo.test(&[], &[])?
     };
     ensure!(passed, "tests failed");
     Ok(())

@@ -52,10 +52,7 @@ fn check(command: &str, packages: &[Value]) -> Result<(), String> {
     let words: Vec<&str> = command.split_whitespace().skip_while(|word| *word != "cargo").collect();
     if let ["cargo", "xtask", arguments @ ..] = &words[..] {
         let help = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).arg("--help").output().unwrap();
-        return match help.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&help.stderr).into()),
-        };
+        return if help.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&help.stderr).into()) };
     }
     let after =
         |option: &str| -> Vec<&str> { words.windows(2).filter(|pair| pair[0] == option).map(|pair| pair[1]).collect() };

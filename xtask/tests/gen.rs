@@ -61,11 +61,10 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).into_iter().flatten() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => {
-                    files.insert(path.strip_prefix(folder).unwrap().into(), fs::read(&path).unwrap());
-                }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                files.insert(path.strip_prefix(folder).unwrap().into(), fs::read(&path).unwrap());
             }
         }
     }

@@ -41,10 +41,12 @@ fn faults(path: &Path, page: &str) -> Vec<String> {
         let (file, section) = link.split_once('#').unwrap_or((link, ""));
         let has = |text: &str| anchors(text).iter().any(|anchor| anchor == section);
         let target = path.parent().unwrap().join(file);
-        match section.is_empty() {
-            true => !target.exists(),
-            false if file.is_empty() => !has(page),
-            false => !fs::read_to_string(target).is_ok_and(|text| has(&text)),
+        if section.is_empty() {
+            !target.exists()
+        } else if file.is_empty() {
+            !has(page)
+        } else {
+            !fs::read_to_string(target).is_ok_and(|text| has(&text))
         }
     };
     let here = links.filter(|link| !link.contains("://") && !link.starts_with("mailto:"));

@@ -130,11 +130,8 @@ pub fn command() -> clap::Command {
     let [short, long] = crypt::IV_TO_DECRYPT;
     let of_decrypt = |iv: Arg| iv.help(short).long_help(long).value_parser(parse_to_decrypt);
     Cli::command().mut_subcommands(|command| {
-        let command = command.mut_args(|arg| match takes_a_number(&arg) {
-            // Its parser says what is allowed; otherwise clap would take it for an unknown option.
-            true => arg.allow_hyphen_values(true),
-            false => arg,
-        });
+        // A number's parser says what is allowed; otherwise clap would take a negative one for an unknown option.
+        let command = command.mut_args(|arg| if takes_a_number(&arg) { arg.allow_hyphen_values(true) } else { arg });
         match command.get_name() {
             "decrypt" => command.mut_arg("iv", of_decrypt),
             _ => command,
@@ -180,10 +177,13 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
         }
         ErrorKind::InvalidUtf8 => Err(Error::usage(not_text(&arguments))),
         // The word is not repeated: it may be the passphrase.
-        _ if is_second_file(&error, &arguments) => match arguments.iter().any(|argument| argument == "--passphrase") {
-            true => Err(Error::usage(format!("`seal` and `open` take one input, and {}; see --help", seal::IT_ASKS))),
-            false => Err(Error::usage("one file at a time: `seal` and `open` take one input; see --help")),
-        },
+        _ if is_second_file(&error, &arguments) => {
+            if arguments.iter().any(|argument| argument == "--passphrase") {
+                Err(Error::usage(format!("`seal` and `open` take one input, and {}; see --help", seal::IT_ASKS)))
+            } else {
+                Err(Error::usage("one file at a time: `seal` and `open` take one input; see --help"))
+            }
+        }
         _ if lacks_folder(&error) && arguments.iter().any(|argument| argument == "-d") => Err(Error::usage(
             "-d is --out-dir, and needs the name of a folder; `decrypt` decrypts without it; see --help",
         )),
@@ -218,10 +218,13 @@ fn of_openssl(arguments: &[OsString]) -> Option<(&'static str, &'static str)> {
         ("-base64", "data is bytes; `base64` makes text of them"),
     ];
     let options = arguments.iter().skip(1).take_while(|argument| *argument != "--");
-    options.filter_map(|option| option.to_str()).find_map(|option| match option.starts_with("-aes-") {
-        // The rest is not repeated: it could be anything.
-        true => Some(("-aes-...", "give the mode with --mode")),
-        false => INSTEAD.into_iter().find(|(name, _)| *name == option),
+    options.filter_map(|option| option.to_str()).find_map(|option| {
+        if option.starts_with("-aes-") {
+            // The rest is not repeated: it could be anything.
+            Some(("-aes-...", "give the mode with --mode"))
+        } else {
+            INSTEAD.into_iter().find(|(name, _)| *name == option)
+        }
     })
 }
 
@@ -282,9 +285,10 @@ fn message_of(error: clap::Error, command: Option<&str>) -> String {
     {
         return format!("`{command}` has no {option}: {instead}; see --help");
     }
-    match is_number(&error) {
-        true => one_line(&error.render().to_string()),
-        false => without_keys(&one_line(&without_digits(error).render().to_string())),
+    if is_number(&error) {
+        one_line(&error.render().to_string())
+    } else {
+        without_keys(&one_line(&without_digits(error).render().to_string()))
     }
 }
 

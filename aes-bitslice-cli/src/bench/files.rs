@@ -52,9 +52,10 @@ pub fn measure(
         programs.extend(kernels.iter().map(|&kernel| Program::Ours { backend: engine.backend(), kernel, gpu }));
     }
     for other in [Program::OpenSsl, Program::Copy] {
-        match other.is_there() {
-            true => programs.push(other),
-            false => report.skipped.push(format!("{}: there is no such program on the PATH", other.name())),
+        if other.is_there() {
+            programs.push(other)
+        } else {
+            report.skipped.push(format!("{}: there is no such program on the PATH", other.name()))
         }
     }
     let (modes, others): (Vec<MeasuredMode>, Vec<_>) =

@@ -15,20 +15,20 @@ pub fn time(case: &Case, cipher: &Cipher, timing: Timing, data: &mut HostData) -
     let (bytes, engine) = (case.bytes, cipher.engine());
     let HostData { input, output, expected, pinned: [pinned_input, pinned_output] } = data;
     let (input, expected) = (&input[..bytes], &expected[..bytes]);
-    let (input, output) = match timing.is_pinned() {
-        true => {
-            refill(&mut pinned_input[..bytes], Some(input));
-            (&pinned_input[..bytes], &mut pinned_output[..bytes])
-        }
-        false => (input, &mut output[..bytes]),
+    let (input, output) = if timing.is_pinned() {
+        refill(&mut pinned_input[..bytes], Some(input));
+        (&pinned_input[..bytes], &mut pinned_output[..bytes])
+    } else {
+        (input, &mut output[..bytes])
     };
     let run = |output: &mut [u8]| -> Result<(Option<Tag>, Duration)> {
         // The output of an earlier run must not pass for the output of this one.
         refill(output, timing.is_in_place().then_some(input));
         let start = Instant::now();
-        let returned = match timing.is_in_place() {
-            true => case.operation.on_host(cipher, Buffers::from(output)),
-            false => case.operation.on_host(cipher, Buffers::from((input, output))),
+        let returned = if timing.is_in_place() {
+            case.operation.on_host(cipher, Buffers::from(output))
+        } else {
+            case.operation.on_host(cipher, Buffers::from((input, output)))
         };
         let time = start.elapsed();
         Ok((case.returned(engine, returned)?, time))

@@ -46,9 +46,10 @@ impl<'a> Subject<'a> {
         skipped: &mut Vec<String>,
     ) -> Result<Self> {
         let memory = Memory::new(&engine, data.input.len(), sizes)?;
-        let baked = match memory.is_of_one() && sizes.baked.is_some() {
-            true => Baked::new(&engine, keys, &args.modes(), &args.strategies)?,
-            false => Ok(Baked::default()),
+        let baked = if memory.is_of_one() && sizes.baked.is_some() {
+            Baked::new(&engine, keys, &args.modes(), &args.strategies)?
+        } else {
+            Ok(Baked::default())
         };
         let baked = baked.unwrap_or_else(|why| {
             skipped.push(format!("kernels with their key baked in, on {}: {why}", engine.backend()));

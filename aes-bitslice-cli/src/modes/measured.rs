@@ -75,10 +75,7 @@ impl MeasuredMode {
 
     /// A new random key for it, of a length that it has.
     pub fn generate_key(self, bits: KeyBits) -> Result<Key, runtime::Error> {
-        match self.has_two_keys() {
-            true => Key::generate_xts(bits),
-            false => Key::generate(bits),
-        }
+        if self.has_two_keys() { Key::generate_xts(bits) } else { Key::generate(bits) }
     }
 
     fn has_two_keys(self) -> bool {

@@ -35,16 +35,15 @@ impl Sink {
         let mut file = output.writer()?;
         file.write_all(header).map_err(|error| output.error(&error))?;
         let header = header.len() as u64;
-        let kind = match output.is_new_file() {
-            true => {
-                let file = Arc::new(file);
-                Kind::Parallel {
-                    #[cfg(target_os = "linux")]
-                    mapped: mapped.map(|length| Mapped::new(file.clone(), header + length)),
-                    file,
-                }
+        let kind = if output.is_new_file() {
+            let file = Arc::new(file);
+            Kind::Parallel {
+                #[cfg(target_os = "linux")]
+                mapped: mapped.map(|length| Mapped::new(file.clone(), header + length)),
+                file,
             }
-            false => Kind::InOrder(Turns::new(file)),
+        } else {
+            Kind::InOrder(Turns::new(file))
         };
         #[cfg(not(target_os = "linux"))]
         let _ = mapped;

@@ -88,10 +88,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     // Results that took this long are shown even if they cannot be kept.
     let saved = if args.dry_run { Ok(None) } else { measurements.save().map(Some) };
     let file = saved.as_ref().ok().and_then(Option::as_deref);
-    output::print(&match args.json {
-        true => measurements.to_json(),
-        false => report::text(&kernels, &measurements, file),
-    })?;
+    output::print(&if args.json { measurements.to_json() } else { report::text(&kernels, &measurements, file) })?;
     Ok(saved.map(drop)?)
 }
 

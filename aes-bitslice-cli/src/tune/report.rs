@@ -68,9 +68,10 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
 
 /// By how much a kernel is faster than another, in percent; empty for the same one.
 fn gain(ours: Rate, theirs: Rate) -> String {
-    match ours.kernel == theirs.kernel {
-        true => String::new(),
-        false => format!("{:+.1} %", 100.0 * (ours.gbytes_per_second / theirs.gbytes_per_second - 1.0)),
+    if ours.kernel == theirs.kernel {
+        String::new()
+    } else {
+        format!("{:+.1} %", 100.0 * (ours.gbytes_per_second / theirs.gbytes_per_second - 1.0))
     }
 }
 

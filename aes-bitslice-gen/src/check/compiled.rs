@@ -151,9 +151,10 @@ impl CompiledC {
         let words = launch.key.len();
         match self.keys {
             KeySource::Memory | KeySource::ScheduleInMemory => {
-                match words.is_multiple_of(PLANES) && (3..=MAX_ROUNDS + 1).contains(&(words / PLANES)) {
-                    true => Ok(()),
-                    false => Err("it takes the planes of 3 to 15 round keys, or as many words"),
+                if words.is_multiple_of(PLANES) && (3..=MAX_ROUNDS + 1).contains(&(words / PLANES)) {
+                    Ok(())
+                } else {
+                    Err("it takes the planes of 3 to 15 round keys, or as many words")
                 }
             }
             KeySource::Baked if words > 0 => Err("its key is baked in"),
@@ -208,9 +209,10 @@ pub(super) fn compile(
     let output = process.wait_with_output()?;
     folder.ended();
     if !output.status.success() {
-        let log = match secret {
-            true => "(its messages are withheld: they may quote the source, which holds the key)".into(),
-            false => String::from_utf8_lossy(&output.stderr).lines().take(LOG_LINES).collect::<Vec<_>>().join("\n"),
+        let log = if secret {
+            "(its messages are withheld: they may quote the source, which holds the key)".into()
+        } else {
+            String::from_utf8_lossy(&output.stderr).lines().take(LOG_LINES).collect::<Vec<_>>().join("\n")
         };
         return Err(CheckError::Rejected { kernel: kernel.into(), compiler, log });
     }

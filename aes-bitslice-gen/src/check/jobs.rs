@@ -162,9 +162,10 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
                 expected[range.clone()].copy_from_slice(&reference(mode, key, job.counter, 0, &data[range]));
             }
             let other = vec![0x55; data.len()];
-            let (first, second) = match in_place {
-                true => (Memory::Written(&data, offset), Memory::Same(0)),
-                false => (Memory::Read(&data, offset), Memory::Written(&other, 3 * offset % 16)),
+            let (first, second) = if in_place {
+                (Memory::Written(&data, offset), Memory::Same(0))
+            } else {
+                (Memory::Read(&data, offset), Memory::Written(&other, 3 * offset % 16))
             };
             let key = numbers([0, 0, runs.len() as u32, wide, key_words, counts, adds], 0);
             let call = Call {

@@ -240,9 +240,10 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
         let is_between = |at: &usize| all.iter().all(|m| !(m.at..m.at + m.bytes).contains(&(*at as u64)));
         let mut other = vec![0; plaintext.len()];
         (0..other.len()).filter(is_between).for_each(|at| other[at] = plaintext[at]);
-        let (first, second) = match in_place {
-            true => (Memory::Written(&plaintext, offset), Memory::Same(0)),
-            false => (Memory::Read(&plaintext, offset), Memory::Written(&other, 3 * offset % 16)),
+        let (first, second) = if in_place {
+            (Memory::Written(&plaintext, offset), Memory::Same(0))
+        } else {
+            (Memory::Read(&plaintext, offset), Memory::Written(&other, 3 * offset % 16))
         };
         let memory =
             [first, second, Memory::Read(words, 0), Memory::Read(&first_messages, 0), Memory::Written(&no_masks, 0)];
@@ -260,9 +261,10 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
             key[COUNTER] = key[COUNTER].wrapping_add(1);
             let (input, from) = (&plaintext[range.clone()], (offset + range.start) % 16);
             let other = vec![0x5a; input.len()];
-            let memory = match in_place {
-                true => [Memory::Written(input, from), Memory::Same(0)],
-                false => [Memory::Read(input, from), Memory::Written(&other, 3 * from % 16)],
+            let memory = if in_place {
+                [Memory::Written(input, from), Memory::Same(0)]
+            } else {
+                [Memory::Read(input, from), Memory::Written(&other, 3 * from % 16)]
             };
             let found = ctr.run(Call { entry: 1, all: input.len(), key: &key, ..call }, &memory)?.remove(0);
             if let Some(at) = (0..found.len()).find(|&i| found[i] != ciphertext[range.start + i]) {

@@ -99,10 +99,7 @@ impl Drop for PrivateFolder {
 
 /// Deletes a file, or a folder with its contents.
 fn remove(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
-    }
+    if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
 /// Deletes the folders in `parent` whose name begins with `prefix` and whose process is gone. Errors are ignored.
@@ -253,10 +250,7 @@ mod tests {
         fs::write(folder.path().join("another"), "").unwrap();
         let error = folder.delete_by(|path| {
             assert!(path.with_file_name(LOCK).exists());
-            match path.ends_with("key") {
-                true => Err(io::ErrorKind::PermissionDenied.into()),
-                false => remove(path),
-            }
+            if path.ends_with("key") { Err(io::ErrorKind::PermissionDenied.into()) } else { remove(path) }
         });
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         assert!(folder.path().join(LOCK).exists() && !folder.path().join("another").exists());

@@ -68,10 +68,11 @@ impl Unfinished {
         let create = |parent: &Path| PrivateFolder::create_only(parent, PREFIX);
         // Locked before the folder exists, so that a signal finds either no folder or its name.
         let mut folders = folders();
-        let folder = match runs_programs_from_memory(&mounts) {
+        let folder = if runs_programs_from_memory(&mounts) {
             // Even so, it may be full or not writable for us.
-            true => create(SHARED_MEMORY.as_ref()).or_else(|_| create(&temporary))?,
-            false => create(&temporary)?,
+            create(SHARED_MEMORY.as_ref()).or_else(|_| create(&temporary))?
+        } else {
+            create(&temporary)?
         };
         let path = folder.path().to_path_buf();
         folders.push((folder, None));

@@ -30,10 +30,8 @@ u32 i = (u32)round;
 /// The kernel's source, heading included. `command` is the command line that regenerates it.
 pub fn source(spec: &ConflictFree, command: &str) -> String {
     let (threads, number) = (spec.threads(), spec.tables().number());
-    let co_resident = match spec.is_co_resident() {
-        true => "; co-resident with a bitsliced kernel on the same multiprocessor",
-        false => "",
-    };
+    let co_resident =
+        if spec.is_co_resident() { "; co-resident with a bitsliced kernel on the same multiprocessor" } else { "" };
     let heading = [
         format!("{}{command}", header::COMMAND),
         format!("Kernel: {}, AES by look-ups in tables.", spec.name()),

@@ -61,9 +61,12 @@ mod tests {
                 let mut state: [u8; 16] = std::array::from_fn(|i| block[i] ^ keys.round_keys()[0][i]);
                 for round in 1..=keys.rounds() {
                     let source = |r, c| state[cipher::shift_rows_source(4 * c + r, direction)];
-                    let columns: [[u8; 4]; 4] = std::array::from_fn(|c| match round == keys.rounds() {
-                        false => (0..4).fold(0, |sum, r| sum ^ boxes[r][usize::from(source(r, c))]).to_le_bytes(),
-                        true => std::array::from_fn(|r| last[usize::from(source(r, c))]),
+                    let columns: [[u8; 4]; 4] = std::array::from_fn(|c| {
+                        if round == keys.rounds() {
+                            std::array::from_fn(|r| last[usize::from(source(r, c))])
+                        } else {
+                            (0..4).fold(0, |sum, r| sum ^ boxes[r][usize::from(source(r, c))]).to_le_bytes()
+                        }
                     });
                     state = std::array::from_fn(|i| columns[i / 4][i % 4] ^ keys.round_keys()[round][i]);
                 }

@@ -66,12 +66,15 @@ impl Transfers {
         let part = |parts: usize, least: usize, most: usize| {
             (bytes / devices / parts).clamp(least, most).next_power_of_two().min(most)
         };
-        let (chunk_bytes, streams, workers) = match pinned {
-            true if bytes / devices < 128 << 20 => (part(16, 1 << 20, 4 << 20), 4, 1),
-            true => (8 << 20, 2, 2),
-            false if devices == 1 => (part(64, 1 << 20, 3 << 20), 2, cores.clamp(1, 16)),
+        let (chunk_bytes, streams, workers) = if pinned && bytes / devices < 128 << 20 {
+            (part(16, 1 << 20, 4 << 20), 4, 1)
+        } else if pinned {
+            (8 << 20, 2, 2)
+        } else if devices == 1 {
+            (part(64, 1 << 20, 3 << 20), 2, cores.clamp(1, 16))
+        } else {
             // More threads and GPUs share the cache.
-            false => (part(64, 1 << 20, 3 << 20), 1, (cores / devices).clamp(1, 12)),
+            (part(64, 1 << 20, 3 << 20), 1, (cores / devices).clamp(1, 12))
         };
         let (chunk_bytes, chunks) = match self.chunk_bytes {
             Some(set) => {

@@ -133,9 +133,10 @@ impl<'a> Context<'a> {
             "global" => at >= DEVICE,
             _ => false,
         };
-        match is_there && at.is_multiple_of(bytes) && at.checked_add(bytes).is_some() {
-            true => Ok(()),
-            false => Err(format!("{bytes} bytes of this memory are not accessed at {at:#x}")),
+        if is_there && at.is_multiple_of(bytes) && at.checked_add(bytes).is_some() {
+            Ok(())
+        } else {
+            Err(format!("{bytes} bytes of this memory are not accessed at {at:#x}"))
         }
     }
 }

@@ -47,9 +47,10 @@ impl Type {
 /// A word whose bits all equal the lowest bit of a word that has no other.
 fn spread(word: &Value) -> Result<Value, Why> {
     let bits = word.bits();
-    match bits[1..].iter().all(|bit| *bit == Bit::ZERO) {
-        true => Ok(Value::of_bits([bits[0]; 32])),
-        false => Err("the negative of a word with unknown bits, other than its lowest".into()),
+    if bits[1..].iter().all(|bit| *bit == Bit::ZERO) {
+        Ok(Value::of_bits([bits[0]; 32]))
+    } else {
+        Err("the negative of a word with unknown bits, other than its lowest".into())
     }
 }
 
@@ -369,9 +370,8 @@ mod tests {
                 let unknown: [Bit; 64] = std::array::from_fn(|_| cells.unknown());
                 let which = masks[0] & if n % 4 == 0 { u64::MAX } else { noise(100 + n) };
                 let is_unknown = |i: usize| which >> i & 1 == 1;
-                let given = std::array::from_fn(|i| match is_unknown(i) {
-                    true => unknown[i],
-                    false => Bit::constant(numbers[0] >> i & 1 == 1),
+                let given = std::array::from_fn(|i| {
+                    if is_unknown(i) { unknown[i] } else { Bit::constant(numbers[0] >> i & 1 == 1) }
                 });
                 let first = Value::of_bits64(given).first(64 - masks[0].leading_zeros());
                 let values = [first, Value::Number(numbers[1]), Value::Number(numbers[2])];

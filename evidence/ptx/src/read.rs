@@ -88,10 +88,7 @@ impl Program {
                 _ => return Err(wrong(format!("`{text}{end}` is not understood"))),
             }
         }
-        match open.is_empty() {
-            true => Ok(program),
-            false => Err("the text ends within a function".into()),
-        }
+        if open.is_empty() { Ok(program) } else { Err("the text ends within a function".into()) }
     }
 
     /// The head of a function: `.entry NAME(PARAMETERS) ...` or `.func (RESULT) NAME(PARAMETERS)`.
@@ -256,10 +253,12 @@ impl Program {
             return Ok(Operand::Object(*object));
         }
         let family = name.split_once('.').map_or(name, |(family, _)| family);
-        match name.starts_with('%') {
-            _ if name == "_" || SPECIAL.contains(&family) => Ok(Operand::Special(name.into())),
-            true => Err(format!("`{name}` is no register that is declared, and none of the processor's that is known")),
-            false => Ok(Operand::Name(name.into())),
+        if name == "_" || SPECIAL.contains(&family) {
+            Ok(Operand::Special(name.into()))
+        } else if name.starts_with('%') {
+            Err(format!("`{name}` is no register that is declared, and none of the processor's that is known"))
+        } else {
+            Ok(Operand::Name(name.into()))
         }
     }
 }

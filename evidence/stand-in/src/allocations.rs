@@ -14,9 +14,12 @@ impl State {
             return self.wrong("memory of no bytes is asked for");
         }
         let is_pinned = kind == Kind::Pinned;
-        let same = |memory: &&Memory| match is_pinned {
-            true => memory.kind == Kind::Pinned,
-            false => memory.kind != Kind::Pinned && memory.context == context,
+        let same = |memory: &&Memory| {
+            if is_pinned {
+                memory.kind == Kind::Pinned
+            } else {
+                memory.kind != Kind::Pinned && memory.context == context
+            }
         };
         let in_use: usize = self.memory.values().filter(same).map(|memory| memory.len).sum();
         let fits = in_use.saturating_add(len) <= MEMORY;

@@ -59,14 +59,14 @@ unsafe fn find(image: *const c_void) -> Option<(&'static str, &'static str)> {
     let is_machine_code = unsafe { slice::from_raw_parts(image.cast::<u8>(), 4) } == b"\x7fELF";
     // SAFETY: PTX ends with a NUL; a header of machine code says where it ends.
     let bytes = unsafe {
-        match is_machine_code {
-            true => slice::from_raw_parts(image.cast(), length_of_elf(slice::from_raw_parts(image.cast(), 64))),
-            false => CStr::from_ptr(image.cast()).to_bytes(),
+        if is_machine_code {
+            slice::from_raw_parts(image.cast(), length_of_elf(slice::from_raw_parts(image.cast(), 64)))
+        } else {
+            CStr::from_ptr(image.cast()).to_bytes()
         }
     };
-    let is_it = |ptx: &str, cubins: &[(&str, &[u8])]| match is_machine_code {
-        true => cubins.iter().any(|(_, code)| *code == bytes),
-        false => ptx.as_bytes() == bytes,
+    let is_it = |ptx: &str, cubins: &[(&str, &[u8])]| {
+        if is_machine_code { cubins.iter().any(|(_, code)| *code == bytes) } else { ptx.as_bytes() == bytes }
     };
     let ciphers = KERNELS.iter().map(|k| (k.name, k.source, k.ptx, k.cubins));
     let hashes = HASHES.iter().map(|k| (k.name, k.source, k.ptx.unwrap_or_default(), k.cubins));

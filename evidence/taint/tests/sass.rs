@@ -267,17 +267,19 @@ impl Place<'_> {
 
     /// What makes one of its registers secret.
     fn with_secret(&self, more: usize) -> String {
-        match self.is_predicate {
-            true => format!("ISETP.NE.AND {}, PT, R4, RZ, PT", self.name(0)),
-            false => format!("MOV {}, R4", self.name(more)),
+        if self.is_predicate {
+            format!("ISETP.NE.AND {}, PT, R4, RZ, PT", self.name(0))
+        } else {
+            format!("MOV {}, R4", self.name(more))
         }
     }
 
     /// A load at an address that depends on one of its registers.
     fn used(&self, more: usize) -> String {
-        match self.is_predicate {
-            true => format!("SEL R6, R5, RZ, {}\n LDS R7, [R6]", self.name(0)),
-            false => format!("LDS R7, [{}]", self.name(more)),
+        if self.is_predicate {
+            format!("SEL R6, R5, RZ, {}\n LDS R7, [R6]", self.name(0))
+        } else {
+            format!("LDS R7, [{}]", self.name(more))
         }
     }
 }

@@ -35,12 +35,13 @@ pub(super) fn function(function: &Function, layers: Layers, key: &str, text: &mu
     };
     let name = &function.name;
     let key = if circuit.inputs().len() > 32 { key } else { "" };
-    let _ = match byte {
-        true => writeln!(text, "DEVICE void {name}(u32 *x) {{"),
-        false => writeln!(
+    let _ = if byte {
+        writeln!(text, "DEVICE void {name}(u32 *x) {{")
+    } else {
+        writeln!(
             text,
             "DEVICE void {name}(const u32 *row0, const u32 *row1, const u32 *row2, const u32 *row3, {key}u32 *y) {{"
-        ),
+        )
     };
     c::statements(circuit, input, if byte { "x" } else { "y" }, gates, text);
     *text += "}\n";
@@ -135,9 +136,8 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
         return generic_cipher(&rounds, text);
     }
     // A layer of a round by state, as a call.
-    let call = |step: &Step, round: &str| match has_key(step) {
-        true => format!("{}(s{argument}, {round});", layer(step)),
-        false => format!("{}(s);", layer(step)),
+    let call = |step: &Step, round: &str| {
+        if has_key(step) { format!("{}(s{argument}, {round});", layer(step)) } else { format!("{}(s);", layer(step)) }
     };
     let mut last = plan.last.as_slice();
     // The last round's layers up to SubBytes reuse the existing functions.

@@ -122,12 +122,13 @@ impl Parts {
     /// Appends a template.
     pub(super) fn fill(&self, template: &str, text: &mut String) {
         let access = &self.access;
-        let load = match access.shared {
-            true => format!(
+        let load = if access.shared {
+            format!(
                 "    SHARED key_memory memory;\n    const cipher_key key = share_keys(&memory{});\n",
                 access.source_argument
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         let (entry, own_key_warps) = (self.entry_point(), OWN_KEY_WARPS.to_string());
         for (i, part) in template.split('@').enumerate() {
@@ -136,10 +137,13 @@ impl Parts {
                 "NAME" => &entry,
                 "KEY" => access.pass(", key"),
                 "CIPHER_KEY" => access.pass(", cipher_key key"),
-                "LEAVE" => match access.has_barriers {
-                    true => "",
-                    false => "    if (count == 0) return;\n",
-                },
+                "LEAVE" => {
+                    if access.has_barriers {
+                        ""
+                    } else {
+                        "    if (count == 0) return;\n"
+                    }
+                }
                 "KEY_LOAD" => &load,
                 "KEY_PARAMETER" => access.kernel_parameter,
                 "KEY_FORM" => access.form,

@@ -43,9 +43,10 @@ pub fn compare(found: &[u8], expected: &[u8], what: &str) -> Result<(), Wrong> {
 
 /// Fails if a batch refused other messages than the changed one, if there is one.
 pub fn verdict(failed: &[usize], changed: Option<usize>) -> Result<(), Wrong> {
-    match failed == changed.as_slice() {
-        true => Ok(()),
-        false => Err(format!("messages {failed:?} were refused, and {changed:?} was changed")),
+    if failed == changed.as_slice() {
+        Ok(())
+    } else {
+        Err(format!("messages {failed:?} were refused, and {changed:?} was changed"))
     }
 }
 

@@ -100,13 +100,12 @@ fn cbc_encryption(call: &mut Call<'_>) -> Result<(), Wrong> {
 
 fn one_operation(call: &mut Call<'_>, any: AnyOperation, places: Places) -> Result<(), Wrong> {
     let input = call.random.bytes(any.takes(call.bytes));
-    let expected = match call.is_small() {
-        true => any.expected(&Reference::new(call.key), &input),
-        false => {
-            let mut data = input.clone();
-            any.run(call.reference, &mut data).map_err(wrong)?;
-            data
-        }
+    let expected = if call.is_small() {
+        any.expected(&Reference::new(call.key), &input)
+    } else {
+        let mut data = input.clone();
+        any.run(call.reference, &mut data).map_err(wrong)?;
+        data
     };
     let found = with_operation!(any, operation => call.run(call.cipher, operation, places, input))?;
     compare(&found, &expected, "output")
@@ -134,13 +133,12 @@ fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
     let direction = call.random.one_of(&[Direction::Encrypt, Direction::Decrypt]);
     let operation = Xts::new(direction, unit, first).map_err(wrong)?;
     let input = call.random.bytes(len);
-    let expected = match call.is_small() {
-        true => others::xts(direction, &key.1, unit as usize, first, &input),
-        false => {
-            let mut data = input.clone();
-            call.cpu.cipher(&key.0).and_then(|cipher| cipher.run(operation, &mut data)).map_err(wrong)?;
-            data
-        }
+    let expected = if call.is_small() {
+        others::xts(direction, &key.1, unit as usize, first, &input)
+    } else {
+        let mut data = input.clone();
+        call.cpu.cipher(&key.0).and_then(|cipher| cipher.run(operation, &mut data)).map_err(wrong)?;
+        data
     };
     let cipher = call.engine.cipher(&key.0).map_err(wrong)?;
     // Sharded memory is cut into chunks of whole MiB, and the last has at least 16 bytes.
@@ -154,12 +152,11 @@ fn gcm(call: &mut Call<'_>) -> Result<(), Wrong> {
     let (nonce, aad) = (call.nonce(), aad(call));
     let input = call.random.bytes(call.bytes);
     let n = Nonce::new(&nonce).map_err(wrong)?;
-    let (expected, tag) = match call.is_small() {
-        true => {
-            let (data, tag) = others::gcm(call.key, &nonce, &aad, &input);
-            (data, Tag::new(&tag).map_err(wrong)?)
-        }
-        false => sealed(call.reference, GcmEncrypt::new(&n, &aad), &input)?,
+    let (expected, tag) = if call.is_small() {
+        let (data, tag) = others::gcm(call.key, &nonce, &aad, &input);
+        (data, Tag::new(&tag).map_err(wrong)?)
+    } else {
+        sealed(call.reference, GcmEncrypt::new(&n, &aad), &input)?
     };
     let cipher = call.cipher;
     let encrypt = GcmEncrypt::new(&n, &aad);
@@ -198,12 +195,11 @@ fn gcm_siv(call: &mut Call<'_>) -> Result<(), Wrong> {
     let input = call.random.bytes(call.bytes);
     let (n, keyed) = (Nonce::from(nonce), Key::new(key).map_err(wrong)?);
     let encrypt = GcmSivEncrypt::new(&n, &aad);
-    let (expected, tag) = match call.is_small() {
-        true => {
-            let (data, tag) = others::gcm_siv(key, &nonce, &aad, &input);
-            (data, Tag::new(&tag).map_err(wrong)?)
-        }
-        false => sealed(&call.cpu.cipher(&keyed).map_err(wrong)?, encrypt.clone(), &input)?,
+    let (expected, tag) = if call.is_small() {
+        let (data, tag) = others::gcm_siv(key, &nonce, &aad, &input);
+        (data, Tag::new(&tag).map_err(wrong)?)
+    } else {
+        sealed(&call.cpu.cipher(&keyed).map_err(wrong)?, encrypt.clone(), &input)?
     };
     let cipher = call.engine.cipher(&keyed).map_err(wrong)?;
     there_and_back(
@@ -274,9 +270,10 @@ fn gmac(call: &mut Call<'_>) -> Result<(), Wrong> {
     let nonce = call.nonce();
     let input = call.random.bytes(call.bytes);
     let operation = Gmac::new(&Nonce::new(&nonce).map_err(wrong)?);
-    let expected = match call.is_small() {
-        true => Tag::new(&others::gcm(call.key, &nonce, &input, b"").1),
-        false => call.reference.run(operation.clone(), &input),
+    let expected = if call.is_small() {
+        Tag::new(&others::gcm(call.key, &nonce, &input, b"").1)
+    } else {
+        call.reference.run(operation.clone(), &input)
     };
     mac(call, operation, &expected.map_err(wrong)?, input, Places { apart: false, ..MAPS })
 }

@@ -32,10 +32,13 @@ pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult {
-    call(c"cuDeviceGet", |state| match (ordinal as usize) < state.options.devices {
-        // SAFETY: the caller has room for it.
-        true => unsafe { put(device, ordinal) },
-        false => Err(CUresult::CUDA_ERROR_INVALID_DEVICE),
+    call(c"cuDeviceGet", |state| {
+        if (ordinal as usize) < state.options.devices {
+            // SAFETY: the caller has room for it.
+            unsafe { put(device, ordinal) }
+        } else {
+            Err(CUresult::CUDA_ERROR_INVALID_DEVICE)
+        }
     })
 }
 
@@ -108,9 +111,10 @@ pub extern "C" fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> CUres
         if !state.can_access(context as CUdevice - 1, peer as CUdevice - 1) {
             return Err(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
         }
-        match state.contexts.get_mut(&context).is_some_and(|of| of.peers.insert(peer)) {
-            true => Ok(()),
-            false => Err(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED),
+        if state.contexts.get_mut(&context).is_some_and(|of| of.peers.insert(peer)) {
+            Ok(())
+        } else {
+            Err(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
         }
     })
 }

@@ -82,10 +82,11 @@ unsafe fn copy_in(
     stream: CUstream,
 ) -> Result<(), CUresult> {
     inside(state, to, len)?;
-    let work = match state.is_pinned(from as u64, len) {
-        true => Work::Copy { from: from as u64, to, len },
-        // SAFETY: as the caller guarantees.
-        false => Work::Write { bytes: unsafe { slice::from_raw_parts(from.cast(), len) }.to_vec(), to },
+    let work = if state.is_pinned(from as u64, len) {
+        Work::Copy { from: from as u64, to, len }
+    } else {
+        // SAFETY: the caller guarantees that the host's bytes exist until this returns.
+        Work::Write { bytes: unsafe { slice::from_raw_parts(from.cast(), len) }.to_vec(), to }
     };
     state.put(stream as usize, work)
 }
@@ -134,9 +135,10 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
         Ok(())
     };
     let is_pinned = state().is_pinned(to as u64, bytes);
-    match is_pinned {
-        true => call_in_context(c"cuMemcpyDtoHAsync", copy_out),
-        false => call_that_waits(c"cuMemcpyDtoHAsync", copy_out),
+    if is_pinned {
+        call_in_context(c"cuMemcpyDtoHAsync", copy_out)
+    } else {
+        call_that_waits(c"cuMemcpyDtoHAsync", copy_out)
     }
 }
 
@@ -244,8 +246,5 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
 
 /// Refuses, and notes, a range that is not in memory.
 fn inside(state: &mut State, start: CUdeviceptr, len: usize) -> Result<(), CUresult> {
-    match state.has(start, len) {
-        true => Ok(()),
-        false => state.wrong(format!("{len} bytes at {start:#x} are in no memory")),
-    }
+    if state.has(start, len) { Ok(()) } else { state.wrong(format!("{len} bytes at {start:#x} are in no memory")) }
 }

@@ -211,9 +211,10 @@ impl<'a> Bench<'a> {
     /// Runs an operation that only reads its data.
     pub fn read<O: Operation<Output: Debug>>(&self, key: &Key, operation: O, data: &[u8]) -> Outcome {
         let cipher = self.cipher(key);
-        match self.place.is_on_devices() {
-            true => self.run_with_output(key, operation, data),
-            false => self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, &*data)?))),
+        if self.place.is_on_devices() {
+            self.run_with_output(key, operation, data)
+        } else {
+            self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, &*data)?)))
         }
     }
 

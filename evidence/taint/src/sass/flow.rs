@@ -70,14 +70,15 @@ pub fn check(listing: &Listing, entry: &str, secrets: &Secrets, shared: &[Variab
         )
     })?;
     let (objects, bytes) = laid_out(shared.iter().map(|shared| (shared.bytes, shared.align)));
-    let first = match shared.is_empty() {
-        true => 0,
-        false => listing.shared_bytes.checked_sub(bytes).filter(|base| SHARED_AT.contains(base)).ok_or_else(|| {
+    let first = if shared.is_empty() {
+        0
+    } else {
+        listing.shared_bytes.checked_sub(bytes).filter(|base| SHARED_AT.contains(base)).ok_or_else(|| {
             format!(
                 "the variables of `{entry}` in shared memory, {bytes} bytes, are not what it has there, {}",
                 listing.shared_bytes
             )
-        })?,
+        })?
     };
     let objects: Vec<u64> = std::iter::once(0).chain(objects.into_iter().map(|at| at + first)).collect();
     let is_call = |instruction: &Instruction| is_call(listing, instruction);

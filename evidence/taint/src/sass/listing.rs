@@ -109,9 +109,10 @@ impl Listing {
                 }
             }
         }
-        match listing.instructions.is_empty() {
-            true => Err(format!("there is no machine code of `{entry}`")),
-            false => Ok(listing),
+        if listing.instructions.is_empty() {
+            Err(format!("there is no machine code of `{entry}`"))
+        } else {
+            Ok(listing)
         }
     }
 }

@@ -35,9 +35,10 @@ pub fn open(engine: &Engine, keys: &Keys, kernel: &Kernel) -> Result<(Cipher, Op
             cipher
         }
     };
-    match is_opencl {
-        true => cipher.opencl()?.prepare(kernel.mode)?,
-        false => cipher.device()?.prepare(kernel.mode)?,
+    if is_opencl {
+        cipher.opencl()?.prepare(kernel.mode)?
+    } else {
+        cipher.device()?.prepare(kernel.mode)?
     }
     Ok((cipher, profile))
 }

@@ -138,9 +138,10 @@ fn chart_11(page: &mut Page) -> Option<Chart> {
     for (index, way) in main_ways(Direction::Encrypt).into_iter().enumerate() {
         let rate = |power: u32| Some((power.into(), page.gbits(FIGURE_11, &way.name, 1 << power)?));
         let points: Vec<(f64, f64)> = POWERS.into_iter().filter_map(rate).collect();
-        let (name, colour, dashes) = match way.is_the_papers {
-            true => (short(&way.name), colours[index % colours.len()], dashes::LONG),
-            false => (way.name, colour::BLUE, dashes::SOLID),
+        let (name, colour, dashes) = if way.is_the_papers {
+            (short(&way.name), colours[index % colours.len()], dashes::LONG)
+        } else {
+            (way.name, colour::BLUE, dashes::SOLID)
         };
         lines.extend((!points.is_empty()).then_some(Line { name, colour, dashes, points }));
     }

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 /// The size of each parameter of an entry point in bytes, in order; `None` if this is not code that has the entry
 /// point. `image` is machine code (a cubin) or PTX.
 pub(crate) fn sizes(image: &[u8], entry: &str) -> Option<Vec<usize>> {
-    match image.starts_with(b"\x7fELF") {
-        true => of_machine_code(image, entry),
-        false => of_ptx(std::str::from_utf8(image).ok()?, entry),
+    if image.starts_with(b"\x7fELF") {
+        of_machine_code(image, entry)
+    } else {
+        of_ptx(std::str::from_utf8(image).ok()?, entry)
     }
 }
 

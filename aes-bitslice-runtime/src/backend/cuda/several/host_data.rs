@@ -91,15 +91,19 @@ fn span_over_link<O: Pass>(
     data: &mut Buffers<'_>,
 ) -> Option<Span> {
     let len = data.len();
-    let input = match data.reads() {
-        true if staged.input => on_device(slot.staging(at, len))?,
-        true => on_device(data.input())?,
-        false => 0,
+    let input = if !data.reads() {
+        0
+    } else if staged.input {
+        on_device(slot.staging(at, len))?
+    } else {
+        on_device(data.input())?
     };
-    let output = match data.writes() {
-        true if staged.output => on_device(slot.staging(at, len))?,
-        true => on_device(data.output())?,
-        false => 0,
+    let output = if !data.writes() {
+        0
+    } else if staged.output {
+        on_device(slot.staging(at, len))?
+    } else {
+        on_device(data.output())?
     };
     let span = Span::new(O::ACCESS, input, output, len as u64);
     span.is_aligned(call.head()).then_some(span)

@@ -154,11 +154,9 @@ fn fill(spec: &TableSpec, template: &str, text: &mut String) {
                 numbers(boxes::last_round(direction), text);
             }
             "LOAD" => {
-                *text += match spec.plaintext_first() {
-                    true => include_str!("load_first.h"),
-                    false => include_str!("load_direct.h"),
-                }
-                .trim_end();
+                let load =
+                    if spec.plaintext_first() { include_str!("load_first.h") } else { include_str!("load_direct.h") };
+                *text += load.trim_end();
             }
             "STAGING" => {
                 *text += match spec.staging() {
