@@ -98,7 +98,7 @@ fn jobs(engine: &Engine, stream: &Arc<CudaStream>, mode: Mode) -> Outcome<()> {
     Ok(())
 }
 
-/// The same number of blocks under each key, with keys in GPU memory.
+/// An equal number of blocks under each key, with keys in GPU memory.
 fn each_key(engine: &Engine, stream: &Arc<CudaStream>) -> Outcome<()> {
     println!(
         "\nThe same number of bytes under each of many keys, in GPU memory: 10^9 keys/s; the same data under one key: 10^9 times that many bytes/s"

@@ -19,7 +19,7 @@ pub struct Baked {
     pub files: Vec<PathBuf>,
     /// The mode, if that can be read and the kernel has a key.
     pub mode: Option<Mode>,
-    /// The length of its key, likewise.
+    /// The length of its key, if that can be read and the kernel has a key.
     pub key_bits: Option<KeyBits>,
 }
 

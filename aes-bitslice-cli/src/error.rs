@@ -75,7 +75,7 @@ impl Error {
         self.message.as_deref().unwrap_or("the other end of the pipe was closed")
     }
 
-    /// The same, with `name` in front unless the message has it: for failures among others.
+    /// This error with `name` in front unless the message has it: for failures among others.
     pub fn naming(self, name: &str) -> Self {
         if self.message().contains(name) {
             self
@@ -84,7 +84,7 @@ impl Error {
         }
     }
 
-    /// The same, with `advice` after it if the data is at fault.
+    /// This error with `advice` after the message if the data is at fault.
     pub fn advising(self, advice: Option<&str>) -> Self {
         match advice {
             Some(advice) if self.is_of_data => Error { message: Some(format!("{}; {advice}", self.message())), ..self },

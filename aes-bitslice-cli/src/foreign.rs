@@ -3,7 +3,7 @@
 /// What to do with a file that begins with `start`, if `openssl enc` made it from a password: its key and its IV are not those of a key
 /// file. `None` for any other file.
 pub fn of_openssl(start: &[u8]) -> Option<&'static str> {
-    /// The same in base64, as `openssl enc -a` writes it.
+    /// `Salted__` in base64, as `openssl enc -a` writes it.
     const IN_BASE64: &[u8] = b"U2FsdGVkX1";
     if start.starts_with(b"Salted__") {
         return Some(

@@ -56,7 +56,7 @@ struct Opened {
 struct Tuning {
     /// Whether kernels were measured here or use built-in values.
     kernels: &'static str,
-    /// The same for where data in host memory goes.
+    /// Whether what decides where data in host memory goes was measured here, or is built-in values.
     host: &'static str,
     /// The file with the measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,8 +240,8 @@ impl Tuning {
 /// Columns of the text.
 const WIDTH: usize = 80;
 
-/// The same text in lines of at most [`WIDTH`] columns, where words allow it. The rest of a line goes below the last column of a table, or
-/// two columns further in.
+/// Breaks a text into lines of at most [`WIDTH`] columns, where words allow it. The rest of a line goes below the last column of a table,
+/// or two columns further in.
 fn wrapped(text: &str) -> String {
     let wrap = |line: &str| {
         let indent = line.len() - line.trim_start().len();

@@ -102,7 +102,7 @@ enum Given<'a> {
     Secret(Secret<'a>),
 }
 
-/// The same, as read from its source.
+/// The secret, read from its source.
 enum Held {
     Key(Key),
     Passphrase(Zeroizing<String>),

@@ -55,19 +55,19 @@ impl Segments {
         Segments { what: What::Seal(sealing), chunk_segments, if_not_authentic: "" }
     }
 
-    /// Opens, in the same way, a whole message, or what `part` of the file holds.
+    /// Opens a whole message, or what `part` of the file holds, in chunks of about `chunk_bytes`, or of a size at which the engine is fast.
     pub fn to_open(opening: Opening, part: Option<Part>, chunk_bytes: Option<usize>) -> Self {
         let chunk_segments = chunk_segments(chunk_bytes, opening.places().segment_bytes(), opening.chunk_segments());
         let wanted = part.map_or(Wanted::ALL, Wanted::of);
         Segments { what: What::Open(opening, wanted), chunk_segments, if_not_authentic: "" }
     }
 
-    /// The same for a stream that cannot tell a wrong key from its own.
+    /// Adapts the message for data that is not authentic to a stream that cannot tell a wrong key from its own.
     pub fn of_any_key(self) -> Self {
         Segments { if_not_authentic: OF_ANY_KEY, ..self }
     }
 
-    /// The same if chunks are read or written in order, and their length was not chosen.
+    /// Cuts for chunks that are read or written in order, whose length was not chosen.
     ///
     /// The cores then share each chunk. If each had its own, those that pipe data would wait for those that compute: 1 GiB out of a pipe
     /// took 1.15 s on two cores that way, and 0.5 s this way.

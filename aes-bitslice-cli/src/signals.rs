@@ -23,7 +23,7 @@ use crate::{scratch, terminal};
 /// Handles signals this way from now on.
 ///
 /// A thread waits for them, and all others block them, including those that libraries start later, because this is called before there are
-/// any. A handler would not do, because OpenCL compilers have their own, which end the process. Real-time signals have one all the same,
+/// any. A handler would not do, because OpenCL compilers have their own, which end the process. Only real-time signals have a handler,
 /// because libraries may use them between their threads.
 #[cfg(unix)]
 pub fn watch() -> io::Result<()> {

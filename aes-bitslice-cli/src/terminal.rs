@@ -48,7 +48,7 @@ mod unix {
         show_on(asked().as_ref());
     }
 
-    /// The same, and it is never hidden again: the process will end.
+    /// Shows what is typed for good, before the process ends: it is never hidden again.
     pub fn show_for_good() {
         let asked = asked();
         show_on(asked.as_ref());
@@ -114,7 +114,7 @@ mod unix {
                     Err(error) => return Err(error),
                 }
             }
-            // Bytes that are not text get no replacement: other bytes would get the same.
+            // Bytes that are not text get no replacement: different bytes would become one passphrase.
             let Ok(text) = std::str::from_utf8(&line[..length - 1]) else {
                 return refuse("what was typed is not text in UTF-8");
             };

@@ -25,7 +25,7 @@ pub trait OnChunks: Send + Sync {
     /// The most bytes of output for `length` bytes, without the header; `None` if there can be no output.
     fn longest_output(&self, length: u64) -> Option<u64>;
 
-    /// The fewest, likewise.
+    /// The fewest bytes of output for `length` bytes, without the header; `None` if there can be no output.
     fn shortest_output(&self, length: u64) -> Option<u64> {
         self.longest_output(length)
     }
@@ -85,7 +85,7 @@ impl Transform {
         Transform { method: *method, iv, offset }
     }
 
-    /// The same under a key.
+    /// This transform under a key.
     pub fn with(self, cipher: Cipher) -> Keyed {
         Keyed { transform: self, cipher }
     }

@@ -1,5 +1,5 @@
-//! The examples at the end of `--help`, and the examples of the pages, pasted one after the other: each works, and bytes that should be the
-//! same are the same.
+//! The examples at the end of `--help`, and the examples of the pages, pasted one after the other: each works, and bytes that should be
+//! equal are.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 

@@ -427,8 +427,8 @@ fn keyset(name: &str) -> String {
     fs::read_to_string(path.with_extension("json")).unwrap()
 }
 
-/// Around the ends of segments and of chunks, from files and pipes, into files and pipes: the same as the library, which goes from a reader
-/// to a writer.
+/// Around the ends of segments and of chunks, from files and pipes, into files and pipes: the command gives what the library gives, which
+/// goes from a reader to a writer.
 #[test]
 fn chunks_of_any_number_of_segments() {
     let text = keyset("aes256-4kb");

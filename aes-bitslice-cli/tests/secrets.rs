@@ -69,7 +69,7 @@ fn there_is_no_core_dump() {
         let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
         core.split_whitespace().next() == Some("1")
     });
-    // The default action of this signal is a core dump. A shell's background processes ignore SIGQUIT, whose default is the same.
+    // The default action of this signal is a core dump. SIGQUIT would dump core too, but a shell's background processes ignore it.
     kill(Pid::from_raw(child.0.id() as i32), Signal::SIGABRT).unwrap();
     wait_to_end(&mut child.0);
     let status = child.0.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine, so that results are deterministic.
+//! Random numbers that do not depend on the machine, so that results are deterministic.
 
 /// Marsaglia's xorshift64, from a seed that is not zero.
 #[derive(Clone)]

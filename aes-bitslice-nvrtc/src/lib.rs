@@ -16,7 +16,7 @@ pub enum Target {
     SpecificPtx(u32),
     /// Machine code for one architecture: 90 for `sm_90`.
     Cubin(u32),
-    /// The same with instructions that only this architecture has: 90 for `sm_90a`.
+    /// Machine code with instructions that only this architecture has: 90 for `sm_90a`.
     SpecificCubin(u32),
 }
 

@@ -10,7 +10,7 @@ fn engines() -> Vec<Engine> {
     [Engine::open(Backend::Cpu).unwrap()].into_iter().chain(bitsliced).collect()
 }
 
-/// Bytes that look random (xorshift64, Marsaglia 2003), the same for the same seed.
+/// Bytes that look random (xorshift64, Marsaglia 2003); the seed determines them.
 fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {

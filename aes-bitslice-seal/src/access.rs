@@ -58,11 +58,11 @@ impl Access {
         Access { mode: metadata.mode() & 0o777, owner: metadata.uid(), group: metadata.gid(), list }
     }
 
-    /// Makes a file that no one may use who may not use one with this access, except its owner. `make` makes a file of this mode, as the
+    /// Makes a file. Nobody but its owner may use it who may not use a file with this access. `make` makes a file of this mode, as the
     /// umask restricts it, and may be called twice; `file` is the open file of what it made.
     ///
     /// # Errors
-    /// As `make`, and of the system if it does not tell the new file's owner.
+    /// Those of `make`, and of the system if it does not tell the new file's owner.
     pub fn create<T>(&self, mut make: impl FnMut(u32) -> io::Result<T>, file: impl Fn(&T) -> &File) -> io::Result<T> {
         let narrow = ANYBODY & self.mode_if(false, false);
         let made = make(narrow)?;
@@ -95,7 +95,7 @@ impl Access {
         owner << 6 | (group & of_owner) << 3 | others & of_owner
     }
 
-    /// Gives it to `file`, which only its owner may use until then.
+    /// Gives this access to `file`, which only its owner may use until then.
     ///
     /// # Errors
     /// Of the system if it does not tell the file's owner or change its mode.

@@ -12,7 +12,7 @@ impl OnDisk {
     /// Writes all of it to the disk, also its mode.
     ///
     /// # Errors
-    /// Of the system, as for a disk that is full.
+    /// Those of the system, for instance of a disk that is full.
     pub fn new(file: NamedTempFile) -> io::Result<Self> {
         file.as_file().sync_all()?;
         Ok(Self(file))

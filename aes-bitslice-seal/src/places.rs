@@ -16,7 +16,7 @@ fn fit(number: u128) -> u64 {
 
 /// Where segments are in a file, and their plaintext in the message. Segments are counted from 0.
 ///
-/// All segments have the same length, except the first, which is shorter by the header of the stream, and the last.
+/// All segments have one length, except the first, which is shorter by the header of the stream, and the last.
 ///
 /// Any number is accepted as a segment or a byte, even one that no stream has. A place or a length of 2^64 or more is `u64::MAX`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,8 +105,9 @@ impl Places {
     /// segment that contains it, or the last if the range is at the end. A range without an end goes to the end of the message.
     ///
     /// # Errors
-    /// [`Error::Range`] for bytes that the message of a file this long does not have, and as [`message`](Self::message). The length of a
-    /// file may have been changed: [`Opening::part`](crate::Opening::part) checks it.
+    /// [`Error::Range`] for bytes that the message of a file this long does not have, [`Error::CutOff`] for a length that no message has,
+    /// [`Error::TooLong`] for more segments than a stream can have. The length of a file may have been changed:
+    /// [`Opening::part`](crate::Opening::part) checks it.
     pub fn part(self, file: u64, range: &impl RangeBounds<u64>) -> Result<Part, Error> {
         let (segments, len) = self.message(file)?;
         let start = match range.start_bound() {

@@ -49,8 +49,8 @@ pub fn open(
     Opening::new(engine, secret, &start)?.run(input, output)
 }
 
-/// Opens the bytes `range` of a sealed message, such as `5000..6000`, or `5000..` for all from there on: only the segments that hold them are
-/// read. Returns how many bytes they are.
+/// Opens the bytes `range` of a sealed message, such as `5000..6000`, or `5000..` for all from there on: only the segments that hold these
+/// bytes are read. Returns the number of bytes of the range.
 ///
 /// # Errors
 /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`]; [`Error::WrongKey`],

@@ -78,17 +78,17 @@ impl Sealing {
     }
 
     /// Seals a chunk in place: the `bytes` bytes of the message at the front of `memory`, which are the plaintext of the segments from
-    /// number `first` on. They become these segments, one after another, each with its tag; there must be room for the tags, 16 bytes a
-    /// segment. Returns how many bytes they are then.
+    /// number `first` on. They become these segments, one after another, each with its tag; `memory` must have room for the tags, 16 bytes
+    /// a segment. Returns the number of bytes of the segments.
     ///
     /// `is_last` says that the message ends with this chunk; otherwise it must be whole segments. Seal each segment once: a second time
     /// with other bytes would reveal both.
     ///
     /// # Errors
-    /// [`Error::TooLong`], and what the engine reports.
+    /// [`Error::TooLong`] for more segments than a stream can have, and what the engine reports.
     ///
     /// # Panics
-    /// If there is no room, or if it is not the last and ends within a segment.
+    /// If `memory` has no room for the tags, or if the chunk is not the last and ends within a segment.
     pub fn seal(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
         self.stream.seal(first, is_last, memory, bytes)
     }
@@ -117,7 +117,8 @@ impl Opening {
     /// The number of bytes at the start of a sealed file that tell how to open it.
     pub const START: usize = header::BYTES + stream_header_bytes(32);
 
-    /// Whether the sealed file that begins with `start`, as [`new`](Self::new) takes it, was sealed with a passphrase, not with a key.
+    /// Whether a sealed file was sealed with a passphrase, not with a key. `start` is its first [`START`](Self::START) bytes, or the whole
+    /// file if it is shorter.
     ///
     /// # Errors
     /// [`Error::NotSealed`], [`Error::LikeTink`], [`Error::Version`], [`Error::DamagedHeader`].
@@ -153,7 +154,7 @@ impl Opening {
     }
 
     /// Opens a chunk in place: the `bytes` bytes of the file at the front of `memory`, which are the segments from number `first` on, with
-    /// their tags. They become their part of the message. Returns how many bytes that is.
+    /// their tags. They become their part of the message. Returns its number of bytes.
     ///
     /// `is_last` says that the file ends with this chunk; otherwise it must be whole segments.
     ///
@@ -162,7 +163,7 @@ impl Opening {
     /// engine reports. These bytes of `memory` are then cleared.
     ///
     /// # Panics
-    /// If `memory` has fewer bytes.
+    /// If `memory` has fewer than `bytes` bytes.
     pub fn open(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
         self.stream.open(first, is_last, memory, bytes)
     }
@@ -171,7 +172,8 @@ impl Opening {
     /// that the file was not cut, as its length alone does not. `read` fills a slice with the bytes of the file from a position on.
     ///
     /// # Errors
-    /// [`Error::Damaged`] and [`Error::CutOff`] for a file that was changed or cut, and what reading and the engine report.
+    /// [`Error::Damaged`] and [`Error::CutOff`] for a file that was changed or cut, [`Error::TooLong`] for more segments than a stream can
+    /// have, [`Error::OutOfMemory`], and what reading and the engine report.
     pub fn message_bytes(&self, file: u64, read: impl FnOnce(u64, &mut [u8]) -> io::Result<()>) -> Result<u64, Error> {
         let (_, len) = self.places().message(file)?;
         let Part { first, read: place, .. } = self.places().part(file, &(len..len))?;
@@ -187,7 +189,8 @@ impl Opening {
     /// is refused only when [`message_bytes`](Self::message_bytes) has shown that the message ends with the file.
     ///
     /// # Errors
-    /// [`Error::Range`], and as [`message_bytes`](Self::message_bytes).
+    /// [`Error::Range`] for bytes that the message does not have, [`Error::Damaged`] and [`Error::CutOff`] for a file that was changed or
+    /// cut, [`Error::TooLong`] for more segments than a stream can have, [`Error::OutOfMemory`], and what reading and the engine report.
     pub fn part(
         &self,
         file: u64,
@@ -220,7 +223,8 @@ impl Opening {
     /// that hold them are read; for a range without an end, these are the segments up to the last.
     ///
     /// # Errors
-    /// [`Error::Range`], [`Error::Damaged`], [`Error::CutOff`], and what reading, writing and the engine report.
+    /// [`Error::Range`] for bytes that the message does not have, [`Error::Damaged`] and [`Error::CutOff`] for a file that was changed or
+    /// cut, and what reading, writing and the engine report.
     pub fn open_range(
         &self,
         mut input: impl Read + Seek + Send,

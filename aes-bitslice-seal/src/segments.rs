@@ -158,8 +158,8 @@ mod tests {
         (0..len as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect()
     }
 
-    /// For every length around the ends of segments, from the first segment on and from a later one: one call, one call for each, and each
-    /// segment by itself give the same.
+    /// For every length around the ends of segments, from the first segment on and from a later one: one call for all, one call for each,
+    /// and each segment by itself give equal output.
     #[test]
     fn a_chunk_is_its_segments() {
         let streams = [true, false].map(stream);

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 pub use crate::keyset::Keyset;
 
-/// A new stream, with the primary key of a keyset. Decryption needs the same associated data, which may be empty.
+/// A new stream, with the primary key of a keyset. Decryption needs this associated data, too; it may be empty.
 ///
 /// # Errors
 /// What the engine reports, and [`Error::Random`].
@@ -53,8 +53,8 @@ pub fn opening(engine: &Engine, keyset: &Keyset, associated_data: &[u8], start: 
     Err(Error::NoKeyOpens)
 }
 
-/// Encrypts `input` to `output` as one stream, with the primary key of a keyset. Decryption needs the same associated
-/// data, which may be empty. Returns the bytes of `input`.
+/// Encrypts `input` to `output` as one stream, with the primary key of a keyset. Decryption needs this associated data, too; it may be
+/// empty. Returns the number of bytes of `input`.
 ///
 /// # Errors
 /// What reading, writing and the engine report, [`Error::TooLong`].

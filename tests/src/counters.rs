@@ -1,6 +1,6 @@
-//! Tables of NVIDIA's profiler, as `ncu --csv --page details` writes them, and whether two of them are the same: the first launch of a
-//! kernel in one is compared with its first launch in the other, the second with the second, and so on. So both must be of the same calls
-//! in the same order. Comparing sets of values would not suffice: a count that depends on the key may belong to another key length.
+//! Tables of NVIDIA's profiler, as `ncu --csv --page details` writes them, and whether two of them are equal: the first launch of a kernel
+//! in one is compared with its first launch in the other, the second with the second, and so on. So both must be of the same calls in the
+//! same order. Comparing sets of values would not suffice: a count that depends on the key may belong to another key length.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -104,7 +104,7 @@ pub fn modes_of(engine: &Engine) -> Vec<Mode> {
 /// The first GPU, with its default kernels.
 ///
 /// # Panics
-/// If there is none, and as [`Device::find`].
+/// If there is none, or where [`Device::find`] panics.
 pub fn gpu() -> &'static Engine {
     gpu_or_why().unwrap_or_else(|e| panic!("{e}"))
 }
@@ -112,7 +112,7 @@ pub fn gpu() -> &'static Engine {
 /// The OpenCL device.
 ///
 /// # Panics
-/// If there is none, and as [`Device::find`].
+/// If there is none, or where [`Device::find`] panics.
 pub fn opencl() -> &'static Engine {
     Device::OpenCl.find().map(|engines| &engines[0]).unwrap_or_else(|e| panic!("{e}"))
 }

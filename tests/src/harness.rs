@@ -89,7 +89,7 @@ macro_rules! tests {
     };
 }
 
-/// The same for functions that take the engines of a device.
+/// Functions that take the engines of a device, with their names: `tests_of_engines![first, second]`.
 #[macro_export]
 macro_rules! tests_of_engines {
     ($($test:ident),* $(,)?) => {
@@ -105,7 +105,7 @@ impl Tests {
         self
     }
 
-    /// The same, each in its own process, with variables set in its environment.
+    /// Adds tests, each of which runs in its own process, with variables set in its environment.
     pub fn alone(mut self, needs: &[Need], set: &[(&str, &str)], tests: &[(&str, fn())]) -> Self {
         let set: Vec<_> = set.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let test = |&(name, run): &(&str, fn())| Test { alone: Some(set.clone()), ..Test::new(name, needs, run) };
@@ -125,7 +125,7 @@ impl Tests {
         self
     }
 
-    /// The same, one after the other, whatever the command line says: for tests that would disturb each other.
+    /// These tests run one after the other, whatever the command line says: for tests that would disturb each other.
     pub fn one_at_a_time(self) -> Self {
         Self { one_at_a_time: true, ..self }
     }

@@ -129,7 +129,7 @@ impl AnyOperation {
     /// Runs it on host memory.
     ///
     /// # Errors
-    /// As [`Cipher::run`].
+    /// Those of [`Cipher::run`].
     pub fn run<'d>(&self, cipher: &Cipher, data: impl Into<Buffers<'d>>) -> Result<(), Error> {
         with_operation!(*self, operation => cipher.run(operation, data))
     }

@@ -75,7 +75,7 @@ impl Reference {
     }
 }
 
-/// `len` bytes that look random and are the same on every run: a keystream under a key built from `seed`.
+/// `len` bytes that look random: a keystream under a key built from `seed`, which determines them.
 pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut key = [0x5a; 16];
     key[..8].copy_from_slice(&seed.to_be_bytes());

@@ -36,7 +36,7 @@ fn all() -> Vec<Under> {
     all
 }
 
-/// Runs a call in place at an alignment, and from an input to an output at two others. All must make the same.
+/// Runs a call in place at an alignment, and from an input to an output at two others. All outputs must be equal.
 fn run(len: usize, input: &[u8], call: impl Fn(aes_bitslice_runtime::Buffers<'_>)) -> Vec<u8> {
     let at = len % 64;
     let mut place = vec![0xee; at + len + 64];

@@ -1,8 +1,8 @@
 //! The printed CUDA C, compiled by the C compiler and run on the CPU over several thread blocks, byte for byte against the
 //! reference: the stored kernels, those for keys given at launch with every S-box, and freshly baked ones.
 //!
-//! The same text runs on the GPU, which leaves only what the C compiler cannot see to be found there: the launch, barriers, and
-//! the few macros that differ.
+//! This text runs on the GPU, too. So only what the C compiler cannot see is left to be found there: the launch, barriers, and the few
+//! macros that differ.
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;

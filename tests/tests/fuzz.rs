@@ -1,4 +1,4 @@
-//! The fuzz targets on the kept corpus and on mutations of it: the same ones in every run, and more in exhaustive runs.
+//! The fuzz targets on the kept corpus and on mutations of it, which do not change from run to run; exhaustive runs have more.
 
 use aes_bitslice_tests::environment::{all_or, say};
 use aes_bitslice_tests::fuzz::TARGETS;

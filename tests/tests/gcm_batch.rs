@@ -208,7 +208,7 @@ fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
     }
 }
 
-/// As for single messages, which NIST's vectors cover: their counters begin anywhere.
+/// Batches of messages whose counters begin anywhere. For single messages NIST's vectors cover this.
 fn nonces_of_any_length(engines: &'static [Engine]) {
     let lengths: Vec<_> = (0..30).map(|n| (n * 131 % 3000, n % 20, n % 5)).collect();
     let key = noise(4, 32);

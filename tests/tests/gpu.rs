@@ -467,7 +467,7 @@ fn every_choice() {
     );
 }
 
-/// Opened as `auto`, an engine computes the same on CPU and GPU, wherever calls go, and says where.
+/// Opened as `auto`, an engine computes equal output on CPU and GPU, and says where a call goes.
 fn auto_goes_to_either_engine() {
     let gpu = gpu();
     let auto = Engine::open(Backend::Auto).unwrap();
@@ -566,10 +566,10 @@ fn refusals_change_nothing() {
     // SAFETY: both ranges are in `data`, which is alive; the call must be refused.
     let refused = unsafe { device.run_raw(stream.cu_stream(), wide, pointer, pointer + 16, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
-    // SAFETY: as above.
+    // SAFETY: both ranges are in `data`, which is alive; the call must be refused.
     let refused = unsafe { device.run_raw(stream.cu_stream(), ecb, pointer + 16, pointer, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
-    // SAFETY: as above.
+    // SAFETY: both ranges are in `data`, which is alive; the call must be refused.
     let refused = unsafe { device.run_raw(stream.cu_stream(), cbc, pointer + 16, pointer, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     drop(guard);

@@ -282,7 +282,7 @@ fn memory_used_up() {
     }
     assert!(encrypted().unwrap() == expected, "in smaller chunks");
     for (pointer, _) in taken {
-        // SAFETY: as above.
+        // SAFETY: allocated above, and used by nothing.
         unsafe { result::free_sync(pointer) }.unwrap();
     }
     assert!(encrypted().unwrap() == expected, "with memory again");

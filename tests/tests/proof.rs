@@ -333,7 +333,7 @@ fn faults_that_any_kernel_can_have_are_found() {
     });
 }
 
-/// The same for entry points for any bytes, many keys and many messages: a table of a LUT3, and all barriers, if there are any.
+/// Faults in entry points for any bytes, many keys and many messages: a table of a LUT3, and all barriers, if there are any.
 #[test]
 fn faults_in_other_entry_points_are_found() {
     type Prove = fn(&Manifest, &str) -> Result<Proved, String>;

@@ -125,7 +125,8 @@ fn sealing_child() {
     drop(kept);
 }
 
-/// As [`calls`]. If anything is kept, the parent looks for it.
+/// On the heap throughout, and never inlined: this function's own stack does not count as the library's. If anything is kept, the parent
+/// looks for it.
 #[inline(never)]
 fn seals(engine: &str) -> Option<Box<dyn std::any::Any>> {
     let (key, with) = (key_of_stdin(), std::env::var(SEAL).unwrap());

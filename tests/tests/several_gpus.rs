@@ -1,5 +1,5 @@
-//! Several GPUs that share the work of a call: sharded memory and host memory, all modes, in place and not, against the CPU
-//! engine, which is itself tested against the reference; and the same on a group of one GPU.
+//! Several GPUs that share the work of a call: sharded memory and host memory, all modes, in place and not, against the CPU engine, which
+//! is itself tested against the reference. A group of one GPU does all of it, too.
 
 use aes_bitslice_runtime::cuda::{ShardedBuffer, Shares};
 use aes_bitslice_runtime::{
@@ -125,7 +125,7 @@ impl Call {
         same(&contents(&from), &expected, &what("in place"));
     }
 
-    /// The same on host memory, pageable and not.
+    /// Runs the call on host memory, pageable and pinned, and compares with the CPU engine.
     fn check_host(&self, cipher: &Cipher) {
         let what = |how: &str| (cipher.engine().description(), *self, how.to_string());
         let input = noise(1, self.len());
@@ -325,7 +325,7 @@ fn host_memory_of_every_kind(groups: &'static [Engine]) {
     }
 }
 
-/// A GPU that has other work gets less, and everything is right all the same.
+/// A GPU that has other work gets less, and the output is right.
 fn a_slow_gpu(groups: &'static [Engine]) {
     let two = &[0, 1][..gpus_of(&groups[0]).min(2)];
     let engine = Engine::multi(two, Shares::Equal).unwrap();

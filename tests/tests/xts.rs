@@ -44,7 +44,7 @@ fn both_ways(data: &[u8], run: impl Fn(Buffers<'_>) -> Result<(), Error>) -> Vec
     output
 }
 
-/// In units of their length, and in units of whole blocks, of which the last is shorter: kernels do the latter.
+/// In units of their length, and in units of whole blocks, of which the last is shorter: kernels do units of whole blocks.
 fn vectors(engines: &'static [Engine]) {
     for engine in engines {
         let is_cpu = matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);

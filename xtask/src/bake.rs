@@ -38,11 +38,12 @@ pub struct Args {
     pub key: Option<String>,
     /// The design [default: hajihassani-2019]
     ///
-    /// hajihassani-2019, from the paper of that name: the state of 32 blocks a thread as bit-planes, which come and go through shared memory,
-    /// 64 threads a thread block, Canright's S-box in two-input gates, ShiftRows by renaming, one-hot multiplexers of round keys. hajihassani-2019-all-keys: the same with the first and the last round key in the multiplexer, in one
-    /// generic round. hajihassani-2019-fetched: the same with round keys fetched from device memory round by round; no key is baked in, so
-    /// --key is left out, and the kernel is written to target/kernels. fast: a searched S-box, a column of 32 blocks a thread, round keys
-    /// selected once.
+    /// hajihassani-2019, from the paper of that name: the state of 32 blocks a thread as bit-planes, which come and go through shared
+    /// memory, 64 threads a thread block, Canright's S-box in two-input gates, ShiftRows by renaming, one-hot multiplexers of round keys.
+    /// hajihassani-2019-all-keys: that design with the first and the last round key in the multiplexer, in one generic round.
+    /// hajihassani-2019-fetched: that design with round keys fetched from device memory round by round; no key is baked in, so --key is
+    /// left out, and the kernel is written to target/kernels. fast: a searched S-box, a column of 32 blocks a thread, round keys selected
+    /// once.
     #[arg(long, value_name = "NAME", requires_ifs = NEED_A_KEY)]
     pub preset: Option<Preset>,
     /// The mode of operation, such as ecb-encrypt or ctr [default: ecb-encrypt, ecb-decrypt and ctr, a kernel each]

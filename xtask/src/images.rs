@@ -152,7 +152,7 @@ pub fn stale(root: &Path, kernels: &[ToCompile]) -> Vec<String> {
     }
 }
 
-/// The same for one kernel.
+/// What is stale about one kernel.
 fn stale_of(folder: &Path, record: &Record, kernel: &ToCompile) -> Vec<String> {
     let name = &kernel.name;
     let Some(compiled) = record.kernels.get(name) else { return vec![format!("{name} was not compiled")] };

@@ -22,7 +22,7 @@ pub fn architecture(name: &str) -> Result<u32, String> {
 /// What is secret of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
-    /// Nothing. (What is read from where a pointer points is secret all the same.)
+    /// Nothing. (What is read from where a pointer points is secret.)
     Nothing,
     /// Nothing, not even what non-coherent loads read there.
     Table,

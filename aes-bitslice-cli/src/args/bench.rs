@@ -159,7 +159,7 @@ pub struct TransferArgs {
 }
 
 impl TransferArgs {
-    /// The same for the engine.
+    /// These settings as the engine takes them.
     pub fn transfers(self) -> Transfers {
         let Self { chunk_bytes, streams, workers } = self;
         Transfers { chunk_bytes, streams, workers }
@@ -225,7 +225,7 @@ impl Strategy {
         name_of(&self)
     }
 
-    /// The same for the generator, if the key is baked in.
+    /// The strategy as the generator names it; `None` if the key is not baked in.
     pub fn baked(self) -> Option<BakedStrategy> {
         match self {
             Self::Planes => None,

@@ -254,8 +254,8 @@ fn lacks_folder(error: &clap::Error) -> bool {
     is(ContextKind::InvalidArg, "--out-dir <DIR>") && is(ContextKind::InvalidValue, "")
 }
 
-/// The same without clap's guess, if it begins otherwise than what was given, as `--force` for `--nonce` does, or is an option that the
-/// command hides; and without its tip to put `--` first, which would make a misspelt option a file's name.
+/// Removes clap's guess from an error, if it begins otherwise than what was given, as `--force` for `--nonce` does, or is an option that
+/// the command hides; and its tip to put `--` first, which would make a misspelt option a file's name.
 fn without_wrong_tips(mut error: clap::Error, command: Option<&str>) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested)
@@ -392,7 +392,7 @@ fn is_name(text: &str) -> bool {
     name.len() < text.len() && !name.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// The same for the error of a value's parser: no long run of hexadecimal digits is shown.
+/// The text of an error of a value's parser, without long runs of hexadecimal digits, which may be keys.
 fn without_keys(text: &str) -> String {
     let shown = |word: &str| word.len() < 16 || word.contains(|sign: char| !sign.is_ascii_hexdigit());
     let words = text.split_inclusive(|sign: char| !sign.is_ascii_alphanumeric());

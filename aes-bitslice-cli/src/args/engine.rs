@@ -70,7 +70,7 @@ pub enum KernelName {
 }
 
 impl KernelName {
-    /// The same for the engine.
+    /// These kernels as the engine names them.
     pub fn kernels(self) -> Kernels {
         match self {
             Self::Auto => Kernels::Auto,

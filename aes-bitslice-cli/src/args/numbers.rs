@@ -46,7 +46,7 @@ pub fn parse_sector_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a sector has 16 bytes to 16MiB, such as 512 or 4KiB".into())
 }
 
-/// The same, in whole blocks.
+/// Reads the size of a sector of whole blocks, in bytes.
 pub fn parse_sector_blocks(text: &str) -> Result<u64, String> {
     let bytes = with_unit(text).filter(|bytes| (16..=16 << 20).contains(bytes) && bytes.is_multiple_of(16));
     bytes.ok_or_else(|| {

@@ -17,14 +17,14 @@ pub struct Keyed<'a> {
     /// The key's place among the measured keys.
     pub index: usize,
     pub key: &'a Key,
-    /// The same on the `cpu` engine.
+    /// The key on the `cpu` engine.
     pub reference: &'a Cipher,
     pub mode: MeasuredMode,
     pub sectors: Sectors,
     pub runs: u32,
 }
 
-/// The same with data of a size.
+/// A measured key and mode with data of `bytes` bytes.
 pub struct Case<'a> {
     pub keyed: Keyed<'a>,
     pub bytes: usize,
@@ -65,7 +65,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The same for chunks of an engine's input and output, which `input` and `output` copy from a byte on; some reach across `cuts`.
+    /// An error if chunks of an engine's output are not what the `cpu` engine makes of its input, which `input` and `output` copy from a
+    /// byte on; some reach across `cuts`.
     pub fn check_chunks(
         &self,
         engine: &Engine,

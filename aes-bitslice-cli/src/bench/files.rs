@@ -135,7 +135,7 @@ struct Case<'a> {
     mode: MeasuredMode,
     sectors: Sectors,
     key: &'a Key,
-    /// The same key on the engine to compare with.
+    /// The key on the engine to compare with.
     cipher: &'a Cipher,
 }
 
@@ -286,7 +286,7 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the output begins with its own IV: several files are never encrypted with the same one.
+    /// Whether the output begins with its own IV: several files are never encrypted with one IV.
     fn stores_iv(&self, program: &Program) -> bool {
         let encrypts_with_iv = self.mode.mode.iv && self.mode.direction == Direction::Encrypt;
         matches!(program, Program::Ours { .. }) && encrypts_with_iv && self.job.inputs.len() > 1

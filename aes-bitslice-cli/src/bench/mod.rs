@@ -13,7 +13,7 @@
 //! | `host` | whole calls on host memory |
 //! | `memory` | memory of devices, of one of these kinds |
 //! | `cuda` | memory of a CUDA GPU: kernels alone; new keys |
-//! | `opencl` | the same through OpenCL |
+//! | `opencl` | memory of an OpenCL device: kernels alone |
 //! | `sharded` | memory sharded over several CUDA GPUs: whole calls |
 //! | `copy` | the throughput of the links to GPUs: the ceiling of whole calls on them |
 //! | `files` | whole commands on files, compared with other programs |

@@ -12,7 +12,7 @@ use super::mode::{Lengths, Mode, Place};
 use super::operation::{About, AnyOperation};
 use crate::modes;
 
-/// A mode in a direction, which is [`Direction::Encrypt`] if both are the same.
+/// A mode in a direction; [`Direction::Encrypt`] stands for both if they do not differ.
 #[derive(Clone, Copy)]
 pub struct MeasuredMode {
     pub mode: &'static Mode,

@@ -157,7 +157,8 @@ struct Mapping {
 
 // SAFETY: it is an address and a length, which any thread may use; the bytes there are written only through `write`.
 unsafe impl Send for Mapping {}
-// SAFETY: as above. Threads that write the same bytes at once would race, in the file as in memory; those of the pipeline do not.
+// SAFETY: an address and a length, which any thread may use. Threads that write the same bytes at once would race, in the file as in
+// memory; those of the pipeline do not.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {

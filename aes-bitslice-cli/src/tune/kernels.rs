@@ -132,7 +132,7 @@ impl Keyed<'_> {
             let runs = times.len();
             runs >= RUNS.end || runs >= RUNS.start && times.iter().sum::<Duration>() >= slice
         };
-        // The same for all candidates: the input stays.
+        // All candidates must give it: the input stays.
         let mut expected = None;
         let mut rates = Vec::new();
         for &choice in candidates {

@@ -66,7 +66,7 @@ pub fn text(kernels: &[Timed], measurements: &Measurements, file: Option<&Path>)
     text
 }
 
-/// By how much a kernel is faster than another, in percent; empty for the same one.
+/// By how much a kernel is faster than another, in percent; empty if both are one kernel.
 fn gain(ours: Rate, theirs: Rate) -> String {
     if ours.kernel == theirs.kernel {
         String::new()

@@ -141,7 +141,7 @@ mod tests {
         u128::from_str_radix(hex, 16).unwrap().to_be_bytes()
     }
 
-    /// McGrew and Viega, "The Galois/Counter Mode of Operation", test cases 2 and 4, the latter with a partial last block.
+    /// McGrew and Viega, "The Galois/Counter Mode of Operation", test cases 2 and 4; case 4 has a partial last block.
     #[test]
     fn published_hashes() {
         let key = Element::from_block(block("66e94bd4ef8a2c3b884cfa59ca342b2e"));

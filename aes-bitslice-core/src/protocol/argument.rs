@@ -18,7 +18,7 @@ crate::named_enum! {
         Skip = "skip",
         /// The counter of the first block, least significant word first.
         Counter = "counter",
-        /// The same where it is secret.
+        /// The counter of the first block where it is secret, least significant word first.
         SecretCounter = "secret_counter",
         /// CBC: the block before the first.
         Iv = "iv",

@@ -15,11 +15,11 @@ crate::named_enum! {
         Messages = "messages",
         /// CMAC of many messages ([`cmac`](super::cmac)).
         Cmac = "cmac",
-        /// The same number of blocks under each of many keys ([`jobs`](super::jobs)).
+        /// A number of blocks under each of many keys ([`jobs`](super::jobs)).
         Each = "each",
         /// The round keys of many keys.
         Expand = "expand",
-        /// Jobs with these.
+        /// Jobs under the round keys of `expand` ([`jobs`](super::jobs)).
         Jobs = "jobs",
         /// The hash of a message that is aligned to 16 bytes ([`Hash`](super::manifest::Hash)).
         Hash = "hash",

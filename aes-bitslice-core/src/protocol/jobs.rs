@@ -12,7 +12,7 @@
 //! | `cipher_keys`, `key_words` | buffer of u32; u32 | the keys; 4, 6 or 8 |
 //! | `counts`, `adds` | u32 | 0 or 1: whether the cipher takes counters instead of `in`; whether its output is added to `in` instead of being `out` itself |
 //! | `each`, `blocks` of `each` | u32 | blocks of 16 bytes per key; blocks in total |
-//! | `counter` of `each` | 4 words | the first counter, the same for each key, least significant word first |
+//! | `counter` of `each` | 4 words | the first counter of every key, least significant word first |
 //! | `all`, `round_keys` of `expand` | u32; buffer of u32 | the number of keys; the output for their round keys in order of use, `4 (rounds + 1)` words each |
 //! | `round_keys` of `jobs` | buffer of u32 | these round keys, one key for each job |
 //! | `jobs`, `runs`, `all`, `wide` of `jobs` | buffers, the first aligned to 16 bytes; u32 | the tables below; the number of runs; the `wide` of [`run_blocks`], which gives their length |

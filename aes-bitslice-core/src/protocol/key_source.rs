@@ -23,7 +23,8 @@ pub enum KeySource {
     /// As round keys with the launch, in order of use and in the kernel's basis; for decryption, the round keys of the equivalent inverse
     /// cipher (FIPS 197, section 5.3.5). There are 15 round keys of four little-endian words each, then one word with the number of rounds.
     Argument,
-    /// As a key schedule with the launch (FIPS 197, section 5.2), the same for both directions, laid out in the same way.
+    /// As a key schedule with the launch (FIPS 197, section 5.2), one for both directions: 15 round keys of four little-endian words each,
+    /// then one word with the number of rounds.
     Schedule,
     /// Unexpanded with the launch: eight little-endian words, then one word with the number of rounds.
     CipherKey,

@@ -9,8 +9,8 @@
 //! | [`manifest`] | the information needed to launch a kernel, as JSON |
 //! | [`key_source`] | how a key reaches a kernel, and the words that the kernel is launched with |
 //! | [`messages`] | batches of GCM messages, as described to kernels in memory |
-//! | [`cmac`] | batches of CMAC messages, likewise |
-//! | [`jobs`] | many keys at a time, likewise |
+//! | [`cmac`] | batches of CMAC messages, as described to kernels in memory |
+//! | [`jobs`] | many keys at a time, as described to kernels in memory |
 
 pub mod argument;
 pub mod cmac;

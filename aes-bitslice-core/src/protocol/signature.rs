@@ -1,6 +1,6 @@
 //! The parameters of an entry point, read from its source: the only place where a kernel's parameters are written down.
 //!
-//! Every dialect declares an entry point with the same macros (`emit/dialect` of the generator defines them):
+//! All dialects declare an entry point with these macros (`emit/dialect` of the generator defines them):
 //!
 //! | in the source | [`Kind`] | in CUDA C | in OpenCL C |
 //! |---|---|---|---|
@@ -9,7 +9,7 @@
 //! | `POINTER(u8, name)` | `Pointer` | a pointer | a buffer and an offset in bytes |
 //! | `IN_GLOBAL const type *name`, `IN_GLOBAL type *name` | `Buffer` | a pointer | a buffer |
 //! | `u32 name`, `u64 name` | `U32`, `U64` | a number | a number |
-//! | `KERNEL_PARAMETER type name` | `Words` | a structure of 32-bit words | the same |
+//! | `KERNEL_PARAMETER type name` | `Words` | a structure of 32-bit words | a structure of 32-bit words |
 
 use super::argument::{Argument, Kind};
 use super::key_source::{ROUND_KEYS, UNEXPANDED_KEY};
@@ -150,7 +150,7 @@ fn parameter(text: &str) -> Vec<Parameter> {
 }
 
 impl fmt::Display for EntryPoint {
-    /// As in C, without the types.
+    /// The declaration in C, without the types.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.name()).collect();
         write!(f, "{}({})", self.name, names.join(", "))

@@ -80,7 +80,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
     Ok(true)
 }
 
-/// The same for an XTS kernel whose tweak round keys are in this basis: units shorter and longer than rows, tiles and stretches, from their
+/// Checks an XTS kernel whose tweak round keys are in this basis: units shorter and longer than rows, tiles and stretches, from their
 /// beginning and from within, and a partial last block.
 fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis) -> Result<bool, CheckError> {
     let mode = manifest.mode()?;
@@ -246,7 +246,7 @@ mod tests {
         ]);
     }
 
-    /// The same for the work done where 32 bits of the counter wrap, and where a share begins.
+    /// Kernels without the work done where 32 bits of the counter wrap, or where a share begins, fail the check.
     #[test]
     fn missing_work_on_counters_shows() {
         let Printed { source, manifest } = print(&KernelSpec::planes(Mode::Ctr, &sbox::LUT3));

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_definition_is_that_of_the_standard() {
-        // RFC 4493, section 4, examples 1 to 3; subkeys as there.
+        // RFC 4493, section 4, examples 1 to 3, with their subkeys.
         let bytes = |hex: &str| -> Vec<u8> {
             hex.as_bytes().chunks(2).map(|two| u8::from_str_radix(str::from_utf8(two).unwrap(), 16).unwrap()).collect()
         };

@@ -173,7 +173,7 @@ impl Drop for CompiledC {
     }
 }
 
-/// Compiles a text as [`compile`] does, and starts the program.
+/// [Compiles](compile) a text, and starts the program.
 pub(super) fn start_program(kernel: &str, secret: bool, parts: &[&str]) -> Result<Option<Child>, CheckError> {
     // Without optimisation: compiling takes most of the time of a check, and the code runs only briefly.
     let Some((folder, executable)) = compile(kernel, secret, parts, &["-O0"])? else { return Ok(None) };

@@ -73,7 +73,7 @@ fn call(function: &str, entry: &EntryPoint) -> String {
 }
 
 impl CompiledHash {
-    /// Compiles as [`CompiledC`](super::CompiledC) does; returns `None` if there is no C compiler.
+    /// Compiles a kernel with the compiler of [`CompiledC`](super::CompiledC); returns `None` if there is none.
     pub fn compile(source: &str, manifest: &Manifest<Hash>) -> Result<Option<Self>, CheckError> {
         manifest.check()?;
         let kernel = manifest.kernel.clone();

@@ -14,9 +14,9 @@ const LIBRARY: &str = include_str!("library.h");
 /// Code that is launched often is worth optimising, for this machine: kernels of GHASH count bits.
 const LIBRARY_OPTIONS: [&str; 4] = ["-O2", "-march=native", "-shared", "-fPIC"];
 
-/// Compiles a kernel, which holds no key, as a library in a folder, as [`CompiledC`](super::CompiledC) compiles programs, unless it is
-/// there already. Returns its path, or `None` if there is no C compiler. Several processes may do so at the same time. The file name
-/// contains a digest of the text, of the compiler and of its options.
+/// Compiles a kernel, which holds no key, as a library in a folder, unless it is there already, with the compiler of
+/// [`CompiledC`](super::CompiledC). Returns its path, or `None` if there is no C compiler. Several processes may do so at the same time.
+/// The file name contains a digest of the text, of the compiler and of its options.
 ///
 /// The library has one function, for one thread at a time: `int launch(u32 entry, u32 thread_blocks, u32 threads, void *const *arguments)`,
 /// where `entry` is a number in `entries`, and each argument is a pointer to a value. It returns 0 when all threads have finished, 1 for a

@@ -167,7 +167,7 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
         // The last run of both lacks one byte.
         (16 * 31 - 1, 15, 0),
         (16 * 63 - 1, 31, 5),
-        // The same by itself.
+        // A message whose last run lacks one byte, without additional data.
         (16 * 32 - 1, 0, 0),
         (0, 0, 0),
         (0, 40, 3),

@@ -28,7 +28,7 @@ impl PrivateFolder {
         Self::create_only(parent, prefix)
     }
 
-    /// The same, without the deletion.
+    /// Creates the folder and deletes no other.
     pub(super) fn create_only(parent: &Path, prefix: &str) -> io::Result<Self> {
         let mut builder = Builder::new();
         #[cfg(unix)]

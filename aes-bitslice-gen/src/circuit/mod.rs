@@ -112,7 +112,7 @@ impl Circuit {
         &self.name
     }
 
-    /// The same circuit under another name.
+    /// This circuit under another name.
     pub fn renamed(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self

@@ -47,8 +47,8 @@ impl Circuit {
         out
     }
 
-    /// The same circuit for inputs that arrive complemented and outputs wanted complemented, without extra gates
-    /// wherever possible: complements move into the tables of the gates that drive or read a wire.
+    /// This circuit for inputs that arrive complemented and outputs wanted complemented, without extra gates wherever possible: complements
+    /// move into the tables of the gates that drive or read a wire.
     ///
     /// An extra gate is needed only where an output is an input, or where one gate drives both a plain and a
     /// complemented output.

@@ -4,7 +4,7 @@
 use super::{Circuit, Wire};
 
 impl Circuit {
-    /// The same gates in an order that keeps few values live: the next gate is always the candidate that ends the most
+    /// The gates of this circuit in an order that keeps few values live: the next gate is always the candidate that ends the most
     /// lifetimes, the oldest in case of a tie.
     ///
     /// Only the first `resident` inputs are live at the start; the others, such as key bits, are fetched where they are

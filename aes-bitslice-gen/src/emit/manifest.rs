@@ -53,7 +53,7 @@ pub fn plain(
 /// What the manifests of all kernels say: whatever their source and its entry points say.
 ///
 /// # Panics
-/// As [`plain`].
+/// Where [`plain`] panics.
 pub(super) fn of<F: Function>(name: &str, dialect: Dialect, source: &str, function: F) -> Manifest<F> {
     Manifest {
         format: FORMAT,
@@ -76,7 +76,7 @@ pub(super) fn of<F: Function>(name: &str, dialect: Dialect, source: &str, functi
 /// The manifest of a plan and parts printed as `source`.
 ///
 /// # Panics
-/// As [`plain`].
+/// Where [`plain`] panics.
 pub fn bitsliced(plan: &Plan, parts: &Parts, dialect: Dialect, source: &str) -> Manifest {
     let spec = &plan.spec;
     let (geometry, strategy) = (parts.geometry, parts.strategy);
@@ -148,7 +148,7 @@ fn other_key_basis(spec: &KernelSpec) -> Option<[u32; 32]> {
 /// The manifest of a table kernel without bank conflicts printed as `source`.
 ///
 /// # Panics
-/// As [`plain`].
+/// Where [`plain`] panics.
 pub fn conflict_free(spec: &ConflictFree, source: &str) -> Manifest {
     let (mode, grid) = (spec.mode(), Grid::Persistent { each: 1 });
     let mut manifest = plain(&spec.name(), mode, spec.threads(), spec.tile_blocks(), grid, Dialect::Cuda, source);

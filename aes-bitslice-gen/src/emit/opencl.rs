@@ -1,5 +1,5 @@
-//! OpenCL C 1.2, for the GPUs of every vendor, and for CPUs. The entry points are the same as in [`super::cuda`], but data is in buffers at
-//! an offset, counted in the unit of the entry point (blocks of 16 bytes, or bytes): a pointer is two arguments, `in, in_at`
+//! OpenCL C 1.2, for the GPUs of every vendor, and for CPUs. The entry points are those of [`super::cuda`], but data is in buffers at an
+//! offset, counted in the unit of the entry point (blocks of 16 bytes, or bytes): a pointer is two arguments, `in, in_at`
 //! ([`aes_bitslice_core::signature`]).
 
 use super::bitsliced;

@@ -68,7 +68,7 @@ impl Ghash {
     /// The number of thread blocks that one multiprocessor must have registers for.
     pub fn blocks_per_sm(self) -> u32 {
         match self.0 {
-            // The same number as for a bitsliced kernel, so that a thread block of that kernel can replace one of this kernel.
+            // As many as of a bitsliced kernel, so that a thread block of that kernel can replace one of this kernel.
             Arrangement::Wgmma => 4,
             Arrangement::Mma | Arrangement::Element => 3,
         }

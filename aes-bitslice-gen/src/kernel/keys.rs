@@ -40,7 +40,7 @@ fn planes(plan: &mut Plan) {
         }
         Layers::Published => vec![published_mix(plan), Step::AddRoundKey(add(KeyOperand::Planes))],
     };
-    // A thread that holds a column has the column's round key as one word, the same for all its blocks.
+    // A thread that holds a column has the column's round key as one word for all its blocks.
     let (first_key, last_key) = match (plan.spec.layout, plan.spec.mode.state()) {
         (Layout::State, _) => (KeyOperand::Planes, KeyOperand::Planes),
         (Layout::Column, State::Data) => (KeyOperand::Bytes, KeyOperand::Bytes),

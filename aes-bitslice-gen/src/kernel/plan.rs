@@ -41,8 +41,8 @@ pub enum KeyOperand {
     None,
     /// The 32 planes of its column of this step's round key.
     Planes,
-    /// The same function in another place: the round key is added to the bytes before they become planes, or to the bytes obtained from
-    /// planes, where this takes fewer instructions.
+    /// No key inputs: the round key is added to the bytes before they become planes, or to the bytes obtained from planes, where this takes
+    /// fewer instructions.
     Bytes,
     /// The one-hot selectors of the round keys in [`KernelSpec::selected_keys`], in order: all ones for the round key of this step.
     Selectors,
@@ -58,7 +58,7 @@ pub struct Call<const PARTS: usize> {
 }
 
 impl<const PARTS: usize> Call<PARTS> {
-    /// The function, if all parts call the same.
+    /// The function, if all parts call one.
     pub fn uniform(&self) -> Option<usize> {
         self.functions.iter().all(|f| *f == self.functions[0]).then_some(self.functions[0])
     }

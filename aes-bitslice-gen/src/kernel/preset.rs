@@ -14,9 +14,11 @@ pub enum Preset {
     /// gates, ShiftRows by renaming, MixColumns as in equation 5, round keys picked by one-hot multiplexers.
     #[default]
     Hajihassani2019,
-    /// The same with the first and the last round key in the multiplexer too, in one generic round ([`KernelSpec::generic`]).
+    /// [`Hajihassani2019`](Self::Hajihassani2019) with the first and the last round key in the multiplexer too, in one generic round
+    /// ([`KernelSpec::generic`]).
     Hajihassani2019AllKeys,
-    /// The same with round keys fetched from device memory round by round ([`KernelSpec::hajihassani_2019`]); no key is in the code.
+    /// [`Hajihassani2019`](Self::Hajihassani2019) with round keys fetched from device memory round by round
+    /// ([`KernelSpec::hajihassani_2019`]); no key is in the code.
     Hajihassani2019Fetched,
     /// The fastest with the key in the code: an S-box found by search, a column of 32 blocks a thread, round keys picked once a thread
     /// block.

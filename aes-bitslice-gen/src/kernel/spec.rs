@@ -128,7 +128,7 @@ impl KernelSpec {
         Self { mode, sbox, round_keys, layout, basis, layers, data, selected }
     }
 
-    /// The same in another layout.
+    /// This kernel in another layout.
     pub fn with_layout(self, layout: Layout) -> Result<Self, NoSuchLayout> {
         match self.round_keys.strategy() {
             strategy if strategy.has(layout) => Ok(Self { layout, ..self }),
@@ -136,7 +136,7 @@ impl KernelSpec {
         }
     }
 
-    /// The same with another S-box: between rounds, bytes are in its basis, except with layers as published.
+    /// This kernel with another S-box: between rounds, bytes are in its basis, except with layers as published.
     pub fn with_sbox(self, sbox: &'static Sbox) -> Self {
         let basis = match self.layers {
             Layers::Fewest => sbox.basis(self.mode.direction()),
@@ -145,13 +145,13 @@ impl KernelSpec {
         Self { sbox, basis, ..self }
     }
 
-    /// The same with bytes in another basis between rounds.
+    /// This kernel with bytes in another basis between rounds.
     pub fn with_basis(self, basis: Basis) -> Self {
         Self { basis, ..self }
     }
 
-    /// The same with layers as published, by state and in the standard basis. Nothing changes where every key bit is folded into a circuit:
-    /// there is no layer that could be separate.
+    /// This kernel with layers as published, by state and in the standard basis. Nothing changes where every key bit is folded into a
+    /// circuit: there is no layer that could be separate.
     pub fn published(self) -> Self {
         match self.round_keys {
             RoundKeys::Immediate(_) => self,
@@ -159,7 +159,7 @@ impl KernelSpec {
         }
     }
 
-    /// The same with layers as published and, if selectors pick its round keys, with all of them picked in one generic round.
+    /// This kernel with layers as published and, if selectors pick its round keys, with all of them picked in one generic round.
     pub fn generic(self) -> Self {
         match self.round_keys {
             RoundKeys::OneHotMux(_) => Self { selected: Selected::All, ..self.published() },
@@ -175,7 +175,7 @@ impl KernelSpec {
         }
     }
 
-    /// The same with data that goes through shared memory, by state.
+    /// This kernel with data that goes through shared memory, by state.
     pub fn staged(self) -> Self {
         Self { layout: Layout::State, data: DataPath::Staged, ..self }
     }

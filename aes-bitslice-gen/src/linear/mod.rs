@@ -23,8 +23,8 @@ pub fn mix_column(direction: Direction, basis: Basis) -> Circuit {
     }
 }
 
-/// The same, followed by AddRoundKey with a key of the (equivalent inverse) cipher in the same basis: where a sum of two operands leaves
-/// the third input of a LUT3 free, a key bit costs nothing.
+/// MixColumns on one column in a basis, followed by AddRoundKey with a key of the (equivalent inverse) cipher in that basis: where a sum of
+/// two operands leaves the third input of a LUT3 free, a key bit costs nothing.
 pub fn mix_column_with_key(direction: Direction, basis: Basis) -> Circuit {
     let name = format!("{}, AddRoundKey", name_of(direction, basis));
     match stored(&KEYED, direction, basis) {

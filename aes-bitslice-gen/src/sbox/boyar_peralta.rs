@@ -20,7 +20,7 @@ fn read(program: &str) -> Circuit {
 
 #[cfg(test)]
 mod tests {
-    /// The same text, compiled as the Rust function that it is: its meaning is what `straight_line` reads.
+    /// The text of the circuit, compiled as the Rust function that it is: `straight_line` must read what it means.
     mod compiled {
         #![allow(clippy::too_many_arguments)]
         use crate::circuit::Word;

@@ -59,7 +59,7 @@ impl Sbox {
         self.between(direction, &native, [Basis::STANDARD; 2], [Basis::STANDARD; 2])
     }
 
-    /// The same function for a target whose gate is the LUT3: the circuit covered by LUT3s, if that takes fewer.
+    /// The S-box for a target whose gate is the LUT3: the circuit covered by LUT3s, if that takes fewer.
     pub fn lut3(&self, direction: Direction) -> Circuit {
         // Covering takes far longer than all other operations on a circuit.
         static KNOWN: Mutex<BTreeMap<(&str, bool), Circuit>> = Mutex::new(BTreeMap::new());

@@ -399,7 +399,7 @@ fn linear_forms(circuit: &Circuit) -> Vec<u128> {
         .collect()
 }
 
-/// Whether a basis has the same rows as one of these, in any order: all its circuits are then the same.
+/// Whether a basis has the rows of one of these, in any order: its circuits are then those of that basis.
 fn same_rows(bases: &[(usize, Basis)], basis: Basis) -> bool {
     let sorted = |b: Basis| {
         let mut rows = b.rows();

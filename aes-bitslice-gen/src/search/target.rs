@@ -17,7 +17,7 @@ pub enum Layer {
     MixColumns,
     /// MixColumns on one column, and AddRoundKey.
     MixColumnsAddRoundKey,
-    /// The same with a round key in any basis of columns.
+    /// MixColumns on one column, and AddRoundKey with a round key in any basis of columns.
     MixColumnsPlacedKey,
 }
 

@@ -24,8 +24,8 @@
 //!
 //! All other addresses depend only on thread, round, length and counter, never on key or data: addresses of the data itself, of round keys
 //! (a warp reads one word, or one of each column, at a time), of ciphertext kept for CBC, and of the state that threads share. For the
-//! latter, some layouts take more turns than others, but always the same number: a structure of arrays with four bytes per thread takes
-//! four, where an array of structures takes one (Iwai et al. 2010, section VI.B).
+//! shared state, some layouts take more turns than others, but a fixed number: a structure of arrays with four bytes per thread takes four,
+//! where an array of structures takes one (Iwai et al. 2010, section VI.B).
 //!
 //! The bitsliced kernels use no look-ups.
 

@@ -33,7 +33,7 @@ pub(crate) fn open_first<K>(open: impl Fn(Backend) -> Result<K, Error>) -> (Opti
     first(&ThisMachine { without_opencl: false }, open)
 }
 
-/// The same on a given machine.
+/// Does the work of [`open_first`] on a given machine.
 fn first<K>(machine: &impl Machine, open: impl Fn(Backend) -> Result<K, Error>) -> (Option<K>, String) {
     let no_cuda = match open(Backend::Cuda { ordinal: 0 }) {
         Ok(gpu) => return (Some(gpu), "auto: a GPU is there".into()),

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 impl Engine {
     /// Opens several GPUs, by number, that share the work of every call and finish at the same time: one that is ahead takes over part of
-    /// what another has left. The output is the same as with one GPU. If one of them fails, the call fails and its output is cleared.
+    /// what another has left. The output is that of one GPU. If one of them fails, the call fails and its output is cleared.
     ///
     /// ```no_run
     /// use aes_bitslice_runtime::{Counter, Ctr, Engine, Key, KeyBits, cuda::Shares};
@@ -36,7 +36,9 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadDevices`] for no GPU, or the same one twice; and as [`open`](Self::open).
+    /// [`Error::BadDevices`] for no GPU, or one GPU twice; [`Error::CudaUnavailable`], [`Error::NoSuchDevice`] or another CUDA error if one
+    /// cannot be used; [`Error::Threads`] if the environment variable `AES_BITSLICE_THREADS` has no number that
+    /// [`set_threads`](crate::set_threads) takes.
     pub fn multi(ordinals: &[usize], shares: Shares) -> Result<Self, Error> {
         Self::new(Kind::Cuda(Group::open(ordinals, shares)?), None)
     }
@@ -55,7 +57,7 @@ impl Engine {
         self.sharded_in(len, Cuts::USUAL)
     }
 
-    /// The same, cut in other places: for tests with little data.
+    /// Device memory that is [sharded](Self::sharded) at other places: for tests with little data.
     #[doc(hidden)]
     pub fn sharded_in(&self, len: usize, cuts: Cuts) -> Result<ShardedBuffer, Error> {
         ShardedBuffer::new(self.group("sharded memory")?, len, cuts)
@@ -122,7 +124,7 @@ impl Engine {
 }
 
 impl Cipher {
-    /// The same calls on memory of a CUDA device.
+    /// Calls with this key on memory of the CUDA device.
     ///
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device, [`Error::SeveralDevices`] if it has several GPUs.
@@ -131,12 +133,12 @@ impl Cipher {
         Ok(DeviceCipher::new(&self.group_key("device memory")?.keys()[0], self.cpu()))
     }
 
-    /// The same calls on each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with their
-    /// own buffers and streams on each.
+    /// Calls with this key on memory of each of the engine's GPUs, in the order of [`Engine::cuda_contexts`]: for callers with their own
+    /// buffers and streams on each.
     ///
-    /// A message on several GPUs may be cut anywhere for CTR; each part gets the position of its first byte in the message as `offset`,
-    /// with the same counter. For ECB it is cut at whole blocks. The same goes for CBC, where the IV of a part is the ciphertext block
-    /// before it, which has to be kept if the call works in place.
+    /// A message on several GPUs may be cut anywhere for CTR: every part gets the message's counter, and the position of its first byte in
+    /// the message as `offset`. For ECB and CBC it is cut at whole blocks. In CBC the IV of a part is the ciphertext block before it, which
+    /// has to be kept if the call works in place.
     ///
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.
@@ -144,7 +146,7 @@ impl Cipher {
         Ok(self.group_key("device memory")?.keys().iter().map(|key| DeviceCipher::new(key, self.cpu())).collect())
     }
 
-    /// The same calls on device memory that is sharded over the engine's GPUs ([`Engine::sharded`]).
+    /// Calls with this key on device memory that is sharded over the engine's GPUs ([`Engine::sharded`]).
     ///
     /// # Errors
     /// [`Error::NotCuda`] if the engine has no CUDA device.

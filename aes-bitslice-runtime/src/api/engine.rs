@@ -54,7 +54,7 @@ pub(crate) enum Kind {
     OpenCl(OpenClDevice),
 }
 
-/// Evaluates the same expression for any backend; `device` in it is an [`Opened`].
+/// Evaluates an expression for any backend; `device` in it is an [`Opened`].
 macro_rules! each {
     ($kind:expr, $device:ident => $call:expr) => {
         match $kind {
@@ -96,7 +96,7 @@ impl Engine {
     /// is used.
     ///
     /// # Errors
-    /// [`Error::Threads`], as [`open`](Self::open).
+    /// [`Error::Threads`] if the environment variable `AES_BITSLICE_THREADS` has no number that [`set_threads`](crate::set_threads) takes.
     pub fn open_for(mode: Mode, key_bits: KeyBits, bytes: u64, without_opencl: bool) -> Result<Self, Error> {
         match auto::backend_for(mode, key_bits, bytes, without_opencl) {
             Backend::Cpu => Self::open(Backend::Cpu),
@@ -113,7 +113,8 @@ impl Engine {
     /// Opens the bitsliced CPU engine on the given vectors instead of the widest available.
     ///
     /// # Errors
-    /// [`Error::IsaUnavailable`] if the processor lacks them.
+    /// [`Error::IsaUnavailable`] if the processor lacks these vectors, [`Error::Threads`] if the environment variable
+    /// `AES_BITSLICE_THREADS` has no number that [`set_threads`](crate::set_threads) takes.
     pub fn open_bitsliced(isa: Isa) -> Result<Self, Error> {
         if !Isa::available().contains(&isa) {
             return Err(Error::IsaUnavailable { isa: isa.to_string() });
@@ -133,18 +134,16 @@ impl Engine {
         Self::new(Kind::Cpu(OnCores { instructions }), None)
     }
 
-    /// Returns the same engine with other GPU kernels, for keys that are loaded on it from now on. On a CPU it changes
-    /// nothing.
+    /// Returns this engine with other GPU kernels, for keys that are loaded on it from now on. On a CPU this changes nothing.
     ///
-    /// OpenCL has bitsliced kernels only. An engine that was opened as [`Backend::Auto`] and became OpenCL uses these
-    /// for every value of `kernels`, as a CPU uses its own; on one that was opened as OpenCL, [`cipher`](Self::cipher) refuses
-    /// others.
+    /// OpenCL has bitsliced kernels only. An engine that was opened as [`Backend::Auto`] and became OpenCL uses these for every value of
+    /// `kernels`. On an engine that was opened as OpenCL, [`cipher`](Self::cipher) refuses other kernels.
     pub fn with_kernels(self, kernels: Kernels) -> Self {
         Self { settings: Settings { kernels, ..self.settings }, ..self }
     }
 
-    /// Returns the same engine with other transfers between host memory and GPUs, for keys that are loaded on it from
-    /// now on. On a CPU it changes nothing.
+    /// Returns this engine with other transfers between host memory and GPUs, for keys that are loaded on it from now on. On a CPU this
+    /// changes nothing.
     pub fn with_transfers(self, transfers: Transfers) -> Self {
         Self { settings: Settings { transfers, ..self.settings }, ..self }
     }
@@ -179,9 +178,9 @@ impl Engine {
         }
     }
 
-    /// Whether this operation can be called on host memory: some operations have no GPU kernels. The CPU performs serial ones on every
-    /// engine, and where there are no kernels for them also XTS, AES-GCM-SIV, and GCM with a nonce that is not 12 bytes long; an engine
-    /// that was opened as [`Backend::Auto`] has the CPU, too.
+    /// Whether this operation can be called on host memory: some operations have no GPU kernels. On every engine the CPU performs serial
+    /// operations. Where there are no kernels for them, it also performs XTS, AES-GCM-SIV, and GCM with a nonce that is not 12 bytes long.
+    /// An engine that was opened as [`Backend::Auto`] performs all operations.
     pub fn supports<O: Operation>(&self, operation: &O) -> bool {
         let kernels = operation.kernels();
         kernels.on_host != OnHost::Device || self.is_auto() || self.device_supports(kernels)

@@ -74,7 +74,9 @@ impl Engine {
     /// Manifest and source are code that runs on the device: load only trusted ones.
     ///
     /// # Errors
-    /// [`Error::BadManifest`], and those of [`cipher_of`](Self::cipher_of).
+    /// [`Error::BadManifest`] for files that cannot be read or are no kernel; [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`],
+    /// [`Error::CompilerCache`], [`Error::CompileFailed`], [`Error::NoSuchKernel`] for a kernel with another key baked in, or in another
+    /// language than the engine's, [`Error::WrongKeys`] for an XTS key, [`Error::SelfTestFailed`], and errors from the device.
     pub fn load_kernel(&self, manifest: &Path, key: &Key) -> Result<Cipher, Error> {
         let (dialect, _) = self.compiles("a printed kernel")?;
         self.cipher_of(key, &sources::read_printed(manifest, dialect)?)
@@ -89,7 +91,8 @@ impl Engine {
         Ok(backend_of(sources::manifest_of_baked(manifest)?.dialect))
     }
 
-    /// The same for any printed kernel: [`load_kernel`](Self::load_kernel) accepts it there.
+    /// The backend for any printed kernel, according to its manifest: the first CUDA device, or [`Backend::OpenClFirst`].
+    /// [`load_kernel`](Self::load_kernel) accepts the kernel there.
     ///
     /// # Errors
     /// [`Error::BadManifest`] for a file that cannot be read or is not a manifest.

@@ -7,7 +7,7 @@
 //! | in host memory, borrowed | [`Cipher::run`] | when it completes | then |
 //! | in host memory, handed over until then | [`Cipher::submit`] | at once | when its [`Submitted`] does: `await` or [`wait`](Submitted::wait) returns the data |
 //! | in GPU memory | [`DeviceCipher::run`](crate::cuda::DeviceCipher::run) | when it is on the caller's stream | when the stream reaches it, which an event reports: `stream.record_event(None)` after it |
-//! | in GPU memory, and a value is returned | [`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output) | when it is on the caller's stream | the same; [`Pending::wait`](crate::cuda::Pending::wait) returns the value |
+//! | in GPU memory, and a value is returned | [`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output) | when it is on the caller's stream | when the stream reaches it; [`Pending::wait`](crate::cuda::Pending::wait) returns the value |
 //! | in OpenCL buffers | [`BufferCipher::run`](crate::opencl::BufferCipher::run) | when it is in the caller's queue | when the queue reaches it |
 //!
 //! Calls on memory that is sharded over several GPUs ([`ShardedCipher`](crate::cuda::ShardedCipher)) are of the first
@@ -35,11 +35,11 @@
 //! [`HostBuffer`](crate::HostBuffer) and [`ShardedBuffer`](crate::cuda::ShardedBuffer), for reading; a call that writes
 //! has exclusive access while it runs.
 //!
-//! The engine's own threads make the blocking calls for submitted work, in the order of submission. They start when
-//! there is work and end after a second without any. On a CPU there are at most as many as share a large call
-//! ([`threads`](crate::threads)), for small calls, each of which runs on one core; with CUDA or OpenCL there are at most four for each device, where a
-//! large call keeps the link busy by itself, and while one small call waits, the next is on its way. However much is
-//! submitted, the rest waits in a queue, whose only bound is the memory of the data in it.
+//! The engine's own threads make the blocking calls for submitted work, in the order of submission. They start when there is work and end
+//! after a second without any. On a CPU there are at most as many as share a large call ([`threads`](crate::threads)): a small call runs on
+//! one core. With CUDA or OpenCL there are at most four for each device: a large call keeps the link busy by itself, and while one small
+//! call waits, the next is on its way. However much is submitted, the rest waits in a queue, whose only bound is the memory of the data in
+//! it.
 //!
 //! They are not the threads that share a large call on the CPU: a call that waits for a GPU must not keep a core from
 //! other work. Nor are they threads of the program: the library uses no pool of the program's, rayon's global pool

@@ -2,10 +2,10 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | `cpu` | the kernels of `cpu`, on the cores on the processor's cores |
+//! | `cpu` | the kernels of `cpu`, on the processor's cores |
 //! | `bitsliced` | the generated engine on the processor's vectors |
 //! | `cuda` | the generated kernels on NVIDIA GPUs |
-//! | `opencl` | the same on OpenCL devices |
+//! | `opencl` | the generated kernels on OpenCL devices |
 //!
 //! `past_caches` copies staged data past the processor's caches.
 

@@ -97,7 +97,7 @@ impl Counter {
         self.block_at(position).block
     }
 
-    /// The same block, with the bits that count on from it and wrap.
+    /// The counter block of byte `position`, with the number of low bits that count and wrap.
     pub(crate) fn block_at(&self, position: u128) -> CounterBlock {
         let bits = if self.mode == CounterMode::Inc32 { 32 } else { 128 };
         CounterBlock { block: self.block, bits }.after(position / 16)

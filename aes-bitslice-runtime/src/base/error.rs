@@ -116,7 +116,7 @@ pub enum Error {
         /// The feature that provides it.
         feature: &'static str,
     },
-    /// Input and output ranges of device memory that overlap without being the same.
+    /// Input and output ranges of device memory that overlap without being equal.
     Overlap,
     /// A stream that belongs to a different context than the engine.
     OtherContext,

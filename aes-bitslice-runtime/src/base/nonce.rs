@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nonce(Bytes);
 
-/// A number of bytes always has the same form.
+/// Each number of bytes has one form, so that equal nonces are equal values.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Bytes {
     Twelve([u8; 12]),

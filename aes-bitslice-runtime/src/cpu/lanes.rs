@@ -7,7 +7,7 @@
 pub(super) trait Lanes: Copy {
     /// A vector of blocks.
     type Vector: Copy;
-    /// The same instructions on one block at a time.
+    /// The instructions of this set for one block at a time.
     type One: OneBlock;
 
     /// Blocks of a vector: 1, 2 or 4.
@@ -34,7 +34,7 @@ pub(super) trait Lanes: Copy {
         whole[..bytes.len()].copy_from_slice(bytes);
         self.load(&whole)
     }
-    /// Writes the first bytes of the vector, as many as there are here.
+    /// Fills `bytes` with the first bytes of the vector.
     #[inline(always)]
     fn store_part(self, vector: Self::Vector, bytes: &mut [u8]) {
         if bytes.len() == Self::BYTES {
@@ -96,8 +96,8 @@ pub(super) trait Lanes: Copy {
     /// The last round of the equivalent inverse cipher.
     fn decrypt_last(self, state: Self::Vector, key: Self::Vector) -> Self::Vector;
 
-    /// The same vectors. The compiler leaves what computes them before what computes with them, and calls of this in their order: it
-    /// would otherwise sort by data what a processor is to do at the same time.
+    /// Returns the vectors unchanged. The compiler leaves what computes them before what computes with them, and keeps calls of this in
+    /// their order. It would otherwise sort by data what a processor is to do at one time.
     #[inline(always)]
     fn in_order(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2] {
         vectors

@@ -15,7 +15,7 @@ pub(crate) const BATCH: usize = 512;
 /// Bytes encrypted and hashed at a time on a core: they stay in its second-level cache.
 const IN_CACHE: usize = 64 << 10;
 
-/// As [`CpuCipher::decrypt_chained`].
+/// [`CpuCipher::decrypt_chained`] for any cipher.
 #[inline(never)]
 pub(super) fn decrypt_chained(cipher: &impl CpuCipher, iv: &[u8; 16], mut blocks: InOutBuf<'_, '_, Block>) {
     // The ciphertext before each block of the batch, saved because it is overwritten in place.
@@ -33,7 +33,7 @@ pub(super) fn decrypt_chained(cipher: &impl CpuCipher, iv: &[u8; 16], mut blocks
     }
 }
 
-/// As [`CpuCipher::add_little_endian_key_stream`].
+/// [`CpuCipher::add_little_endian_key_stream`] for any cipher.
 #[inline(never)]
 pub(super) fn add_little_endian_key_stream(
     cipher: &impl CpuCipher,
@@ -56,7 +56,7 @@ pub(super) fn add_little_endian_key_stream(
     Array::slice_as_flattened_mut(&mut stream).zeroize();
 }
 
-/// As [`CpuCipher::crypt_and_hash`].
+/// [`CpuCipher::crypt_and_hash`] for any cipher.
 #[inline(never)]
 pub(super) fn crypt_and_hash(
     cipher: &impl CpuCipher,
@@ -81,7 +81,7 @@ pub(super) fn crypt_and_hash(
     }
 }
 
-/// As [`CpuCipher::process_unit`].
+/// [`CpuCipher::process_unit`] for any cipher.
 #[inline(never)]
 pub(super) fn process_unit(cipher: &impl CpuCipher, direction: Direction, mut tweak: u128, data: InOutBuf<'_, '_, u8>) {
     let ragged = data.len() % 16;

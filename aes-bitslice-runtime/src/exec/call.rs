@@ -83,8 +83,8 @@ impl<O: Pass> Call<O> {
     /// in the value returned.
     ///
     /// # Errors
-    /// As [`check`]; [`Error::WrongCall`] for an operation that returns a value where none is returned, or the reverse; and what the
-    /// operation refuses to derive from the key.
+    /// Those of [`check`], and those of the operation when it derives values from the key. [`Error::WrongCall`] for an operation that
+    /// returns a value in a call that returns none, or the reverse.
     pub(crate) fn new<D: Data>(target: &impl Target, operation: O, data: D) -> Result<(Self, D::Checked), Error> {
         let returns_value = data.returns_value();
         let (data, bytes) = data.checked::<O>()?;
@@ -97,10 +97,10 @@ impl<O: Pass> Call<O> {
         Ok((Self { ready: operation.ready(target.cpu())?, kernels }, data))
     }
 
-    /// The same, and leaves nothing on the stack of what the operation derives from the key: a clone has it on the heap.
+    /// [Checks](Self::new) a call, and leaves nothing on the stack of what the operation derives from the key: a clone has it on the heap.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub(crate) fn scrubbed<D: Data>(target: &impl Target, operation: O, data: D) -> Result<(Self, D::Checked), Error> {
         scrubbed_if_derived::<O, _>(target, || {
             Self::new(target, operation, data).map(|(call, data)| (call.clone(), data))
@@ -110,7 +110,8 @@ impl<O: Pass> Call<O> {
     /// Checks all that can be checked without data, for work ahead of calls. Leaves nothing on the stack.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// [`Error::Unsupported`]; [`Error::WrongKeys`] and [`Error::NeedsKey`] for a key that the operation does not take; and those of the
+    /// operation when it derives values from the key.
     pub(crate) fn without_data(target: &impl Target, operation: O) -> Result<Self, Error> {
         let kernels = target.kernels_for(&operation)?;
         O::KEYS.check(O::NAME, target.cpu())?;
@@ -123,7 +124,7 @@ impl<O: Pass> Call<O> {
     /// The value of a whole message from the values of its parts, wherever these were processed. Leaves nothing on the stack.
     ///
     /// # Errors
-    /// Those of the key, as [`new`](Self::new), and of the operation.
+    /// [`Error::WrongKeys`] and [`Error::NeedsKey`] for a key that the operation does not take, and those of the operation.
     pub(crate) fn combine(target: &impl Target, operation: &O, parts: Vec<PartOf<O>>) -> Result<O::Output, Error> {
         O::KEYS.check(O::NAME, target.cpu())?;
         let operation = operation.clone();

@@ -24,7 +24,7 @@ pub enum Kernels {
     Tbox,
     /// A table kernel and a bitsliced kernel, co-resident, each on its share of the data.
     CoResident,
-    /// The fastest of all.
+    /// The fastest of all kernels.
     AutoAny,
 }
 
@@ -87,7 +87,7 @@ pub enum Choice {
     Bitsliced,
     /// The table kernel.
     Tbox,
-    /// Both at the same time.
+    /// The table kernel and the bitsliced kernel at the same time.
     CoResident {
         /// The bitsliced kernel's share of the data, in thousandths: 1 to 999.
         bitsliced: u32,
@@ -95,7 +95,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Both, with shares that take the same time, as measured on an H200.
+    /// Both kernels, with shares that take equal times, as measured on an H200.
     pub const CO_RESIDENT: Self = Self::CoResident { bitsliced: 240 };
 
     /// The kernel's name, without the geometry.
@@ -120,7 +120,7 @@ impl Choice {
         if self.is_within_bounds() { Ok(self) } else { Err(Error::NoSuchKernel { what: what() }) }
     }
 
-    /// Whether this is the same kernel, with whatever share.
+    /// Whether this is the kernel of another choice, with whatever share.
     pub fn is_kernel_of(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }

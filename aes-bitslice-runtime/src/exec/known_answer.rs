@@ -9,9 +9,8 @@ use aes_bitslice_core::self_test;
 
 /// A device with a kernel to test, and room for its data.
 pub(crate) trait Candidate {
-    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (the same, or far enough away
-    /// that they do not overlap) with the launches of its mode from [`self_test::COUNTER`] on, and copies the answer
-    /// back.
+    /// Copies `data` to byte `from` of the room, runs the kernel from there to byte `to` (equal to `from`, or so far away that the two do
+    /// not overlap) with the launches of its mode from [`self_test::COUNTER`] on, and copies the answer back.
     fn answer(&mut self, data: &[u8], from: usize, to: usize) -> Result<Vec<u8>, Error>;
 }
 

@@ -1,4 +1,4 @@
-//! The launches of a device for a chunk of a call, in order, and the hash that they return: the same on every device.
+//! The launches of a device for a chunk of a call, in order, and the hash that they return, for every kind of device.
 
 use crate::base::error::Error;
 use crate::op::kernels::{Hashed, KernelsNeeded};

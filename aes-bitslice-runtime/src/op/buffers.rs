@@ -94,7 +94,7 @@ impl<'a> From<(&'a [u8], &'a mut [u8])> for Buffers<'a> {
 }
 
 impl<'a> Buffers<'a> {
-    /// The same data, in the form for an operation with this access.
+    /// This data as an operation with this access takes it.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] for an input and an output of different lengths, [`Error::WrongAccess`] if an input or
@@ -166,7 +166,7 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// The same data, borrowed for as long as this value is not used.
+    /// Borrows this data; this value cannot be used until the borrow ends.
     pub(crate) fn reborrow(&mut self) -> Buffers<'_> {
         match self {
             Self::InPlace(data) => Buffers::InPlace(data),

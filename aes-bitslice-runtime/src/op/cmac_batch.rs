@@ -81,10 +81,11 @@ impl CmacBatch {
 }
 
 impl CmacVerifyBatch {
-    /// Takes these messages, with the tag of each, or the first bytes of the tag. Everything is copied.
+    /// Takes messages as ranges of bytes in the data, and for each its tag, whole or [truncated](Tag::truncated). Everything is copied.
     ///
     /// # Errors
-    /// As [`CmacBatch::new`], and [`Error::Batch`] if the number of tags differs from the number of messages.
+    /// [`Error::Batch`] for a range that ends before it begins, for too many messages or too many bytes in one, and if the number of tags
+    /// differs from the number of messages.
     pub fn new(messages: &[Range<u64>], tags: &[Tag]) -> Result<Self, Error> {
         Self::of(messages, Verify(Tags::new(tags, messages.len())?))
     }

@@ -5,7 +5,7 @@
 //! | `blocks` | entry point for blocks: blocks of 16 bytes |
 //! | `length`, `skip` | entry point for bytes: bytes, and how many bytes of the first block of key stream come before them |
 //! | `counter` | the counter of the first block, least significant word first |
-//! | `secret_counter` | entry point for secret counters, which also takes `length`: the same |
+//! | `secret_counter` | entry point for secret counters, which also takes `length`: the counter of the first block, least significant word first |
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
@@ -102,7 +102,7 @@ impl Ctr {
         (self.position % 16) as usize
     }
 
-    /// The same, `bytes` bytes further on.
+    /// This operation for the data that begins `bytes` bytes later.
     pub(crate) fn at(&self, bytes: u64) -> Self {
         Self { position: self.position + u128::from(bytes), ..*self }
     }

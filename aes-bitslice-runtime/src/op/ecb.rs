@@ -29,12 +29,12 @@ impl Ecb {
         Self { direction }
     }
 
-    /// Plaintext to ciphertext.
+    /// ECB encryption.
     pub fn encrypt() -> Self {
         Self::new(Direction::Encrypt)
     }
 
-    /// Ciphertext to plaintext.
+    /// ECB decryption.
     pub fn decrypt() -> Self {
         Self::new(Direction::Decrypt)
     }

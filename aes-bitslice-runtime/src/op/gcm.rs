@@ -86,8 +86,7 @@ impl GcmEncrypt {
 }
 
 impl GcmDecrypt {
-    /// Takes the nonce and the additional data of the encryption, and the tag that it returned, or the first bytes of
-    /// the tag.
+    /// Takes the nonce and the additional data of the encryption, and the tag that it returned, whole or [truncated](Tag::truncated).
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
         Self::from_start(Direction::Decrypt, nonce, aad, Verify(*tag))
     }

@@ -96,8 +96,7 @@ impl Deref for Messages {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The data between messages is unchanged. What is read, written and returned for a message does not depend on any
-/// other.
+/// The data between messages is unchanged. What is read, written and returned for a message does not depend on the other messages.
 ///
 /// In host memory the CPU cores do the work, whatever the engine. In device memory of a CUDA engine it is one call on the caller's stream
 /// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that start at multiples of 16 bytes,
@@ -113,8 +112,8 @@ impl GcmEncryptBatch {
     /// Takes these messages, whose ranges ascend and do not overlap. Everything is copied.
     ///
     /// # Errors
-    /// [`Error::Batch`] for ranges that do not, for two messages with the same nonce, and for more data than a message or a batch can have;
-    /// [`Error::NonceLength`] for an empty nonce.
+    /// [`Error::Batch`] for ranges that do not ascend or that overlap, for two messages with one nonce, and for more data than a message or
+    /// a batch can have; [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>]) -> Result<Self, Error> {
         refuse_repeated_nonces(messages)?;
         Self::of(messages, |_| 16, Make)
@@ -122,12 +121,12 @@ impl GcmEncryptBatch {
 }
 
 impl GcmDecryptBatch {
-    /// Takes these messages, whose ranges ascend and do not overlap, with the tag of each, or the first bytes of the tag. Everything is
-    /// copied.
+    /// Takes these messages, whose ranges ascend and do not overlap, with the tag of each, whole or [truncated](Tag::truncated). Everything
+    /// is copied.
     ///
     /// # Errors
-    /// [`Error::Batch`] for ranges that do not, for a number of tags that differs from the number of messages, and for more data than a
-    /// message or a batch can have; [`Error::NonceLength`] for an empty nonce.
+    /// [`Error::Batch`] for ranges that do not ascend or that overlap, for a number of tags that differs from the number of messages, and
+    /// for more data than a message or a batch can have; [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>], tags: &[Tag]) -> Result<Self, Error> {
         let end = Verify(Tags::new(tags, messages.len())?);
         Self::of(messages, |n| tags[n].as_bytes().len() as u32, end)

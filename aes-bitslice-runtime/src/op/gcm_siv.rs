@@ -61,8 +61,8 @@ pub struct GcmSiv<E> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// If a nonce is used twice under a key, this reveals whether two messages with the same additional data are equal, and nothing else. Use
-/// new nonces all the same, because limits are lower otherwise (section 9).
+/// If a nonce is used twice under a key, this reveals whether two messages with the same additional data are equal, and nothing else. Still
+/// use a new nonce for every message: repeated ones lower the limits of section 9.
 ///
 /// It makes two passes over the data, and the second begins only when the first has completed. So on a stream of a CUDA GPU the call itself
 /// waits for the first pass, as no other operation does.

@@ -16,7 +16,7 @@ use aes_bitslice_core::aes::KeyBits;
 /// GMAC of a whole message: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
 /// time.
 ///
-/// As in GCM, no two messages under one key may have the same nonce.
+/// No two messages under one key may have the same nonce, whether of GMAC or of GCM.
 #[derive(Clone, Debug)]
 pub struct Gmac {
     nonce: Nonce,

@@ -41,9 +41,9 @@ pub struct KernelsNeeded {
     pub(crate) hashed: Option<Hashed>,
     /// Whether counters are secret, so that no launch, branch or address may depend on them: kernels must take them as data.
     pub(crate) counters_are_secret: bool,
-    /// Whether each call has its own key, for which there are only bitsliced ones.
+    /// Whether each call has its own key, for which there are only bitsliced kernels.
     pub(crate) under_own_key: bool,
-    /// Whether they process many messages at a time, which is for calls on device memory.
+    /// Whether the kernels process many messages at a time, which is for calls on device memory.
     pub(crate) of_messages: bool,
     pub(crate) on_host: OnHost,
     /// The mode whose speed decides whether a device is faster than the CPU for data in host memory.
@@ -51,7 +51,7 @@ pub struct KernelsNeeded {
 }
 
 impl KernelsNeeded {
-    /// None: the CPU performs the operation.
+    /// No kernels: the CPU performs the operation.
     pub(crate) const NONE: Self = Self {
         mode: None,
         hashed: None,
@@ -62,12 +62,12 @@ impl KernelsNeeded {
         as_fast_as: None,
     };
 
-    /// Those of a mode.
+    /// The kernels of a mode.
     pub(crate) fn of(mode: Mode) -> Self {
         Self { mode: Some(mode), on_host: OnHost::Device, as_fast_as: Some(mode), ..Self::NONE }
     }
 
-    /// Those of a hash alone. Copying takes as long as for encrypting.
+    /// The kernels of a hash alone. Copying takes as long as for encrypting.
     pub(crate) fn hashing(hashed: Hashed) -> Self {
         Self { hashed: Some(hashed), on_host: OnHost::Device, as_fast_as: Some(Mode::Ctr), ..Self::NONE }
     }
@@ -82,7 +82,7 @@ impl KernelsNeeded {
         self.under_own_key
     }
 
-    /// Whether there are any.
+    /// Whether a device needs any kernels.
     pub(crate) fn exist(&self) -> bool {
         self.mode.is_some() || self.hashed.is_some()
     }

@@ -19,16 +19,17 @@ use aes_bitslice_core::mode::Mode;
 
 /// The key stream of CTR from a given byte on, which overwrites the output: any number of bytes.
 ///
-/// Under a secret key it cannot be distinguished from random bytes, so it serves as a pseudorandom generator (SP
-/// 800-90A has CTR_DRBG for uses that must meet that standard). It equals the output of [`Ctr`] with the same counter
-/// on zeros: never use both under one key if their counter blocks overlap.
+/// Under a secret key it cannot be distinguished from random bytes, so it serves as a pseudorandom generator (SP 800-90A has CTR_DRBG for
+/// uses that must meet that standard). It is what [`Ctr`] makes of zeros: never use both under one key if their counter blocks overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keystream {
     ctr: Ctr,
 }
 
 impl Keystream {
-    /// Starts at byte `offset` of the key stream that begins with `counter`. Offsets near 2^64 are as for [`Ctr::new`].
+    /// Starts at byte `offset` of the key stream that begins with `counter`. Every offset is accepted, and a call may run past byte 2^64.
+    /// Only where fewer than 128 bits of the counter count does the key stream end: a call that needs more of it is refused with
+    /// [`Error::CounterOverflow`].
     pub fn new(counter: &Counter, offset: u64) -> Self {
         Self { ctr: Ctr::new(counter, offset) }
     }

@@ -140,7 +140,7 @@ pub struct Shape<'a> {
     pub(crate) len: u64,
     /// Whether the output replaces the input.
     pub(crate) in_place: bool,
-    /// Whether byte `at` of the input and of the output, as far as there are both, is at a multiple of 16 bytes.
+    /// Whether byte `at` is at an address that is a multiple of 16 bytes, in the input and in the output where there are both.
     pub(crate) is_aligned: &'a dyn Fn(u64) -> bool,
 }
 
@@ -164,7 +164,7 @@ impl Shape<'_> {
         self.launch_from(entry, at, blocks, 0, values)
     }
 
-    /// The same if blocks are counters, the first of which is `counter`.
+    /// A launch for `blocks` blocks from byte `at` of the data on, which count from `counter` on; `None` for no blocks.
     pub(crate) fn launch_from(
         &self,
         entry: Entry,

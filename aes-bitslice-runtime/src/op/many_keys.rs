@@ -1,4 +1,4 @@
-//! Many keys in one call: jobs, each with a key, a first counter and a range of the data; or the same number of bytes under each of many
+//! Many keys in one call: jobs, each with a key, a first counter and a range of the data; or an equal number of bytes under each of many
 //! keys.
 //!
 //! These are not [operations](crate::Operation): they have no cipher, and the key is part of the work. The modes are ECB, counter mode (SP
@@ -87,7 +87,7 @@ impl Tables {
     }
 }
 
-/// The same number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next
+/// An equal number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next
 /// `bytes`, and so on. Counters, if the mode has them, start again under each key.
 ///
 /// ```
@@ -194,7 +194,7 @@ impl Jobs {
     /// Takes jobs, whose ranges ascend and do not overlap, in the mode [`Mode::Ctr`], [`Mode::EcbEncrypt`],
     /// [`Mode::EcbDecrypt`] or [`Mode::Keystream`]. Everything is copied; the copy of the keys is wiped on drop.
     ///
-    /// In counter modes, two jobs with the same key must not have a counter in common: nothing checks this.
+    /// In counter modes, two jobs with equal keys must not have a counter in common: nothing checks this.
     ///
     /// # Errors
     /// [`Error::Jobs`] for another mode, for keys of different lengths, for ranges that do not ascend, for an ECB length that is not a
@@ -266,8 +266,7 @@ impl Jobs {
         }
     }
 
-    /// Returns the same work as an [`EachKey`], if the jobs are equal shares of the data from its first byte on, with the first counter in
-    /// common.
+    /// Returns these jobs as an [`EachKey`], if they are equal shares of the data from its first byte on, with the first counter in common.
     pub(crate) fn as_each_key(&self) -> Option<EachKey> {
         let first = self.jobs.first()?;
         let (counter, bytes) = (first.counter, first.bytes);
@@ -283,7 +282,7 @@ impl Jobs {
         })
     }
 
-    /// Performs all of them on the CPU cores.
+    /// Performs all jobs on the CPU cores.
     pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
         let parts = data.parts(self.jobs.iter().map(|job| job.at..job.at + job.bytes));
         let keys = self.keys.chunks(self.bits.bytes());
@@ -330,7 +329,7 @@ impl EachKey {
         }
     }
 
-    /// Performs all of it on the CPU cores.
+    /// Processes the data under all keys on the CPU cores.
     pub(crate) fn on_cpu(&self, keys: &[u8], data: Buffers<'_>) {
         let parts = keys.chunks(self.bits.bytes()).zip(data.chunks(self.bytes as usize));
         on_cores(self.flow, parts.map(|(key, data)| (key, self.counter, data)).collect());

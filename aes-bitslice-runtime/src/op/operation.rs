@@ -1,4 +1,4 @@
-//! What an operation is: what the caller has ([`Operation`]), and the same once it has what it derives from the key ([`Ready`]).
+//! What an operation is: as the caller makes it ([`Operation`]), and with the values that it derives from the key ([`Ready`]).
 
 use crate::base::error::Error;
 use crate::base::key::{ONE_KEY, TWO_KEYS};
@@ -17,23 +17,23 @@ use aes_bitslice_core::aes::KeyBits;
 /// take every operation that their engine [supports](crate::Engine::supports); calls on device memory take every
 /// operation that has kernels.
 ///
-/// Only the types of `op` implement it.
+/// Only types of this crate implement it.
 pub trait Operation: Clone + Send + Sync + 'static {
     /// The value that a call returns in addition to its output.
     type Output: Send + 'static;
 
     /// The name, used in error texts.
     const NAME: &'static str;
-    /// How it accesses its data.
+    /// How the operation accesses its data.
     const ACCESS: Access;
-    /// The keys that it needs.
+    /// The keys that the operation needs.
     const KEYS: Keys = Keys::One;
 
     /// Refuses an invalid call on this many bytes.
     #[doc(hidden)]
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
-    /// The kernels that perform it.
+    /// The kernels that perform the operation.
     #[doc(hidden)]
     fn kernels(&self) -> KernelsNeeded;
 
@@ -44,7 +44,7 @@ pub trait Operation: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Performs it where its data is.
+    /// Performs the operation where its data is.
     #[doc(hidden)]
     fn carry_out<P: Place>(self, place: P) -> Result<P::Value<Self::Output>, Error>;
 }
@@ -94,7 +94,7 @@ pub trait Pass: Operation {
     /// The operation with what it derives from the key; itself, if that is nothing.
     type Ready: Ready<Output = Self::Output>;
 
-    /// Derives it, from the key on the CPU, which is there if [`Operation::KEYS`] asks for it.
+    /// Derives the values from the key on the CPU, which is there if [`Operation::KEYS`] asks for it.
     fn ready(self, key: Option<&impl CpuCipher>) -> Result<Self::Ready, Error>;
 }
 
@@ -132,7 +132,7 @@ pub trait Ready: Clone + Send + Sync + 'static {
         OnDevice::NOTHING
     }
 
-    /// Performs it on one core; where it cannot be cut, on the cores that it takes.
+    /// Performs the operation on one core; where it cannot be cut, on the cores that it takes.
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Self::Part;
 
     /// The value that a part of `bytes` bytes returns, if a device processed it and returned these results: a hash, or those of a batch.

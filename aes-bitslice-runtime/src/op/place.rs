@@ -56,6 +56,6 @@ pub trait Composition: Operation {
 #[derive(Clone)]
 pub struct OwnKey {
     pub(crate) key: Arc<Key>,
-    /// The same key, expanded on the CPU.
+    /// The key, expanded on the CPU.
     pub(crate) cpu: Arc<CpuKey>,
 }

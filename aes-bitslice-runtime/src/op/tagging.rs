@@ -13,7 +13,7 @@ impl Computed for [u8; 16] {
     type Expected = Tag;
 }
 
-/// What is done with it.
+/// What is done with what is computed.
 pub trait Tagging<C: Computed>: Clone + Send + Sync + 'static {
     /// The value that the call returns.
     type Output: Send + 'static;
@@ -26,11 +26,11 @@ pub trait Tagging<C: Computed>: Clone + Send + Sync + 'static {
     fn finish(&self, computed: C) -> Result<Self::Output, Error>;
 }
 
-/// Returns it.
+/// Returns what is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Make;
 
-/// Compares it with what is expected.
+/// Compares what is computed with what is expected.
 #[derive(Clone, Copy, Debug)]
 pub struct Verify<T>(pub(crate) T);
 

@@ -60,23 +60,23 @@ impl Xts {
         Ok(Self { direction, unit_bytes, first_unit, before: 0 })
     }
 
-    /// Plaintext to ciphertext, as [`new`](Self::new).
+    /// Encrypts data units of `unit_bytes` bytes, numbered consecutively from `first_unit`. The last may be shorter, down to 16 bytes.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// [`Error::Length`] for units of fewer than 16 bytes or of more than 2^20 blocks of 16 bytes.
     pub fn encrypt(unit_bytes: u64, first_unit: u128) -> Result<Self, Error> {
         Self::new(Direction::Encrypt, unit_bytes, first_unit)
     }
 
-    /// Ciphertext to plaintext, as [`new`](Self::new).
+    /// Decrypts data units of `unit_bytes` bytes, numbered consecutively from `first_unit`. The last may be shorter, down to 16 bytes.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// [`Error::Length`] for units of fewer than 16 bytes or of more than 2^20 blocks of 16 bytes.
     pub fn decrypt(unit_bytes: u64, first_unit: u128) -> Result<Self, Error> {
         Self::new(Direction::Decrypt, unit_bytes, first_unit)
     }
 
-    /// The same, starting within a unit, for units of whole blocks.
+    /// XTS of units of whole blocks; the data may begin within the first.
     pub(crate) fn of_units(direction: Direction, Units { blocks, first, before }: Units) -> Self {
         Self { direction, unit_bytes: 16 * blocks, first_unit: first, before: 16 * before }
     }
@@ -120,7 +120,7 @@ fn times_alpha(tweak: u128, n: u64) -> u128 {
 }
 
 impl Xts {
-    /// The same, `bytes` bytes further on.
+    /// This operation for the data that begins `bytes` bytes later.
     fn after(&self, bytes: u64) -> Self {
         let position = self.before + bytes;
         let units = position / self.unit_bytes;

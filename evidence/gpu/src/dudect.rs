@@ -229,7 +229,7 @@ fn call<'a, T>(engine: &'a Engine, run: impl Fn(&Cipher, &mut [u8]) -> Result<T,
     })
 }
 
-/// The same where an unmeasured part comes first; that returns the tag of the data, and leaves them encrypted.
+/// An operation on encrypted data as a measurement. `seal`, which is not measured, encrypts the data before and returns their tag.
 fn opening<'a, T>(
     engine: &'a Engine,
     seal: impl Fn(&Cipher, &mut [u8]) -> Result<Tag, Error> + 'a,
@@ -251,7 +251,7 @@ fn wrong(tag: &Tag, secret: &[u8]) -> Tag {
     Tag::new(&bytes).expect("16 bytes")
 }
 
-/// The same for all: it is public.
+/// One nonce for all: it is public.
 fn nonce() -> Nonce {
     Nonce::new(&[3; 12]).expect("12 bytes")
 }

@@ -13,11 +13,10 @@
 //! keys and data, that a run of 40 makes after the first 20. Each part of a long run can be compared with one short run of the fixed key.
 //! The name is that of a call, or the first letters of several, such as `gcm`; without it all calls are made.
 //!
-//! Lengths, counters, nonces and units are public, and always the same, except the nonces of AES-GCM-SIV, which are new each time, in both
-//! cases. Both cases launch the same kernels in the same order. `compare` compares each launch of a kernel in one file with the launch of
-//! the same number in the other, and exits with 1 where their grid, their thread block or a metric differs, or one has more launches. It
-//! leaves out the counter mode of AES-GCM-SIV: its number of tiles depends on its first counter, which is the tag: public, but different
-//! for each key.
+//! Lengths, counters, nonces and units are public, and do not change, except the nonces of AES-GCM-SIV, which are new each time, in both
+//! cases. Both cases launch equal kernels in equal order. `compare` compares each launch of a kernel in one file with the launch of its
+//! number in the other, and exits with 1 where their grid, their thread block or a metric differs, or one has more launches. It leaves out
+//! the counter mode of AES-GCM-SIV: its number of tiles depends on its first counter, which is the tag: public, but different for each key.
 
 use aes_bitslice_runtime::{Backend, Engine, Error, KeyBits};
 use aes_bitslice_tests::counters::Counters;

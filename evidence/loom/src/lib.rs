@@ -8,7 +8,7 @@
 
 pub mod sync;
 
-// Its paths begin in this folder.
+// Paths within begin in this folder.
 #[path = "."]
 pub(crate) mod base {
     #[path = "../../../aes-bitslice-runtime/src/base/per_process.rs"]
@@ -38,7 +38,7 @@ pub(crate) mod base {
 
 pub(crate) mod op {
     pub(crate) mod buffers {
-        /// As in the runtime.
+        /// The runtime's type of this name.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Access {
             Maps,
@@ -48,7 +48,7 @@ pub(crate) mod op {
     }
 }
 
-// As above.
+// Paths within begin in this folder.
 #[path = "."]
 pub(crate) mod exec {
     #[path = "../../../aes-bitslice-runtime/src/exec/queue.rs"]

@@ -199,14 +199,14 @@ pub fn a_submitted_call_is_waited_for() {
     end(&queue, 1);
 }
 
-/// The same for a task that polls: it is woken after it has registered.
+/// A call completes, and a task that polls it is woken after it has registered.
 pub fn a_submitted_call_wakes_its_task() {
     let queue = Queue::new(1);
     assert_eq!(loom::future::block_on(submitted(&queue)).map_err(|_| "an error").unwrap(), [2]);
     end(&queue, 1);
 }
 
-/// A call that is never waited for completes all the same.
+/// A call that is never waited for completes.
 pub fn a_submitted_call_may_be_dropped() {
     let (queue, done) = (Queue::new(1), Arc::new(Tally::default()));
     let tally = done.clone();

@@ -187,8 +187,8 @@ impl Cells {
         Self::known_by((1..=255).collect())
     }
 
-    /// The same where bytes reach S-boxes in the standard basis and in others: a cell is known by the bits of these, which takes a fraction
-    /// of the memory.
+    /// No cells yet, for bytes that reach S-boxes in the standard basis and in these: a cell is known by its bits in the bases, which takes
+    /// a fraction of the memory.
     pub fn in_bases(bases: &[Basis]) -> Self {
         let mut known_by: Vec<u8> = [&[Basis::STANDARD], bases].concat().iter().flat_map(Basis::rows).collect();
         known_by.sort_unstable();

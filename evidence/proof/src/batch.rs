@@ -1,4 +1,5 @@
-//! The same claim about entry points for many keys and many messages: the description of the work is known, keys and data are not.
+//! The claim that output is as defined, for the entry points for many keys and many messages: the description of the work is known, keys
+//! and data are not.
 
 use crate::aes::{self, Block};
 use crate::anf::Cells;
@@ -171,7 +172,7 @@ impl<'a> Batch<'a> {
     /// Proves the schedules of this many keys.
     ///
     /// # Errors
-    /// As [`Self::prove_each`].
+    /// In words: the first wrong bit, or the instruction that cannot be followed.
     pub fn prove_expand(mut self, key_bits: KeyBits, count: usize) -> Result<Proved, String> {
         let (direction, basis) = (self.direction()?, self.expanded_basis()?);
         let (keys, expanded) = self.unknown_keys(key_bits, count)?;
@@ -194,7 +195,7 @@ impl<'a> Batch<'a> {
     /// Proves jobs of these numbers of bytes side by side, each with its own round keys, in runs of `run_blocks(wide)` blocks.
     ///
     /// # Errors
-    /// As [`Self::prove_each`].
+    /// In words: the first wrong bit, or the instruction that cannot be followed.
     pub fn prove_jobs(mut self, key_bits: KeyBits, flow: Flow, bytes: &[usize], wide: u32) -> Result<Proved, String> {
         let (direction, basis) = (self.direction()?, self.expanded_basis()?);
         let (mut all, mut input, mut output, mut given_keys) = (vec![], vec![], vec![], vec![]);
@@ -243,7 +244,7 @@ impl<'a> Batch<'a> {
     /// each tag.
     ///
     /// # Errors
-    /// As [`Self::prove_each`].
+    /// In words: the first wrong bit, or the instruction that cannot be followed.
     pub fn prove_messages(mut self, key_bits: KeyBits, bytes: &[usize]) -> Result<Proved, String> {
         let launch = self.launch(Entry::Messages)?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
@@ -313,7 +314,7 @@ impl<'a> Batch<'a> {
     /// Proves the counter mode of one message of this many bytes, by the entry point for secret counters, under one key (SP 800-38D).
     ///
     /// # Errors
-    /// As [`Self::prove_each`].
+    /// In words: the first wrong bit, or the instruction that cannot be followed.
     pub fn prove_secret_counter(mut self, key_bits: KeyBits, bytes: usize) -> Result<Proved, String> {
         let launch = self.launch(Entry::SecretCounter)?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);
@@ -352,7 +353,7 @@ impl<'a> Batch<'a> {
     /// unknown, too.
     ///
     /// # Errors
-    /// As [`Self::prove_each`].
+    /// In words: the first wrong bit, or the instruction that cannot be followed.
     pub fn prove_cmac(mut self, key_bits: KeyBits, count: usize, bytes: &[usize]) -> Result<Proved, String> {
         let launch = self.launch(Entry::Cmac)?;
         let keys = aes::unknown_keys(&mut self.cells, key_bits);

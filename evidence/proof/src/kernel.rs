@@ -79,7 +79,7 @@ pub fn round_keys(keys: &[Block], direction: Direction, basis: &ColumnBasis) -> 
     (0..=last).map(of_round).collect()
 }
 
-/// The same as an argument: room for the largest number of rounds, unknown after the last, and the number of rounds.
+/// [Round keys](round_keys) as an argument: room for the largest number of rounds, unknown after the last, and the number of rounds.
 pub(crate) fn key_argument(cells: &mut Cells, keys: &[Block], direction: Direction, basis: &ColumnBasis) -> Vec<Byte> {
     let mut bits = round_keys(keys, direction, basis);
     let last = bits.len() - 1;

@@ -14,10 +14,10 @@ use aes_bitslice_core::mode::{Mode, State};
 pub(crate) const TILE: usize = 256;
 
 impl Given<'_> {
-    /// Makes them, for a number of blocks of data.
+    /// Makes these cells, for a number of blocks of data.
     ///
     /// # Errors
-    /// As [`Self::of_blocks`].
+    /// In words, if something has no form as sums of products within S-boxes.
     pub(crate) fn make_kernel_cells(&self, cells: &mut Cells, blocks: usize) -> Result<(), String> {
         let start = swap_if(self.mode, self.start.number);
         // The other blocks of the tiles that contain the data: zeros, and counters.

@@ -118,7 +118,7 @@ impl<'a> Machine<'a> {
             }
             let live = || threads.iter().filter(|thread| thread.state != State::Ended);
             if live().all(|thread| thread.state == State::WaitsForBlock) {
-                // `bar.sync` is `barrier.sync.aligned`: all threads of a warp are at the same one.
+                // `bar.sync` is `barrier.sync.aligned`: all threads of a warp are at one barrier.
                 let at = |thread: &Thread| (thread.state == State::WaitsForBlock).then_some(thread.next);
                 let apart = threads.chunks(WARP).find(|warp| warp.iter().any(|thread| at(thread) != at(&warp[0])));
                 if let Some(warp) = apart {

@@ -70,7 +70,8 @@ impl Memory {
     /// Adds to a number of 4 bytes, in one step, and returns what it was.
     ///
     /// # Errors
-    /// As [`Self::read`] and [`Self::write`], or if it depends on an unknown value.
+    /// If the bytes may not be read or written, the address is not a multiple of 4, it is a race, or the number depends on an unknown
+    /// value.
     pub fn add(&mut self, address: u64, number: u64, by: Moment) -> Result<Value, Why> {
         let before = self.value(address, 4)?;
         for at in address..address + 4 {

@@ -10,7 +10,7 @@ pub enum Value {
     Number(u64),
     /// A word with at least one bit that is not constant; bit 0 is the least significant.
     Bits(Rc<[Bit; 32]>),
-    /// The same for 64 bits.
+    /// 64 bits, at least one of which is not constant; bit 0 is the least significant.
     Wide(Rc<[Bit; 64]>),
 }
 
@@ -77,7 +77,7 @@ impl Value {
         Self::of_bits(std::array::from_fn(|i| from(i).map_or(Bit::ZERO, |from| bits[from])))
     }
 
-    /// The same for 64 bits.
+    /// The bits of 64 at other places: bit `i` of the result is bit `from(i)` of this, or 0.
     pub fn moved64(&self, from: impl Fn(usize) -> Option<usize>) -> Self {
         let bits = self.bits64();
         Self::of_bits64(std::array::from_fn(|i| from(i).map_or(Bit::ZERO, |from| bits[from])))

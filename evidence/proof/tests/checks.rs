@@ -16,7 +16,7 @@ fn launch(body: &str) -> Result<Memory, String> {
     with_arguments(body, &[(Argument::In, 8), (Argument::Out, 8), (Argument::All, 4)])
 }
 
-/// The same with parameters of these sizes, in place of 8, 8 and 4 bytes.
+/// [Runs](launch) instructions as a kernel with parameters of these sizes, in place of 8, 8 and 4 bytes.
 fn with_arguments(body: &str, arguments: &[(Argument, usize)]) -> Result<Memory, String> {
     let ptx = format!(
         ".shared .align 16 .b8 m[64];\n.entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{{\n.reg .pred %p;\n\

@@ -30,7 +30,7 @@ pub(crate) fn call(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<
     call_of(of, current(), work)
 }
 
-/// The same for a call about this context, which is lost if the call fails with a fatal error.
+/// A call about this context, which is lost if the call fails with a fatal error.
 pub(crate) fn call_of(
     of: impl Into<Call>,
     context: usize,
@@ -82,7 +82,7 @@ pub(crate) fn call_of(
     }
 }
 
-/// The same for a call that needs a context.
+/// A call that needs a context.
 pub(crate) fn call_in_context(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
     call(of, |state| match current() {
         0 => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),
@@ -94,8 +94,7 @@ pub(crate) fn call_in_context(of: impl Into<Call>, work: impl FnOnce(&mut State)
     })
 }
 
-/// The same for a call that waits for the context: on a slow device until all launches are complete, while others may
-/// call.
+/// A call that waits for the context: on a slow device until all launches are complete, while others may call.
 pub(crate) fn call_that_waits(of: impl Into<Call>, work: impl FnOnce(&mut State) -> Result<(), CUresult>) -> CUresult {
     loop {
         let until = state().contexts.get(&current()).and_then(|context| context.busy_until);

@@ -13,7 +13,7 @@ use std::slice;
 /// The folder of the libraries of kernels.
 const FOLDER: &str = "AES_BITSLICE_STAND_IN_FOLDER";
 
-/// `launch` of a library, as [`library`] says.
+/// The function `launch` of a [`library`].
 type Launch = unsafe extern "C" fn(u32, u32, u32, *const *const c_void) -> i32;
 
 /// A loaded kernel.
@@ -52,7 +52,7 @@ impl Kernels {
 /// Name and source of the stored kernel with this image.
 ///
 /// # Safety
-/// As [`Kernels::load`].
+/// The image is PTX that ends with a NUL, or machine code.
 unsafe fn find(image: *const c_void) -> Option<(&'static str, &'static str)> {
     use aes_bitslice_kernels::{HASHES, KERNELS};
     // SAFETY: either has more bytes than these.

@@ -18,9 +18,9 @@
 //! | sink | in PTX | in machine code |
 //! |---|---|---|
 //! | whether and where the program goes on | `bra`, `call`, `ret`, `exit` and their predicates | `BRA`, `CALL`, `RET`, `EXIT`, `BSYNC`, `WARPSYNC` |
-//! | whether memory is accessed, and where | predicates and addresses of `ld`, `st`, `atom`, `red`, `cp`, `mma` descriptors | the same of `LD*`, `ST*`, `ATOM*`, `RED*`, `LDC`, constant operands |
+//! | whether memory is accessed, and where | predicates and addresses of `ld`, `st`, `atom`, `red`, `cp`, `mma` descriptors | predicates and addresses of `LD*`, `ST*`, `ATOM*`, `RED*`, `LDC`, constant operands |
 //! | which thread a value comes from | predicate, lane, clamp and mask of `shfl`; predicate and mask of `vote`, `match`, `redux`, `elect` | predicate, lane and clamp of `SHFL`; predicate and mask of `WARPSYNC`. `VOTE` has no mask, and computes |
-//! | barriers | operands and predicates of `bar`, `barrier`, `mbarrier` | the same for `BAR`, `SYNCS` |
+//! | barriers | operands and predicates of `bar`, `barrier`, `mbarrier` | operands and predicates of `BAR`, `SYNCS` |
 //! | instructions whose time may depend on operands | `div`, `rem`, and floating point | `MUFU`, `F2I`, `I2F` and all floating point |
 //!
 //! An instruction for which this crate has no rule is reported, too: it is never assumed to be harmless.

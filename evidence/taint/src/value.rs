@@ -44,7 +44,7 @@ impl Value {
         Self { secret, at: At::Anywhere }
     }
 
-    /// The same, depending on something else, too.
+    /// This value, which also depends on something that may be secret.
     pub fn tainted(self, secret: bool) -> Self {
         Self { secret: self.secret || secret, at: self.at }
     }
@@ -113,7 +113,7 @@ impl Value {
         Self { secret: self.secret || other.secret, at }
     }
 
-    /// The same without the location, if `give_up`.
+    /// This value, without its location if `give_up`.
     pub fn given_up(self, give_up: bool) -> Self {
         if give_up { Self::some(self.secret) } else { self }
     }

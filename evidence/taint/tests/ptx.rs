@@ -103,7 +103,7 @@ const COMPUTE: &str = "
     cvt.rn.satfinite.e5m2x2.f32 $to, $time, $time
 ";
 
-/// The same of instructions whose predicate must be public.
+/// Examples of the instructions whose predicate must be public.
 const OTHERS: &str = "
     elect.sync $to|$to, $mask
     match.any.sync.b32 $to, $from, $mask

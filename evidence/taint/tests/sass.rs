@@ -197,7 +197,7 @@ const COMPUTE: [(&str, &str); 20] = [
     ("FSEL", "$to, $time, $time, $ptime"),
 ];
 
-/// The same of those whose predicate must be public.
+/// Examples of the instructions whose predicate must be public.
 const OTHERS: [(&str, &str); 32] = [
     ("FSETP.NE.AND", "$pto, $pto, $time, $time, $ptime"),
     (

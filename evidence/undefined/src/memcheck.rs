@@ -44,7 +44,7 @@ pub fn make_undefined(bytes: &mut [u8]) {
     request(MAKE_MEM_UNDEFINED, [bytes.as_mut_ptr() as usize, bytes.len(), 0]);
 }
 
-/// The same for bytes that are only borrowed: what memcheck knows of them changes, and they do not.
+/// From now on memcheck considers these bytes undefined. They are only borrowed: what memcheck knows of them changes, and they do not.
 pub fn make_borrowed_undefined(bytes: &[u8]) {
     let bytes = black_box(bytes);
     request(MAKE_MEM_UNDEFINED, [bytes.as_ptr() as usize, bytes.len(), 0]);

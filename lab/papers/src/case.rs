@@ -32,7 +32,7 @@ pub enum Work {
         /// The kind of host memory.
         memory: HostMemory,
     },
-    /// The same copies without the kernel, from and to pinned memory.
+    /// The copies of [`Copied`](Self::Copied) without the kernel, from and to pinned memory.
     CopiesAlone {
         /// The number of chunks that the data is cut into.
         chunks: usize,
@@ -176,13 +176,13 @@ pub enum Code {
     Engine(Kernels),
     /// A kernel from the generator, printed and compiled here.
     Design(Design),
-    /// A kernel with T-boxes, likewise.
+    /// A kernel with T-boxes, printed and compiled here.
     Table(TableSpec),
-    /// A kernel that computes byte by byte, likewise.
+    /// A kernel that computes byte by byte, printed and compiled here.
     Bytewise(Bytewise),
-    /// A bitsliced kernel between the paper's and this project's, likewise.
+    /// A bitsliced kernel between the paper's and this project's, printed and compiled here.
     Bitsliced(Bitsliced),
-    /// A bitsliced kernel with a few blocks in eight words, likewise.
+    /// A bitsliced kernel with a few blocks in eight words, printed and compiled here.
     Packed(Packed),
 }
 
@@ -223,7 +223,7 @@ impl Kernel {
         Self::new(Packed::MODE, Code::Packed(spec))
     }
 
-    /// The same with a key of another length.
+    /// This kernel with a key of another length.
     pub fn with_key_bits(self, key_bits: KeyBits) -> Self {
         Self { key_bits, ..self }
     }

@@ -268,7 +268,7 @@ impl Measured {
         Ok(())
     }
 
-    /// As indented JSON with a newline.
+    /// Indented JSON with a newline.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
     }

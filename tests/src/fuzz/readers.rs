@@ -23,7 +23,7 @@ pub fn manifest(data: &[u8]) {
     }
 }
 
-/// The same for a hash kernel.
+/// The manifest of a hash kernel that is read can be written, and read again; a different source is refused.
 pub fn hash_manifest(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(manifest) = Manifest::<Hash>::parse(text) {

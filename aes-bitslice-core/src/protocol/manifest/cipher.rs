@@ -197,7 +197,7 @@ impl Manifest {
         }
         let Grid::Warps { least, .. } = self.grid else { return None };
         let each = self.shared_bytes / warps;
-        // The same number for each scheduler.
+        // As many warps for one scheduler as for another.
         let fit = bytes.saturating_sub(DECLARED_BYTES) / each / SCHEDULERS as u32 * SCHEDULERS as u32;
         (fit >= least.max(1)).then(|| Self { threads: 32 * fit, shared_bytes: each * fit, ..self.clone() })
     }

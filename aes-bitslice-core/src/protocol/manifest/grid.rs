@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub enum Grid {
     /// One thread block for each tile.
     Covers,
-    /// The same number of thread blocks on each multiprocessor, whatever the size of the data.
+    /// A fixed number of thread blocks on each multiprocessor, whatever the size of the data.
     Persistent {
         /// Thread blocks per multiprocessor.
         each: u32,
     },
-    /// The same number of thread blocks on each multiprocessor, with as many warps as they have tiles, because a warp works on one tile at
-    /// a time. Every size then keeps as much of the device busy as it can, and all thread blocks end together.
+    /// A fixed number of thread blocks on each multiprocessor, with as many warps as they have tiles, because a warp works on one tile at a
+    /// time. Every size then keeps as much of the device busy as it can, and all thread blocks end together.
     Warps {
         /// Thread blocks per multiprocessor.
         each: u32,

@@ -68,7 +68,7 @@ use serde::{Deserialize, Serialize};
 /// | `order` | buffer of u32 | the indices of the messages, in the order in which they form groups: neighbours have similar lengths |
 /// | `aad` | buffer | the additional data of all messages; any alignment |
 /// | `masks` | buffer of u32 | 16 bytes for each message: J0 encrypted. May be the memory of the tags |
-/// | `tables` | buffer of u32, aligned to 16 bytes | as above |
+/// | `tables` | buffer of u32, aligned to 16 bytes | [`tables`](crate::ghash::tables) of the hash key, for `message_shape` and one unit |
 /// | `out`, `tags`, `expected`, `verdicts` of `clear-messages` | | plaintext; tags computed; tags expected; a u32 per message: 1 if cleared |
 ///
 /// `out` can be read once the launch has completed, in stream order. Tables and message must stay until then. Tables, factor and addend

@@ -57,7 +57,7 @@ const COUNTERS: Grid = Grid::Warps { each: 1, least: 4 };
 const CTR_CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3, least: 4 });
 const CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3 * 14, least: 4 });
 
-/// As in Hajihassani et al. 2019 (sections 6.3 and 6.4): the data of 64 threads is what fits in shared memory.
+/// The geometry of Hajihassani et al. 2019 (sections 6.3 and 6.4): the data of 64 threads is what fits in shared memory.
 const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
     Row {
         mode,

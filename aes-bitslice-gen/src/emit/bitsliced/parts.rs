@@ -68,7 +68,7 @@ impl Parts {
         self.geometry.threads / 32 * self.tweak_bytes
     }
 
-    /// The same with thread blocks of at most `most` threads, and correspondingly more of them, where the grid counts warps.
+    /// These parts with thread blocks of at most `most` threads, and correspondingly more thread blocks, where the grid counts warps.
     pub fn in_work_groups_of(mut self, most: u32) -> Self {
         if let Grid::Warps { each, least } = self.grid
             && self.geometry.threads > most

@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 /// The maximum number of threads per work-group: many OpenCL devices support no more, and where one does, its compiler may use too many
 /// registers for more threads to fit.
 const WORK_GROUP: u32 = 256;
-/// The same for a kernel with tweaks, whose warps fill a local memory of 48 KiB.
+/// The maximum number of threads per work-group of a kernel with tweaks, whose warps fill a local memory of 48 KiB.
 const WORK_GROUP_WITH_TWEAKS: u32 = 64;
 
 /// Prints a kernel with the fastest geometry. `command` is the command line that regenerates it.
@@ -37,7 +37,7 @@ pub fn print(plan: &Plan, dialect: Dialect, command: &str) -> Result<Printed, No
 /// Prints a kernel from a plan and parts. `command` is the command line that regenerates it.
 ///
 /// # Panics
-/// As [`source`], and if the templates' entry points have parameters of forms unknown to [`aes_bitslice_core::signature`].
+/// Where [`source`] panics, and if the templates' entry points have parameters of forms unknown to [`aes_bitslice_core::signature`].
 pub fn print_parts(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> Printed {
     let source = Zeroizing::new(source(plan, parts, dialect, command));
     let manifest = manifest::bitsliced(plan, parts, dialect, &source);

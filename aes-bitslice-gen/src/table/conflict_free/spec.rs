@@ -42,8 +42,8 @@ impl ConflictFree {
         modes::row(mode).map(|_| Self { mode, tables, co_resident: false })
     }
 
-    /// The same for multiprocessors that run a bitsliced kernel at the same time: with fewer registers, so that both fit. `None`
-    /// for a mode without such a kernel.
+    /// This kernel with fewer registers, for multiprocessors that also run a bitsliced kernel: both fit. `None` for a mode without such a
+    /// kernel.
     pub fn co_resident(self) -> Option<Self> {
         self.row().co_resident.map(|_| Self { co_resident: true, ..self })
     }

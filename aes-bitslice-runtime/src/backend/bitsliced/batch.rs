@@ -130,7 +130,7 @@ pub(super) fn ctr<V: Vector, C: Core>(
 /// Planes of the blocks from `first` on: a ripple-carry addition of each lane's index, in the bits that count.
 #[inline(always)]
 fn counters<V: Vector>(first: CounterBlock, planes: &mut [V; 128]) {
-    // The same in all lanes, as a round key is.
+    // The first block is equal in all lanes, so it is spread over planes as a round key is.
     let CounterBlock { block, bits } = first;
     let first = layout::key_planes(&block.to_be_bytes());
     let mut carry = V::splat(0);

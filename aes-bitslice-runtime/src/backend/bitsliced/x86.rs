@@ -25,7 +25,7 @@ trait Register: Lanes {
     /// # Safety
     /// `to` is writable for `16 * GROUPS` bytes.
     unsafe fn write(self, to: *mut u8);
-    /// The interleaved bytes of the low halves of each group of `a` and `b`, and likewise of the high halves.
+    /// The interleaved bytes of the low halves of each group of `a` and `b`, then those of the high halves.
     fn interleave(a: Self, b: Self) -> [Self; 2];
     /// Each 64-bit word shifted.
     fn shift_left<const N: u32>(self) -> Self;
@@ -293,7 +293,7 @@ macro_rules! functions {
                 lanes: $register::LANES,
                 // SAFETY: this table is returned only where the processor has the features, below.
                 ecb: |direction, keys, blocks| unsafe { ecb(direction, keys, blocks) },
-                // SAFETY: likewise.
+                // SAFETY: this table is returned only where the processor has the features, below.
                 ctr: |keys, counter, skip, data| unsafe { ctr(keys, counter, skip, data) },
             };
             ($(is_x86_feature_detected!($feature))&&*).then_some(&FUNCTIONS)

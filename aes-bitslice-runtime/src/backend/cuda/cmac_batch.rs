@@ -16,7 +16,7 @@ use std::ops::Range;
 
 impl DeviceKey {
     /// # Safety
-    /// As [`launch_batch`](Self::launch_batch).
+    /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
     pub(crate) unsafe fn launch_cmac(
         &self,
         stream: CUstream,

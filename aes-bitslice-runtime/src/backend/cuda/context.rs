@@ -72,7 +72,7 @@ impl Context {
     pub(crate) unsafe fn record(&self, event: CUevent, stream: CUstream) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         let recorded = self.call("cuEventRecord", unsafe { result::event::record(event, stream) });
-        // SAFETY: as above.
+        // SAFETY: as the caller guarantees.
         let wait = || unsafe { result::stream::synchronize(stream) };
         recorded.or_else(|error| self.call("cuStreamSynchronize", wait()).map_err(|_| error))
     }

@@ -49,9 +49,9 @@ use std::sync::Arc;
 /// A stream may be captured into a graph. Nothing can be loaded during capture: call [`prepare`](Self::prepare) first. The graph, and each
 /// graph instantiated or cloned from it, shares ownership of the code and the keys that its calls need, so the engine and the cipher may be
 /// dropped before it is launched. It holds the round keys, as launch arguments in the driver's memory, until it is destroyed. The caller
-/// keeps the buffers alive. Co-resident kernels run one after the other in a graph. If a cipher whose drop waits is dropped while a stream
-/// of the context is being captured, the driver refuses to wait: that invalidates the capture, and the kernel and the tables stay as long
-/// as the context does. The same holds for each call of AES-GCM-SIV, which has its own tables.
+/// keeps the buffers alive. Co-resident kernels run one after the other in a graph. If a cipher whose drop waits, or a [`Pending`] of
+/// AES-GCM-SIV, is dropped while a stream of the context is being captured, the driver refuses to wait: that invalidates the capture, and
+/// the kernel and the tables stay as long as the context does.
 pub struct DeviceCipher<'a> {
     key: &'a DeviceKey,
     /// The key on the CPU; `None` for a cipher of one kernel.
@@ -67,7 +67,7 @@ impl<'a> DeviceCipher<'a> {
         Self { key, cpu, choice: None }
     }
 
-    /// Makes the same calls with this kernel and this geometry instead of the fastest ones: for measuring. A cipher of one kernel keeps to that
+    /// Makes calls with this kernel and this geometry instead of the fastest ones: for measuring. A cipher of one kernel keeps to that
     /// kernel.
     ///
     /// Every call fails with [`Error::NoSuchKernel`] if there is no such kernel for its mode, if
@@ -148,13 +148,18 @@ impl<'a> DeviceCipher<'a> {
         unsafe { self.run_raw_with_output(stream.cu_stream(), operation, pointer, pointer, len) }
     }
 
-    /// As [`run_with_output`](Self::run_with_output), on raw device pointers and a raw stream, like [`run_raw`](Self::run_raw).
+    /// Does an operation that returns a value on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An
+    /// operation that only reads ignores `output`, which may be 0. When to look at the output, and what the call waits for, is said at
+    /// [`run_with_output`](Self::run_with_output).
     ///
     /// # Safety
-    /// As for [`run_raw`](Self::run_raw).
+    /// `input` and `output`, as far as the operation reads and writes them, point to `len` bytes of memory that this device can reach, live
+    /// until the work is done; `stream` is live and belongs to the engine's context.
     ///
     /// # Errors
-    /// As [`run_with_output`](Self::run_with_output), and [`Error::Overlap`].
+    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
+    /// returns no value, [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a
+    /// graph, [`Error::Overlap`] if the ranges overlap without being equal, and any error the driver reports.
     pub unsafe fn run_raw_with_output<O: Operation>(
         &self,
         stream: CUstream,
@@ -168,10 +173,12 @@ impl<'a> DeviceCipher<'a> {
         operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
     }
 
-    /// Does an operation from `input` to `output`.
+    /// Does an operation from `input` to `output`, which have equal lengths.
     ///
     /// # Errors
-    /// As [`run`](Self::run), [`Error::LengthMismatch`], and [`Error::WrongAccess`] for an operation that reads or writes only.
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, any error of the operation's own
+    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that hashes, [`Error::OtherContext`],
+    /// and any error the driver reports.
     pub fn run_to<O: Operation<Output = ()>, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -188,11 +195,14 @@ impl<'a> DeviceCipher<'a> {
         operation.carry_out(Put { cipher: self, data })
     }
 
-    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt), from `input` to `output`. All else is as
-    /// in [`run_with_output`](Self::run_with_output).
+    /// Does an operation that returns a value, such as the tag of [`GcmEncrypt`](crate::GcmEncrypt), from `input` to `output`, which have
+    /// equal lengths. When to look at the output, and what the call waits for, is said at [`run_with_output`](Self::run_with_output).
     ///
     /// # Errors
-    /// As [`run_with_output`](Self::run_with_output), [`Error::LengthMismatch`], and [`Error::WrongAccess`] for an operation that reads only.
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, any error of the operation's own
+    /// checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that returns no value,
+    /// [`Error::NeedsKey`] on a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph,
+    /// [`Error::OtherContext`], and any error the driver reports.
     pub fn run_to_with_output<O: Operation, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
         &self,
         stream: &CudaStream,
@@ -218,7 +228,7 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// # Errors
     /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that
-    /// hashes, [`Error::Overlap`] if the ranges overlap without being the same, [`Error::OtherContext`], and any error the driver reports.
+    /// hashes, [`Error::Overlap`] if the ranges overlap without being equal, and any error the driver reports.
     pub unsafe fn run_raw<O: Operation<Output = ()>>(
         &self,
         stream: CUstream,
@@ -271,7 +281,7 @@ struct OnStream<'k> {
 
 impl<'k> OnStream<'k> {
     /// # Safety
-    /// As the type says.
+    /// The stream is live and belongs to the context of the key's device; the memory is the device's, and live until the work is done.
     unsafe fn new(key: &'k DeviceKey, stream: CUstream, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Self {
         Self { key, stream, input, output, len, len_of_input: None, returns_value: None }
     }
@@ -279,7 +289,7 @@ impl<'k> OnStream<'k> {
     /// From an input to an output, of these lengths.
     ///
     /// # Safety
-    /// As the type says.
+    /// The stream is live and belongs to the context of the key's device; the memory is the device's, and live until the work is done.
     unsafe fn between(
         key: &'k DeviceKey,
         stream: CUstream,
@@ -335,7 +345,7 @@ impl Place for Put<'_> {
         // SAFETY: as the type of the data says.
         unsafe { capture::keep(key.device().context(), data.stream, key) }?;
         call.kernels().mode.map_or(Ok(()), |mode| {
-            // SAFETY: as above.
+            // SAFETY: the type of the data guarantees stream and memory.
             unsafe { key.launch(data.stream, span, &call, mode, choice) }
         })
     }
@@ -473,7 +483,7 @@ impl Place for Preparation<'_> {
     }
 }
 
-/// As for an empty message.
+/// Passes over no data: a value that a pass returns is that of an empty message.
 impl Passes for Preparation<'_> {
     fn read<O: Pass>(&self, operation: O) -> Result<O::Output, Error> {
         self.prepare(operation)?.finish(vec![])

@@ -23,7 +23,7 @@ pub(crate) struct DeviceKey {
     code: Arc<Code>,
     /// The tables that launches of the GHASH kernel read under this key, once requested.
     hash_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
-    /// The same for its launches on many messages.
+    /// The tables that its launches on many messages read under this key, once requested.
     message_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
 }
 
@@ -85,7 +85,8 @@ impl DeviceKey {
         Ok((kernel, tables.clone().expect("made above")))
     }
 
-    /// The same for many messages at a time.
+    /// The GHASH kernel, and its tables for launches on many messages under this key, whose hash key is `key`; built on first use. The
+    /// caller has entered the device.
     pub(crate) fn hash_kernel_of_messages(&self, key: &HashKey) -> Result<(HashKernel, Arc<KeyMemory>), Error> {
         let kernel = self.device.hash_kernel()?;
         let mut tables = self.message_tables.lock().unwrap_or_else(PoisonError::into_inner);

@@ -53,7 +53,7 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? as u32,
         shared_memory_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32,
-        // SAFETY: as above.
+        // SAFETY: the driver returned this device.
         memory_bytes: unsafe { result::device::total_mem(device) }.map_err(|e| error("cuDeviceTotalMem", e))? as u64,
         driver_version: {
             let version = driver_version()?;

@@ -125,7 +125,7 @@ impl<'a> Rest<'a> {
 
 impl DeviceKey {
     /// # Safety
-    /// As [`launch_batch`](Self::launch_batch).
+    /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
     pub(crate) unsafe fn launch_gcm(
         &self,
         stream: CUstream,
@@ -134,20 +134,20 @@ impl DeviceKey {
     ) -> Result<BatchMemory, Error> {
         let places = Places::of(batch);
         let memory = self.device().batch_memories().take(places.verdicts.end)?;
-        // SAFETY: as the caller promises, here and below.
+        // SAFETY: as the caller promises.
         let launched = unsafe { self.launch_gcm_in(stream, span, batch, places, memory) };
         launched.inspect_err(|_| {
             let Some(output) = span.output.filter(|_| batch.expected.is_some()) else { return };
             // Data that may have been decrypted was not verified; if even this fails, nothing more can be done.
             for message in batch.messages.iter().filter(|message| message.bytes > 0) {
-                // SAFETY: as above.
+                // SAFETY: the caller promises that the span has all messages, and a live stream.
                 let _ = unsafe { result::memset_d8_async(output + message.at, 0, message.bytes as usize, stream) };
             }
         })
     }
 
     /// # Safety
-    /// As above.
+    /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
     unsafe fn launch_gcm_in(
         &self,
         stream: CUstream,

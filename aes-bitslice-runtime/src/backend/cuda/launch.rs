@@ -63,7 +63,8 @@ impl DeviceKey {
     /// at `hash`.
     ///
     /// # Safety
-    /// As there; and `hash` is in memory of the device, aligned to 4 bytes, that is live until the work is done.
+    /// The span and `hash` are within memory of the device that is live until the work is done; `hash` is aligned to 4 bytes; the stream is
+    /// live.
     pub(crate) unsafe fn launch_step<O: Pass>(
         &self,
         stream: CUstream,
@@ -88,7 +89,8 @@ impl DeviceKey {
     /// nothing for other operations.
     ///
     /// # Safety
-    /// As there.
+    /// The span and `hash` are within memory of the device that is live until the work is done; `hash` is aligned to 4 bytes; the stream is
+    /// live.
     pub(crate) unsafe fn clear_unless_authentic<O: Pass>(
         &self,
         stream: CUstream,

@@ -97,7 +97,7 @@ impl<'a> DeviceJobs<'a> {
         [Direction::Encrypt, Direction::Decrypt].into_iter().try_for_each(|direction| self.prepare_for(direction))
     }
 
-    /// The same for one of them.
+    /// Loads and tests the kernel of one direction.
     fn prepare_for(&self, direction: Direction) -> Result<(), Error> {
         self.device.test_batch(Mode::ecb(direction), Entry::Jobs, || self.test(direction))
     }
@@ -129,8 +129,8 @@ impl<'a> DeviceJobs<'a> {
     /// until the work is done; `stream` is live and belongs to the engine's context.
     ///
     /// # Errors
-    /// [`Error::Jobs`] for data that is too short, [`Error::Overlap`] if the ranges overlap without being the same,
-    /// [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a graph, and any error the driver reports.
+    /// [`Error::Jobs`] for data that is too short, [`Error::Overlap`] if the ranges overlap without being equal, [`Error::InCapture`] on a
+    /// stream that is being captured into a graph, and any error the driver reports.
     pub unsafe fn run_raw(
         &self,
         stream: CUstream,
@@ -145,12 +145,12 @@ impl<'a> DeviceJobs<'a> {
             return Ok(PendingJobs(None));
         }
         self.device.enter()?;
-        // SAFETY: as the caller guarantees, here and below.
+        // SAFETY: the caller guarantees a live stream of this context.
         if unsafe { capture::is_in_capture(self.device.context(), stream) }? {
             return Err(Error::InCapture { operation: NAME });
         }
         self.prepare_for(jobs.flow.mode().direction())?;
-        // SAFETY: as above; all jobs are within the length, as was checked.
+        // SAFETY: the caller guarantees stream and memory; all jobs are within the length, as was checked.
         unsafe { self.launch(stream, span, jobs) }.map(|memory| PendingJobs(Some(memory)))
     }
 
@@ -178,14 +178,17 @@ impl<'a> DeviceJobs<'a> {
         unsafe { self.run_each_key_raw(stream.cu_stream(), each, of_keys, bytes_of_keys, pointer, pointer, len) }
     }
 
-    /// The same on raw device pointers and a raw stream, as [`run_raw`](Self::run_raw): `bytes_of_keys` bytes of keys at `keys`.
+    /// Does the same number of bytes under each key on raw device pointers and a raw stream. There are `bytes_of_keys` bytes of keys at
+    /// `keys`, and `len` bytes of data; `input` may equal `output`. Key stream ignores `input`, which may be 0. The keys stay as they are.
     ///
     /// # Safety
-    /// As for [`run_raw`](Self::run_raw); the same goes for the keys, which do not overlap the output.
+    /// `input` and `output`, as far as the mode reads and writes them, point to `len` bytes, and `keys` to `bytes_of_keys` bytes of memory
+    /// that this device can reach, live until the work is done. The keys do not overlap the output. `stream` is live and belongs to the
+    /// engine's context.
     ///
     /// # Errors
     /// [`Error::Jobs`] for keys or data of the wrong length, and for keys that are not at a multiple of four bytes; [`Error::Overlap`] if
-    /// input and output overlap without being the same, [`Error::OtherContext`], and any error the driver reports.
+    /// input and output overlap without being equal, and any error the driver reports.
     #[allow(clippy::too_many_arguments)]
     pub unsafe fn run_each_key_raw(
         &self,
@@ -206,15 +209,15 @@ impl<'a> DeviceJobs<'a> {
             return Ok(());
         }
         self.device.enter()?;
-        // SAFETY: as the caller guarantees, here and below.
+        // SAFETY: the caller guarantees a live stream of this context.
         let in_capture = unsafe { capture::is_in_capture(self.device.context(), stream) }?;
         if !in_capture {
             self.prepare_for(each.flow.mode().direction())?;
         }
         let kernel = self.kernel(each.flow)?;
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees a live stream of this context.
         unsafe { capture::keep(self.device.context(), stream, &kernel) }?;
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees stream and memory.
         unsafe { launch_each(&kernel, stream, span, each, keys) }
     }
 
@@ -225,7 +228,8 @@ impl<'a> DeviceJobs<'a> {
     }
 
     /// # Safety
-    /// As for [`run_raw`](Self::run_raw); the jobs are within the span.
+    /// The span is within memory that this device can reach, live until the work is done; the jobs are within the span; `stream` is live
+    /// and belongs to the context.
     unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
         let kernel = self.kernel(jobs.flow)?;
         let each = jobs.as_each_key().filter(|each| each.bytes < SHORT && span.len / 16 <= u32::MAX.into());

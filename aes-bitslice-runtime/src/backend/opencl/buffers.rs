@@ -32,7 +32,8 @@ use std::ptr;
 /// for the queue to go on.
 ///
 /// Queues and buffers belong to the engine's context, [`Engine::opencl_context`](crate::Engine::opencl_context). Kernels must be able to
-/// read the input and write the output: buffers created with `CL_MEM_WRITE_ONLY` or `CL_MEM_READ_ONLY`, respectively, do not work.
+/// read the input and write the output: an input created with `CL_MEM_WRITE_ONLY` and an output created with `CL_MEM_READ_ONLY` do not
+/// work.
 ///
 /// It is `Send` and `Sync`: any number of threads may use one at the same time, each with its own queue or all with one. Queues may also be
 /// out of order: commands that belong together wait for one another.
@@ -79,15 +80,15 @@ impl<'a> BufferCipher<'a> {
         operation.clone().carry_out(Preparation(self))
     }
 
-    /// Puts an operation that maps its input to an output of the same length into the queue. Passing the same slice twice makes a call in
-    /// place.
+    /// Puts an operation that maps its input to an output of the same length into the queue. Passing one slice as input and output makes a
+    /// call in place.
     ///
     /// CBC decryption in place allocates a little device memory, 16 bytes for each work-group.
     ///
     /// # Errors
     /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that hashes, any error of the
     /// operation's own checks, [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`]
-    /// if the slices overlap without being the same, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
+    /// if the slices overlap without being equal, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the
     /// operation, [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
     pub fn run<O: Operation<Output = ()>>(
         &self,
@@ -102,7 +103,9 @@ impl<'a> BufferCipher<'a> {
     /// Puts an operation that only writes into the queue.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] for an operation that reads; else as [`run`](Self::run).
+    /// [`Error::WrongAccess`] for an operation that reads, any error of the operation's own checks, [`Error::OutOfRange`] for bytes that a
+    /// buffer does not have, [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the operation,
+    /// [`Error::NotInKernel`] on a kernel for another mode, and any error the driver reports.
     pub fn write<O: Operation<Output = ()>>(
         &self,
         queue: &CommandQueue,
@@ -122,10 +125,13 @@ impl<'a> BufferCipher<'a> {
     /// The first call under a key builds the hash tables of the key, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`Error::WrongCall`] for an operation that returns no value; [`Error::NeedsKey`] on a cipher of one kernel;
-    /// [`Error::Unsupported`] also for GCM with a nonce that is not 12 bytes long, as no kernel here takes its secret counter as data.
-    /// If the driver refuses a launch, the output holds what the launches before it write, and after [`GcmDecrypt`](crate::GcmDecrypt)
-    /// zeros, or its previous contents if nothing was launched yet: discard it.
+    /// [`Error::WrongAccess`] for an operation that only reads or only writes, [`Error::WrongCall`] for one that returns no value,
+    /// [`Error::NeedsKey`] on a cipher of one kernel, [`Error::Unsupported`] where there is no kernel for the operation, and for GCM with a
+    /// nonce that is not 12 bytes long, whose secret counter no kernel here takes as data, any error of the operation's own checks,
+    /// [`Error::LengthMismatch`], [`Error::OutOfRange`] for bytes that a buffer does not have, [`Error::Overlap`] if the slices overlap
+    /// without being equal, [`Error::OtherOpenClContext`], [`Error::NotInKernel`] on a kernel for another mode, and any error the driver
+    /// reports. If the driver refuses a launch, the output holds what the launches before it write, and after
+    /// [`GcmDecrypt`](crate::GcmDecrypt) zeros, or its previous contents if nothing was launched yet: discard it.
     pub fn run_with_output<O: Operation>(
         &self,
         queue: &CommandQueue,
@@ -140,7 +146,10 @@ impl<'a> BufferCipher<'a> {
     /// it.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] for an operation that writes; else as [`run_with_output`](Self::run_with_output).
+    /// [`Error::WrongAccess`] for an operation that writes, [`Error::WrongCall`] for one that returns no value, [`Error::NeedsKey`] on a
+    /// cipher of one kernel, any error of the operation's own checks, [`Error::OutOfRange`] for bytes that a buffer does not have,
+    /// [`Error::OtherOpenClContext`], [`Error::Unsupported`] where there is no kernel for the operation, [`Error::NotInKernel`] on a kernel
+    /// for another mode, and any error the driver reports.
     pub fn read<O: Operation>(
         &self,
         queue: &CommandQueue,
@@ -282,7 +291,7 @@ impl PutWithOutput<'_> {
             unsafe { key.launch_step(queue, span, &call, step, at_hash, &mut launches) }
         });
         let launched = launched.and_then(|()| barrier(queue)).and_then(|()| {
-            // SAFETY: as above.
+            // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
             unsafe { key.clear_unless_authentic(queue, span, &call, hash.raw(), &mut launches) }
         });
         if launched.is_err()

@@ -100,7 +100,8 @@ impl DeviceKey {
     /// Compiles and tests all kernels of a call, unless that was done before.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare).
+    /// [`Error::CompileFailed`], [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], [`Error::NotInKernel`], and any error the driver
+    /// reports.
     pub(crate) fn prepare_all<O: Pass>(&self, call: &Call<O>) -> Result<(), Error> {
         let KernelsNeeded { mode, hashed, .. } = call.kernels();
         mode.map_or(Ok(()), |mode| self.prepare(mode))?;
@@ -182,8 +183,8 @@ impl DeviceKey {
     /// bytes at `hash`.
     ///
     /// # Safety
-    /// As there, and `hash` is in a buffer of the context at a multiple of 4 bytes; the queue is in order, or a barrier was enqueued after
-    /// earlier work.
+    /// The span is within buffers of the device's context, and `hash` is in one of them at a multiple of 4 bytes; the queue belongs to the
+    /// context; all are valid. The queue is in order, or a barrier was enqueued after earlier work.
     pub(crate) unsafe fn launch_step<O: Pass>(
         &self,
         queue: cl_command_queue,
@@ -208,7 +209,8 @@ impl DeviceKey {
     /// the buffer `hash` shows that it is not authentic. Does nothing for other operations.
     ///
     /// # Safety
-    /// As there.
+    /// The span is within buffers of the device's context, and `hash` is one of them; the queue belongs to the context; all are valid. The
+    /// queue is in order, or a barrier was enqueued after the steps.
     pub(crate) unsafe fn clear_unless_authentic<O: Pass>(
         &self,
         queue: cl_command_queue,

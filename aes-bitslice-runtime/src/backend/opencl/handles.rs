@@ -63,9 +63,9 @@ handle! {
 
 // SAFETY: every OpenCL function is safe to call from several threads at once except `clSetKernelArg` on one kernel.
 unsafe impl Sync for Queue {}
-// SAFETY: as above.
+// SAFETY: only `clSetKernelArg` must not be called from several threads at once, and this is no kernel.
 unsafe impl Sync for Buffer {}
-// SAFETY: as above.
+// SAFETY: only `clSetKernelArg` must not be called from several threads at once, and this is no kernel.
 unsafe impl Sync for Event {}
 
 /// A device of a platform: it exists as long as the process lives, and is never released.
@@ -74,7 +74,7 @@ pub(crate) struct DeviceId(cl_device_id);
 
 // SAFETY: a handle, which any thread may use.
 unsafe impl Send for DeviceId {}
-// SAFETY: as above; nothing is changed through it.
+// SAFETY: a handle, which any thread may use; nothing is changed through it.
 unsafe impl Sync for DeviceId {}
 
 impl DeviceId {

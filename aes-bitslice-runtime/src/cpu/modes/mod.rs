@@ -68,7 +68,7 @@ fn load<L: Lanes, const M: usize, const WHOLE: bool>(l: L, bytes: &[u8]) -> [L::
     vectors
 }
 
-/// Writes as much of vectors as there is room for.
+/// Fills `bytes` with the first bytes of the vectors.
 #[inline(always)]
 fn store<L: Lanes, const M: usize, const WHOLE: bool>(l: L, vectors: &[L::Vector; M], bytes: &mut [u8]) {
     for (i, vector) in vectors.iter().enumerate() {

@@ -257,7 +257,7 @@ impl Soak {
             for (bytes, forged) in [0, 1000, 100_000].into_iter().flat_map(|bytes| [(bytes, false), (bytes, true)]) {
                 for _ in 0..CALLS {
                     let with = self.with_key(&self.engine, &cpu, &mut random)?;
-                    // The same call each time, up to the planted fault.
+                    // Each time one call, up to the planted fault.
                     let same = Random::new(random.next());
                     let call = |planted| self.call(number, bytes, &with, &mut same.clone(), forged, planted);
                     let values = call(None)?;

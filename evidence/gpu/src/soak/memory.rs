@@ -55,7 +55,7 @@ pub fn resident() -> Option<u64> {
     Some(rustix::param::page_size() as u64 * pages)
 }
 
-/// The same, when the C library's allocator has returned to the system what it can.
+/// Bytes of this process in memory, when the C library's allocator has returned to the system what it can.
 pub fn resident_without_freed() -> Option<u64> {
     // SAFETY: it takes a number of bytes and returns whether it released memory; any thread may call it.
     #[cfg(target_env = "gnu")]

@@ -86,7 +86,7 @@ impl Place {
         matches!(self, Self::Gpu(..) | Self::Sharded)
     }
 
-    /// The same where host memory has only one way.
+    /// This place, or [`Host`](Self::Host) for a call that has only one way on host memory.
     pub fn or_host(self) -> Self {
         if matches!(self, Self::Gpu(..)) { self } else { Self::Host }
     }
@@ -224,5 +224,5 @@ impl Place {
 /// The result of a call, and its output; or what went wrong around it.
 type Elsewhere<T> = Result<(Result<T, Error>, Vec<u8>), Wrong>;
 
-/// The same, in the form that is compared.
+/// The result of a call in the form that is compared, and its output; or what went wrong around it.
 pub type Outcome<T> = Result<(Result<<T as Returned>::Seen, Error>, Vec<u8>), Wrong>;

@@ -1,7 +1,7 @@
 //! The functions of the driver. NVIDIA defines what a function does, and what it may be given: *CUDA Driver API*.
 
 #![allow(clippy::missing_safety_doc, reason = "the driver's documentation says what each may be given")]
-#![allow(missing_docs, reason = "as above")]
+#![allow(missing_docs, reason = "the driver's documentation says what each does")]
 
 pub mod device;
 pub mod launch;

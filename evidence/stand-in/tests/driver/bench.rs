@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub enum Place {
     /// Memory of the host.
     Host,
-    /// The same, cut into several chunks, which several threads copy to each device.
+    /// Memory of the host, cut into several chunks, which several threads copy to each device.
     HostInChunks,
     /// Pinned host memory; where there are several devices, in chunks, too.
     Pinned,
@@ -24,7 +24,7 @@ pub enum Place {
     Device(usize),
     /// Memory that is sharded over the devices.
     Sharded(usize),
-    /// The same, from one buffer to another, if the operation maps its data.
+    /// Memory that is sharded over the devices, from one buffer to another if the operation maps its data.
     ShardedToAnother(usize),
     /// Memory of the host, with something for each device.
     HostForAll(usize),
@@ -125,12 +125,12 @@ impl<'a> Bench<'a> {
         Self { ahead: place.ahead(), ..Self::new(engine, Place::Host, None) }
     }
 
-    /// The same with other keys and other data.
+    /// This bench with other keys and other data.
     pub fn with_secrets(self, secrets: u8) -> Self {
         Self { secrets, ..self }
     }
 
-    /// The same, where calls on memory of a device are dropped before they are done.
+    /// This bench, where calls on memory of a device are dropped before they are done.
     pub fn that_drops(self, drops: bool) -> Self {
         Self { drops, ..self }
     }
@@ -150,7 +150,7 @@ impl<'a> Bench<'a> {
         Key::new(&self.keys()[..bytes]).expect("a key")
     }
 
-    /// The same, in whole blocks.
+    /// Data of as many whole blocks as fit in `bytes` bytes, and the bytes ahead of it.
     pub fn blocks(&self, seed: u64, bytes: usize) -> Vec<u8> {
         self.noise(seed, bytes / 16 * 16)
     }

@@ -30,7 +30,7 @@ enum On {
     NotShards,
     /// Host memory alone.
     Host,
-    /// The same, with something for each device.
+    /// Host memory alone, with something for each device.
     HostForAll,
     /// Memory of a device: on the host the CPU alone runs them.
     Device,

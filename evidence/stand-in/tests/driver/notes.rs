@@ -122,7 +122,7 @@ fn noted_on_two(peers: u32, calls: impl FnOnce([CUcontext; 2])) -> String {
     let devices = [0, 1].map(|ordinal| device::get(ordinal).expect("a device"));
     // SAFETY: devices, whose contexts are released below.
     calls(devices.map(|device| unsafe { primary_ctx::retain(device) }.expect("a context")));
-    // SAFETY: as above.
+    // SAFETY: their contexts were retained above.
     devices.into_iter().for_each(|device| unsafe { primary_ctx::release(device) }.expect("a context"));
     let notes = stand_in::notes();
     stand_in::begins_anew();

@@ -12,15 +12,15 @@ pub enum Fault {
     OutOfMemory,
     /// It reports that a launch has failed, and all calls in the context fail from now on.
     LaunchFailed,
-    /// The same for a launch, which fails when it completes.
+    /// It is a launch that fails when it completes, and all calls in the context fail from then on.
     LaunchFailsLate,
-    /// As [`InvalidValue`](Self::InvalidValue), and all later calls of the same name do the same.
+    /// It fails as [`InvalidValue`](Self::InvalidValue), and so do all later calls of its name.
     Lasting,
-    /// As [`InvalidValue`](Self::InvalidValue), and all later calls in the same context do the same.
+    /// It fails as [`InvalidValue`](Self::InvalidValue), and so do all later calls in its context.
     LastingThere,
     /// It returns this error.
     Returned(DriverCode),
-    /// The same for a launch, when it completes.
+    /// It is a launch that fails with this error when it completes.
     Late(DriverCode),
     /// It takes this long, in milliseconds, and does not fail.
     Stall(u32),

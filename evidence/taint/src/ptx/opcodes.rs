@@ -6,7 +6,7 @@
 pub enum Effect {
     /// Computes its first operand from the others and from nothing else.
     Compute,
-    /// The same, together with other threads: all of them must take part.
+    /// Computes its first operand from those of several threads, all of which must take part.
     Collective,
     /// Writes no register, and to memory nothing but zeros and the state of barriers.
     Nothing,

@@ -7,7 +7,7 @@
 pub enum Effect {
     /// Computes registers and predicates from others, in constant time.
     Compute,
-    /// The same in a time that may depend on operands, which must be public.
+    /// Computes registers and predicates from others, in a time that may depend on them: they must be public.
     Slow,
     /// Decides where threads continue, or waits; all operands must be public.
     Control,
@@ -31,7 +31,7 @@ pub enum Effect {
     SharedUpdate,
     /// Reads and writes device memory in one step.
     DeviceUpdate,
-    /// The same with memory of a space that is not known.
+    /// Reads and writes memory of an unknown space in one step.
     GenericUpdate,
     /// Copies device memory to shared memory; all operands must be public.
     Transfer,

@@ -67,7 +67,7 @@ impl Bitsliced {
         Self { by_table: true, ..Self::hajihassani_2019(Mode::EcbEncrypt, RoundKeys::OneHot) }
     }
 
-    /// The kernel with one-hot keys, and the same where a text may be read in another way, each with a name.
+    /// The kernel with one-hot keys, and variants of it where a text may be read in another way, each with a name.
     pub fn readings(mode: Mode) -> [(&'static str, Self); 3] {
         let paper = Self::hajihassani_2019(mode, RoundKeys::OneHot);
         [

@@ -6,7 +6,7 @@ use aes_bitslice_core::mode::Mode;
 
 /// The paper's kernel with one-hot keys.
 pub const PAPER: &str = "paper";
-/// The same without its two changes of representation.
+/// The paper's kernel without its two changes of representation.
 pub const ON_PLANES: &str = "on-planes";
 /// The layers, each with the line of the loop that is left out to see what it takes.
 pub const LAYERS: [(&str, &str); 3] = [
@@ -14,7 +14,7 @@ pub const LAYERS: [(&str, &str); 3] = [
     ("without-mix-columns", "        mix_columns(s);\n"),
     ("without-add-round-key", "        add_round_keys(s, round);\n"),
 ];
-/// The same with Canright's own netlist.
+/// The paper's kernel with Canright's own netlist.
 pub const NETLIST: &str = "canright-netlist";
 /// Earlier bitsliced code, in the order of [`Packed::ALL`].
 pub const EARLIER: [&str; 2] = ["packed-64", "packed-32"];

@@ -139,7 +139,7 @@ pub fn time(
     check(&output)?;
     let time = |output: &mut _| {
         timed(&context, &stream, || {
-            // SAFETY: as above.
+            // SAFETY: the papers' kernels stay within buffers of these sizes.
             Ok(unsafe { kernel.run(&stream, thread_blocks, &input, output, launch.count) }?)
         })
     };

@@ -13,7 +13,7 @@ impl Runs {
     pub const FULL: Self = Self { least: 5, most: 20, seconds: 0.5 };
     pub const QUICK: Self = Self { least: 1, most: 1, seconds: 0.0 };
 
-    /// The same, but with no more than `least` where time is short.
+    /// These runs, but no more than `least` where time is short.
     pub fn with_least(self, least: usize) -> Self {
         Self { least: self.least.min(least), ..self }
     }

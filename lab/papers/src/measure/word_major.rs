@@ -9,7 +9,7 @@ pub fn of(data: &[u8]) -> Vec<u8> {
     words
 }
 
-/// The same, into existing memory, on all cores.
+/// Puts the blocks of some data in the order of their words into `words`, on all cores.
 pub fn reorder(data: &[u8], words: &mut [u8]) {
     let blocks = data.len() / 16;
     if blocks == 0 {

@@ -24,15 +24,15 @@ pub struct Claim {
 pub enum Expected {
     /// The first is faster.
     Faster,
-    /// Both are about the same.
+    /// Both are about equally fast.
     Same,
     /// The first is this number of times as fast, or more.
     Times(u32),
 }
 
-/// How far apart two rates may be that count as the same.
+/// How far apart two rates may be that count as equal.
 pub const SAME: f64 = 0.02;
-/// How far apart two rates may be that count as about the same.
+/// How far apart two rates may be that count as about equal.
 pub const ABOUT: f64 = 0.1;
 
 /// The rate of a case in Gbit/s (10^9 bits a second), if there is one.

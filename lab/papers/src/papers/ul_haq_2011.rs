@@ -42,7 +42,7 @@ pub const SPEED_UPS: [(&str, f64); 2] = [("Radeon HD 5870", 16.0), ("Mobility Ra
 pub const KEY_BITS: KeyBits = KeyBits::Aes256;
 /// Binary logarithms of the sizes on the GPU: 1 MiB to 1 GiB.
 pub const POWERS: [u32; 6] = [20, 22, 24, 26, 28, 30];
-/// Likewise on the processor, which is slow: 1 to 64 MiB.
+/// Binary logarithms of the sizes on the processor, which is slow: 1 to 64 MiB.
 pub const CPU_POWERS: [u32; 4] = [20, 22, 24, 26];
 /// The size at which keys of other lengths and decryption are measured.
 pub const LARGEST: u64 = 256 << 20;

@@ -347,7 +347,7 @@ fn gates_of(sbox: &Sbox) -> [(usize, usize); 2] {
     })
 }
 
-/// The same of Canright's S-box, as it is derived here.
+/// Two-input gates of Canright's S-box, as it is derived here: sums, and products.
 fn sbox_gates() -> [(usize, usize); 2] {
     // All choices are tried to find the circuit.
     static GATES: OnceLock<[(usize, usize); 2]> = OnceLock::new();
@@ -623,7 +623,7 @@ mod tests {
     fn a_rate_for_a_price() {
         assert_eq!(for_price(Some(1384.51), Some(6628.0)), "0.209");
         assert_eq!([for_price(None, Some(1.0)), for_price(Some(1.0), None)], ["not measured", "no price"]);
-        // The paper's own tables imply the prices of its GPUs, and both imply about the same.
+        // The paper's own tables imply the prices of its GPUs, and those of both tables are about equal.
         for row in &ROWS {
             let dollars = |(rate, for_dollar): (Quoted, Quoted)| rate.value() / for_dollar.value();
             let (ecb, ctr) = (dollars(row.ecb), dollars(row.ctr));

@@ -215,9 +215,9 @@ fn figure_12(page: &mut Page) {
 
 /// The times for a size, in milliseconds.
 struct Times {
-    /// The fastest of the paper's kernels, and this project's.
+    /// On the GPU: the fastest of the paper's kernels, and this project's.
     gpu: [Option<f64>; 2],
-    /// Likewise.
+    /// On the processor: the fastest of the paper's kernels, and this project's.
     cpu: [Option<f64>; 2],
     /// Without OpenCL.
     engines: [Option<f64>; ENGINES.len()],

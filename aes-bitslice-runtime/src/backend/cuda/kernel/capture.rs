@@ -45,7 +45,7 @@ pub(crate) unsafe fn keep<T: Clone + Send + 'static>(
     if !unsafe { is_in_capture(context, stream) }? {
         return Ok(());
     }
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees a live stream of this context.
     let graph = unsafe { graph_of(context, stream) }?;
     let clone: Kept = Box::new(Box::new(used.clone()));
     let clone = Box::into_raw(clone);

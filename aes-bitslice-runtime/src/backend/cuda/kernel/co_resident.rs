@@ -41,7 +41,7 @@ pub(crate) struct Part<'a> {
 
 impl Part<'_> {
     /// # Safety
-    /// As [`launch`].
+    /// The span is within memory of the device that is live until the work is done, and the stream is live.
     unsafe fn launch<O: Pass>(&self, stream: CUstream, span: Span, call: &Call<O>) -> Result<(), Error> {
         match span.len {
             0 => Ok(()),

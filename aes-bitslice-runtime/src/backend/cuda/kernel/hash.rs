@@ -68,7 +68,8 @@ impl HashKernel {
         self.tables_of(key, &self.code.manifest.shape, self.code.units)
     }
 
-    /// The same for launches on many messages.
+    /// The tables that launches on many messages under a hash key read, in the memory of the device, whose context was entered on this
+    /// thread.
     pub(crate) fn tables_of_messages(&self, key: &HashKey) -> Result<KeyMemory, Error> {
         let none = || Error::NoSuchKernel { what: format!("{} is for one message at a time", self.name()) };
         self.tables_of(key, &self.code.manifest.message_shape.ok_or_else(none)?, 1)
@@ -128,7 +129,8 @@ impl HashKernel {
     /// Clears `len` bytes from `output` on, without waiting, unless the hash in the 16 bytes at `hash` shows that they are authentic.
     ///
     /// # Safety
-    /// As [`run`](Self::run), which it follows on the stream.
+    /// Both are in memory of the device that is live until the work is done; `hash` is aligned to 4 bytes, and comes from
+    /// [`run`](Self::run) earlier on the stream, which is live.
     pub(crate) unsafe fn clear_unless_authentic(
         &self,
         stream: CUstream,
@@ -183,7 +185,8 @@ impl HashKernel {
     /// `verdicts`, without waiting.
     ///
     /// # Safety
-    /// As [`make_tags`](Self::make_tags), which it follows on the stream.
+    /// All are in memory of the device that is live until the work is done; `hashes` come from [`make_tags`](Self::make_tags) earlier on
+    /// the stream, which is live; the description of the messages refers to nothing outside.
     pub(crate) unsafe fn clear_messages(
         &self,
         stream: CUstream,

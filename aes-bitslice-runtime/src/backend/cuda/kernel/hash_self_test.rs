@@ -38,7 +38,7 @@ fn answers(kernel: &HashKernel, slots: &Slots, blocks: Blocks) -> Result<(), Err
         for (addend, is_authentic) in [(expected, true), (one_bit, false)] {
             let verdict = Verdict { factor: Zeroizing::new(ONE), addend: Zeroizing::new(addend), mask: [0xff; 16] };
             let (output, mut left) = (slot.room(at, data.len()), vec![0x5a; data.len()]);
-            // SAFETY: as above.
+            // SAFETY: waited for before anything is looked at or freed; device memory is the slot's.
             let started = unsafe {
                 kernel
                     .clear_unless_authentic(slot.stream(), output, data.len() as u64, hash, &verdict)

@@ -20,7 +20,7 @@ impl Image {
         Self::of(architecture, kernel.name, kernel.cubins, kernel.ptx)
     }
 
-    /// The same for machine code by architecture and for PTX, either of which may be missing.
+    /// The machine code that fits an architecture, else PTX; either may be missing.
     pub(crate) fn of(architecture: u32, name: &str, cubins: &[(&str, &[u8])], ptx: &str) -> Result<Self, Error> {
         // Machine code runs on its own architecture and on later ones of the same generation; code with an `a`, only on
         // its own.

@@ -27,7 +27,7 @@ pub(crate) struct Module {
 
 // SAFETY: a handle, which any thread that has made the context current may use; unloading does that.
 unsafe impl Send for Module {}
-// SAFETY: as above; nothing is changed after loading.
+// SAFETY: a handle, which any thread that has made the context current may use; nothing is changed after loading.
 unsafe impl Sync for Module {}
 
 impl Drop for Module {
@@ -51,7 +51,7 @@ pub(crate) struct Function {
 // SAFETY: functions are handles, which any thread that has made the context current may use; nothing is changed after
 // loading.
 unsafe impl Send for Function {}
-// SAFETY: as above.
+// SAFETY: functions are handles, which any thread that has made the context current may use; nothing is changed after loading.
 unsafe impl Sync for Function {}
 
 impl Module {

@@ -12,8 +12,8 @@ use crate::op::ctr::Ctr;
 use crate::op::launch::{Entry, Launch, Shape};
 use aes_bitslice_core::self_test::COUNTER;
 
-/// Runs the known-answer test through the entry points for blocks and bytes, in a slot of the kernel's device;
-/// `is_right` judges the answer. Where there is an entry point for secret counters, it must do the same as these.
+/// Runs the known-answer test through the entry points for blocks and bytes, in a slot of the kernel's device; `is_right` judges the
+/// answer. Where there is an entry point for secret counters, its answer must be theirs.
 pub(crate) fn run(
     kernel: &Kernel,
     slots: &Slots,
@@ -68,7 +68,7 @@ impl Candidate for UnderTest<'_> {
 }
 
 impl UnderTest<'_> {
-    /// As [`answer`](Candidate::answer), with other launches.
+    /// Copies `data` in, runs the kernel with these launches, and copies the answer back ([`Candidate::answer`]).
     fn answer_by(
         &mut self,
         data: &[u8],

@@ -1,4 +1,4 @@
-//! A second stream next to the caller's, for a launch of a call that runs at the same time as another on the caller's stream.
+//! A second stream beside the caller's: two launches of a call run at the same time, one on each.
 //!
 //! ```text
 //! caller's stream ──┬── work ────┬──►
@@ -109,7 +109,7 @@ impl SideStreams {
         unsafe { context.order(stream, side.forked, side.stream) }?;
         let launched = work().and_then(|()| on_side(side.stream));
         // Also after an error: the caller's stream has to wait for what was launched.
-        // SAFETY: as above.
+        // SAFETY: streams and event are live, as the caller guarantees and by ownership.
         let joined = unsafe { context.order(side.stream, side.joined, stream) };
         match joined {
             Ok(()) => self.give_back(side),

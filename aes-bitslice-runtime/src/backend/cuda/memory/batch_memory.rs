@@ -132,11 +132,11 @@ impl BatchMemory {
         // After a failure, their place may hold other data, which is secret.
         let back = match worked {
             Ok(()) if results.is_empty() => Ok(()),
-            // SAFETY: as above; nothing else accesses the pinned memory before the event.
+            // SAFETY: the results are within both memories, which stay until the event; nothing else accesses the pinned memory before it.
             Ok(()) => unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), stream) },
             Err(_) => Ok(()),
         };
-        // SAFETY: as above.
+        // SAFETY: the range is within the memory, which stays until the event; the stream is live.
         let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
         self.is_cleared = cleared.is_ok();
         // SAFETY: the stream is as the caller promises, and the event is live.

@@ -67,7 +67,7 @@ impl Deref for Pinned {
 
 impl DerefMut for Pinned {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nothing else has a reference.
+        // SAFETY: `len` bytes are there for as long as this value lives, and nothing else has a reference.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

@@ -38,7 +38,7 @@ impl Slots {
         self.slot(self.slots.take(|kept| kept.len >= wanted), wanted)
     }
 
-    /// The same if slots are free, with some left for callers that have none.
+    /// A slot with about `wanted` bytes ([`take`](Self::take)) if one is free and some are left for callers that have none. Does not wait.
     pub(crate) fn try_take(&self, wanted: usize) -> Option<Result<Slot<'_>, Error>> {
         let lease = self.slots.try_take(|kept| kept.len >= wanted)?;
         Some(self.slot(lease, wanted))
@@ -82,7 +82,7 @@ impl Slot<'_> {
     /// Lack of memory makes no device buffer smaller than this.
     pub(crate) const SMALLEST: usize = 1 << 20;
 
-    /// The same with pinned host memory for `len` bytes.
+    /// This slot with pinned host memory for `len` bytes.
     pub(crate) fn with_staging(mut self, len: usize) -> Result<Self, Error> {
         let context = self.context;
         let resources = self.resources();
@@ -155,17 +155,17 @@ impl Slot<'_> {
         self.context.call("cuMemcpyDtoHAsync", copied)
     }
 
-    /// As [`copy_in`](Self::copy_in), from the same place of the staging memory.
+    /// Copies `len` bytes to the device, from byte `at` of the staging memory to byte `at` of the slot, without waiting.
     pub(crate) fn copy_in_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
         let staged: *const [u8] = self.staging(at, len);
         // SAFETY: it is the slot's own, and its next use comes after a wait.
         unsafe { self.copy_in(at, &*staged) }
     }
 
-    /// As [`copy_out`](Self::copy_out), to the same place of the staging memory.
+    /// Copies `len` bytes from the device, from byte `at` of the slot to byte `at` of the staging memory, without waiting.
     pub(crate) fn copy_out_staged(&mut self, at: usize, len: usize) -> Result<(), Error> {
         let staged: *mut [u8] = self.staging(at, len);
-        // SAFETY: as above.
+        // SAFETY: it is the slot's own, and its next use comes after a wait.
         unsafe { self.copy_out(at, &mut *staged) }
     }
 

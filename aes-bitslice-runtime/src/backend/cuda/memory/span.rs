@@ -3,8 +3,7 @@
 use crate::op::buffers::Access;
 use cudarc::driver::sys::CUdeviceptr;
 
-/// The location of a call's data, as far as it is read and written. If it is both, either the same range twice, or
-/// ranges that do not overlap.
+/// The location of a call's data, as far as it is read and written. If it is both, input and output are one range, or do not overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     /// The data that is read; `None` if there is none.
@@ -22,7 +21,7 @@ impl Span {
         Self { input: reads.then_some(input), output: writes.then_some(output), len }
     }
 
-    /// The same range for both.
+    /// A span whose input and output, as far as they are used, are this range.
     pub(crate) fn in_place(access: Access, data: CUdeviceptr, len: u64) -> Self {
         Self::new(access, data, data, len)
     }

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Shares {
-    /// The same to all.
+    /// Equal shares.
     Equal,
     /// By multiprocessors and clock, as the driver reports them.
     #[default]

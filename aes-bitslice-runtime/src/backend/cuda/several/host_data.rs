@@ -128,7 +128,7 @@ impl<'a, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         if staged.input {
             slot.copy_in_staged(at, len)?;
         } else if data.reads() {
-            // SAFETY: as above, for the chunk.
+            // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop.
             unsafe { slot.copy_in(at, data.input()) }?;
         }
         // SAFETY: the span is within the slot's buffer, which outlives the wait.
@@ -136,7 +136,7 @@ impl<'a, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, O> {
         if staged.output {
             slot.copy_out_staged(at, len)
         } else if data.writes() {
-            // SAFETY: as above.
+            // SAFETY: the chunk is kept, and left alone, until the stream was waited for: by `finish` or on drop.
             unsafe { slot.copy_out(at, data.output()) }
         } else {
             Ok(())

@@ -74,7 +74,7 @@ impl ShardedBuffer {
         Self::with_weights(group, len, cuts, &weights)
     }
 
-    /// The same with other shares than the group's.
+    /// A buffer with shares in proportion to `weights` instead of the group's.
     pub(crate) fn with_weights(group: &Group, len: usize, cuts: Cuts, weights: &[f64]) -> Result<Self, Error> {
         let devices: Vec<_> = group.members().iter().map(|member| &member.device).collect();
         // Before anything asks one of them about another: it would take the other's error for its own.

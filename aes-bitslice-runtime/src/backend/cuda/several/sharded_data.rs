@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// Calls of a [`Cipher`](crate::Cipher) on sharded memory ([`Engine::sharded`](crate::Engine::sharded)).
 ///
 /// They return when the work is done, and keep the thread busy until then. All GPUs work at the same time, each on its own share; one that
-/// finishes first takes over part of what the others have left, where the GPUs can access each other's memory. The output is the same as
-/// that of one GPU. Key stream, as in [`Ctr`](crate::Ctr), is fast from offsets that are multiples of 16.
+/// finishes first takes over part of what the others have left, where the GPUs can access each other's memory. The output is that of one
+/// GPU. Key stream, as in [`Ctr`](crate::Ctr), is fast from offsets that are multiples of 16.
 ///
 /// Every call may fail with [`Error::Poisoned`], and the first call of a mode with [`Error::SelfTestFailed`]; a baked kernel answers other
 /// modes with [`Error::NotInKernel`]. Wrong arguments change nothing. If a call fails after work began, on any GPU, its output is cleared
@@ -82,10 +82,10 @@ impl<'a> ShardedCipher<'a> {
         operation.carry_out(InShards { cipher: self, input: None, output: data })
     }
 
-    /// Does an operation from `input` to `output`.
+    /// Does an operation from `input` to `output`, which have equal lengths. Returns its output value.
     ///
     /// # Errors
-    /// As [`run`](Self::run), [`Error::LengthMismatch`], and [`Error::WrongAccess`] for an operation that reads or writes only.
+    /// [`Error::LengthMismatch`], [`Error::WrongAccess`] for an operation that only reads or only writes, and those of [`run`](Self::run).
     pub fn run_to<O: Operation>(
         &self,
         operation: O,

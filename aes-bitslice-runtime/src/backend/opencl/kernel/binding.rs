@@ -137,7 +137,7 @@ impl<'k> Bound<'k> {
     }
 
     /// # Safety
-    /// As [`bytes`](Self::bytes), for each of its arguments.
+    /// The next arguments are of the sizes of what was found, and may have these values.
     unsafe fn set(&mut self, found: Found<'_>) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         unsafe {
@@ -155,14 +155,14 @@ impl<'k> Bound<'k> {
     }
 
     /// # Safety
-    /// As [`bytes`](Self::bytes).
+    /// The next argument is of the size of the value, which is one that it may have.
     unsafe fn set_words(&mut self, words: &[u32]) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         unsafe { self.bytes(size_of_val(words), words.as_ptr().cast()) }
     }
 
     /// # Safety
-    /// As [`bytes`](Self::bytes).
+    /// The next argument is of the size of the value, which is one that it may have.
     unsafe fn value<T>(&mut self, value: &T) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         unsafe { self.bytes(size_of::<T>(), ptr::from_ref(value).cast()) }
@@ -277,11 +277,11 @@ mod tests {
             assert_eq!(launched(&context, &buffer, lock(&entry.object).raw()), [0, 0, 7]);
         }
 
-        // The same where the driver refuses an argument.
+        // No key stays behind where the driver refuses an argument, either.
         let entry = entry_point(&context, Kind::U32);
         let wrong = launch(vec![(Argument::Length, Value::U32(7))]);
         let values = Values { span, launch: &wrong, gathered: &[], keys: Some(&keys) };
-        // SAFETY: as above, except for the number, which is refused.
+        // SAFETY: the entry point takes these arguments, except for the number, which is refused; the buffer is alive.
         let refused = unsafe { Bound::new(&entry, &values) }.err().expect("refused");
         assert!(matches!(&refused, Error::OpenCl { call, .. } if call == "clSetKernelArg"), "{refused}");
         let object = lock(&entry.object);

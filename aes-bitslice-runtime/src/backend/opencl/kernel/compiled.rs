@@ -69,7 +69,8 @@ impl Kernel {
     }
 
     /// # Safety
-    /// As [`Kernel::run`]; the launch is one of this kernel for the span.
+    /// The span is within buffers of the context, and the queue belongs to it too; all are valid. The launch is one of this kernel for the
+    /// span.
     unsafe fn launch(
         &self,
         context: &Context,
@@ -107,7 +108,7 @@ impl Kernel {
     /// Puts a launch into a queue. Returns its event, and whether its key was overwritten in the arguments.
     ///
     /// # Safety
-    /// As [`Kernel::run`], for the values.
+    /// The buffers of the values belong to the context of the queue; all are valid. The launch stays within the span.
     unsafe fn enqueue(
         &self,
         queue: cl_command_queue,

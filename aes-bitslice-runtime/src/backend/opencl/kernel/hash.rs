@@ -88,7 +88,8 @@ impl HashKernel {
     /// authentic.
     ///
     /// # Safety
-    /// As [`run`](Self::run), which it follows in the queue.
+    /// Both are within buffers of the context, and the queue belongs to it too; all are valid. `hash` comes from [`run`](Self::run) earlier
+    /// in the queue.
     pub(crate) unsafe fn clear_unless_authentic(
         &self,
         queue: cl_command_queue,
@@ -147,7 +148,8 @@ impl HashKernel {
                 let verdict =
                     Verdict { factor: Zeroizing::new(ONE), addend: Zeroizing::new(addend), mask: [0xff; HASH] };
                 let (output, len) = (slot.place(at), data.len());
-                // SAFETY: as above, and the hash is memory of the context that lives until it was waited for.
+                // SAFETY: the output is within the slot's buffer, the queue is the slot's, and the hash is memory of the context that lives
+                // until it was waited for.
                 let started = slot.launch(|_, queue, events| unsafe {
                     self.clear_unless_authentic(queue, output, len as u64, hash.raw(), &verdict)?.into(events)
                 });

@@ -11,8 +11,7 @@ pub(crate) struct Place {
     pub(crate) at: u64,
 }
 
-/// The location of a call's data: the same number of bytes of input and of output. They are the same range, or do not
-/// overlap.
+/// The location of a call's data: as many bytes of input as of output. Both are one range, or do not overlap.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     /// The first byte that is read; `None` for an operation that only writes.

@@ -60,10 +60,10 @@ impl DeviceMemory {
         BufferSlice::of_engine(&self.buffer, &self.calls, at, len)
     }
 
-    /// Copies from host memory, to byte `at` on, after all calls that use it, and waits.
+    /// Copies `host` to byte `at` of this memory and on, after all calls that use this memory, and waits.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], and any error the driver reports, also for those calls.
+    /// [`Error::OutOfRange`] beyond the end, and any error the driver reports, also for those calls.
     pub fn copy_from_host(&mut self, at: usize, host: &[u8]) -> Result<(), Error> {
         self.check(at, host.len())?;
         if host.is_empty() {
@@ -86,17 +86,17 @@ impl DeviceMemory {
         event_of("clEnqueueWriteBuffer", copied).map(drop)
     }
 
-    /// Copies to host memory, from byte `at` on, after all calls that use it, and waits.
+    /// Copies from byte `at` of this memory on to `host`, after all calls that use this memory, and waits.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], and any error the driver reports, also for those calls.
+    /// [`Error::OutOfRange`] beyond the end, and any error the driver reports, also for those calls.
     pub fn copy_to_host(&self, at: usize, host: &mut [u8]) -> Result<(), Error> {
         self.check(at, host.len())?;
         if host.is_empty() {
             return Ok(());
         }
         self.calls.wait()?;
-        // SAFETY: as above.
+        // SAFETY: the buffer has these bytes, as does the host's memory; the call returns when they are copied.
         let copied = unsafe {
             command_queue::enqueue_read_buffer(
                 self.context.queue().raw(),
@@ -112,10 +112,10 @@ impl DeviceMemory {
         event_of("clEnqueueReadBuffer", copied).map(drop)
     }
 
-    /// Sets all bytes to zero, after all calls that use it, and waits.
+    /// Sets all bytes to zero, after all calls that use this memory, and waits.
     ///
     /// # Errors
-    /// Any error the driver reports, also for those calls; even then it was cleared, if possible.
+    /// Any error the driver reports, also for those calls; even then the memory was cleared, if possible.
     pub fn clear(&mut self) -> Result<(), Error> {
         let waited = self.calls.wait();
         let cleared = self.context.queue().clear(&self.buffer, self.len.max(1));

@@ -86,7 +86,7 @@ impl Deref for Pinned {
 
 impl DerefMut for Pinned {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nothing else has a reference.
+        // SAFETY: `len` bytes are mapped, and nothing else has a reference.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

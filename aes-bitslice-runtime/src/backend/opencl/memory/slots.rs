@@ -36,7 +36,7 @@ struct Resources {
     /// `len` bytes, followed by a hash.
     buffer: Buffer,
     len: usize,
-    /// As long as the buffer; present until drop.
+    /// Pinned memory of the buffer's length; present until drop.
     staging: Option<Pinned>,
 }
 
@@ -155,7 +155,7 @@ impl<'p> Slot<'p> {
         self.copy_to_staging(at, len)
     }
 
-    /// Copies from the buffer to the same place of the staging memory.
+    /// Copies `len` bytes from byte `at` of the buffer to byte `at` of the staging memory.
     fn copy_to_staging(&mut self, at: usize, len: usize) -> Result<(), Error> {
         let Resources { queue, buffer, staging, .. } = self.lease.resources.as_mut().expect("there until drop");
         let to = staging.as_mut().expect("there until drop")[at..].as_mut_ptr().cast();

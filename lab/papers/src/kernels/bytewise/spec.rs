@@ -67,7 +67,7 @@ impl Bytewise {
         Self { direction, sbox, schedule, access, unrolled: false }
     }
 
-    /// The same with the rounds unrolled, as the article has them (section "Design Approach"): up to 14, without those that the key's
+    /// This kernel with the rounds unrolled, as the article has them (section "Design Approach"): up to 14, without those that the key's
     /// length does not have.
     pub fn unrolled(self) -> Self {
         Self { unrolled: true, ..self }

@@ -120,7 +120,7 @@ pub enum Rounds {
 pub enum ThreadBlocks {
     /// As many as cover the data; each of their threads works once.
     Cover,
-    /// The same number on each multiprocessor; their threads take more data until none is left.
+    /// A fixed number on each multiprocessor; their threads take more data until none is left.
     Loop {
         /// Thread blocks per multiprocessor.
         each: u32,
@@ -299,27 +299,27 @@ impl TableSpec {
         li.into_iter().chain(Self::iwai_2010_table_3()).chain(Self::abdelrahman_2017_tables_6_to_8()).collect()
     }
 
-    /// The same in another mode.
+    /// This kernel in another mode.
     pub fn with_mode(self, mode: Mode) -> Result<Self, TableError> {
         let Self { granularity, tables, keys, staging, threads, thread_blocks, rounds, .. } = self;
         let spec = Self::new(mode, granularity, tables, keys, staging, threads)?.with_rounds(rounds);
         Ok(spec.with_thread_blocks(thread_blocks))
     }
 
-    /// The same with another number of threads per thread block.
+    /// This kernel with another number of threads per thread block.
     pub fn with_threads(self, threads: u32) -> Result<Self, TableError> {
         let Self { mode, granularity, tables, keys, staging, thread_blocks, rounds, .. } = self;
         let spec = Self::new(mode, granularity, tables, keys, staging, threads)?.with_rounds(rounds);
         Ok(spec.with_thread_blocks(thread_blocks))
     }
 
-    /// The same with rounds in a loop, or not.
+    /// This kernel with rounds in a loop, or not.
     pub fn with_rounds(self, rounds: Rounds) -> Self {
         Self { rounds, ..self }
     }
 
-    /// The same with the plaintext of a thread block copied to shared memory before its threads take their parts of it (Iwai et
-    /// al. 2010, section V.B).
+    /// This kernel with the plaintext of a thread block copied to shared memory before its threads take their parts of it (Iwai et al.
+    /// 2010, section V.B).
     ///
     /// # Errors
     /// [`TableError::PlaintextFirst`] where threads have no columns in shared memory, [`TableError::SharedMemory`].
@@ -334,7 +334,7 @@ impl TableSpec {
         }
     }
 
-    /// The same with another number of thread blocks.
+    /// This kernel with another number of thread blocks.
     pub fn with_thread_blocks(self, thread_blocks: ThreadBlocks) -> Self {
         Self { thread_blocks, ..self }
     }
