@@ -59,7 +59,9 @@ std::array<uint8_t, 16> cmac(const Cipher &cipher, const std::string &path)
     std::ifstream file(path, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
     std::array<uint8_t, 16> tag{};
-    check(aes_bitslice_cmac(cipher.get(), bytes.data(), bytes.size(), tag.data()));
+    aes_bitslice_operation operation{};
+    operation.kind = AES_BITSLICE_CMAC;
+    check(aes_bitslice_run(cipher.get(), &operation, bytes.data(), nullptr, bytes.size(), tag.data(), tag.size()));
     return tag;
 }
 

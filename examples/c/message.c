@@ -34,7 +34,9 @@ int main(int count, char **arguments)
     printf("aes_bitslice %s on %s\n", aes_bitslice_version(), aes_bitslice_engine_description(engine));
 
     /* In place, with a nonce that no other message under this key has. */
-    if (aes_bitslice_gcm_encrypt(cipher, nonce, sizeof nonce, header, sizeof header, message, message, sizeof message, tag)) {
+    aes_bitslice_operation gcm = {
+        .kind = AES_BITSLICE_GCM_ENCRYPT, .nonce = nonce, .nonce_len = sizeof nonce, .aad = header, .aad_len = sizeof header};
+    if (aes_bitslice_run(cipher, &gcm, message, message, sizeof message, tag, sizeof tag)) {
         report("encryption");
         goto end;
     }
@@ -42,13 +44,16 @@ int main(int count, char **arguments)
     memcpy(changed, message, sizeof message);
     changed[3] ^= 1;
 
-    if (aes_bitslice_gcm_decrypt(cipher, nonce, sizeof nonce, header, sizeof header, message, message, sizeof message, tag, sizeof tag)) {
+    gcm.kind = AES_BITSLICE_GCM_DECRYPT;
+    gcm.tag = tag;
+    gcm.tag_len = sizeof tag;
+    if (aes_bitslice_run(cipher, &gcm, message, message, sizeof message, NULL, 0)) {
         report("decryption");
         goto end;
     }
     printf("authentic: \"%s\"\n", message);
 
-    int refused = aes_bitslice_gcm_decrypt(cipher, nonce, sizeof nonce, header, sizeof header, changed, changed, sizeof changed, tag, sizeof tag);
+    int refused = aes_bitslice_run(cipher, &gcm, changed, changed, sizeof changed, NULL, 0);
     printf("one bit changed: %s\n", refused == AES_BITSLICE_UNAUTHENTICATED ? aes_bitslice_last_error() : "NOT NOTICED");
     status = refused != AES_BITSLICE_UNAUTHENTICATED;
 

@@ -45,7 +45,15 @@ int main(int count, char **arguments)
     check(aes_bitslice_random(counter, sizeof counter));
     check(aes_bitslice_random(nonce, sizeof nonce));
     aes_bitslice_cipher *const gpu = cipher_on("cuda:0", secret), *const cpu = cipher_on("cpu", secret);
-    check(aes_bitslice_prepare(gpu, "ctr")); // loads the kernels, before time counts
+    aes_bitslice_operation ctr{}, gcm{};
+    ctr.kind = AES_BITSLICE_CTR;
+    ctr.counter = counter;
+    gcm.kind = AES_BITSLICE_GCM_ENCRYPT;
+    gcm.nonce = nonce;
+    gcm.nonce_len = sizeof nonce;
+    gcm.aad = "a header";
+    gcm.aad_len = 8;
+    check(aes_bitslice_prepare(gpu, &ctr)); // loads the kernels, before time counts
 
     std::vector<uint8_t> plain(len), made(len), expected(len);
     check(aes_bitslice_random(plain.data(), len));
@@ -59,27 +67,30 @@ int main(int count, char **arguments)
     // CTR in place. Nothing waits until the stream is synchronised.
     cuda(cudaMemcpyAsync(memory, plain.data(), len, cudaMemcpyHostToDevice, stream));
     cuda(cudaEventRecord(start, stream));
-    check(aes_bitslice_ctr_on_stream(gpu, counter, 0, memory, memory, len, stream));
+    check(aes_bitslice_run_on_stream(gpu, &ctr, memory, memory, len, stream, nullptr));
     cuda(cudaEventRecord(end, stream));
     cuda(cudaMemcpyAsync(made.data(), memory, len, cudaMemcpyDeviceToHost, stream));
     cuda(cudaStreamSynchronize(stream));
-    check(aes_bitslice_ctr(cpu, counter, 0, plain.data(), expected.data(), len));
+    check(aes_bitslice_run(cpu, &ctr, plain.data(), expected.data(), len, nullptr, 0));
     float milliseconds;
     cuda(cudaEventElapsedTime(&milliseconds, start, end));
     std::printf("CTR: %s, %.0f GB/s on the GPU\n", made == expected ? "equal" : "DIFFERENT", double(len) / milliseconds / 1e6);
 
     // GCM of the result; the tag is available when the stream has reached it.
     aes_bitslice_pending *pending;
-    check(aes_bitslice_gcm_encrypt_on_stream(gpu, nonce, 12, "a header", 8, memory, memory, len, stream, &pending));
-    check(aes_bitslice_pending_tag(pending, tag));
+    check(aes_bitslice_run_on_stream(gpu, &gcm, memory, memory, len, stream, &pending));
+    check(aes_bitslice_pending_result(pending, tag, 16));
     aes_bitslice_pending_free(pending);
-    check(aes_bitslice_gcm_encrypt(cpu, nonce, 12, "a header", 8, expected.data(), expected.data(), len, expected_tag));
+    check(aes_bitslice_run(cpu, &gcm, expected.data(), expected.data(), len, expected_tag, 16));
     cuda(cudaMemcpy(made.data(), memory, len, cudaMemcpyDeviceToHost));
     const bool same = made == expected && aes_bitslice_tag_verify(expected_tag, tag, 16) == AES_BITSLICE_OK;
     std::printf("GCM: %s\n", same ? "equal" : "DIFFERENT");
 
     // Decrypts: data that is not authentic is cleared on the stream.
-    check(aes_bitslice_gcm_decrypt_on_stream(gpu, nonce, 12, "a header", 8, memory, memory, len, tag, 16, stream, &pending));
+    gcm.kind = AES_BITSLICE_GCM_DECRYPT;
+    gcm.tag = tag;
+    gcm.tag_len = 16;
+    check(aes_bitslice_run_on_stream(gpu, &gcm, memory, memory, len, stream, &pending));
     check(aes_bitslice_pending_wait(pending));
     aes_bitslice_pending_free(pending);
 

@@ -26,10 +26,20 @@ static void cuda(cudaError_t error)
     }
 }
 
+// CTR of a message from its begin on.
+static aes_bitslice_operation ctr_of(const uint8_t *counter)
+{
+    aes_bitslice_operation ctr{};
+    ctr.kind = AES_BITSLICE_CTR;
+    ctr.counter = counter;
+    return ctr;
+}
+
 // Encrypts `len` bytes from byte `offset` of a message on, in consecutive pieces on the stream.
 static void encrypt_part(const aes_bitslice_cipher *cipher, const uint8_t *counter, const uint8_t *plain, uint8_t *made, uint64_t offset, size_t len)
 {
     const size_t piece = 1000003; // not a multiple of a block: pieces of CTR may begin anywhere
+    aes_bitslice_operation ctr = ctr_of(counter);
     uint8_t *memory;
     cudaStream_t stream;
     cuda(cudaSetDevice(0));
@@ -38,7 +48,8 @@ static void encrypt_part(const aes_bitslice_cipher *cipher, const uint8_t *count
     cuda(cudaMemcpyAsync(memory, plain + offset, len, cudaMemcpyHostToDevice, stream));
     for (size_t at = 0; at < len; at += piece) {
         const size_t bytes = len - at < piece ? len - at : piece;
-        check(aes_bitslice_ctr_on_stream(cipher, counter, offset + at, memory + at, memory + at, bytes, stream));
+        ctr.offset = offset + at;
+        check(aes_bitslice_run_on_stream(cipher, &ctr, memory + at, memory + at, bytes, stream, nullptr));
     }
     cuda(cudaMemcpyAsync(made + offset, memory, len, cudaMemcpyDeviceToHost, stream));
     cuda(cudaFreeAsync(memory, stream)); // on the stream, after the work
@@ -82,7 +93,8 @@ try {
             throw std::runtime_error(error);
         }
     }
-    check(aes_bitslice_ctr(on_cpu, counter, 0, plain.data(), expected.data(), expected.size()));
+    const aes_bitslice_operation ctr = ctr_of(counter);
+    check(aes_bitslice_run(on_cpu, &ctr, plain.data(), expected.data(), expected.size(), nullptr, 0));
     std::printf("%zu threads, %zu bytes: %s\n", threads, made.size(), made == expected ? "equal" : "DIFFERENT");
 
     aes_bitslice_cipher_free(on_gpu);

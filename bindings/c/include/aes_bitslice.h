@@ -1,18 +1,19 @@
 /*
  * AES on NVIDIA GPUs, OpenCL devices and CPUs: GCM, AES-GCM-SIV, GMAC, CMAC, XTS, CTR, CBC, ECB, key stream, sealed files.
  *
- * An engine and a key make a cipher, and operations are called on the cipher:
+ * An engine and a key make a cipher, and operations, which are structures, are run on the cipher:
  *
  *     aes_bitslice_engine_open("auto", &engine)   aes_bitslice_key_new(bytes, 32, &key)
  *                  aes_bitslice_cipher_new(engine, key, &cipher)
- *     aes_bitslice_gcm_encrypt(cipher, ...)       aes_bitslice_gcm_encrypt_on_stream(cipher, ...)
+ *     const aes_bitslice_operation operation = {.kind = AES_BITSLICE_GCM_ENCRYPT, .nonce = nonce, .nonce_len = 12};
+ *     aes_bitslice_run(cipher, &operation, input, output, len, tag, 16)   aes_bitslice_run_on_stream(cipher, &operation, ...)
  *
  * RETURN VALUES. Functions return AES_BITSLICE_OK, which is 0, or the reason why they failed; aes_bitslice_last_error() describes it in
  * one sentence. A refused call has changed nothing. A call that fails after it has begun to write clears its output in host memory.
  *
  * POINTERS. Unless stated otherwise, no pointer may be NULL, except pointers to zero bytes of data. `input` and `output` have `len` bytes
  * each, and are the same range or disjoint. Nonces, additional data, tags, keys, and descriptions of messages and jobs must not overlap
- * the output. The library keeps nothing that a caller's pointer refers to, and frees none of it.
+ * the output. Fields of structures that are not named below are zero or NULL. The library keeps nothing that a caller's pointer refers to, and frees none of it.
  * Handles are created and freed by this library's functions; a freed handle must not be used.
  *
  * THREADS. Any number of threads may use the same key, engine and cipher at the same time. A handle must not be in use when it is freed.
@@ -68,11 +69,81 @@
 // The version of the binary interface. Every change that breaks programs compiled before it raises this number.
 #define AES_BITSLICE_ABI_VERSION 1
 
-// The direction of decryption: ciphertext to plaintext.
-#define AES_BITSLICE_DECRYPT 0
+// ECB (SP 800-38A, section 6.1) of whole blocks of 16 bytes. It reveals which blocks are equal: do not encrypt messages with it.
+#define AES_BITSLICE_ECB_ENCRYPT 1
 
-// The direction of encryption: plaintext to ciphertext.
-#define AES_BITSLICE_ENCRYPT 1
+// Decryption of ECB.
+#define AES_BITSLICE_ECB_DECRYPT 2
+
+// CBC (SP 800-38A, section 6.2) of whole blocks of 16 bytes; there is no padding. Needs `iv`. Serial, on one CPU core whatever the engine.
+#define AES_BITSLICE_CBC_ENCRYPT 3
+
+// Decryption of CBC. Needs `iv`.
+#define AES_BITSLICE_CBC_DECRYPT 4
+
+// CTR (SP 800-38A, section 6.5) of any number of bytes; encryption and decryption are the same. Needs `counter`, and `offset` for a part
+// of a message. Never use a key twice with overlapping counter blocks.
+#define AES_BITSLICE_CTR 5
+
+// The key stream of CTR, any number of bytes; `input` is NULL. Needs `counter`, and `offset` for a part of the stream. It equals the output
+// of CTR for zeros: never use both under one key with overlapping counter blocks.
+#define AES_BITSLICE_KEYSTREAM 6
+
+// XTS (IEEE 1619; SP 800-38E), with a key from aes_bitslice_key_new_xts: consecutive data units, of which the last may be shorter, down to
+// 16 bytes. Needs `unit_bytes` and `first_unit`. Every engine processes units of whole blocks, the CPU all others, in host memory.
+#define AES_BITSLICE_XTS_ENCRYPT 7
+
+// Decryption of XTS. Needs `unit_bytes` and `first_unit`.
+#define AES_BITSLICE_XTS_DECRYPT 8
+
+// GCM (SP 800-38D, section 7.1) of a whole message of 0 to 2^36 - 32 bytes. Needs `nonce`, which must be new for every message under a key,
+// and `aad` if there is additional data. The result is the tag, 16 bytes.
+#define AES_BITSLICE_GCM_ENCRYPT 9
+
+// Decryption of GCM (SP 800-38D, section 7.2), if `tag` is right. Otherwise the call fails with AES_BITSLICE_UNAUTHENTICATED and the output
+// is cleared. Needs `nonce` and `aad` as for encryption, and `tag`. There is no result.
+#define AES_BITSLICE_GCM_DECRYPT 10
+
+// GCM of a part of a message, from byte `offset` on. Parts may be processed in any order and at the same time; `offset` is a multiple of
+// 16, and so is the length except for the last part. Needs `nonce` and `offset`. The result is an aes_bitslice_part; from those of all
+// parts, aes_bitslice_combine computes the tag.
+#define AES_BITSLICE_GCM_ENCRYPT_PART 11
+
+// Decryption of a part. Its plaintext is NOT AUTHENTIC until aes_bitslice_combine has found the tag right.
+#define AES_BITSLICE_GCM_DECRYPT_PART 12
+
+// AES-GCM-SIV (RFC 8452) of a whole message of 0 to 2^36 bytes, with a key of 128 or 256 bits. Needs `nonce`, which has 12 bytes and is new
+// for every message, and `aad` if there is additional data. A nonce used twice under a key reveals only whether two messages with the same
+// additional data are equal. The result is the tag, 16 bytes.
+#define AES_BITSLICE_GCM_SIV_ENCRYPT 13
+
+// Decryption of AES-GCM-SIV, if `tag`, 16 bytes, is right; otherwise as for GCM.
+#define AES_BITSLICE_GCM_SIV_DECRYPT 14
+
+// GMAC (SP 800-38D, section 3) of any number of bytes, which are authenticated but not encrypted; `output` is NULL. Needs `nonce`, as for
+// GCM. The result is the tag, 16 bytes.
+#define AES_BITSLICE_GMAC 15
+
+// CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
+#define AES_BITSLICE_CMAC 16
+
+// GCM of many messages under one key. Needs `messages` and `count`. Messages are ranges of the data; they ascend and do not overlap, and
+// no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each, contiguous. In
+// host memory the CPU cores process them, whatever the engine; here and for the batches below.
+#define AES_BITSLICE_GCM_ENCRYPT_BATCH 17
+
+// Decryption of many messages: of the encrypted ones, or of some of them. Needs also `tag`. The results are one byte for each message: 1
+// if its tag is right, 0 if not, and then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong; the other
+// messages are still good.
+#define AES_BITSLICE_GCM_DECRYPT_BATCH 18
+
+// CMAC of many messages under one key; `output` is NULL. Needs `ranges` and `count`. Ranges are in any order and may overlap. The results
+// are the tags, 16 bytes each, contiguous.
+#define AES_BITSLICE_CMAC_BATCH 19
+
+// Verifies the CMAC tags of many messages, in constant time; `output` is NULL. Needs also `tag`. The results are one byte for each message:
+// 1 if its tag is right, 0 if not. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong.
+#define AES_BITSLICE_CMAC_VERIFY_BATCH 20
 
 // A key loaded on an engine; operations are called on it. Any number of threads may use it at the same time.
 typedef struct aes_bitslice_cipher aes_bitslice_cipher;
@@ -86,17 +157,6 @@ typedef struct aes_bitslice_key aes_bitslice_key;
 // The result of a call on a stream, available when the stream has reached it: a tag, tags, a part of a message, or which messages are
 // authentic. Freeing it waits for that, too.
 typedef struct aes_bitslice_pending aes_bitslice_pending;
-
-// The result of one part of a GCM message. The tag is computed from the results of all parts. It reveals information about the hash key:
-// keep it as secret as the key until the tag is computed.
-typedef struct aes_bitslice_part {
-  // Where in the message the part begins, in bytes.
-  uint64_t offset;
-  // Bytes of the part.
-  uint64_t bytes;
-  // GHASH of its ciphertext (SP 800-38D, section 6.4).
-  uint8_t hash[16];
-} aes_bitslice_part;
 
 // The range of a message, or of a job, in the data of a call.
 typedef struct aes_bitslice_range {
@@ -120,6 +180,52 @@ typedef struct aes_bitslice_gcm_message {
   struct aes_bitslice_range range;
 } aes_bitslice_gcm_message;
 
+// An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
+// pointers refer to is in host memory, and must not change before the call has returned.
+typedef struct aes_bitslice_operation {
+  // AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_CMAC_VERIFY_BATCH.
+  int kind;
+  // The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
+  const uint8_t *counter;
+  // Where in the message the data begins, in bytes.
+  uint64_t offset;
+  // The initialisation vector, 16 bytes: random for a new message; for a further part of a message, the last ciphertext block before it.
+  const uint8_t *iv;
+  // Bytes of a data unit: 16 to 16 777 216.
+  uint64_t unit_bytes;
+  // The number of the first data unit, 16 bytes, little-endian; unit numbers are consecutive.
+  const uint8_t *first_unit;
+  // The nonce, `nonce_len` bytes.
+  const uint8_t *nonce;
+  // Bytes of the nonce: usually 12.
+  size_t nonce_len;
+  // Additional data, `aad_len` bytes, which is authenticated but not encrypted.
+  const void *aad;
+  // Bytes of the additional data; there may be none.
+  size_t aad_len;
+  // The received tag, `tag_len` bytes; for a batch, those of all messages, contiguous.
+  const uint8_t *tag;
+  // Bytes of a tag: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that.
+  size_t tag_len;
+  // The `count` messages of a batch of GCM.
+  const struct aes_bitslice_gcm_message *messages;
+  // The `count` messages of a batch of CMAC.
+  const struct aes_bitslice_range *ranges;
+  // The number of messages.
+  size_t count;
+} aes_bitslice_operation;
+
+// The result of one part of a GCM message. The tag is computed from the results of all parts. It reveals information about the hash key:
+// keep it as secret as the key until the tag is computed.
+typedef struct aes_bitslice_part {
+  // Where in the message the part begins, in bytes.
+  uint64_t offset;
+  // Bytes of the part.
+  uint64_t bytes;
+  // GHASH of its ciphertext (SP 800-38D, section 6.4).
+  uint8_t hash[16];
+} aes_bitslice_part;
+
 // A job of a call under many keys. The keys of all jobs have the same length.
 typedef struct aes_bitslice_job {
   // The key, `key_len` bytes.
@@ -131,6 +237,26 @@ typedef struct aes_bitslice_job {
   // Its range in the data of the call; for ECB whole blocks of 16.
   struct aes_bitslice_range range;
 } aes_bitslice_job;
+
+// What a call under many keys does: `count` jobs, or the same number of bytes under each of `count` keys. The other one of `jobs` and
+// `keys` is NULL.
+typedef struct aes_bitslice_many_keys {
+  // AES_BITSLICE_CTR, AES_BITSLICE_KEYSTREAM, AES_BITSLICE_ECB_ENCRYPT or AES_BITSLICE_ECB_DECRYPT.
+  int kind;
+  // The number of jobs, or of keys.
+  size_t count;
+  // The jobs, in host memory. Their ranges ascend and do not overlap. Bytes of the output between them stay as they are. Jobs with the
+  // same key must share no counter: this is not checked.
+  const struct aes_bitslice_job *jobs;
+  // Contiguous keys, where the data is. The first is for the first `bytes_per_key` bytes. They must not overlap the output.
+  const uint8_t *keys;
+  // Bytes of each of these keys: 16, 24 or 32.
+  size_t key_len;
+  // The bytes under each of these keys, a multiple of 16.
+  uint64_t bytes_per_key;
+  // The first counter block under each of these keys, 16 bytes in host memory; NULL for ECB.
+  const uint8_t *counter;
+} aes_bitslice_many_keys;
 
 // What data is sealed with: a key, a passphrase, or a Tink keyset. The pointers to the other two are NULL.
 typedef struct aes_bitslice_secret {
@@ -248,173 +374,60 @@ int aes_bitslice_cipher_new(const struct aes_bitslice_engine *engine,
 // Wipes and frees a cipher; does nothing for NULL. Work that it has put on streams is not affected.
 void aes_bitslice_cipher_free(struct aes_bitslice_cipher *cipher);
 
-// CTR (SP 800-38A, section 6.5) of `len` bytes, any number. Encryption and decryption are the same.
+// Does an operation on `len` bytes in host memory. `input` or `output` is NULL if the operation says so.
 //
-// `counter` is the initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL. `offset` is where in the
-// message `input` begins, in bytes: any part of a message can be processed alone. Never use a key twice with overlapping counter blocks.
-int aes_bitslice_ctr(const struct aes_bitslice_cipher *cipher,
-                     const uint8_t *counter,
-                     uint64_t offset,
+// Writes the result of the operation to `result`, which must not overlap the data: `result_len` bytes, as many as `kind` says; NULL and 0
+// for an operation without a result.
+int aes_bitslice_run(const struct aes_bitslice_cipher *cipher,
+                     const struct aes_bitslice_operation *operation,
                      const void *input,
                      void *output,
-                     size_t len);
+                     size_t len,
+                     void *result,
+                     size_t result_len);
 
-// Writes the key stream of CTR: `len` bytes, any number, from byte `offset` of the stream that begins with the encrypted block `counter`
-// (16 bytes). It equals the output of aes_bitslice_ctr for zeros: never use both under one key with overlapping counter blocks.
-int aes_bitslice_keystream(const struct aes_bitslice_cipher *cipher,
-                           const uint8_t *counter,
-                           uint64_t offset,
-                           void *output,
-                           size_t len);
-
-// ECB (SP 800-38A, section 6.1) of `len` bytes, a multiple of 16, in a `direction`. It reveals which blocks are equal: do not encrypt
-// messages with it.
-int aes_bitslice_ecb(const struct aes_bitslice_cipher *cipher,
-                     int direction,
-                     const void *input,
-                     void *output,
-                     size_t len);
-
-// CBC (SP 800-38A, section 6.2) of `len` bytes, a multiple of 16, in a `direction`; there is no padding. Encryption is serial, on one CPU
-// core whatever the engine.
+// Does an operation on `len` bytes in GPU memory, on a stream: all but CMAC of one message and encryption of CBC, which are serial, and XTS
+// in units that are not whole blocks; those are refused with AES_BITSLICE_UNSUPPORTED. What the operation refers to is in host memory.
 //
-// `iv` is the initialisation vector, 16 bytes: random for a new message; for a further part of a message, the last ciphertext block before
-// it.
-int aes_bitslice_cbc(const struct aes_bitslice_cipher *cipher,
-                     int direction,
-                     const uint8_t *iv,
-                     const void *input,
-                     void *output,
-                     size_t len);
-
-// XTS (IEEE 1619; SP 800-38E) of `len` bytes in a `direction`, with a key from aes_bitslice_key_new_xts: consecutive data units of
-// `unit_bytes` bytes, 16 to 16 777 216; the last may be shorter, down to 16 bytes. Every engine processes units of whole blocks, the CPU
-// all others.
+// For an operation with a tag, a part or a batch, writes a handle to `pending`, from which aes_bitslice_pending_result returns the result
+// when the stream has reached the call; free it with aes_bitslice_pending_free. Such a call cannot be captured into a graph. For the others
+// `pending` may be NULL, else NULL is written to it.
 //
-// `first_unit` is the number of the first data unit, 16 bytes, little-endian; unit numbers are consecutive.
-int aes_bitslice_xts(const struct aes_bitslice_cipher *cipher,
-                     int direction,
-                     uint64_t unit_bytes,
-                     const uint8_t *first_unit,
-                     const void *input,
-                     void *output,
-                     size_t len);
-
-// Encrypts a whole message of `len` bytes, 0 to 2^36 - 32, with GCM (SP 800-38D, section 7.1), and writes its tag, 16 bytes, to `tag`.
+// Decryption clears output that is not authentic on the same stream, so later work on it sees the message or zeros, in a batch each
+// message or zeros; the handle tells which. Do not read the output from the host or another stream before that.
 //
-// `nonce` has `nonce_len` bytes, usually 12, and must be new for every message under a key. `aad` is additional data of `aad_len` bytes,
-// which is authenticated but not encrypted; there may be none.
-int aes_bitslice_gcm_encrypt(const struct aes_bitslice_cipher *cipher,
-                             const uint8_t *nonce,
-                             size_t nonce_len,
-                             const void *aad,
-                             size_t aad_len,
-                             const void *input,
-                             void *output,
-                             size_t len,
-                             uint8_t *tag);
-
-// Decrypts a whole message with GCM (SP 800-38D, section 7.2), if its tag is right. Otherwise fails with AES_BITSLICE_UNAUTHENTICATED and
-// clears the output.
+// AES-GCM-SIV: each call has its own tables on the GPU. Encryption reads the data twice, and waits until the stream has finished the first
+// pass. Decryption waits until the tables are on the GPU, hence also for the default stream and for streams made without
+// cudaStreamNonBlocking. Waiting for the result, or freeing its handle, waits for all work of the GPU.
 //
-// Nonce and additional data are the same as for encryption. `tag` has `tag_len` bytes: 16, or the first 12 to 15, 8 or 4 if both sides
-// agreed on that.
-int aes_bitslice_gcm_decrypt(const struct aes_bitslice_cipher *cipher,
-                             const uint8_t *nonce,
-                             size_t nonce_len,
-                             const void *aad,
-                             size_t aad_len,
-                             const void *input,
-                             void *output,
-                             size_t len,
-                             const uint8_t *tag,
-                             size_t tag_len);
+// Batches of GCM are fast for messages at multiples of 16 bytes, almost as fast at multiples of 4. In batches of CMAC the blocks of a
+// message are processed in sequence: thousands of messages are fast, a few are not.
+int aes_bitslice_run_on_stream(const struct aes_bitslice_cipher *cipher,
+                               const struct aes_bitslice_operation *operation,
+                               const void *input,
+                               void *output,
+                               size_t len,
+                               void *stream,
+                               struct aes_bitslice_pending **pending);
 
-// Encrypts or decrypts a part of a GCM message, `len` bytes from byte `offset` of the message on, and writes its contribution to the tag
-// to `part`. Parts may be processed in any order and at the same time; `offset` is a multiple of 16, and so is `len` except for the last
-// part.
+// Loads what calls of an operation need on each GPU of the engine, its kernels and for GCM the tables of the key, and waits for their
+// known-answer test, so that no later call has to: for use before time counts, and before a graph captures a stream. Other engines have
+// nothing to load: the call succeeds. A batch may have no messages here.
+int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
+                         const struct aes_bitslice_operation *operation);
+
+// Combines all `count` parts of a GCM message, in any order, for the operation on the whole message. With AES_BITSLICE_GCM_ENCRYPT, writes
+// its tag to `result`. With AES_BITSLICE_GCM_DECRYPT, verifies `tag` and has no result: if the call fails with
+// AES_BITSLICE_UNAUTHENTICATED, the plaintext must be thrown away.
 //
-// aes_bitslice_gcm_tag computes the tag of the whole message from all parts; decrypted plaintext is NOT AUTHENTIC until
-// aes_bitslice_gcm_verify has found the tag right.
-int aes_bitslice_gcm_part(const struct aes_bitslice_cipher *cipher,
-                          int direction,
-                          const uint8_t *nonce,
-                          size_t nonce_len,
-                          uint64_t offset,
-                          const void *input,
-                          void *output,
-                          size_t len,
-                          struct aes_bitslice_part *part);
-
-// Computes the tag, 16 bytes, of a GCM message that was encrypted in parts, from all its `count` parts, in any order, and its additional
-// data. Parts that overlap, or a missing part between others, are refused with AES_BITSLICE_INVALID; a part missing at the end cannot be
+// Parts that overlap, or a missing part between others, are refused with AES_BITSLICE_INVALID; a part missing at the end cannot be
 // detected.
-int aes_bitslice_gcm_tag(const struct aes_bitslice_cipher *cipher,
-                         const uint8_t *nonce,
-                         size_t nonce_len,
-                         const void *aad,
-                         size_t aad_len,
+int aes_bitslice_combine(const struct aes_bitslice_cipher *cipher,
+                         const struct aes_bitslice_operation *operation,
                          const struct aes_bitslice_part *parts,
                          size_t count,
-                         uint8_t *tag);
-
-// Verifies the tag, `tag_len` bytes, of a GCM message that was decrypted in parts: returns AES_BITSLICE_OK, or
-// AES_BITSLICE_UNAUTHENTICATED, and then its plaintext must be thrown away.
-int aes_bitslice_gcm_verify(const struct aes_bitslice_cipher *cipher,
-                            const uint8_t *nonce,
-                            size_t nonce_len,
-                            const void *aad,
-                            size_t aad_len,
-                            const struct aes_bitslice_part *parts,
-                            size_t count,
-                            const uint8_t *tag,
-                            size_t tag_len);
-
-// Encrypts a whole message of `len` bytes, 0 to 2^36, with AES-GCM-SIV (RFC 8452), and writes its tag, 16 bytes, to `tag`. The key has 128
-// or 256 bits.
-//
-// `nonce` has `nonce_len` bytes, which is 12, and is new for every message; a nonce used twice under a key reveals only whether two
-// messages with the same additional data are equal. `aad` is additional data of `aad_len` bytes, which is authenticated but not encrypted;
-// there may be none.
-int aes_bitslice_gcm_siv_encrypt(const struct aes_bitslice_cipher *cipher,
-                                 const uint8_t *nonce,
-                                 size_t nonce_len,
-                                 const void *aad,
-                                 size_t aad_len,
-                                 const void *input,
-                                 void *output,
-                                 size_t len,
-                                 uint8_t *tag);
-
-// Decrypts a whole message with AES-GCM-SIV (RFC 8452), if its tag is right. Otherwise fails with AES_BITSLICE_UNAUTHENTICATED and clears
-// the output.
-//
-// Nonce and additional data are the same as for encryption. `tag` has `tag_len` bytes, which is 16.
-int aes_bitslice_gcm_siv_decrypt(const struct aes_bitslice_cipher *cipher,
-                                 const uint8_t *nonce,
-                                 size_t nonce_len,
-                                 const void *aad,
-                                 size_t aad_len,
-                                 const void *input,
-                                 void *output,
-                                 size_t len,
-                                 const uint8_t *tag,
-                                 size_t tag_len);
-
-// Computes the GMAC tag (SP 800-38D, section 3), 16 bytes, of `len` bytes, any number, which are authenticated but not encrypted. As in
-// GCM, the nonce must be new for every message under a key.
-int aes_bitslice_gmac(const struct aes_bitslice_cipher *cipher,
-                      const uint8_t *nonce,
-                      size_t nonce_len,
-                      const void *input,
-                      size_t len,
-                      uint8_t *tag);
-
-// Computes the CMAC tag (SP 800-38B), 16 bytes, of `len` bytes, any number. Serial, on one CPU core whatever the engine.
-int aes_bitslice_cmac(const struct aes_bitslice_cipher *cipher,
-                      const void *input,
-                      size_t len,
-                      uint8_t *tag);
+                         void *result,
+                         size_t result_len);
 
 // Compares a computed tag, 16 bytes, in constant time with a received one, its first `received_len` bytes (16 to 12, 8 or 4): returns
 // AES_BITSLICE_OK or AES_BITSLICE_UNAUTHENTICATED. Never compare tags with memcmp: its timing reveals how much was right.
@@ -422,350 +435,42 @@ int aes_bitslice_tag_verify(const uint8_t *computed,
                             const uint8_t *received,
                             size_t received_len);
 
-// Encrypts `count` messages with GCM (SP 800-38D, section 7.1), each with its own nonce and additional data, and writes their tags, 16
-// bytes each, contiguously to `tags`. Runs in host memory, on the CPU cores whatever the engine.
-//
-// Messages are ranges of the data, which has `len` bytes; they ascend and do not overlap. Bytes of `output` between them stay as they are.
-// Two messages with the same nonce are refused.
-int aes_bitslice_gcm_encrypt_batch(const struct aes_bitslice_cipher *cipher,
-                                   const struct aes_bitslice_gcm_message *messages,
-                                   size_t count,
-                                   const void *input,
-                                   void *output,
-                                   size_t len,
-                                   uint8_t *tags);
-
-// Decrypts `count` messages with GCM (SP 800-38D, section 7.2), and writes one byte for each to `authentic`: 1 if its tag is right, 0 if
-// not, and then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong; the other messages are still good.
-//
-// Messages are the encrypted ones, or some of them. `tags` are their tags, contiguous, `tag_len` bytes each: 16, or the first 12 to 15, 8
-// or 4 if both sides agreed on that.
-int aes_bitslice_gcm_decrypt_batch(const struct aes_bitslice_cipher *cipher,
-                                   const struct aes_bitslice_gcm_message *messages,
-                                   size_t count,
-                                   const void *input,
-                                   void *output,
-                                   size_t len,
-                                   const uint8_t *tags,
-                                   size_t tag_len,
-                                   uint8_t *authentic);
-
-// Computes the CMAC tags (SP 800-38B) of `count` messages, and writes them, 16 bytes each, contiguously to `tags`. Runs in host memory, on
-// the CPU cores whatever the engine.
-//
-// Messages are ranges of the data, which has `len` bytes, in any order; they may overlap.
-int aes_bitslice_cmac_batch(const struct aes_bitslice_cipher *cipher,
-                            const struct aes_bitslice_range *messages,
-                            size_t count,
-                            const void *input,
-                            size_t len,
-                            uint8_t *tags);
-
-// Verifies the CMAC tags (SP 800-38B) of `count` messages, and writes one byte for each to `authentic`: 1 if its tag is right, 0 if not.
-// Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong. Tags are compared in constant time.
-//
-// Messages are ranges of the data, which has `len` bytes, in any order; they may overlap. `tags` are their tags, contiguous, `tag_len`
-// bytes each: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that.
-int aes_bitslice_cmac_verify_batch(const struct aes_bitslice_cipher *cipher,
-                                   const struct aes_bitslice_range *messages,
-                                   size_t count,
-                                   const void *input,
-                                   size_t len,
-                                   const uint8_t *tags,
-                                   size_t tag_len,
-                                   uint8_t *authentic);
-
-// Loads the kernels that calls of a mode need on each GPU of the engine and waits for their known-answer test, so that no later call has
-// to: for use before time counts, and before a graph captures a stream. Other engines have nothing to load: the call succeeds.
-//
-// `mode` is "ctr", "ctr-le32" (for AES-GCM-SIV), "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "xts-encrypt" or "xts-decrypt";
-// "gcm", with the tables that the key's tags need, "gcm-batch" or "cmac-batch".
-int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
-                         const char *mode);
-
-// aes_bitslice_ctr in GPU memory, on a stream.
-int aes_bitslice_ctr_on_stream(const struct aes_bitslice_cipher *cipher,
-                               const uint8_t *counter,
-                               uint64_t offset,
+// Does what `many_keys` says with `len` bytes in host memory, on the CPU cores whatever the engine. For key stream, `input` is NULL. With
+// `keys`, `len` is `count` times `bytes_per_key`.
+int aes_bitslice_run_many_keys(const struct aes_bitslice_engine *engine,
+                               const struct aes_bitslice_many_keys *many_keys,
                                const void *input,
                                void *output,
-                               size_t len,
-                               void *stream);
-
-// aes_bitslice_keystream in GPU memory, on a stream.
-int aes_bitslice_keystream_on_stream(const struct aes_bitslice_cipher *cipher,
-                                     const uint8_t *counter,
-                                     uint64_t offset,
-                                     void *output,
-                                     size_t len,
-                                     void *stream);
-
-// aes_bitslice_ecb in GPU memory, on a stream.
-int aes_bitslice_ecb_on_stream(const struct aes_bitslice_cipher *cipher,
-                               int direction,
-                               const void *input,
-                               void *output,
-                               size_t len,
-                               void *stream);
-
-// Decryption of aes_bitslice_cbc in GPU memory, on a stream. (Encryption is serial: the CPU does it, in host memory.)
-int aes_bitslice_cbc_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
-                                       const uint8_t *iv,
-                                       const void *input,
-                                       void *output,
-                                       size_t len,
-                                       void *stream);
-
-// aes_bitslice_xts in GPU memory, on a stream; `first_unit` is in host memory. `unit_bytes` is a multiple of 16: units that are not whole
-// blocks are refused with AES_BITSLICE_UNSUPPORTED.
-int aes_bitslice_xts_on_stream(const struct aes_bitslice_cipher *cipher,
-                               int direction,
-                               uint64_t unit_bytes,
-                               const uint8_t *first_unit,
-                               const void *input,
-                               void *output,
-                               size_t len,
-                               void *stream);
-
-// aes_bitslice_gcm_encrypt in GPU memory, on a stream; nonce and additional data are in host memory. aes_bitslice_pending_tag returns the
-// tag when the stream has reached it. Cannot be captured into a graph.
-//
-// Writes a handle for the tag to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gcm_encrypt_on_stream(const struct aes_bitslice_cipher *cipher,
-                                       const uint8_t *nonce,
-                                       size_t nonce_len,
-                                       const void *aad,
-                                       size_t aad_len,
-                                       const void *input,
-                                       void *output,
-                                       size_t len,
-                                       void *stream,
-                                       struct aes_bitslice_pending **pending);
-
-// aes_bitslice_gcm_decrypt in GPU memory, on a stream; nonce, additional data and tag are in host memory. Output that is not authentic is
-// cleared on the same stream, so later work on it sees the message or zeros; aes_bitslice_pending_wait tells which. Do not read the output
-// from the host or another stream before that. Cannot be captured into a graph.
-//
-// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gcm_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
-                                       const uint8_t *nonce,
-                                       size_t nonce_len,
-                                       const void *aad,
-                                       size_t aad_len,
-                                       const void *input,
-                                       void *output,
-                                       size_t len,
-                                       const uint8_t *tag,
-                                       size_t tag_len,
-                                       void *stream,
-                                       struct aes_bitslice_pending **pending);
-
-// aes_bitslice_gcm_siv_encrypt in GPU memory, on a stream; nonce and additional data are in host memory. It reads the data twice, and
-// waits until the stream has finished the first pass. aes_bitslice_pending_tag returns the tag when the stream has reached it. Cannot be
-// captured into a graph. Each call has its own tables on the GPU: waiting for its result, or freeing it, waits for all work of the GPU.
-//
-// Writes a handle for the tag to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gcm_siv_encrypt_on_stream(const struct aes_bitslice_cipher *cipher,
-                                           const uint8_t *nonce,
-                                           size_t nonce_len,
-                                           const void *aad,
-                                           size_t aad_len,
-                                           const void *input,
-                                           void *output,
-                                           size_t len,
-                                           void *stream,
-                                           struct aes_bitslice_pending **pending);
-
-// aes_bitslice_gcm_siv_decrypt in GPU memory, on a stream; nonce, additional data and tag are in host memory. Output that is not authentic
-// is cleared on the same stream, so later work on it sees the message or zeros; aes_bitslice_pending_wait tells which. Do not read the
-// output from the host or another stream before that. Cannot be captured into a graph. Each call has its own tables and waits until they
-// are on the GPU, hence also for the default stream and for streams made without cudaStreamNonBlocking. Waiting for its result, or freeing
-// it, waits for all work of the GPU.
-//
-// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gcm_siv_decrypt_on_stream(const struct aes_bitslice_cipher *cipher,
-                                           const uint8_t *nonce,
-                                           size_t nonce_len,
-                                           const void *aad,
-                                           size_t aad_len,
-                                           const void *input,
-                                           void *output,
-                                           size_t len,
-                                           const uint8_t *tag,
-                                           size_t tag_len,
-                                           void *stream,
-                                           struct aes_bitslice_pending **pending);
-
-// aes_bitslice_gcm_part in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_part returns the part's contribution to
-// the tag when the stream has reached the call. Cannot be captured into a graph.
-//
-// Writes a handle for the part to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gcm_part_on_stream(const struct aes_bitslice_cipher *cipher,
-                                    int direction,
-                                    const uint8_t *nonce,
-                                    size_t nonce_len,
-                                    uint64_t offset,
-                                    const void *input,
-                                    void *output,
-                                    size_t len,
-                                    void *stream,
-                                    struct aes_bitslice_pending **pending);
-
-// aes_bitslice_gmac in GPU memory, on a stream; the nonce is in host memory. aes_bitslice_pending_tag returns the tag when the stream has
-// reached it. Cannot be captured into a graph.
-//
-// Writes a handle for the tag to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gmac_on_stream(const struct aes_bitslice_cipher *cipher,
-                                const uint8_t *nonce,
-                                size_t nonce_len,
-                                const void *input,
-                                size_t len,
-                                void *stream,
-                                struct aes_bitslice_pending **pending);
-
-// aes_bitslice_gcm_encrypt_batch in GPU memory, on a stream; descriptions of messages, nonces and additional data are in host memory.
-// aes_bitslice_pending_tags returns the tags when the stream has reached them. Fast for messages at multiples of 16 bytes, almost as fast
-// at multiples of 4. Cannot be captured into a graph.
-//
-// Writes a handle for the tags to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gcm_encrypt_batch_on_stream(const struct aes_bitslice_cipher *cipher,
-                                             const struct aes_bitslice_gcm_message *messages,
-                                             size_t count,
-                                             const void *input,
-                                             void *output,
-                                             size_t len,
-                                             void *stream,
-                                             struct aes_bitslice_pending **pending);
-
-// aes_bitslice_gcm_decrypt_batch in GPU memory, on a stream; descriptions of messages, nonces, additional data and tags are in host
-// memory. Output of messages that are not authentic is cleared on the same stream: later work on it sees each message or zeros.
-// aes_bitslice_pending_authentic tells which are authentic. Do not read the output from the host or another stream before that. Cannot be
-// captured into a graph.
-//
-// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_gcm_decrypt_batch_on_stream(const struct aes_bitslice_cipher *cipher,
-                                             const struct aes_bitslice_gcm_message *messages,
-                                             size_t count,
-                                             const void *input,
-                                             void *output,
-                                             size_t len,
-                                             const uint8_t *tags,
-                                             size_t tag_len,
-                                             void *stream,
-                                             struct aes_bitslice_pending **pending);
-
-// aes_bitslice_cmac_batch in GPU memory, on a stream; the ranges are in host memory. aes_bitslice_pending_tags returns the tags when the
-// stream has reached them. The blocks of a message are processed in sequence: thousands of messages are fast, a few are not. Cannot be
-// captured into a graph.
-//
-// Writes a handle for the tags to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_cmac_batch_on_stream(const struct aes_bitslice_cipher *cipher,
-                                      const struct aes_bitslice_range *messages,
-                                      size_t count,
-                                      const void *input,
-                                      size_t len,
-                                      void *stream,
-                                      struct aes_bitslice_pending **pending);
-
-// aes_bitslice_cmac_verify_batch in GPU memory, on a stream; ranges and tags are in host memory. aes_bitslice_pending_authentic tells
-// which messages are authentic when the stream has reached the call. Cannot be captured into a graph.
-//
-// Writes a handle for this result to `pending`; free it with aes_bitslice_pending_free.
-int aes_bitslice_cmac_verify_batch_on_stream(const struct aes_bitslice_cipher *cipher,
-                                             const struct aes_bitslice_range *messages,
-                                             size_t count,
-                                             const void *input,
-                                             size_t len,
-                                             const uint8_t *tags,
-                                             size_t tag_len,
-                                             void *stream,
-                                             struct aes_bitslice_pending **pending);
-
-// Runs `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the CPU cores whatever the engine.
-// `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream"; for key stream, `input` is NULL.
-//
-// Ranges of the data, which has `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with the
-// same key must share no counter: this is not checked.
-int aes_bitslice_run_jobs(const struct aes_bitslice_engine *engine,
-                          const char *mode,
-                          const struct aes_bitslice_job *jobs,
-                          size_t count,
-                          const void *input,
-                          void *output,
-                          size_t len);
-
-// Processes the same number of bytes under each of `count` contiguous keys: the first key is for the first `bytes_per_key` bytes, a
-// multiple of 16. Runs in host memory, on the CPU cores whatever the engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream";
-// for key stream, `input` is NULL.
-//
-// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each key, 16 bytes; NULL for ECB. `len` is
-// `count` times `bytes_per_key`. The keys must not overlap the output.
-int aes_bitslice_run_each_key(const struct aes_bitslice_engine *engine,
-                              const char *mode,
-                              const uint8_t *keys,
-                              size_t key_len,
-                              size_t count,
-                              const uint8_t *counter,
-                              uint64_t bytes_per_key,
-                              const void *input,
-                              void *output,
-                              size_t len);
+                               size_t len);
 
 // Loads the kernels for many keys and waits for their known-answer test, so that no later call has to: for use before time counts, and
 // before a stream is captured into a graph. A CUDA engine must have one GPU. Other engines have nothing to load: the call succeeds.
 int aes_bitslice_prepare_many_keys(const struct aes_bitslice_engine *engine);
 
-// aes_bitslice_run_jobs in GPU memory, on a stream, where the keys are expanded; descriptions of jobs and keys are in host memory. Fast
-// for jobs of a few KiB or more. Cannot be captured into a graph.
+// aes_bitslice_run_many_keys in GPU memory, on a stream, where the keys are expanded.
 //
-// Writes a handle that waits for the call to `pending`; free it with aes_bitslice_pending_free, which wipes the library's copy of the
-// keys.
-int aes_bitslice_run_jobs_on_stream(const struct aes_bitslice_engine *engine,
-                                    const char *mode,
-                                    const struct aes_bitslice_job *jobs,
-                                    size_t count,
-                                    const void *input,
-                                    void *output,
-                                    size_t len,
-                                    void *stream,
-                                    struct aes_bitslice_pending **pending);
-
-// aes_bitslice_run_each_key in GPU memory, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in host
-// memory. The keys are expanded on the fly and stay as they are: the caller must clear them. Can be captured into a graph after
-// aes_bitslice_prepare_many_keys.
-int aes_bitslice_run_each_key_on_stream(const struct aes_bitslice_engine *engine,
-                                        const char *mode,
-                                        const uint8_t *keys,
-                                        size_t key_len,
-                                        size_t count,
-                                        const uint8_t *counter,
-                                        uint64_t bytes_per_key,
-                                        const void *input,
-                                        void *output,
-                                        size_t len,
-                                        void *stream);
+// Jobs are fast from a few KiB each on. Their call cannot be captured into a graph, and writes a handle that waits for it to `pending`; free
+// it with aes_bitslice_pending_free, which wipes the library's copy of the keys.
+//
+// With `keys`, these are in GPU memory, at a multiple of four bytes, and stay as they are: the caller must clear them. Such a call can be
+// captured into a graph after aes_bitslice_prepare_many_keys; `pending` may be NULL, else NULL is written to it.
+int aes_bitslice_run_many_keys_on_stream(const struct aes_bitslice_engine *engine,
+                                         const struct aes_bitslice_many_keys *many_keys,
+                                         const void *input,
+                                         void *output,
+                                         size_t len,
+                                         void *stream,
+                                         struct aes_bitslice_pending **pending);
 
 // Waits until the stream has reached the result: returns AES_BITSLICE_OK, or AES_BITSLICE_UNAUTHENTICATED if a call that decrypts or
-// verifies has found a message that is not authentic; for a batch, aes_bitslice_pending_authentic tells which. May be called again.
+// verifies has found a message that is not authentic; for a batch, aes_bitslice_pending_result tells which. May be called again.
 int aes_bitslice_pending_wait(const struct aes_bitslice_pending *pending);
 
-// Waits until the stream has reached a tag, and writes it, 16 bytes, to `tag` in host memory. May be called again.
-int aes_bitslice_pending_tag(const struct aes_bitslice_pending *pending, uint8_t *tag);
-
-// Waits until the stream has reached the tags of a batch of `count` messages, and writes them, 16 bytes each, contiguously to `tags` in
-// host memory. May be called again.
-int aes_bitslice_pending_tags(const struct aes_bitslice_pending *pending,
-                              uint8_t *tags,
-                              size_t count);
-
-// Waits until the stream has reached a decrypted or verified batch of `count` messages, and writes one byte for each to `authentic` in
-// host memory: 1 if the message is authentic, 0 if not. Fails with AES_BITSLICE_UNAUTHENTICATED if any is not. May be called again.
-int aes_bitslice_pending_authentic(const struct aes_bitslice_pending *pending,
-                                   uint8_t *authentic,
-                                   size_t count);
-
-// Waits until the stream has reached a part, and writes its contribution to the tag to `part`. May be called again.
-int aes_bitslice_pending_part(const struct aes_bitslice_pending *pending, struct aes_bitslice_part *part);
+// Waits until the stream has reached the result, and writes it to `result` in host memory: `result_len` bytes, as many as the `kind` of the
+// operation says. Returns what aes_bitslice_pending_wait does. May be called again.
+int aes_bitslice_pending_result(const struct aes_bitslice_pending *pending,
+                                void *result,
+                                size_t result_len);
 
 // Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
 void aes_bitslice_pending_free(struct aes_bitslice_pending *pending);

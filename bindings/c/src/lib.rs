@@ -9,11 +9,11 @@
 //! | `context` | keeps a thread's CUDA context as it was |
 //! | `about` | versions, messages, threads, random bytes |
 //! | `handles` | keys, engines, ciphers |
-//! | `host` | operations on host memory |
-//! | `authenticated` | the same, for operations with a tag |
-//! | `batch` | many messages in one call |
-//! | `stream` | operations on GPU memory, on the caller's stream |
-//! | `many_keys` | calls under many keys, in host memory and on a stream |
+//! | `operation` | an operation as a value: what the caller says, as the library's type |
+//! | `batch` | many messages: what the caller says, in the library's types |
+//! | `outcome` | what a call returns beside its data |
+//! | `run` | the calls of an operation: on host memory, and on GPU memory, on the caller's stream |
+//! | `many_keys` | the calls under many keys, in the same two ways |
 //! | `pending` | the result of a call on a stream, which comes later |
 //! | `files` | sealed data: in files, in memory, and through functions |
 //!
@@ -31,13 +31,13 @@ pub mod about;
 
 pub mod handles;
 
-pub mod host;
-
-pub mod authenticated;
+pub mod operation;
 
 pub mod batch;
 
-pub mod stream;
+pub mod outcome;
+
+pub mod run;
 
 pub mod many_keys;
 

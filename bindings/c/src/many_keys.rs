@@ -3,11 +3,15 @@
 use crate::batch::Range;
 use crate::border::call;
 use crate::handles::EngineHandle;
-use crate::memory::{Data, block, place, reference, text, values};
-use crate::pending::{PendingHandle, Value};
+use crate::memory::{Data, block, place, reference, values};
+use crate::operation::{
+    AES_BITSLICE_CTR, AES_BITSLICE_ECB_DECRYPT, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_KEYSTREAM, unknown,
+};
+use crate::pending::PendingHandle;
 use crate::status::Failure;
-use aes_bitslice_runtime::{self as runtime, EachKey, Error, Jobs, KeyBits, Mode};
-use std::ffi::{c_char, c_int, c_void};
+use aes_bitslice_runtime::{self as runtime, Access, EachKey, Error, Jobs, KeyBits, Mode};
+use std::ffi::{c_int, c_void};
+use std::ptr::{self, NonNull};
 
 /// A job of a call under many keys. The keys of all jobs have the same length.
 #[repr(C)]
@@ -23,69 +27,106 @@ pub struct Job {
     pub range: Range,
 }
 
-/// The mode that the caller names.
-///
-/// # Safety
-/// `name` is NULL, or points to a string.
-unsafe fn mode(name: *const c_char) -> Result<Mode, Failure> {
-    // SAFETY: as the caller guarantees.
-    Ok(Jobs::mode_named(&unsafe { text(name, "mode") }?.to_string_lossy())?)
+/// What a call under many keys does: `count` jobs, or the same number of bytes under each of `count` keys. The other one of `jobs` and
+/// `keys` is NULL.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ManyKeys {
+    /// AES_BITSLICE_CTR, AES_BITSLICE_KEYSTREAM, AES_BITSLICE_ECB_ENCRYPT or AES_BITSLICE_ECB_DECRYPT.
+    pub kind: c_int,
+    /// The number of jobs, or of keys.
+    pub count: usize,
+    /// The jobs, in host memory. Their ranges ascend and do not overlap. Bytes of the output between them stay as they are. Jobs with the
+    /// same key must share no counter: this is not checked.
+    pub jobs: *const Job,
+    /// Contiguous keys, where the data is. The first is for the first `bytes_per_key` bytes. They must not overlap the output.
+    pub keys: *const u8,
+    /// Bytes of each of these keys: 16, 24 or 32.
+    pub key_len: usize,
+    /// The bytes under each of these keys, a multiple of 16.
+    pub bytes_per_key: u64,
+    /// The first counter block under each of these keys, 16 bytes in host memory; NULL for ECB.
+    pub counter: *const u8,
 }
 
-/// The data of a call in a mode.
-fn data(mode: Mode, input: *const c_void, output: *mut c_void, len: usize) -> Result<Data, Failure> {
-    match mode {
-        Mode::Keystream if !input.is_null() => Err(Failure::invalid("`input` is not NULL: keystream reads nothing")),
-        Mode::Keystream => Data::writes(output, len),
-        _ => Data::maps(input, output, len),
+/// What a call does, in the library's types.
+enum Asked {
+    Jobs(Jobs),
+    EachKey(EachKey),
+}
+
+impl ManyKeys {
+    /// What it says of this data.
+    ///
+    /// # Safety
+    /// What the fields refer to in host memory lives and does not change meanwhile.
+    unsafe fn of(&self, input: *const c_void, output: *mut c_void, len: usize) -> Result<(Asked, Data), Failure> {
+        let (mode, access) = match self.kind {
+            AES_BITSLICE_CTR => (Mode::Ctr, Access::Maps),
+            AES_BITSLICE_KEYSTREAM => (Mode::Keystream, Access::Writes),
+            AES_BITSLICE_ECB_ENCRYPT => (Mode::EcbEncrypt, Access::Maps),
+            AES_BITSLICE_ECB_DECRYPT => (Mode::EcbDecrypt, Access::Maps),
+            kind => {
+                let known = "AES_BITSLICE_CTR, _KEYSTREAM, _ECB_ENCRYPT or _ECB_DECRYPT for many keys";
+                return Err(unknown(kind, known));
+            }
+        };
+        let data = Data::of(access, mode, input, output, len)?;
+        // SAFETY: as the caller guarantees.
+        let asked = unsafe {
+            match (self.jobs.is_null(), self.keys.is_null()) {
+                (true, false) => Asked::EachKey(self.each_key(mode)?),
+                (false, false) => return Err(Failure::invalid("neither `jobs` nor `keys` is NULL: give one of them")),
+                (true, true) if self.count > 0 => {
+                    return Err(Failure::invalid("`jobs` and `keys` are both NULL: give one of them"));
+                }
+                (_, true) => Asked::Jobs(self.jobs(mode)?),
+            }
+        };
+        if let Asked::EachKey(_) = asked {
+            Data::writes(output, len)?.places_apart(self.keys.cast_mut(), self.key_bytes(), "keys")?;
+        }
+        Ok((asked, data))
+    }
+
+    /// Bytes of all keys.
+    fn key_bytes(&self) -> usize {
+        self.key_len.saturating_mul(self.count)
+    }
+
+    unsafe fn jobs(&self, mode: Mode) -> Result<Jobs, Failure> {
+        // SAFETY: as the caller of `of` guarantees.
+        let jobs = unsafe { values(self.jobs, self.count, "jobs") }?;
+        let one = |(n, job): (usize, &Job)| {
+            let named = |failure: Failure| Failure::invalid(format!("job {n}: {}", failure.message));
+            // SAFETY: as the caller of `of` guarantees.
+            let key = unsafe { values(job.key, job.key_len, "key") }.map_err(named)?;
+            Ok(runtime::Job { key, counter: job.counter, range: job.range.of("job", n)? })
+        };
+        let jobs = jobs.iter().enumerate().map(one).collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Jobs::new(mode, &jobs)?)
+    }
+
+    unsafe fn each_key(&self, mode: Mode) -> Result<EachKey, Failure> {
+        let bits = KeyBits::from_bytes(self.key_len).ok_or(Error::KeyLength { bytes: self.key_len })?;
+        let counter = match mode {
+            Mode::EcbEncrypt | Mode::EcbDecrypt if self.counter.is_null() => [0; 16],
+            Mode::EcbEncrypt | Mode::EcbDecrypt => {
+                return Err(Failure::invalid(format!("`counter` is not NULL: {mode} has no counter")));
+            }
+            // SAFETY: as the caller of `of` guarantees.
+            _ => unsafe { block(self.counter, "counter") }?,
+        };
+        Ok(EachKey::new(mode, bits, counter, self.bytes_per_key)?)
     }
 }
 
-/// Jobs in the library's types.
-///
-/// # Safety
-/// `jobs` is NULL, or points to `count` of them, with keys as they describe; none of it changes meanwhile.
-unsafe fn jobs(mode: Mode, jobs: *const Job, count: usize) -> Result<Jobs, Failure> {
-    // SAFETY: as the caller guarantees.
-    let jobs = unsafe { values(jobs, count, "jobs") }?;
-    let one = |(n, job): (usize, &Job)| {
-        let named = |failure: Failure| Failure::invalid(format!("job {n}: {}", failure.message));
-        // SAFETY: as the caller guarantees.
-        let key = unsafe { values(job.key, job.key_len, "key") }.map_err(named)?;
-        Ok(runtime::Job { key, counter: job.counter, range: job.range.of("job", n)? })
-    };
-    let jobs = jobs.iter().enumerate().map(one).collect::<Result<Vec<_>, Failure>>()?;
-    Ok(Jobs::new(mode, &jobs)?)
-}
-
-/// The same number of bytes under each key.
-///
-/// # Safety
-/// `counter` is NULL, or points to 16 bytes.
-unsafe fn each_key(mode: Mode, key_len: usize, counter: *const u8, bytes: u64) -> Result<EachKey, Failure> {
-    let bits = KeyBits::from_bytes(key_len).ok_or(Error::KeyLength { bytes: key_len })?;
-    let counter = match mode {
-        Mode::EcbEncrypt | Mode::EcbDecrypt if counter.is_null() => [0; 16],
-        Mode::EcbEncrypt | Mode::EcbDecrypt => {
-            return Err(Failure::invalid(format!("`counter` is not NULL: {mode} has no counter")));
-        }
-        // SAFETY: as the caller guarantees.
-        _ => unsafe { block(counter, "counter") }?,
-    };
-    Ok(EachKey::new(mode, bits, counter, bytes)?)
-}
-
-/// Runs `count` jobs, each with a key, a first counter block and a range of the data, in host memory on the CPU cores whatever the engine.
-/// `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream"; for key stream, `input` is NULL.
-///
-/// Ranges of the data, which has `len` bytes, ascend and do not overlap. Bytes of `output` between them stay as they are. Jobs with the
-/// same key must share no counter: this is not checked.
+/// Does what `many_keys` says with `len` bytes in host memory, on the CPU cores whatever the engine. For key stream, `input` is NULL. With
+/// `keys`, `len` is `count` times `bytes_per_key`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn aes_bitslice_run_jobs(
+pub unsafe extern "C" fn aes_bitslice_run_many_keys(
     engine: *const EngineHandle,
-    mode: *const c_char,
-    jobs: *const Job,
-    count: usize,
+    many_keys: *const ManyKeys,
     input: *const c_void,
     output: *mut c_void,
     len: usize,
@@ -93,43 +134,15 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs(
     call(|| {
         // SAFETY: required of callers at the top of the header.
         unsafe {
-            let mode = self::mode(mode)?;
-            let data = self::data(mode, input, output, len)?;
-            let (jobs, engine) = (self::jobs(mode, jobs, count)?, reference(engine, "engine")?);
-            engine.kept(|engine| data.give(|data| Ok(engine.run_jobs(&jobs, data)?)))
-        }
-    })
-}
-
-/// Processes the same number of bytes under each of `count` contiguous keys: the first key is for the first `bytes_per_key` bytes, a
-/// multiple of 16. Runs in host memory, on the CPU cores whatever the engine. `mode` is "ctr", "ecb-encrypt", "ecb-decrypt" or "keystream";
-/// for key stream, `input` is NULL.
-///
-/// Each key has `key_len` bytes: 16, 24 or 32. `counter` is the first counter block under each key, 16 bytes; NULL for ECB. `len` is
-/// `count` times `bytes_per_key`. The keys must not overlap the output.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aes_bitslice_run_each_key(
-    engine: *const EngineHandle,
-    mode: *const c_char,
-    keys: *const u8,
-    key_len: usize,
-    count: usize,
-    counter: *const u8,
-    bytes_per_key: u64,
-    input: *const c_void,
-    output: *mut c_void,
-    len: usize,
-) -> c_int {
-    call(|| {
-        // SAFETY: required of callers at the top of the header.
-        unsafe {
-            let mode = self::mode(mode)?;
-            let data = self::data(mode, input, output, len)?;
-            let each = each_key(mode, key_len, counter, bytes_per_key)?;
-            let bytes = key_len.saturating_mul(count);
-            Data::writes(output, len)?.places_apart(keys.cast_mut(), bytes, "keys")?;
-            let (keys, engine) = (values(keys, bytes, "keys")?, reference(engine, "engine")?);
-            engine.kept(|engine| data.give(|data| Ok(engine.run_each_key(&each, keys, data)?)))
+            let (engine, many) = (reference(engine, "engine")?, reference(many_keys, "many_keys")?);
+            let (asked, data) = many.of(input, output, len)?;
+            let keys = values(many.keys, if many.keys.is_null() { 0 } else { many.key_bytes() }, "keys")?;
+            engine.kept(|engine| {
+                data.give(|data| match &asked {
+                    Asked::Jobs(jobs) => Ok(engine.run_jobs(jobs, data)?),
+                    Asked::EachKey(each) => Ok(engine.run_each_key(each, keys, data)?),
+                })
+            })
         }
     })
 }
@@ -147,17 +160,17 @@ pub unsafe extern "C" fn aes_bitslice_prepare_many_keys(engine: *const EngineHan
     })
 }
 
-/// aes_bitslice_run_jobs in GPU memory, on a stream, where the keys are expanded; descriptions of jobs and keys are in host memory. Fast
-/// for jobs of a few KiB or more. Cannot be captured into a graph.
+/// aes_bitslice_run_many_keys in GPU memory, on a stream, where the keys are expanded.
 ///
-/// Writes a handle that waits for the call to `pending`; free it with aes_bitslice_pending_free, which wipes the library's copy of the
-/// keys.
+/// Jobs are fast from a few KiB each on. Their call cannot be captured into a graph, and writes a handle that waits for it to `pending`; free
+/// it with aes_bitslice_pending_free, which wipes the library's copy of the keys.
+///
+/// With `keys`, these are in GPU memory, at a multiple of four bytes, and stay as they are: the caller must clear them. Such a call can be
+/// captured into a graph after aes_bitslice_prepare_many_keys; `pending` may be NULL, else NULL is written to it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
+pub unsafe extern "C" fn aes_bitslice_run_many_keys_on_stream(
     engine: *const EngineHandle,
-    mode: *const c_char,
-    jobs: *const Job,
-    count: usize,
+    many_keys: *const ManyKeys,
     input: *const c_void,
     output: *mut c_void,
     len: usize,
@@ -167,50 +180,24 @@ pub unsafe extern "C" fn aes_bitslice_run_jobs_on_stream(
     call(|| {
         // SAFETY: required of callers at the top of the header.
         unsafe {
-            let mode = self::mode(mode)?;
-            let (data, place) = (self::data(mode, input, output, len)?, place(pending, "pending")?);
-            let (jobs, engine) = (self::jobs(mode, jobs, count)?, reference(engine, "engine")?);
-            let (input, output, len) = data.addresses();
-            engine.kept(|engine| {
-                let pending = engine.device_jobs()?.run_raw(stream.cast(), &jobs, input, output, len)?;
-                PendingHandle::give(place, || pending.wait().map(|()| Value::Done));
-                Ok(())
-            })
-        }
-    })
-}
-
-/// aes_bitslice_run_each_key in GPU memory, on a stream; the keys are there, too, at a multiple of four bytes, and the counter is in host
-/// memory. The keys are expanded on the fly and stay as they are: the caller must clear them. Can be captured into a graph after
-/// aes_bitslice_prepare_many_keys.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn aes_bitslice_run_each_key_on_stream(
-    engine: *const EngineHandle,
-    mode: *const c_char,
-    keys: *const u8,
-    key_len: usize,
-    count: usize,
-    counter: *const u8,
-    bytes_per_key: u64,
-    input: *const c_void,
-    output: *mut c_void,
-    len: usize,
-    stream: *mut c_void,
-) -> c_int {
-    call(|| {
-        // SAFETY: required of callers at the top of the header.
-        unsafe {
-            let mode = self::mode(mode)?;
-            let data = self::data(mode, input, output, len)?;
-            let each = each_key(mode, key_len, counter, bytes_per_key)?;
-            let bytes = key_len.saturating_mul(count);
-            Data::writes(output, len)?.places_apart(keys.cast_mut(), bytes, "keys")?;
-            let (input, output, len) = data.addresses();
-            let (keys, bytes) = (keys as u64, bytes as u64);
-            reference(engine, "engine")?.kept(|engine| {
-                let jobs = engine.device_jobs()?;
-                Ok(jobs.run_each_key_raw(stream.cast(), &each, keys, bytes, input, output, len)?)
-            })
+            let (engine, many) = (reference(engine, "engine")?, reference(many_keys, "many_keys")?);
+            let (asked, data) = many.of(input, output, len)?;
+            let ((input, output, len), stream) = (data.addresses(), stream.cast());
+            match asked {
+                Asked::Jobs(jobs) => {
+                    let place = place(pending, "pending")?;
+                    let put = engine.kept(|engine| engine.device_jobs()?.run_raw(stream, &jobs, input, output, len))?;
+                    PendingHandle::give(place, 1, || put.wait());
+                }
+                Asked::EachKey(each) => {
+                    let (keys, bytes) = (many.keys as u64, many.key_bytes() as u64);
+                    engine.kept(|engine| {
+                        engine.device_jobs()?.run_each_key_raw(stream, &each, keys, bytes, input, output, len)
+                    })?;
+                    NonNull::new(pending).into_iter().for_each(|place| place.write(ptr::null_mut()));
+                }
+            }
+            Ok(())
         }
     })
 }

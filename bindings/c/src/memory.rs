@@ -3,8 +3,9 @@
 use crate::border::caught;
 use crate::status::Failure;
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::{Buffers, Error};
+use aes_bitslice_runtime::{Access, Buffers, Error};
 use std::ffi::{CStr, c_char, c_void};
+use std::fmt::Display;
 use std::ptr::NonNull;
 use std::slice;
 
@@ -86,18 +87,31 @@ pub(crate) struct Data {
 }
 
 impl Data {
+    /// What an operation with this access takes.
+    pub(crate) fn of(
+        access: Access,
+        operation: impl Display,
+        input: *const c_void,
+        output: *mut c_void,
+        len: usize,
+    ) -> Result<Self, Failure> {
+        let refused = |name, does| Err(Failure::invalid(format!("`{name}` is not NULL: {operation} {does} nothing")));
+        match access {
+            Access::Maps => Self::maps(input, output, len),
+            Access::Reads if !output.is_null() => refused("output", "writes"),
+            Access::Reads => Self::new(Some(input), None, len),
+            Access::Writes if !input.is_null() => refused("input", "reads"),
+            Access::Writes => Self::writes(output, len),
+        }
+    }
+
     /// From an input to an output: the same range, or two disjoint ones.
-    pub(crate) fn maps(input: *const c_void, output: *mut c_void, len: usize) -> Result<Self, Failure> {
+    fn maps(input: *const c_void, output: *mut c_void, len: usize) -> Result<Self, Failure> {
         let data = Self::new(Some(input), Some(output), len)?;
         if input != output.cast_const() && overlap(input as usize, len, output as usize, len) {
             return Err(Failure::invalid("`input` and `output` overlap: they must be the same or disjoint"));
         }
         Ok(data)
-    }
-
-    /// An input only.
-    pub(crate) fn reads(input: *const c_void, len: usize) -> Result<Self, Failure> {
-        Self::new(Some(input), None, len)
     }
 
     /// An output only.
@@ -114,12 +128,7 @@ impl Data {
         Ok(Self { input, output, len })
     }
 
-    /// The place of another value that the call returns: not within the data.
-    pub(crate) fn place_apart<T>(&self, pointer: *mut T, name: &str) -> Result<NonNull<T>, Failure> {
-        self.places_apart(pointer, 1, name)
-    }
-
-    /// The place of `count` such values, contiguous; for none the pointer may be NULL.
+    /// The place of `count` contiguous values beside the data, not within it; for none the pointer may be NULL.
     pub(crate) fn places_apart<T>(&self, pointer: *mut T, count: usize, name: &str) -> Result<NonNull<T>, Failure> {
         let (place, bytes) = (places(pointer, count, name)?, count.saturating_mul(size_of::<T>()));
         for data in [self.input, self.output].into_iter().flatten().filter(|_| count > 0) {
@@ -187,7 +196,7 @@ mod tests {
         assert!(!maps(64, 79, 16) && !maps(79, 64, 16) && !maps(0, 64, 1) && !maps(64, 0, 1));
         assert!(!maps(64, 64, usize::MAX) && !maps(usize::MAX - 7, usize::MAX - 7, 16));
         let data = Data::maps(at(64), at(128), 16).unwrap_or_else(|failure| panic!("{}", failure.message));
-        let apart = |address: usize| data.place_apart(at(address).cast::<[u8; 16]>(), "tag").is_ok();
+        let apart = |address: usize| data.places_apart(at(address).cast::<[u8; 16]>(), 1, "tag").is_ok();
         assert!(apart(80) && apart(48) && apart(112) && apart(144));
         assert!(!apart(49) && !apart(79) && !apart(113) && !apart(143) && !apart(0));
         let apart = |address: usize, count| data.places_apart(at(address).cast::<[u8; 16]>(), count, "tags").is_ok();

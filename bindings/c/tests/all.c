@@ -1,4 +1,4 @@
-/* Every function of aes_bitslice.h and every way to be refused, with NIST's and IEEE's examples, on the engines named as arguments. The
+/* Every operation and function of aes_bitslice.h and every way to be refused, with NIST's and IEEE's examples, on the engines named as arguments. The
  * first argument is a folder for files. */
 #define _POSIX_C_SOURCE 200809L
 #include <aes_bitslice.h>
@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@ _Static_assert(sizeof(aes_bitslice_part) == 32, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_range) == 16, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_gcm_message) == 48, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_job) == 48, "as abi.txt has it");
+_Static_assert(sizeof(aes_bitslice_operation) == 120, "as abi.txt has it");
+_Static_assert(sizeof(aes_bitslice_many_keys) == 56, "as abi.txt has it");
 
 static int checks = 0;
 
@@ -36,6 +39,24 @@ static void fail(int line, const char *what)
 /* The same, and the message names this file. */
 #define REFUSED_AT(code, path, words, call) (REFUSED(code, words, call), told(__LINE__, #call, quoted(path)))
 #define IS_NULL(name, call) REFUSED(AES_BITSLICE_INVALID, "`" name "` is NULL", call)
+
+/* Operations as values. */
+#define OP(...) (&(const aes_bitslice_operation){.kind = __VA_ARGS__})
+#define CTR(c, at) OP(AES_BITSLICE_CTR, .counter = c, .offset = at)
+#define KEYSTREAM(c, at) OP(AES_BITSLICE_KEYSTREAM, .counter = c, .offset = at)
+#define CBC(k, v) OP(k, .iv = v)
+#define XTS(k, bytes, first) OP(k, .unit_bytes = bytes, .first_unit = first)
+#define SEAL(k, n, n_len, a, a_len) OP(k, .nonce = n, .nonce_len = n_len, .aad = a, .aad_len = a_len)
+#define OPEN(k, n, n_len, a, a_len, t, t_len) OP(k, .nonce = n, .nonce_len = n_len, .aad = a, .aad_len = a_len, .tag = t, .tag_len = t_len)
+#define PART(k, n, n_len, at) OP(k, .nonce = n, .nonce_len = n_len, .offset = at)
+#define GMAC(n, n_len) OP(AES_BITSLICE_GMAC, .nonce = n, .nonce_len = n_len)
+#define GCM_BATCH(m, number) OP(AES_BITSLICE_GCM_ENCRYPT_BATCH, .messages = m, .count = number)
+#define OPEN_BATCH(m, number, t, t_len) OP(AES_BITSLICE_GCM_DECRYPT_BATCH, .messages = m, .count = number, .tag = t, .tag_len = t_len)
+#define CMAC_BATCH(r, number) OP(AES_BITSLICE_CMAC_BATCH, .ranges = r, .count = number)
+#define VERIFY_BATCH(r, number, t, t_len) OP(AES_BITSLICE_CMAC_VERIFY_BATCH, .ranges = r, .count = number, .tag = t, .tag_len = t_len)
+#define MANY_KEYS(...) (&(const aes_bitslice_many_keys){.kind = __VA_ARGS__})
+#define JOBS(k, j, number) MANY_KEYS(k, .jobs = j, .count = number)
+#define EACH_KEY(k, all, len, number, first, each) MANY_KEYS(k, .keys = all, .key_len = len, .count = number, .counter = first, .bytes_per_key = each)
 
 static void told(int line, const char *call, const char *words)
 {
@@ -127,63 +148,47 @@ static void raw_modes(void)
         aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[i][0], 0);
 
         hex(SP_800_38A[i][1], expected);
-        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, data, 64));
+        OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), plain, data, 64, NULL, 0));
         EQUAL(data, expected, 64);
-        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_DECRYPT, data, data, 64));
+        OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_DECRYPT), data, data, 64, NULL, 0));
         EQUAL(data, plain, 64);
 
         hex(SP_800_38A[i][2], expected);
-        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, iv, plain, data, 64));
+        OK(aes_bitslice_run(cipher, CBC(AES_BITSLICE_CBC_ENCRYPT, iv), plain, data, 64, NULL, 0));
         EQUAL(data, expected, 64);
-        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_DECRYPT, expected + 16, expected + 32, data + 32, 32));
-        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_DECRYPT, iv, data, data, 32));
+        OK(aes_bitslice_run(cipher, CBC(AES_BITSLICE_CBC_DECRYPT, expected + 16), expected + 32, data + 32, 32, NULL, 0));
+        OK(aes_bitslice_run(cipher, CBC(AES_BITSLICE_CBC_DECRYPT, iv), data, data, 32, NULL, 0));
         EQUAL(data, plain, 64);
 
         hex(SP_800_38A[i][3], expected);
-        OK(aes_bitslice_ctr(cipher, counter, 0, plain, data, 64));
+        OK(aes_bitslice_run(cipher, CTR(counter, 0), plain, data, 64, NULL, 0));
         EQUAL(data, expected, 64);
-        OK(aes_bitslice_ctr(cipher, counter, 17, data + 17, data + 17, 30)); /* a part, in place */
+        OK(aes_bitslice_run(cipher, CTR(counter, 17), data + 17, data + 17, 30, NULL, 0)); /* a part, in place */
         EQUAL(data + 17, plain + 17, 30);
         EQUAL(data + 47, expected + 47, 17);
-        OK(aes_bitslice_keystream(cipher, counter, 3, stream, 61));
+        OK(aes_bitslice_run(cipher, KEYSTREAM(counter, 3), NULL, stream, 61, NULL, 0));
         for (int j = 0; j < 61; j++) {
             CHECK((stream[j] ^ plain[3 + j]) == expected[3 + j]);
         }
 
         /* A call for no bytes succeeds, whatever the pointers. */
-        OK(aes_bitslice_ctr(cipher, counter, 0, NULL, NULL, 0));
-        OK(aes_bitslice_keystream(cipher, counter, 0, NULL, 0));
-        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, NULL, NULL, 0));
-        OK(aes_bitslice_cbc(cipher, AES_BITSLICE_DECRYPT, iv, NULL, NULL, 0));
-        OK(aes_bitslice_ctr(cipher, counter, 0, data, data + 1, 0));
+        OK(aes_bitslice_run(cipher, CTR(counter, 0), NULL, NULL, 0, NULL, 0));
+        OK(aes_bitslice_run(cipher, KEYSTREAM(counter, 0), NULL, NULL, 0, NULL, 0));
+        OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), NULL, NULL, 0, NULL, 0));
+        OK(aes_bitslice_run(cipher, CBC(AES_BITSLICE_CBC_DECRYPT, iv), NULL, NULL, 0, NULL, 0));
+        OK(aes_bitslice_run(cipher, CTR(counter, 0), data, data + 1, 0, NULL, 0));
 
         uint8_t *const output = state.output;
-        IS_NULL("cipher", aes_bitslice_ctr(NULL, counter, 0, plain, output, 64));
-        IS_NULL("counter", aes_bitslice_ctr(cipher, NULL, 0, plain, output, 64));
-        IS_NULL("input", aes_bitslice_ctr(cipher, counter, 0, NULL, output, 64));
-        IS_NULL("output", aes_bitslice_ctr(cipher, counter, 0, plain, NULL, 64));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr(cipher, counter, 0, output, output + 1, 64));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr(cipher, counter, 0, output + 63, output, 64));
-        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_ctr(cipher, counter, 0, output, output, SIZE_MAX));
-        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_keystream(cipher, counter, 0, output, SIZE_MAX / 2 + 1));
-        IS_NULL("cipher", aes_bitslice_keystream(NULL, counter, 0, output, 64));
-        IS_NULL("counter", aes_bitslice_keystream(cipher, NULL, 0, output, 64));
-        IS_NULL("output", aes_bitslice_keystream(cipher, counter, 0, NULL, 64));
-        IS_NULL("cipher", aes_bitslice_ecb(NULL, AES_BITSLICE_ENCRYPT, plain, output, 64));
-        IS_NULL("input", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, NULL, output, 64));
-        IS_NULL("output", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, NULL, 64));
-        REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, output, 63));
-        REFUSED(AES_BITSLICE_INVALID, "`direction` is 2", aes_bitslice_ecb(cipher, 2, plain, output, 64));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ecb(cipher, AES_BITSLICE_DECRYPT, output + 16, output, 64));
-        IS_NULL("cipher", aes_bitslice_cbc(NULL, AES_BITSLICE_ENCRYPT, iv, plain, output, 64));
-        IS_NULL("iv", aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, NULL, plain, output, 64));
-        IS_NULL("input", aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, iv, NULL, output, 64));
-        IS_NULL("output", aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, iv, plain, NULL, 64));
-        for (int direction = 0; direction < 2; direction++) {
-            REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_cbc(cipher, direction, iv, plain, output, 17));
-            REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_cbc(cipher, direction, iv, output, output + 16, 32));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, CTR(counter, 0), output, output + 1, 64, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, CTR(counter, 0), output + 63, output, 64, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, CTR(counter, 0), output, output, SIZE_MAX, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, KEYSTREAM(counter, 0), NULL, output, SIZE_MAX / 2 + 1, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), plain, output, 63, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_DECRYPT), output + 16, output, 64, NULL, 0));
+        for (int kind = AES_BITSLICE_CBC_ENCRYPT; kind <= AES_BITSLICE_CBC_DECRYPT; kind++) {
+            REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run(cipher, CBC(kind, iv), plain, output, 17, NULL, 0));
+            REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, CBC(kind, iv), output, output + 16, 32, NULL, 0));
         }
-        REFUSED(AES_BITSLICE_INVALID, "`direction` is -1", aes_bitslice_cbc(cipher, -1, iv, plain, output, 64));
         aes_bitslice_cipher_free(cipher);
     }
 }
@@ -207,36 +212,31 @@ static void xts(void)
         hex(CASES[i][1], unit);
         size_t len = hex(CASES[i][2], plain);
         hex(CASES[i][3], expected);
-        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, len, unit, plain, data, len));
+        OK(aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, len, unit), plain, data, len, NULL, 0));
         EQUAL(data, expected, len);
-        OK(aes_bitslice_xts(cipher, AES_BITSLICE_DECRYPT, len, unit, data, data, len));
+        OK(aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_DECRYPT, len, unit), data, data, len, NULL, 0));
         EQUAL(data, plain, len);
-        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, len, unit, NULL, NULL, 0));
+        OK(aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, len, unit), NULL, NULL, 0, NULL, 0));
 
         /* Two units equal one unit, then the next, whose number is one higher. */
         OK(aes_bitslice_random(plain, 32));
-        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, whole, 32));
-        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, data, 16));
+        OK(aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), plain, whole, 32, NULL, 0));
+        OK(aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), plain, data, 16, NULL, 0));
         unit[0]++;
-        OK(aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain + 16, data + 16, 16));
+        OK(aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), plain + 16, data + 16, 16, NULL, 0));
         EQUAL(data, whole, 32);
 
-        IS_NULL("cipher", aes_bitslice_xts(NULL, AES_BITSLICE_ENCRYPT, 32, unit, plain, output, 32));
-        IS_NULL("first_unit", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 32, NULL, plain, output, 32));
-        IS_NULL("input", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 32, unit, NULL, output, 32));
-        IS_NULL("output", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 32, unit, plain, NULL, 32));
-        REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 15, unit, plain, output, 32));
-        REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 0, unit, plain, output, 32));
-        REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, output, 17));
-        REFUSED(AES_BITSLICE_INVALID, "`direction` is 7", aes_bitslice_xts(cipher, 7, 16, unit, plain, output, 32));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, output, output + 8, 32));
+        REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 15, unit), plain, output, 32, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 0, unit), plain, output, 32, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), plain, output, 17, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), output, output + 8, 32, NULL, 0));
         /* The wrong kind of key. */
-        REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain, output, 32));
-        REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_cmac(cipher, plain, 32, state.tag));
+        REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), plain, output, 32, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_run(cipher, OP(AES_BITSLICE_CMAC), plain, NULL, 32, state.tag, 16));
         aes_bitslice_cipher_free(cipher);
     }
     aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
-    REFUSED(AES_BITSLICE_INVALID, "make a key of both", aes_bitslice_xts(cipher, AES_BITSLICE_ENCRYPT, 16, unit, plain, output, 32));
+    REFUSED(AES_BITSLICE_INVALID, "make a key of both", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), plain, output, 32, NULL, 0));
     aes_bitslice_cipher_free(cipher);
 }
 
@@ -271,13 +271,13 @@ static void gcm(void)
         hex(GCM[i][4], expected);
         hex(GCM[i][5], tag);
 
-        OK(aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, data, 51, made));
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain, data, 51, made, 16));
         EQUAL(data, expected, 51);
         EQUAL(made, tag, 16);
         for (size_t len = 1; len <= 20; len++) {
             uint8_t opened[51];
             memset(opened, 0xa5, 51);
-            int status = aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, opened, 51, tag, len);
+            int status = aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, len), expected, opened, 51, NULL, 0);
             if (len == 4 || len == 8 || (12 <= len && len <= 16)) {
                 CHECK(status == AES_BITSLICE_OK);
                 EQUAL(opened, plain, 51);
@@ -289,83 +289,69 @@ static void gcm(void)
         for (int bit = 0; bit < 8 * 16; bit++) {
             tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
             memcpy(data, expected, 51);
-            CHECK(aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, data, data, 51, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+            CHECK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), data, data, 51, NULL, 0) == AES_BITSLICE_UNAUTHENTICATED);
             EQUAL(data, zeros, 51);
             tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
         aad[0] ^= 1;
-        CHECK(aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, data, 51, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+        CHECK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), expected, data, 51, NULL, 0) == AES_BITSLICE_UNAUTHENTICATED);
         aad[0] ^= 1;
 
         /* In parts, the last first. */
         aes_bitslice_part parts[3];
-        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 48, plain + 48, data + 48, 3, &parts[0]));
-        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, data, 16, &parts[1]));
-        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 16, plain + 16, data + 16, 32, &parts[2]));
+        OK(aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 48), plain + 48, data + 48, 3, &parts[0], sizeof(aes_bitslice_part)));
+        OK(aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), plain, data, 16, &parts[1], sizeof(aes_bitslice_part)));
+        OK(aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 16), plain + 16, data + 16, 32, &parts[2], sizeof(aes_bitslice_part)));
         EQUAL(data, expected, 51);
         CHECK(parts[0].offset == 48 && parts[0].bytes == 3);
-        OK(aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, 3, made));
+        OK(aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), parts, 3, made, 16));
         EQUAL(made, tag, 16);
-        OK(aes_bitslice_gcm_part(cipher, AES_BITSLICE_DECRYPT, nonce, 12, 16, data + 16, data + 16, 32, &parts[2]));
+        OK(aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_DECRYPT_PART, nonce, 12, 16), data + 16, data + 16, 32, &parts[2], sizeof(aes_bitslice_part)));
         EQUAL(data + 16, plain + 16, 32);
-        OK(aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 16));
-        OK(aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 12));
+        OK(aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
+        OK(aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 12), parts, 3, NULL, 0));
         parts[1].hash[5] ^= 1;
-        REFUSED(AES_BITSLICE_UNAUTHENTICATED, "authentication failed", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 16));
+        REFUSED(AES_BITSLICE_UNAUTHENTICATED, "authentication failed", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
         parts[1].hash[5] ^= 1;
 
         uint8_t *const output = state.output;
-        REFUSED(AES_BITSLICE_UNAUTHENTICATED, "authentication failed", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 19, parts, 3, tag, 16));
-        REFUSED(AES_BITSLICE_INVALID, "do not adjoin", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, 2, state.tag));
-        REFUSED(AES_BITSLICE_INVALID, "do not adjoin", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 2, tag, 16));
-        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, SIZE_MAX / 16, state.tag));
-        IS_NULL("cipher", aes_bitslice_gcm_tag(NULL, nonce, 12, aad, 20, parts, 3, state.tag));
-        IS_NULL("nonce", aes_bitslice_gcm_tag(cipher, NULL, 12, aad, 20, parts, 3, state.tag));
-        IS_NULL("aad", aes_bitslice_gcm_tag(cipher, nonce, 12, NULL, 20, parts, 3, state.tag));
-        IS_NULL("parts", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, NULL, 3, state.tag));
-        IS_NULL("tag", aes_bitslice_gcm_tag(cipher, nonce, 12, aad, 20, parts, 3, NULL));
-        IS_NULL("cipher", aes_bitslice_gcm_verify(NULL, nonce, 12, aad, 20, parts, 3, tag, 16));
-        IS_NULL("nonce", aes_bitslice_gcm_verify(cipher, NULL, 12, aad, 20, parts, 3, tag, 16));
-        IS_NULL("aad", aes_bitslice_gcm_verify(cipher, nonce, 12, NULL, 20, parts, 3, tag, 16));
-        IS_NULL("parts", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, NULL, 3, tag, 16));
-        IS_NULL("tag", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, NULL, 16));
-        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_verify(cipher, nonce, 12, aad, 20, parts, 3, tag, 17));
+        REFUSED(AES_BITSLICE_UNAUTHENTICATED, "authentication failed", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 19, tag, 16), parts, 3, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "do not adjoin", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), parts, 2, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "do not adjoin", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 2, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), parts, SIZE_MAX / 16, state.tag, 16));
+        IS_NULL("cipher", aes_bitslice_combine(NULL, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), parts, 3, state.tag, 16));
+        IS_NULL("nonce", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, NULL, 12, aad, 20), parts, 3, state.tag, 16));
+        IS_NULL("aad", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, NULL, 20), parts, 3, state.tag, 16));
+        IS_NULL("parts", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), NULL, 3, state.tag, 16));
+        IS_NULL("result", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), parts, 3, NULL, 16));
+        IS_NULL("operation", aes_bitslice_combine(cipher, NULL, parts, 3, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "the result has 16 bytes", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), parts, 3, state.tag, 12));
+        REFUSED(AES_BITSLICE_INVALID, "the result has 0 bytes", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "`kind` is 13: give AES_BITSLICE_GCM_ENCRYPT or", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), parts, 3, state.tag, 16));
+        IS_NULL("cipher", aes_bitslice_combine(NULL, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
+        IS_NULL("nonce", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, NULL, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
+        IS_NULL("aad", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, NULL, 20, tag, 16), parts, 3, NULL, 0));
+        IS_NULL("parts", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), NULL, 3, NULL, 0));
+        IS_NULL("tag", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, NULL, 16), parts, 3, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 17), parts, 3, NULL, 0));
 
-        IS_NULL("cipher", aes_bitslice_gcm_part(NULL, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, output, 51, &state.part));
-        IS_NULL("nonce", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, NULL, 12, 0, plain, output, 51, &state.part));
-        IS_NULL("input", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, NULL, output, 51, &state.part));
-        IS_NULL("output", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, NULL, 51, &state.part));
-        IS_NULL("part", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, plain, output, 51, NULL));
-        REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 8, plain, output, 51, &state.part));
-        REFUSED(AES_BITSLICE_INVALID, "at most 68719476704", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, (uint64_t)1 << 36, plain, output, 51, &state.part));
-        REFUSED(AES_BITSLICE_INVALID, "`direction` is 3", aes_bitslice_gcm_part(cipher, 3, nonce, 12, 0, plain, output, 51, &state.part));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, output, output + 1, 51, &state.part));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_part(cipher, AES_BITSLICE_ENCRYPT, nonce, 12, 0, output, output, 64, (aes_bitslice_part *)(output + 32)));
+        REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 8), plain, output, 51, &state.part, sizeof(aes_bitslice_part)));
+        REFUSED(AES_BITSLICE_INVALID, "at most 68719476704", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, (uint64_t)1 << 36), plain, output, 51, &state.part, sizeof(aes_bitslice_part)));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), output, output + 1, 51, &state.part, sizeof(aes_bitslice_part)));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), output, output, 64, (aes_bitslice_part *)(output + 32), sizeof(aes_bitslice_part)));
 
-        IS_NULL("cipher", aes_bitslice_gcm_encrypt(NULL, nonce, 12, aad, 20, plain, output, 51, state.tag));
-        IS_NULL("nonce", aes_bitslice_gcm_encrypt(cipher, NULL, 12, aad, 20, plain, output, 51, state.tag));
-        IS_NULL("aad", aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 20, plain, output, 51, state.tag));
-        IS_NULL("input", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, NULL, output, 51, state.tag));
-        IS_NULL("output", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, NULL, 51, state.tag));
-        IS_NULL("tag", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, NULL));
-        REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_gcm_encrypt(cipher, NULL, 0, aad, 20, plain, output, 51, state.tag));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, output, output + 50, 51, state.tag));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, output + 50));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_encrypt(cipher, nonce, 12, aad, 20, plain, output, 51, state.before + 17));
-        IS_NULL("cipher", aes_bitslice_gcm_decrypt(NULL, nonce, 12, aad, 20, expected, output, 51, tag, 16));
-        IS_NULL("nonce", aes_bitslice_gcm_decrypt(cipher, NULL, 12, aad, 20, expected, output, 51, tag, 16));
-        IS_NULL("aad", aes_bitslice_gcm_decrypt(cipher, nonce, 12, NULL, 20, expected, output, 51, tag, 16));
-        IS_NULL("input", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, NULL, output, 51, tag, 16));
-        IS_NULL("output", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, NULL, 51, tag, 16));
-        IS_NULL("tag", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, output, 51, NULL, 16));
-        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, expected, output, 51, tag, 0));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_decrypt(cipher, nonce, 12, aad, 20, output + 1, output, 51, tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, NULL, 0, aad, 20), plain, output, 51, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), output, output + 50, 51, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain, output, 51, output + 50, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain, output, 51, state.before + 17, 16));
+        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 0), expected, output, 51, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), output + 1, output, 51, NULL, 0));
 
         /* Neither a message nor additional data: there is still a tag, which equals the tag of no parts. */
-        OK(aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made));
-        OK(aes_bitslice_gcm_tag(cipher, nonce, 12, NULL, 0, NULL, 0, tag));
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, NULL, 0), NULL, NULL, 0, made, 16));
+        OK(aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, NULL, 0), NULL, 0, tag, 16));
         EQUAL(made, tag, 16);
-        OK(aes_bitslice_gcm_decrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, tag, 16));
+        OK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, NULL, 0, tag, 16), NULL, NULL, 0, NULL, 0));
         aes_bitslice_cipher_free(cipher);
     }
 }
@@ -393,59 +379,47 @@ static void gcm_siv(void)
         hex(GCM_SIV[i][4], expected);
         hex(GCM_SIV[i][5], tag);
 
-        OK(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, aad_len, plain, data, len, made));
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, aad_len), plain, data, len, made, 16));
         EQUAL(data, expected, len);
         EQUAL(made, tag, 16);
-        OK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, aad_len, data, data, len, tag, 16));
+        OK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, aad_len, tag, 16), data, data, len, NULL, 0));
         EQUAL(data, plain, len);
         /* A changed message is refused, and its output cleared. */
         for (int bit = 0; bit < 8 * 16; bit++) {
             tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
             memcpy(data, expected, len);
-            CHECK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, aad_len, data, data, len, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+            CHECK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, aad_len, tag, 16), data, data, len, NULL, 0) == AES_BITSLICE_UNAUTHENTICATED);
             EQUAL(data, zeros, len);
             tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
         aad[0] ^= 1;
-        CHECK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 1, expected, data, len, tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+        CHECK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 1, tag, 16), expected, data, len, NULL, 0) == AES_BITSLICE_UNAUTHENTICATED);
         aad[0] ^= 1;
-        OK(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made));
-        OK(aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, NULL, 0, NULL, NULL, 0, made, 16));
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, NULL, 0), NULL, NULL, 0, made, 16));
+        OK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, NULL, 0, made, 16), NULL, NULL, 0, NULL, 0));
 
         for (size_t wrong = 0; wrong <= 13; wrong++) {
             if (wrong != 12) {
-                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_gcm_siv_encrypt(cipher, nonce, wrong, aad, 20, plain, output, 21, state.tag));
-                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_gcm_siv_decrypt(cipher, nonce, wrong, aad, 20, plain, output, 21, tag, 16));
+                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, wrong, aad, 20), plain, output, 21, state.tag, 16));
+                REFUSED(AES_BITSLICE_INVALID, "nonce", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, wrong, aad, 20, tag, 16), plain, output, 21, NULL, 0));
             }
         }
         for (size_t wrong = 0; wrong <= 17; wrong++) {
             if (wrong != 16) {
-                REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, tag, wrong));
+                REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 20, tag, wrong), plain, output, 21, NULL, 0));
             }
         }
-        IS_NULL("cipher", aes_bitslice_gcm_siv_encrypt(NULL, nonce, 12, aad, 20, plain, output, 21, state.tag));
-        IS_NULL("nonce", aes_bitslice_gcm_siv_encrypt(cipher, NULL, 12, aad, 20, plain, output, 21, state.tag));
-        IS_NULL("aad", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 20, plain, output, 21, state.tag));
-        IS_NULL("input", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, NULL, output, 21, state.tag));
-        IS_NULL("output", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, NULL, 21, state.tag));
-        IS_NULL("tag", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, NULL));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, output, output + 20, 21, state.tag));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, output + 20));
-        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX, plain, output, 21, state.tag));
-        REFUSED(AES_BITSLICE_NO_MEMORY, "of `aad`", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, SIZE_MAX / 4, plain, output, 21, state.tag));
-        REFUSED(AES_BITSLICE_NO_MEMORY, "of `nonce`", aes_bitslice_gcm_encrypt(cipher, nonce, SIZE_MAX / 4, aad, 20, plain, output, 21, state.tag));
-        IS_NULL("cipher", aes_bitslice_gcm_siv_decrypt(NULL, nonce, 12, aad, 20, plain, output, 21, tag, 16));
-        IS_NULL("nonce", aes_bitslice_gcm_siv_decrypt(cipher, NULL, 12, aad, 20, plain, output, 21, tag, 16));
-        IS_NULL("aad", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, NULL, 20, plain, output, 21, tag, 16));
-        IS_NULL("input", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, NULL, output, 21, tag, 16));
-        IS_NULL("output", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, NULL, 21, tag, 16));
-        IS_NULL("tag", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, NULL, 16));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, output + 1, output, 21, tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), output, output + 20, 21, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), plain, output, 21, output + 20, 16));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, SIZE_MAX), plain, output, 21, state.tag, 16));
+        REFUSED(AES_BITSLICE_NO_MEMORY, "of `aad`", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, SIZE_MAX / 4), plain, output, 21, state.tag, 16));
+        REFUSED(AES_BITSLICE_NO_MEMORY, "of `nonce`", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, SIZE_MAX / 4, aad, 20), plain, output, 21, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 20, tag, 16), output + 1, output, 21, NULL, 0));
         aes_bitslice_cipher_free(cipher);
     }
     aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[1][0], 0);
-    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, aad, 20, plain, output, 21, state.tag));
-    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_gcm_siv_decrypt(cipher, nonce, 12, aad, 20, plain, output, 21, tag, 16));
+    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), plain, output, 21, state.tag, 16));
+    REFUSED(AES_BITSLICE_INVALID, "128 or 256 bits", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 20, tag, 16), plain, output, 21, NULL, 0));
     aes_bitslice_cipher_free(cipher);
 }
 
@@ -469,19 +443,19 @@ static void gcm_batch(void)
         hex(GCM[i][5], tags);
         const aes_bitslice_gcm_message messages[COUNT] = {
             {nonces[0], 12, aad, 20, {5, 51}}, {nonces[1], 8, NULL, 0, {56, 40}}, {nonces[2], 12, aad, 3, {99, 0}}};
-        OK(aes_bitslice_gcm_encrypt(cipher, nonces[1], 8, NULL, 0, plain + 56, expected + 56, 40, tags + 16));
-        OK(aes_bitslice_gcm_encrypt(cipher, nonces[2], 12, aad, 3, NULL, NULL, 0, tags + 32));
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonces[1], 8, NULL, 0), plain + 56, expected + 56, 40, tags + 16, 16));
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonces[2], 12, aad, 3), NULL, NULL, 0, tags + 32, 16));
 
         /* In place; and to another place, where bytes between messages stay as they are. */
         memcpy(data, plain, DATA);
-        OK(aes_bitslice_gcm_encrypt_batch(cipher, messages, COUNT, data, data, DATA, made));
+        OK(aes_bitslice_run(cipher, GCM_BATCH(messages, COUNT), data, data, DATA, made, 16 * COUNT));
         EQUAL(data, expected, DATA);
         EQUAL(made, tags, sizeof tags);
         memset(data, 7, DATA);
-        OK(aes_bitslice_gcm_encrypt_batch(cipher, messages, COUNT, plain, data, DATA, made));
+        OK(aes_bitslice_run(cipher, GCM_BATCH(messages, COUNT), plain, data, DATA, made, 16 * COUNT));
         EQUAL(data, expected, DATA);
         EQUAL(made, tags, sizeof tags);
-        OK(aes_bitslice_gcm_decrypt_batch(cipher, messages, COUNT, data, data, DATA, tags, 16, authentic));
+        OK(aes_bitslice_run(cipher, OPEN_BATCH(messages, COUNT, tags, 16), data, data, DATA, authentic, COUNT));
         EQUAL(data, plain, DATA);
         EQUAL(authentic, "\1\1\1", COUNT);
         for (size_t len = 0; len <= 17; len++) {
@@ -490,16 +464,16 @@ static void gcm_batch(void)
                 memcpy(shorter + n * len, tags + 16 * n, len < 16 ? len : 16);
             }
             if (len == 4 || len == 8 || (12 <= len && len <= 16)) {
-                OK(aes_bitslice_gcm_decrypt_batch(cipher, messages, COUNT, expected, data, DATA, shorter, len, authentic));
+                OK(aes_bitslice_run(cipher, OPEN_BATCH(messages, COUNT, shorter, len), expected, data, DATA, authentic, COUNT));
             } else {
-                REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_gcm_decrypt_batch(cipher, messages, 1, expected, output, 96, shorter, len, state.authentic));
+                REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_run(cipher, OPEN_BATCH(messages, 1, shorter, len), expected, output, 96, state.authentic, 1));
             }
         }
         /* A changed message is reported and cleared; the others are good. */
         for (size_t n = 0; n < COUNT; n++) {
             tags[16 * n + 15] ^= 1;
             memcpy(data, expected, DATA);
-            CHECK(aes_bitslice_gcm_decrypt_batch(cipher, messages, COUNT, data, data, DATA, tags, 16, authentic) == AES_BITSLICE_UNAUTHENTICATED);
+            CHECK(aes_bitslice_run(cipher, OPEN_BATCH(messages, COUNT, tags, 16), data, data, DATA, authentic, COUNT) == AES_BITSLICE_UNAUTHENTICATED);
             told(__LINE__, "a batch with a tag that is changed", "1 of 3 messages");
             for (size_t m = 0; m < COUNT; m++) {
                 static const uint8_t zeros[DATA];
@@ -511,8 +485,8 @@ static void gcm_batch(void)
             EQUAL(data + 96, plain + 96, 4);
             tags[16 * n + 15] ^= 1;
         }
-        OK(aes_bitslice_gcm_encrypt_batch(cipher, NULL, 0, NULL, NULL, 0, NULL));
-        OK(aes_bitslice_gcm_decrypt_batch(cipher, NULL, 0, NULL, NULL, 0, NULL, 16, NULL));
+        OK(aes_bitslice_run(cipher, GCM_BATCH(NULL, 0), NULL, NULL, 0, NULL, 0));
+        OK(aes_bitslice_run(cipher, OPEN_BATCH(NULL, 0, NULL, 16), NULL, NULL, 0, NULL, 0));
 
         /* Messages with one invalid field. */
         const struct {
@@ -526,29 +500,18 @@ static void gcm_batch(void)
         };
         for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
             const aes_bitslice_gcm_message wrong[2] = {messages[0], WRONG[n].second};
-            REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_gcm_encrypt_batch(cipher, wrong, 2, plain, output, 96, state.tags));
-            REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_gcm_decrypt_batch(cipher, wrong, 2, plain, output, 96, tags, 16, state.authentic));
+            REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_run(cipher, GCM_BATCH(wrong, 2), plain, output, 96, state.tags, 32));
+            REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_run(cipher, OPEN_BATCH(wrong, 2, tags, 16), plain, output, 96, state.authentic, 2));
         }
         const aes_bitslice_gcm_message twice[2] = {messages[0], {nonces[0], 12, NULL, 0, {56, 40}}};
-        REFUSED(AES_BITSLICE_INVALID, "the same nonce", aes_bitslice_gcm_encrypt_batch(cipher, twice, 2, plain, output, 96, state.tags));
-        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_encrypt_batch(cipher, messages, SIZE_MAX / 16, plain, output, 96, state.tags));
-        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, SIZE_MAX, state.authentic));
+        REFUSED(AES_BITSLICE_INVALID, "the same nonce", aes_bitslice_run(cipher, GCM_BATCH(twice, 2), plain, output, 96, state.tags, 32));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, GCM_BATCH(messages, SIZE_MAX / 16), plain, output, 96, state.tags, 16 * SIZE_MAX / 16));
+        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, OPEN_BATCH(messages, 2, tags, SIZE_MAX), plain, output, 96, state.authentic, 2));
 
-        IS_NULL("cipher", aes_bitslice_gcm_encrypt_batch(NULL, messages, 2, plain, output, 96, state.tags));
-        IS_NULL("messages", aes_bitslice_gcm_encrypt_batch(cipher, NULL, 2, plain, output, 96, state.tags));
-        IS_NULL("input", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, NULL, output, 96, state.tags));
-        IS_NULL("output", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, NULL, 96, state.tags));
-        IS_NULL("tags", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, output, 96, NULL));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, output + 1, output, 95, state.tags));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_encrypt_batch(cipher, messages, 2, plain, output, 96, state.before + 1));
-        IS_NULL("cipher", aes_bitslice_gcm_decrypt_batch(NULL, messages, 2, plain, output, 96, tags, 16, state.authentic));
-        IS_NULL("messages", aes_bitslice_gcm_decrypt_batch(cipher, NULL, 2, plain, output, 96, tags, 16, state.authentic));
-        IS_NULL("input", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, NULL, output, 96, tags, 16, state.authentic));
-        IS_NULL("output", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, NULL, 96, tags, 16, state.authentic));
-        IS_NULL("tags", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, NULL, 16, state.authentic));
-        IS_NULL("authentic", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, 16, NULL));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, output, output + 1, 95, tags, 16, state.authentic));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gcm_decrypt_batch(cipher, messages, 2, plain, output, 96, tags, 16, output + 95));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, GCM_BATCH(messages, 2), output + 1, output, 95, state.tags, 32));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, GCM_BATCH(messages, 2), plain, output, 96, state.before + 1, 32));
+        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OPEN_BATCH(messages, 2, tags, 16), output, output + 1, 95, state.authentic, 2));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, OPEN_BATCH(messages, 2, tags, 16), plain, output, 96, output + 95, 2));
         aes_bitslice_cipher_free(cipher);
     }
 }
@@ -563,49 +526,40 @@ static void cmac_batch(void)
     aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
     hex(PLAIN, message);
     hex(EXPECTED, tags);
-    OK(aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 64, made));
+    OK(aes_bitslice_run(cipher, CMAC_BATCH(RANGES, 4), message, NULL, 64, made, 64));
     EQUAL(made, tags, 64);
-    OK(aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, tags, 16, authentic));
+    OK(aes_bitslice_run(cipher, VERIFY_BATCH(RANGES, 4, tags, 16), message, NULL, 64, authentic, 4));
     EQUAL(authentic, "\1\1\1\1", 4);
     for (size_t n = 0; n < 4; n++) {
         memcpy(shorter + 12 * n, tags + 16 * n, 12);
     }
-    OK(aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, shorter, 12, authentic));
+    OK(aes_bitslice_run(cipher, VERIFY_BATCH(RANGES, 4, shorter, 12), message, NULL, 64, authentic, 4));
     shorter[12] ^= 0x80;
     shorter[47] ^= 1;
-    CHECK(aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, shorter, 12, authentic) == AES_BITSLICE_UNAUTHENTICATED);
+    CHECK(aes_bitslice_run(cipher, VERIFY_BATCH(RANGES, 4, shorter, 12), message, NULL, 64, authentic, 4) == AES_BITSLICE_UNAUTHENTICATED);
     told(__LINE__, "tags that are changed", "2 of 4 messages, the first of them message 1");
     EQUAL(authentic, "\1\0\1\0", 4);
-    CHECK(aes_bitslice_cmac_verify_batch(cipher, RANGES + 1, 1, message, 64, shorter + 12, 12, authentic) == AES_BITSLICE_UNAUTHENTICATED);
+    CHECK(aes_bitslice_run(cipher, VERIFY_BATCH(RANGES + 1, 1, shorter + 12, 12), message, NULL, 64, authentic, 1) == AES_BITSLICE_UNAUTHENTICATED);
     told(__LINE__, "one tag that is changed", "1 of 1 message, the first");
-    OK(aes_bitslice_cmac_batch(cipher, RANGES + 1, 1, NULL, 0, made));
+    OK(aes_bitslice_run(cipher, CMAC_BATCH(RANGES + 1, 1), NULL, NULL, 0, made, 16));
     EQUAL(made, tags + 16, 16);
-    OK(aes_bitslice_cmac_batch(cipher, NULL, 0, NULL, 0, NULL));
-    OK(aes_bitslice_cmac_verify_batch(cipher, NULL, 0, NULL, 0, NULL, 16, NULL));
+    OK(aes_bitslice_run(cipher, CMAC_BATCH(NULL, 0), NULL, NULL, 0, NULL, 0));
+    OK(aes_bitslice_run(cipher, VERIFY_BATCH(NULL, 0, NULL, 16), NULL, NULL, 0, NULL, 0));
 
-    IS_NULL("cipher", aes_bitslice_cmac_batch(NULL, RANGES, 4, message, 64, state.tags));
-    IS_NULL("messages", aes_bitslice_cmac_batch(cipher, NULL, 4, message, 64, state.tags));
-    IS_NULL("input", aes_bitslice_cmac_batch(cipher, RANGES, 4, NULL, 64, state.tags));
-    IS_NULL("tags", aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_cmac_batch(cipher, RANGES, 4, state.output, 64, state.output + 63));
-    REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_cmac_batch(cipher, RANGES, 4, message, 63, state.tags));
-    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_cmac_batch(cipher, RANGES, SIZE_MAX / 16, message, 64, state.tags));
-    IS_NULL("cipher", aes_bitslice_cmac_verify_batch(NULL, RANGES, 4, message, 64, tags, 16, state.authentic));
-    IS_NULL("messages", aes_bitslice_cmac_verify_batch(cipher, NULL, 4, message, 64, tags, 16, state.authentic));
-    IS_NULL("input", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, NULL, 64, tags, 16, state.authentic));
-    IS_NULL("tags", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, NULL, 16, state.authentic));
-    IS_NULL("authentic", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 64, tags, 16, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, state.output, 64, tags, 16, state.output));
-    REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_cmac_verify_batch(cipher, RANGES, 4, message, 63, tags, 16, state.authentic));
+    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, CMAC_BATCH(RANGES, 4), state.output, NULL, 64, state.output + 63, 64));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_run(cipher, CMAC_BATCH(RANGES, 4), message, NULL, 63, state.tags, 64));
+    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, CMAC_BATCH(RANGES, SIZE_MAX / 16), message, NULL, 64, state.tags, 16 * SIZE_MAX / 16));
+    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, VERIFY_BATCH(RANGES, 4, tags, 16), state.output, NULL, 64, state.output, 4));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 63", aes_bitslice_run(cipher, VERIFY_BATCH(RANGES, 4, tags, 16), message, NULL, 63, state.authentic, 4));
     for (size_t len = 0; len <= 16; len++) {
         if (len != 4 && len != 8 && len < 12) {
-            REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_cmac_verify_batch(cipher, RANGES, 3, message, 64, tags, len, state.authentic));
+            REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_run(cipher, VERIFY_BATCH(RANGES, 3, tags, len), message, NULL, 64, state.authentic, 3));
         }
     }
-    REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_cmac_verify_batch(cipher, RANGES, 3, message, 64, tags, 17, state.authentic));
+    REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_run(cipher, VERIFY_BATCH(RANGES, 3, tags, 17), message, NULL, 64, state.authentic, 3));
     const aes_bitslice_range beyond = {1, UINT64_MAX};
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_batch(cipher, &beyond, 1, message, 64, state.tags));
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_cmac_verify_batch(cipher, &beyond, 1, message, 64, tags, 16, state.authentic));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_run(cipher, CMAC_BATCH(&beyond, 1), message, NULL, 64, state.tags, 16));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past byte 2^64", aes_bitslice_run(cipher, VERIFY_BATCH(&beyond, 1, tags, 16), message, NULL, 64, state.authentic, 1));
     aes_bitslice_cipher_free(cipher);
 }
 
@@ -619,17 +573,13 @@ static void tags(void)
               nonce) == 128);
     CHECK(hex("46a661feb4a1ad607dcf752e7f3f089c3c33208f", message) == 20);
     hex("a7d4f4b1fca67d7f0e6367b58c273610", tag);
-    OK(aes_bitslice_gmac(cipher, nonce, 128, message, 20, made));
+    OK(aes_bitslice_run(cipher, GMAC(nonce, 128), message, NULL, 20, made, 16));
     EQUAL(made, tag, 16);
-    OK(aes_bitslice_gcm_encrypt(cipher, nonce, 128, message, 20, NULL, NULL, 0, made));
+    OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 128, message, 20), NULL, NULL, 0, made, 16));
     EQUAL(made, tag, 16);
-    OK(aes_bitslice_gmac(cipher, nonce, 12, NULL, 0, made));
-    IS_NULL("cipher", aes_bitslice_gmac(NULL, nonce, 128, message, 20, state.tag));
-    IS_NULL("nonce", aes_bitslice_gmac(cipher, NULL, 128, message, 20, state.tag));
-    IS_NULL("input", aes_bitslice_gmac(cipher, nonce, 128, NULL, 20, state.tag));
-    IS_NULL("tag", aes_bitslice_gmac(cipher, nonce, 128, message, 20, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_gmac(cipher, nonce, 0, message, 20, state.tag));
-    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_gmac(cipher, nonce, 12, state.output, 64, state.output + 63));
+    OK(aes_bitslice_run(cipher, GMAC(nonce, 12), NULL, NULL, 0, made, 16));
+    REFUSED(AES_BITSLICE_INVALID, "a GCM nonce has 1 to", aes_bitslice_run(cipher, GMAC(nonce, 0), message, NULL, 20, state.tag, 16));
+    REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, GMAC(nonce, 12), state.output, NULL, 64, state.output + 63, 16));
 
     for (size_t len = 0; len <= 20; len++) {
         int status = aes_bitslice_tag_verify(tag, tag, len);
@@ -658,12 +608,9 @@ static void tags(void)
     for (size_t i = 0; i < sizeof CMAC / sizeof *CMAC; i++) {
         cipher = cipher_of(SP_800_38A[CMAC[i].key][0], 0);
         hex(CMAC[i].tag, tag);
-        OK(aes_bitslice_cmac(cipher, CMAC[i].len == 0 ? NULL : message, CMAC[i].len, made));
+        OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_CMAC), CMAC[i].len == 0 ? NULL : message, NULL, CMAC[i].len, made, 16));
         EQUAL(made, tag, 16);
-        IS_NULL("cipher", aes_bitslice_cmac(NULL, message, 64, state.tag));
-        IS_NULL("input", aes_bitslice_cmac(cipher, NULL, 64, state.tag));
-        IS_NULL("tag", aes_bitslice_cmac(cipher, message, 64, NULL));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_cmac(cipher, state.output, 64, state.output));
+        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, OP(AES_BITSLICE_CMAC), state.output, NULL, 64, state.output, 16));
         aes_bitslice_cipher_free(cipher);
     }
 }
@@ -672,7 +619,7 @@ static void tags(void)
 static void many_keys(void)
 {
     enum { KEYS = 3, EACH = 32, LEN = 100 };
-    static const char *const MODES[] = {"ctr", "ecb-encrypt", "keystream", "ecb-decrypt"};
+    static const int KINDS[] = {AES_BITSLICE_CTR, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_KEYSTREAM, AES_BITSLICE_ECB_DECRYPT};
     uint8_t plain[LEN], expected[LEN], data[LEN], counter[16], keys[KEYS * 32], *const output = state.output;
     hex("fffffffffffffffffffffffffffffffe", counter);
     for (size_t i = 0; i < sizeof keys; i++) {
@@ -696,10 +643,10 @@ static void many_keys(void)
                     OK(aes_bitslice_key_new(keys + k * len, len, &key));
                     OK(aes_bitslice_cipher_new(engine, key, &cipher));
                     switch (m) {
-                    case 0: OK(aes_bitslice_ctr(cipher, first, 0, plain + at, expected + at, bytes)); break;
-                    case 1: OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, plain + at, expected + at, bytes)); break;
-                    case 3: OK(aes_bitslice_ecb(cipher, AES_BITSLICE_DECRYPT, plain + at, expected + at, bytes)); break;
-                    default: OK(aes_bitslice_keystream(cipher, first, 0, expected + at, bytes));
+                    case 0: OK(aes_bitslice_run(cipher, CTR(first, 0), plain + at, expected + at, bytes, NULL, 0)); break;
+                    case 1: OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), plain + at, expected + at, bytes, NULL, 0)); break;
+                    case 3: OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_DECRYPT), plain + at, expected + at, bytes, NULL, 0)); break;
+                    default: OK(aes_bitslice_run(cipher, KEYSTREAM(first, 0), NULL, expected + at, bytes, NULL, 0));
                     }
                     aes_bitslice_key_free(key);
                     aes_bitslice_cipher_free(cipher);
@@ -709,17 +656,17 @@ static void many_keys(void)
                     const void *const from = m != 2 && in_place ? data : input;
                     memcpy(data, plain, LEN);
                     if (equal) {
-                        OK(aes_bitslice_run_each_key(engine, MODES[m], keys, len, KEYS, is_ecb ? NULL : counter, EACH, from, data, KEYS * EACH));
+                        OK(aes_bitslice_run_many_keys(engine, EACH_KEY(KINDS[m], keys, len, KEYS, is_ecb ? NULL : counter, EACH), from, data, KEYS * EACH));
                     } else {
-                        OK(aes_bitslice_run_jobs(engine, MODES[m], jobs, KEYS + 1, from, data, LEN));
+                        OK(aes_bitslice_run_many_keys(engine, JOBS(KINDS[m], jobs, KEYS + 1), from, data, LEN));
                     }
                     EQUAL(data, expected, LEN);
                 }
             }
         }
     }
-    OK(aes_bitslice_run_jobs(engine, "ctr", NULL, 0, NULL, NULL, 0));
-    OK(aes_bitslice_run_each_key(engine, "keystream", NULL, 16, 0, counter, 16, NULL, NULL, 0));
+    OK(aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, NULL, 0), NULL, NULL, 0));
+    OK(aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_KEYSTREAM, NULL, 16, 0, counter, 16), NULL, NULL, 0));
 
     const aes_bitslice_job good = {keys, 16, {0}, {0, 32}};
     const struct {
@@ -733,37 +680,151 @@ static void many_keys(void)
     };
     for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
         const aes_bitslice_job wrong[2] = {good, WRONG[n].second};
-        REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_run_jobs(engine, "ecb-encrypt", wrong, 2, plain, output, 64));
+        REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_ECB_ENCRYPT, wrong, 2), plain, output, 64));
     }
     const aes_bitslice_job odd = {keys, 17, {0}, {0, 32}};
-    REFUSED(AES_BITSLICE_INVALID, "17", aes_bitslice_run_jobs(engine, "ctr", &odd, 1, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "use ctr, ecb-encrypt, ecb-decrypt or keystream", aes_bitslice_run_jobs(engine, "cbc-decrypt", &good, 1, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_jobs(engine, "keystream", &good, 1, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run_jobs(engine, "ctr", &good, SIZE_MAX / 16, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_jobs(engine, "ctr", &good, 1, output + 1, output, 64));
-    IS_NULL("engine", aes_bitslice_run_jobs(NULL, "ctr", &good, 1, plain, output, 64));
-    IS_NULL("mode", aes_bitslice_run_jobs(engine, NULL, &good, 1, plain, output, 64));
-    IS_NULL("jobs", aes_bitslice_run_jobs(engine, "ctr", NULL, 1, plain, output, 64));
-    IS_NULL("input", aes_bitslice_run_jobs(engine, "ctr", &good, 1, NULL, output, 64));
-    IS_NULL("output", aes_bitslice_run_jobs(engine, "ctr", &good, 1, plain, NULL, 64));
+    REFUSED(AES_BITSLICE_INVALID, "17", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, &odd, 1), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "give AES_BITSLICE_CTR, _KEYSTREAM", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CBC_DECRYPT, &good, 1), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_KEYSTREAM, &good, 1), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, &good, SIZE_MAX / 16), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, &good, 1), output + 1, output, 64));
+    IS_NULL("many_keys", aes_bitslice_run_many_keys(engine, NULL, plain, output, 64));
+    const aes_bitslice_many_keys both = {.kind = AES_BITSLICE_CTR, .count = 1, .jobs = &good, .keys = keys, .key_len = 16, .counter = counter, .bytes_per_key = 64};
+    REFUSED(AES_BITSLICE_INVALID, "give one of them", aes_bitslice_run_many_keys(engine, &both, plain, output, 64));
+    IS_NULL("engine", aes_bitslice_run_many_keys(NULL, JOBS(AES_BITSLICE_CTR, &good, 1), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "`kind` is 0", aes_bitslice_run_many_keys(engine, JOBS(0, &good, 1), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "both NULL: give one of them", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, NULL, 1), plain, output, 64));
+    IS_NULL("input", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, &good, 1), NULL, output, 64));
+    IS_NULL("output", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, &good, 1), plain, NULL, 64));
 
-    REFUSED(AES_BITSLICE_INVALID, "use ctr, ecb-encrypt, ecb-decrypt or keystream", aes_bitslice_run_each_key(engine, "gcm", keys, 16, 2, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_each_key(engine, "keystream", keys, 16, 2, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "ecb-encrypt has no counter", aes_bitslice_run_each_key(engine, "ecb-encrypt", keys, 16, 2, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "ecb-decrypt has no counter", aes_bitslice_run_each_key(engine, "ecb-decrypt", keys, 16, 2, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "15", aes_bitslice_run_each_key(engine, "ctr", keys, 15, 2, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 31, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 0, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 3, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "`keys` has more bytes", aes_bitslice_run_each_key(engine, "ctr", keys, 16, SIZE_MAX / 8, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", aes_bitslice_run_each_key(engine, "ctr", state.before + 1, 16, 2, counter, 32, plain, output, 64));
-    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, output + 1, output, 64));
-    IS_NULL("engine", aes_bitslice_run_each_key(NULL, "ctr", keys, 16, 2, counter, 32, plain, output, 64));
-    IS_NULL("mode", aes_bitslice_run_each_key(engine, NULL, keys, 16, 2, counter, 32, plain, output, 64));
-    IS_NULL("keys", aes_bitslice_run_each_key(engine, "ctr", NULL, 16, 2, counter, 32, plain, output, 64));
-    IS_NULL("counter", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, NULL, 32, plain, output, 64));
-    IS_NULL("input", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, NULL, output, 64));
-    IS_NULL("output", aes_bitslice_run_each_key(engine, "ctr", keys, 16, 2, counter, 32, plain, NULL, 64));
+    REFUSED(AES_BITSLICE_INVALID, "give AES_BITSLICE_CTR, _KEYSTREAM", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_GCM_ENCRYPT, keys, 16, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_KEYSTREAM, keys, 16, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "ecb-encrypt has no counter", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_ECB_ENCRYPT, keys, 16, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "ecb-decrypt has no counter", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_ECB_DECRYPT, keys, 16, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "15", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 15, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, counter, 31), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "a multiple of 16", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, counter, 0), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 3, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` has more bytes", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, SIZE_MAX / 8, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, state.before + 1, 16, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, counter, 32), output + 1, output, 64));
+    IS_NULL("engine", aes_bitslice_run_many_keys(NULL, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "`kind` is 0", aes_bitslice_run_many_keys(engine, EACH_KEY(0, keys, 16, 2, counter, 32), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "both NULL: give one of them", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, NULL, 16, 2, counter, 32), plain, output, 64));
+    IS_NULL("counter", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, NULL, 32), plain, output, 64));
+    IS_NULL("input", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, counter, 32), NULL, output, 64));
+    IS_NULL("output", aes_bitslice_run_many_keys(engine, EACH_KEY(AES_BITSLICE_CTR, keys, 16, 2, counter, 32), plain, NULL, 64));
+}
+
+/* What a call of each operation takes beside its data, and the bytes of its result. */
+struct sort {
+    aes_bitslice_operation operation;
+    int reads, writes;
+    size_t result;
+};
+
+/* A call of it, on a stream or in host memory. */
+static int put(const struct sort *sort, int on_stream, const aes_bitslice_cipher *cipher, const aes_bitslice_operation *operation, const void *input,
+               void *output, size_t len)
+{
+    return on_stream ? aes_bitslice_run_on_stream(cipher, operation, input, output, len, NULL, (aes_bitslice_pending **)&state.handle)
+                     : aes_bitslice_run(cipher, operation, input, output, len, &state.tags, sort->result);
+}
+
+/* Whatever is missing or too much in a call of any operation is refused by its name. */
+static void refusals(void)
+{
+#define FIELD(name) {#name, offsetof(aes_bitslice_operation, name)}
+    static const struct {
+        const char *name;
+        size_t at;
+    } FIELDS[] = {FIELD(counter), FIELD(iv), FIELD(first_unit), FIELD(nonce), FIELD(aad), FIELD(tag), FIELD(messages), FIELD(ranges)};
+    static const uint8_t block[64], *const null = NULL;
+    const aes_bitslice_gcm_message message = {block, 12, block, 16, {0, 64}};
+    const struct sort SORTS[] = {
+        {*OP(AES_BITSLICE_ECB_ENCRYPT), 1, 1, 0}, {*OP(AES_BITSLICE_ECB_DECRYPT), 1, 1, 0},
+        {*CBC(AES_BITSLICE_CBC_ENCRYPT, block), 1, 1, 0}, {*CBC(AES_BITSLICE_CBC_DECRYPT, block), 1, 1, 0},
+        {*CTR(block, 0), 1, 1, 0}, {*KEYSTREAM(block, 0), 0, 1, 0},
+        {*XTS(AES_BITSLICE_XTS_ENCRYPT, 16, block), 1, 1, 0}, {*XTS(AES_BITSLICE_XTS_DECRYPT, 16, block), 1, 1, 0},
+        {*SEAL(AES_BITSLICE_GCM_ENCRYPT, block, 12, block, 16), 1, 1, 16},
+        {*OPEN(AES_BITSLICE_GCM_DECRYPT, block, 12, block, 16, block, 16), 1, 1, 0},
+        {*PART(AES_BITSLICE_GCM_ENCRYPT_PART, block, 12, 16), 1, 1, sizeof(aes_bitslice_part)},
+        {*PART(AES_BITSLICE_GCM_DECRYPT_PART, block, 12, 16), 1, 1, sizeof(aes_bitslice_part)},
+        {*SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, block, 12, block, 16), 1, 1, 16},
+        {*OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, block, 12, block, 16, block, 16), 1, 1, 0},
+        {*GMAC(block, 12), 1, 0, 16}, {*OP(AES_BITSLICE_CMAC), 1, 0, 16},
+        {*GCM_BATCH(&message, 1), 1, 1, 16}, {*OPEN_BATCH(&message, 1, block, 16), 1, 1, 1},
+        {*CMAC_BATCH(&message.range, 1), 1, 0, 16}, {*VERIFY_BATCH(&message.range, 1, block, 16), 1, 0, 1},
+    };
+    const int has_streams = strstr(aes_bitslice_engine_description(engine), "(CUDA ") != NULL;
+    uint8_t *const output = state.output;
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    for (size_t n = 0; n < sizeof SORTS / sizeof *SORTS; n++) {
+        const struct sort *const sort = &SORTS[n];
+        const aes_bitslice_operation *const operation = &sort->operation;
+        const void *const in = sort->reads ? block : NULL;
+        void *const out = sort->writes ? output : NULL;
+        CHECK(operation->kind == (int)n + 1);
+        for (int on_stream = 0; on_stream < 2; on_stream++) {
+            IS_NULL("cipher", put(sort, on_stream, NULL, operation, in, out, 64));
+            IS_NULL("operation", put(sort, on_stream, cipher, NULL, in, out, 64));
+            for (size_t f = 0; f < sizeof FIELDS / sizeof *FIELDS; f++) {
+                aes_bitslice_operation changed = *operation;
+                void *const field = (uint8_t *)&changed + FIELDS[f].at;
+                if (memcmp(field, &null, sizeof null) != 0) {
+                    char words[30];
+                    memcpy(field, &null, sizeof null);
+                    snprintf(words, sizeof words, "`%s` is NULL", FIELDS[f].name);
+                    REFUSED(AES_BITSLICE_INVALID, words, put(sort, on_stream, cipher, &changed, in, out, 64));
+                }
+            }
+            if (sort->reads) {
+                IS_NULL("input", put(sort, on_stream, cipher, operation, NULL, out, 64));
+            } else {
+                REFUSED(AES_BITSLICE_INVALID, "`input` is not NULL", put(sort, on_stream, cipher, operation, block, out, 64));
+            }
+            if (sort->writes) {
+                IS_NULL("output", put(sort, on_stream, cipher, operation, in, NULL, 64));
+            } else {
+                REFUSED(AES_BITSLICE_INVALID, "`output` is not NULL", put(sort, on_stream, cipher, operation, in, output, 64));
+            }
+            if (sort->reads && sort->writes) {
+                REFUSED(AES_BITSLICE_INVALID, "`input` and `output` overlap", put(sort, on_stream, cipher, operation, output, output + 1, 64));
+                REFUSED(AES_BITSLICE_INVALID, "`input` and `output` overlap", put(sort, on_stream, cipher, operation, output + 16, output, 64));
+            }
+            REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", put(sort, on_stream, cipher, operation, in, out, SIZE_MAX));
+        }
+        for (size_t len = 0; len <= 64; len++) {
+            if (len != sort->result) {
+                REFUSED(AES_BITSLICE_INVALID, "the result has", aes_bitslice_run(cipher, operation, in, out, 64, state.tags, len));
+            }
+        }
+        if (sort->result > 0) {
+            uint8_t *const end = output + 64 - sort->result;
+            IS_NULL("result", aes_bitslice_run(cipher, operation, in, out, 64, NULL, sort->result));
+            REFUSED(AES_BITSLICE_INVALID, "`result` overlaps the data", aes_bitslice_run(cipher, operation, sort->writes ? in : output, out, 64, end, sort->result));
+        }
+        const int is_late = sort->result > 0 || operation->tag != NULL;
+        if (is_late) {
+            IS_NULL("pending", aes_bitslice_run_on_stream(cipher, operation, in, out, 64, NULL, NULL));
+        }
+        if (!has_streams) {
+            OK(aes_bitslice_prepare(cipher, operation)); /* there is nothing to load */
+            REFUSED(AES_BITSLICE_UNSUPPORTED, "needs a CUDA engine", put(sort, 1, cipher, operation, in, out, 64));
+        }
+        IS_NULL("cipher", aes_bitslice_prepare(NULL, operation));
+    }
+    IS_NULL("operation", aes_bitslice_prepare(cipher, NULL));
+    const int unknown[] = {-1, 0, AES_BITSLICE_CMAC_VERIFY_BATCH + 1};
+    for (size_t n = 0; n < 3; n++) {
+        char words[60];
+        snprintf(words, sizeof words, "`kind` is %d: give AES_BITSLICE_ECB_ENCRYPT", unknown[n]);
+        REFUSED(AES_BITSLICE_INVALID, words, aes_bitslice_prepare(cipher, OP(unknown[n])));
+        for (int on_stream = 0; on_stream < 2; on_stream++) {
+            REFUSED(AES_BITSLICE_INVALID, words, put(SORTS, on_stream, cipher, OP(unknown[n]), block, output, 64));
+        }
+    }
+    aes_bitslice_cipher_free(cipher);
 }
 
 /* Streams need a GPU; errors that are found before any work need none. */
@@ -776,147 +837,42 @@ static void streams(void)
     const aes_bitslice_job job = {block, 16, {0}, {0, 64}}, no_key = {NULL, 16, {0}, {0, 64}};
     const char *words = "needs a CUDA engine";
     if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
-        for (size_t n = 0; n < 4; n++) {
-            OK(aes_bitslice_prepare(cipher, ((const char *[]){"ctr", "gcm", "gcm-batch", "cmac-batch"})[n])); /* there is nothing to load */
-        }
         OK(aes_bitslice_prepare_many_keys(engine));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, block, 16, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, output, 64, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, block, 16, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_run_jobs_on_stream(engine, "ctr", &job, 1, output, output, 64, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, block, 64, output, output, 64, NULL));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ctr_on_stream(cipher, block, 0, output, output, 64, NULL));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_keystream_on_stream(cipher, block, 0, output, 64, NULL));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_ecb_on_stream(cipher, 1, output, output, 64, NULL));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_cbc_decrypt_on_stream(cipher, block, output, output, 64, NULL));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_xts_on_stream(cipher, 1, 16, block, output, output, 64, NULL));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, block, 16, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, NULL, 0, output, output, 64, block, 16, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gcm_part_on_stream(cipher, 0, block, 12, 0, output, output, 64, NULL, pending));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_gmac_on_stream(cipher, block, 12, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_run_many_keys_on_stream(engine, JOBS(AES_BITSLICE_CTR, &job, 1), output, output, 64, NULL, pending));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, words, aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(AES_BITSLICE_CTR, block, 16, 1, block, 64), output, output, 64, NULL, NULL));
     }
-    REFUSED(AES_BITSLICE_INVALID, "no kernels of a mode \"gcm-siv\"", aes_bitslice_prepare(cipher, "gcm-siv"));
-    IS_NULL("cipher", aes_bitslice_prepare(NULL, "ctr"));
-    IS_NULL("mode", aes_bitslice_prepare(cipher, NULL));
-    IS_NULL("cipher", aes_bitslice_ctr_on_stream(NULL, block, 0, output, output, 64, NULL));
-    IS_NULL("counter", aes_bitslice_ctr_on_stream(cipher, NULL, 0, output, output, 64, NULL));
-    IS_NULL("input", aes_bitslice_ctr_on_stream(cipher, block, 0, NULL, output, 64, NULL));
-    IS_NULL("output", aes_bitslice_ctr_on_stream(cipher, block, 0, output, NULL, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr_on_stream(cipher, block, 0, output, output + 16, 64, NULL));
-    IS_NULL("cipher", aes_bitslice_keystream_on_stream(NULL, block, 0, output, 64, NULL));
-    IS_NULL("counter", aes_bitslice_keystream_on_stream(cipher, NULL, 0, output, 64, NULL));
-    IS_NULL("output", aes_bitslice_keystream_on_stream(cipher, block, 0, NULL, 64, NULL));
-    IS_NULL("cipher", aes_bitslice_ecb_on_stream(NULL, 1, output, output, 64, NULL));
-    IS_NULL("input", aes_bitslice_ecb_on_stream(cipher, 1, NULL, output, 64, NULL));
-    IS_NULL("output", aes_bitslice_ecb_on_stream(cipher, 1, output, NULL, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "`direction` is 5", aes_bitslice_ecb_on_stream(cipher, 5, output, output, 64, NULL));
-    IS_NULL("cipher", aes_bitslice_cbc_decrypt_on_stream(NULL, block, output, output, 64, NULL));
-    IS_NULL("iv", aes_bitslice_cbc_decrypt_on_stream(cipher, NULL, output, output, 64, NULL));
-    IS_NULL("input", aes_bitslice_cbc_decrypt_on_stream(cipher, block, NULL, output, 64, NULL));
-    IS_NULL("output", aes_bitslice_cbc_decrypt_on_stream(cipher, block, output, NULL, 64, NULL));
-    IS_NULL("cipher", aes_bitslice_xts_on_stream(NULL, 1, 16, block, output, output, 64, NULL));
-    IS_NULL("first_unit", aes_bitslice_xts_on_stream(cipher, 1, 16, NULL, output, output, 64, NULL));
-    IS_NULL("input", aes_bitslice_xts_on_stream(cipher, 1, 16, block, NULL, output, 64, NULL));
-    IS_NULL("output", aes_bitslice_xts_on_stream(cipher, 1, 16, block, output, NULL, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "`direction` is 4", aes_bitslice_xts_on_stream(cipher, 4, 16, block, output, output, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts_on_stream(cipher, 1, 15, block, output, output, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_xts_on_stream(cipher, 0, (1 << 24) + 1, block, output, output, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_xts_on_stream(cipher, 1, 16, block, output, output + 16, 64, NULL));
-    IS_NULL("cipher", aes_bitslice_gcm_encrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, NULL, pending));
-    IS_NULL("nonce", aes_bitslice_gcm_encrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, NULL, pending));
-    IS_NULL("aad", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, NULL, pending));
-    IS_NULL("input", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, block, 16, NULL, output, 64, NULL, pending));
-    IS_NULL("output", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, block, 16, output, NULL, 64, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gcm_encrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, NULL));
-    IS_NULL("cipher", aes_bitslice_gcm_decrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("nonce", aes_bitslice_gcm_decrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("aad", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("input", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, NULL, output, 64, block, 16, NULL, pending));
-    IS_NULL("output", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, output, NULL, 64, block, 16, NULL, pending));
-    IS_NULL("tag", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, 16, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 11, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gcm_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 16, NULL, NULL));
-    IS_NULL("cipher", aes_bitslice_gcm_siv_encrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, NULL, pending));
-    IS_NULL("nonce", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, NULL, pending));
-    IS_NULL("aad", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, NULL, pending));
-    IS_NULL("input", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, block, 16, NULL, output, 64, NULL, pending));
-    IS_NULL("output", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, block, 16, output, NULL, 64, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gcm_siv_encrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, NULL));
-    IS_NULL("cipher", aes_bitslice_gcm_siv_decrypt_on_stream(NULL, block, 12, block, 16, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("nonce", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, NULL, 12, block, 16, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("aad", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, NULL, 16, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("input", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, NULL, output, 64, block, 16, NULL, pending));
-    IS_NULL("output", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, NULL, 64, block, 16, NULL, pending));
-    IS_NULL("tag", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, NULL, 16, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 11, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gcm_siv_decrypt_on_stream(cipher, block, 12, block, 16, output, output, 64, block, 16, NULL, NULL));
-    IS_NULL("cipher", aes_bitslice_gcm_part_on_stream(NULL, 1, block, 12, 0, output, output, 64, NULL, pending));
-    IS_NULL("nonce", aes_bitslice_gcm_part_on_stream(cipher, 1, NULL, 12, 0, output, output, 64, NULL, pending));
-    IS_NULL("input", aes_bitslice_gcm_part_on_stream(cipher, 1, block, 12, 0, NULL, output, 64, NULL, pending));
-    IS_NULL("output", aes_bitslice_gcm_part_on_stream(cipher, 1, block, 12, 0, output, NULL, 64, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gcm_part_on_stream(cipher, 1, block, 12, 0, output, output, 64, NULL, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "`direction` is 9", aes_bitslice_gcm_part_on_stream(cipher, 9, block, 12, 0, output, output, 64, NULL, pending));
-    IS_NULL("cipher", aes_bitslice_gmac_on_stream(NULL, block, 12, output, 64, NULL, pending));
-    IS_NULL("nonce", aes_bitslice_gmac_on_stream(cipher, NULL, 12, output, 64, NULL, pending));
-    IS_NULL("input", aes_bitslice_gmac_on_stream(cipher, block, 12, NULL, 64, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gmac_on_stream(cipher, block, 12, output, 64, NULL, NULL));
-    IS_NULL("cipher", aes_bitslice_gcm_encrypt_batch_on_stream(NULL, &message, 1, output, output, 64, NULL, pending));
-    IS_NULL("messages", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, NULL, 1, output, output, 64, NULL, pending));
-    IS_NULL("input", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, NULL, output, 64, NULL, pending));
-    IS_NULL("output", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, NULL, 64, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &beyond, 1, output, output, 64, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "same nonce", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, pair, 2, output, output, 64, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, output, output + 1, 64, NULL, pending));
-    IS_NULL("cipher", aes_bitslice_gcm_decrypt_batch_on_stream(NULL, &message, 1, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("messages", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, NULL, 1, output, output, 64, block, 16, NULL, pending));
-    IS_NULL("input", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, NULL, output, 64, block, 16, NULL, pending));
-    IS_NULL("output", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, NULL, 64, block, 16, NULL, pending));
-    IS_NULL("tags", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, NULL, 16, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, block, 11, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "do not overlap", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, pair, 2, output, output, 64, twice, 16, NULL, pending));
-    IS_NULL("pending", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, output, output, 64, block, 16, NULL, NULL));
-    IS_NULL("cipher", aes_bitslice_cmac_batch_on_stream(NULL, &message.range, 1, output, 64, NULL, pending));
-    IS_NULL("messages", aes_bitslice_cmac_batch_on_stream(cipher, NULL, 1, output, 64, NULL, pending));
-    IS_NULL("input", aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, NULL, 64, NULL, pending));
-    IS_NULL("pending", aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, output, 64, NULL, NULL));
-    IS_NULL("cipher", aes_bitslice_cmac_verify_batch_on_stream(NULL, &message.range, 1, output, 64, block, 16, NULL, pending));
-    IS_NULL("messages", aes_bitslice_cmac_verify_batch_on_stream(cipher, NULL, 1, output, 64, block, 16, NULL, pending));
-    IS_NULL("input", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, NULL, 64, block, 16, NULL, pending));
-    IS_NULL("tags", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, NULL, 16, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "`tag_len` is 0", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, block, 0, NULL, pending));
-    IS_NULL("pending", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, output, 64, block, 16, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run_on_stream(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 15, block), output, output, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run_on_stream(cipher, XTS(AES_BITSLICE_XTS_DECRYPT, (1 << 24) + 1, block), output, output, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run_on_stream(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, block, 12, block, 16, block, 11), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run_on_stream(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, block, 12, block, 16, block, 11), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "message 0 ends past", aes_bitslice_run_on_stream(cipher, GCM_BATCH(&beyond, 1), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "same nonce", aes_bitslice_run_on_stream(cipher, GCM_BATCH(pair, 2), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run_on_stream(cipher, OPEN_BATCH(&message, 1, block, 11), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "do not overlap", aes_bitslice_run_on_stream(cipher, OPEN_BATCH(pair, 2, twice, 16), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "`tag_len` is 0", aes_bitslice_run_on_stream(cipher, VERIFY_BATCH(&message.range, 1, block, 0), output, NULL, 64, NULL, pending));
     IS_NULL("engine", aes_bitslice_prepare_many_keys(NULL));
-    IS_NULL("engine", aes_bitslice_run_jobs_on_stream(NULL, "ctr", &job, 1, output, output, 64, NULL, pending));
-    IS_NULL("mode", aes_bitslice_run_jobs_on_stream(engine, NULL, &job, 1, output, output, 64, NULL, pending));
-    IS_NULL("jobs", aes_bitslice_run_jobs_on_stream(engine, "ctr", NULL, 1, output, output, 64, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "job 0: `key` is NULL", aes_bitslice_run_jobs_on_stream(engine, "ctr", &no_key, 1, output, output, 64, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_jobs_on_stream(engine, "keystream", &job, 1, output, output, 64, NULL, pending));
-    IS_NULL("input", aes_bitslice_run_jobs_on_stream(engine, "ctr", &job, 1, NULL, output, 64, NULL, pending));
-    IS_NULL("output", aes_bitslice_run_jobs_on_stream(engine, "keystream", &job, 1, NULL, NULL, 64, NULL, pending));
-    IS_NULL("pending", aes_bitslice_run_jobs_on_stream(engine, "ctr", &job, 1, output, output, 64, NULL, NULL));
-    IS_NULL("engine", aes_bitslice_run_each_key_on_stream(NULL, "ctr", block, 16, 1, block, 64, output, output, 64, NULL));
-    IS_NULL("mode", aes_bitslice_run_each_key_on_stream(engine, NULL, block, 16, 1, block, 64, output, output, 64, NULL));
-    IS_NULL("keys", aes_bitslice_run_each_key_on_stream(engine, "ctr", NULL, 16, 1, block, 64, output, output, 64, NULL));
-    IS_NULL("counter", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, NULL, 64, output, output, 64, NULL));
-    IS_NULL("input", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 16, 1, block, 64, NULL, output, 64, NULL));
-    IS_NULL("output", aes_bitslice_run_each_key_on_stream(engine, "keystream", block, 16, 1, block, 64, NULL, NULL, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", aes_bitslice_run_each_key_on_stream(engine, "ctr", output + 16, 16, 1, block, 64, output, output, 64, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "20", aes_bitslice_run_each_key_on_stream(engine, "ctr", block, 20, 1, block, 64, output, output, 64, NULL));
+    IS_NULL("engine", aes_bitslice_run_many_keys_on_stream(NULL, JOBS(AES_BITSLICE_CTR, &job, 1), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "`kind` is 0", aes_bitslice_run_many_keys_on_stream(engine, JOBS(0, &job, 1), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "both NULL: give one of them", aes_bitslice_run_many_keys_on_stream(engine, JOBS(AES_BITSLICE_CTR, NULL, 1), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "job 0: `key` is NULL", aes_bitslice_run_many_keys_on_stream(engine, JOBS(AES_BITSLICE_CTR, &no_key, 1), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "keystream reads nothing", aes_bitslice_run_many_keys_on_stream(engine, JOBS(AES_BITSLICE_KEYSTREAM, &job, 1), output, output, 64, NULL, pending));
+    IS_NULL("input", aes_bitslice_run_many_keys_on_stream(engine, JOBS(AES_BITSLICE_CTR, &job, 1), NULL, output, 64, NULL, pending));
+    IS_NULL("output", aes_bitslice_run_many_keys_on_stream(engine, JOBS(AES_BITSLICE_KEYSTREAM, &job, 1), NULL, NULL, 64, NULL, pending));
+    IS_NULL("pending", aes_bitslice_run_many_keys_on_stream(engine, JOBS(AES_BITSLICE_CTR, &job, 1), output, output, 64, NULL, NULL));
+    IS_NULL("engine", aes_bitslice_run_many_keys_on_stream(NULL, EACH_KEY(AES_BITSLICE_CTR, block, 16, 1, block, 64), output, output, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "`kind` is 0", aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(0, block, 16, 1, block, 64), output, output, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "both NULL: give one of them", aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(AES_BITSLICE_CTR, NULL, 16, 1, block, 64), output, output, 64, NULL, NULL));
+    IS_NULL("counter", aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(AES_BITSLICE_CTR, block, 16, 1, NULL, 64), output, output, 64, NULL, NULL));
+    IS_NULL("input", aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(AES_BITSLICE_CTR, block, 16, 1, block, 64), NULL, output, 64, NULL, NULL));
+    IS_NULL("output", aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(AES_BITSLICE_KEYSTREAM, block, 16, 1, block, 64), NULL, NULL, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "`keys` overlaps the data", aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(AES_BITSLICE_CTR, output + 16, 16, 1, block, 64), output, output, 64, NULL, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "20", aes_bitslice_run_many_keys_on_stream(engine, EACH_KEY(AES_BITSLICE_CTR, block, 20, 1, block, 64), output, output, 64, NULL, NULL));
+    IS_NULL("many_keys", aes_bitslice_run_many_keys_on_stream(engine, NULL, output, output, 64, NULL, pending));
     IS_NULL("pending", aes_bitslice_pending_wait(NULL));
-    IS_NULL("pending", aes_bitslice_pending_tags(NULL, state.tags, 4));
-    IS_NULL("pending", aes_bitslice_pending_authentic(NULL, state.authentic, 4));
-    IS_NULL("pending", aes_bitslice_pending_tag(NULL, state.tag));
-    IS_NULL("pending", aes_bitslice_pending_part(NULL, &state.part));
+    IS_NULL("pending", aes_bitslice_pending_result(NULL, state.tags, 16));
     /* The place for a value is checked first: the handle is not a real one. */
-    IS_NULL("tag", aes_bitslice_pending_tag((const aes_bitslice_pending *)&state, NULL));
-    IS_NULL("part", aes_bitslice_pending_part((const aes_bitslice_pending *)&state, NULL));
-    IS_NULL("tags", aes_bitslice_pending_tags((const aes_bitslice_pending *)&state, NULL, 1));
-    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_pending_tags((const aes_bitslice_pending *)&state, state.tags, SIZE_MAX / 8));
-    IS_NULL("authentic", aes_bitslice_pending_authentic((const aes_bitslice_pending *)&state, NULL, 1));
+    IS_NULL("result", aes_bitslice_pending_result((const aes_bitslice_pending *)&state, NULL, 1));
+    REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_pending_result((const aes_bitslice_pending *)&state, state.tags, SIZE_MAX));
     aes_bitslice_pending_free(NULL);
     aes_bitslice_cipher_free(cipher);
 }
@@ -1144,11 +1100,11 @@ static void *in_a_thread(void *cipher)
     CHECK(data != NULL && stream != NULL && *aes_bitslice_last_error() == 0);
     for (int i = 0; i < 4; i++) {
         memset(data, 0, LEN);
-        OK(aes_bitslice_ctr(cipher, counter, 5, data, data, LEN));
-        OK(aes_bitslice_keystream(cipher, counter, 5, stream, LEN));
+        OK(aes_bitslice_run(cipher, CTR(counter, 5), data, data, LEN, NULL, 0));
+        OK(aes_bitslice_run(cipher, KEYSTREAM(counter, 5), NULL, stream, LEN, NULL, 0));
         EQUAL(data, stream, LEN);
     }
-    CHECK(aes_bitslice_ecb(cipher, 0, data, data, 1) == AES_BITSLICE_INVALID && strstr(aes_bitslice_last_error(), "whole blocks") != NULL);
+    CHECK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_DECRYPT), data, data, 1, NULL, 0) == AES_BITSLICE_INVALID && strstr(aes_bitslice_last_error(), "whole blocks") != NULL);
     free(data);
     free(stream);
     return NULL;
@@ -1191,6 +1147,7 @@ int main(int count, char **arguments)
         cmac_batch();
         tags();
         many_keys();
+        refusals();
         streams();
         files(arguments[1]);
         threads();
@@ -1198,7 +1155,7 @@ int main(int count, char **arguments)
         aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
         aes_bitslice_engine_free(engine);
         uint8_t block[16] = {0};
-        OK(aes_bitslice_ecb(cipher, AES_BITSLICE_ENCRYPT, block, block, 16));
+        OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), block, block, 16, NULL, 0));
         aes_bitslice_cipher_free(cipher);
         printf("%s: %d checks passed\n", arguments[i], checks);
     }

@@ -1,4 +1,4 @@
-// Every function of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
+// Every operation of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
 // offsets; batches; many keys; refusals; a CUDA graph; and that a thread's current device and context stay as they were.
 //
 //     nvcc -std=c++17 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
@@ -19,10 +19,124 @@ static int checks = 0;
 #define CUDA(call) CHECK((call) == cudaSuccess)
 #define REFUSED(status, words, call) (CHECK((call) == (status)), CHECK(std::strstr(aes_bitslice_last_error(), words) != nullptr))
 
+// A structure that passes as a pointer to itself, in the call that it is made for.
+template <class T>
+struct Value {
+    T fields{};
+    operator const T *() const { return &fields; }
+};
+using Operation = Value<aes_bitslice_operation>;
+
+static Operation OP(int kind)
+{
+    Operation made;
+    made.fields.kind = kind;
+    return made;
+}
+
+static Operation counted(int kind, const uint8_t *counter, uint64_t offset)
+{
+    Operation made = OP(kind);
+    made.fields.counter = counter;
+    made.fields.offset = offset;
+    return made;
+}
+
+static Operation CTR(const uint8_t *counter, uint64_t offset) { return counted(AES_BITSLICE_CTR, counter, offset); }
+static Operation KEYSTREAM(const uint8_t *counter, uint64_t offset) { return counted(AES_BITSLICE_KEYSTREAM, counter, offset); }
+
+static Operation CBC(int kind, const uint8_t *iv)
+{
+    Operation made = OP(kind);
+    made.fields.iv = iv;
+    return made;
+}
+
+static Operation XTS(int kind, uint64_t unit_bytes, const uint8_t *first_unit)
+{
+    Operation made = OP(kind);
+    made.fields.unit_bytes = unit_bytes;
+    made.fields.first_unit = first_unit;
+    return made;
+}
+
+static Operation PART(int kind, const uint8_t *nonce, size_t nonce_len, uint64_t offset)
+{
+    Operation made = OP(kind);
+    made.fields.nonce = nonce;
+    made.fields.nonce_len = nonce_len;
+    made.fields.offset = offset;
+    return made;
+}
+
+static Operation GMAC(const uint8_t *nonce, size_t nonce_len) { return PART(AES_BITSLICE_GMAC, nonce, nonce_len, 0); }
+
+static Operation SEAL(int kind, const uint8_t *nonce, size_t nonce_len, const uint8_t *aad, size_t aad_len)
+{
+    Operation made = PART(kind, nonce, nonce_len, 0);
+    made.fields.aad = aad;
+    made.fields.aad_len = aad_len;
+    return made;
+}
+
+static Operation tagged(Operation made, const uint8_t *tag, size_t tag_len)
+{
+    made.fields.tag = tag;
+    made.fields.tag_len = tag_len;
+    return made;
+}
+
+static Operation OPEN(int kind, const uint8_t *nonce, size_t nonce_len, const uint8_t *aad, size_t aad_len, const uint8_t *tag, size_t tag_len)
+{
+    return tagged(SEAL(kind, nonce, nonce_len, aad, aad_len), tag, tag_len);
+}
+
+static Operation batch(int kind, const aes_bitslice_gcm_message *messages, const aes_bitslice_range *ranges, size_t count)
+{
+    Operation made = OP(kind);
+    made.fields.messages = messages;
+    made.fields.ranges = ranges;
+    made.fields.count = count;
+    return made;
+}
+
+static Operation GCM_BATCH(const aes_bitslice_gcm_message *messages, size_t count) { return batch(AES_BITSLICE_GCM_ENCRYPT_BATCH, messages, nullptr, count); }
+static Operation CMAC_BATCH(const aes_bitslice_range *ranges, size_t count) { return batch(AES_BITSLICE_CMAC_BATCH, nullptr, ranges, count); }
+
+static Operation OPEN_BATCH(const aes_bitslice_gcm_message *messages, size_t count, const uint8_t *tags, size_t tag_len)
+{
+    return tagged(batch(AES_BITSLICE_GCM_DECRYPT_BATCH, messages, nullptr, count), tags, tag_len);
+}
+
+static Operation VERIFY_BATCH(const aes_bitslice_range *ranges, size_t count, const uint8_t *tags, size_t tag_len)
+{
+    return tagged(batch(AES_BITSLICE_CMAC_VERIFY_BATCH, nullptr, ranges, count), tags, tag_len);
+}
+
+static Value<aes_bitslice_many_keys> JOBS(int kind, const aes_bitslice_job *jobs, size_t count)
+{
+    Value<aes_bitslice_many_keys> made;
+    made.fields.kind = kind;
+    made.fields.jobs = jobs;
+    made.fields.count = count;
+    return made;
+}
+
+static Value<aes_bitslice_many_keys> EACH_KEY(int kind, const uint8_t *keys, size_t key_len, size_t count, const uint8_t *counter, uint64_t each)
+{
+    Value<aes_bitslice_many_keys> made = JOBS(kind, nullptr, count);
+    made.fields.keys = keys;
+    made.fields.key_len = key_len;
+    made.fields.counter = counter;
+    made.fields.bytes_per_key = each;
+    return made;
+}
+
 enum : size_t { LEN = 300000, ROOM = LEN + 256 };
 
 static uint8_t counter[16], iv[16], nonce[12], aad[20];
 static cudaStream_t stream;
+static aes_bitslice_pending *unused;
 static uint8_t *from, *to; // GPU memory
 static std::vector<uint8_t> plain(LEN), expected(LEN), made(LEN);
 
@@ -67,22 +181,23 @@ static void equal(uint8_t *in, uint8_t *out, size_t len, Put put)
     }
 }
 
-// A whole message with a tag, with GCM or AES-GCM-SIV, whose functions take the same parameters.
+// A whole message with a tag, with GCM or AES-GCM-SIV.
 static void message(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu, bool siv, uint8_t *in, uint8_t *out, size_t len)
 {
-    const auto encrypt = siv ? aes_bitslice_gcm_siv_encrypt : aes_bitslice_gcm_encrypt;
-    const auto encrypt_on_stream = siv ? aes_bitslice_gcm_siv_encrypt_on_stream : aes_bitslice_gcm_encrypt_on_stream;
-    const auto decrypt_on_stream = siv ? aes_bitslice_gcm_siv_decrypt_on_stream : aes_bitslice_gcm_decrypt_on_stream;
+    const aes_bitslice_operation seal = *SEAL(siv ? AES_BITSLICE_GCM_SIV_ENCRYPT : AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20);
+    aes_bitslice_operation open = *SEAL(siv ? AES_BITSLICE_GCM_SIV_DECRYPT : AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20);
     uint8_t tag[16], expected_tag[16];
+    open.tag = tag;
+    open.tag_len = 16;
     aes_bitslice_pending *pending = nullptr;
-    OK(encrypt(cpu, nonce, 12, aad, 20, plain.data(), expected.data(), len, expected_tag));
-    equal(in, out, len, [&] { return encrypt_on_stream(gpu, nonce, 12, aad, 20, in, out, len, stream, &pending); });
+    OK(aes_bitslice_run(cpu, &seal, plain.data(), expected.data(), len, expected_tag, 16));
+    equal(in, out, len, [&] { return aes_bitslice_run_on_stream(gpu, &seal, in, out, len, stream, &pending); });
     for (int twice = 0; twice < 2; twice++) {
-        OK(aes_bitslice_pending_tag(pending, tag));
+        OK(aes_bitslice_pending_result(pending, tag, 16));
         OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
     }
     aes_bitslice_part part;
-    REFUSED(AES_BITSLICE_INVALID, "but a tag", aes_bitslice_pending_part(pending, &part));
+    REFUSED(AES_BITSLICE_INVALID, "the result has 16 bytes", aes_bitslice_pending_result(pending, &part, sizeof part));
     OK(aes_bitslice_pending_wait(pending));
     aes_bitslice_pending_free(pending);
 
@@ -91,9 +206,9 @@ static void message(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
         std::vector<uint8_t> clear(len);
         CUDA(cudaMemcpyAsync(out, expected.data(), len, cudaMemcpyHostToDevice, stream));
         tag[7] = uint8_t(expected_tag[7] ^ (status == AES_BITSLICE_OK ? 0 : 1));
-        OK(decrypt_on_stream(gpu, nonce, 12, aad, 20, out, out, len, tag, 16, stream, &pending));
+        OK(aes_bitslice_run_on_stream(gpu, &open, out, out, len, stream, &pending));
         CHECK(aes_bitslice_pending_wait(pending) == status);
-        CHECK(aes_bitslice_pending_wait(pending) == status);
+        CHECK(aes_bitslice_pending_result(pending, nullptr, 0) == status);
         aes_bitslice_pending_free(pending);
         CUDA(cudaMemcpyAsync(made.data(), out, len, cudaMemcpyDeviceToHost, stream));
         CUDA(cudaStreamSynchronize(stream));
@@ -109,17 +224,17 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
                 uint8_t *const out = to + skew, *const in = in_place ? out : from + 3 * skew;
                 const size_t whole = len / 16 * 16;
                 for (const uint64_t offset : {uint64_t(0), uint64_t(7), uint64_t(1) << 40}) {
-                    OK(aes_bitslice_ctr(cpu, counter, offset, plain.data(), expected.data(), len));
-                    equal(in, out, len, [&] { return aes_bitslice_ctr_on_stream(gpu, counter, offset, in, out, len, stream); });
-                    OK(aes_bitslice_keystream(cpu, counter, offset, expected.data(), len));
-                    equal(in, out, len, [&] { return aes_bitslice_keystream_on_stream(gpu, counter, offset, out, len, stream); });
+                    OK(aes_bitslice_run(cpu, CTR(counter, offset), plain.data(), expected.data(), len, nullptr, 0));
+                    equal(in, out, len, [&] { return aes_bitslice_run_on_stream(gpu, CTR(counter, offset), in, out, len, stream, nullptr); });
+                    OK(aes_bitslice_run(cpu, KEYSTREAM(counter, offset), nullptr, expected.data(), len, nullptr, 0));
+                    equal(in, out, len, [&] { return aes_bitslice_run_on_stream(gpu, KEYSTREAM(counter, offset), nullptr, out, len, stream, nullptr); });
                 }
-                for (const int direction : {AES_BITSLICE_ENCRYPT, AES_BITSLICE_DECRYPT}) {
-                    OK(aes_bitslice_ecb(cpu, direction, plain.data(), expected.data(), whole));
-                    equal(in, out, whole, [&] { return aes_bitslice_ecb_on_stream(gpu, direction, in, out, whole, stream); });
+                for (const int kind : {AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT}) {
+                    OK(aes_bitslice_run(cpu, OP(kind), plain.data(), expected.data(), whole, nullptr, 0));
+                    equal(in, out, whole, [&] { return aes_bitslice_run_on_stream(gpu, OP(kind), in, out, whole, stream, nullptr); });
                 }
-                OK(aes_bitslice_cbc(cpu, AES_BITSLICE_DECRYPT, iv, plain.data(), expected.data(), whole));
-                equal(in, out, whole, [&] { return aes_bitslice_cbc_decrypt_on_stream(gpu, iv, in, out, whole, stream); });
+                OK(aes_bitslice_run(cpu, CBC(AES_BITSLICE_CBC_DECRYPT, iv), plain.data(), expected.data(), whole, nullptr, 0));
+                equal(in, out, whole, [&] { return aes_bitslice_run_on_stream(gpu, CBC(AES_BITSLICE_CBC_DECRYPT, iv), in, out, whole, stream, nullptr); });
 
                 message(gpu, cpu, false, in, out, len);
                 if (key_bytes != 24) {
@@ -128,10 +243,10 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
 
                 uint8_t tag[16], expected_tag[16];
                 aes_bitslice_pending *pending = nullptr;
-                OK(aes_bitslice_gmac(cpu, nonce, 12, plain.data(), len, expected_tag));
+                OK(aes_bitslice_run(cpu, GMAC(nonce, 12), plain.data(), nullptr, len, expected_tag, 16));
                 std::memcpy(expected.data(), plain.data(), len);
-                equal(out, out, len, [&] { return aes_bitslice_gmac_on_stream(gpu, nonce, 12, out, len, stream, &pending); });
-                OK(aes_bitslice_pending_tag(pending, tag));
+                equal(out, out, len, [&] { return aes_bitslice_run_on_stream(gpu, GMAC(nonce, 12), out, nullptr, len, stream, &pending); });
+                OK(aes_bitslice_pending_result(pending, tag, 16));
                 OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
                 aes_bitslice_pending_free(pending);
             }
@@ -158,25 +273,25 @@ static void xts(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host
 {
     for (const size_t bytes : {size_t(32), size_t(64)}) {
         aes_bitslice_cipher *const gpu = xts_cipher_on(cuda, bytes), *const cpu = xts_cipher_on(host, bytes);
-        for (const char *mode : {"xts-encrypt", "xts-decrypt"}) {
-            OK(aes_bitslice_prepare(gpu, mode));
+        for (const int kind : {AES_BITSLICE_XTS_ENCRYPT, AES_BITSLICE_XTS_DECRYPT}) {
+            OK(aes_bitslice_prepare(gpu, XTS(kind, 16, iv)));
         }
         // The last length ends in a shorter unit, which is not whole blocks.
         for (const size_t len : {size_t(0), size_t(16), size_t(4096), size_t(65552), size_t(528 * 500 + 21)}) {
             for (const size_t skew : {size_t(0), size_t(16), size_t(5)}) {
                 for (const uint64_t unit : {uint64_t(528), uint64_t(1) << 24}) {
-                    for (const int direction : {AES_BITSLICE_ENCRYPT, AES_BITSLICE_DECRYPT}) {
-                        uint8_t *const out = to + skew, *const in = direction == AES_BITSLICE_ENCRYPT ? from + 3 * skew : out;
-                        OK(aes_bitslice_xts(cpu, direction, unit, iv, plain.data(), expected.data(), len));
-                        equal(in, out, len, [&] { return aes_bitslice_xts_on_stream(gpu, direction, unit, iv, in, out, len, stream); });
+                    for (const int kind : {AES_BITSLICE_XTS_ENCRYPT, AES_BITSLICE_XTS_DECRYPT}) {
+                        uint8_t *const out = to + skew, *const in = kind == AES_BITSLICE_XTS_ENCRYPT ? from + 3 * skew : out;
+                        OK(aes_bitslice_run(cpu, XTS(kind, unit, iv), plain.data(), expected.data(), len, nullptr, 0));
+                        equal(in, out, len, [&] { return aes_bitslice_run_on_stream(gpu, XTS(kind, unit, iv), in, out, len, stream, nullptr); });
                     }
                 }
             }
         }
         CUDA(cudaMemset(to, 0xa5, ROOM));
-        REFUSED(AES_BITSLICE_UNSUPPORTED, "XTS", aes_bitslice_xts_on_stream(gpu, AES_BITSLICE_ENCRYPT, 520, iv, to, to, 1040, stream));
-        REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_xts_on_stream(gpu, AES_BITSLICE_ENCRYPT, 512, iv, to, to, 513, stream));
-        REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, 64, stream));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "XTS", aes_bitslice_run_on_stream(gpu, XTS(AES_BITSLICE_XTS_ENCRYPT, 520, iv), to, to, 1040, stream, nullptr));
+        REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_run_on_stream(gpu, XTS(AES_BITSLICE_XTS_ENCRYPT, 512, iv), to, to, 513, stream, nullptr));
+        REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_run_on_stream(gpu, CTR(counter, 0), to, to, 64, stream, nullptr));
         std::vector<uint8_t> after(ROOM);
         CUDA(cudaMemcpy(after.data(), to, ROOM, cudaMemcpyDeviceToHost));
         for (const uint8_t byte : after) {
@@ -191,32 +306,32 @@ static void xts(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host
 static void parts(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
 {
     uint8_t tag[16], expected_tag[16];
-    OK(aes_bitslice_gcm_encrypt(cpu, nonce, 12, aad, 20, plain.data(), expected.data(), LEN, expected_tag));
+    OK(aes_bitslice_run(cpu, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain.data(), expected.data(), LEN, expected_tag, 16));
     CUDA(cudaMemcpyAsync(to, plain.data(), LEN, cudaMemcpyHostToDevice, stream));
-    for (const int direction : {AES_BITSLICE_ENCRYPT, AES_BITSLICE_DECRYPT}) {
-        const size_t cut = direction == AES_BITSLICE_ENCRYPT ? 131072 : 16;
+    for (const int kind : {AES_BITSLICE_GCM_ENCRYPT_PART, AES_BITSLICE_GCM_DECRYPT_PART}) {
+        const size_t cut = kind == AES_BITSLICE_GCM_ENCRYPT_PART ? 131072 : 16;
         aes_bitslice_pending *pending[2];
         aes_bitslice_part part[2];
-        OK(aes_bitslice_gcm_part_on_stream(gpu, direction, nonce, 12, cut, to + cut, to + cut, LEN - cut, stream, &pending[0]));
-        OK(aes_bitslice_gcm_part_on_stream(gpu, direction, nonce, 12, 0, to, to, cut, stream, &pending[1]));
+        OK(aes_bitslice_run_on_stream(gpu, PART(kind, nonce, 12, cut), to + cut, to + cut, LEN - cut, stream, &pending[0]));
+        OK(aes_bitslice_run_on_stream(gpu, PART(kind, nonce, 12, 0), to, to, cut, stream, &pending[1]));
         for (int i = 0; i < 2; i++) {
-            OK(aes_bitslice_pending_part(pending[i], &part[i]));
-            REFUSED(AES_BITSLICE_INVALID, "but a part", aes_bitslice_pending_tag(pending[i], tag));
+            OK(aes_bitslice_pending_result(pending[i], &part[i], sizeof part[i]));
+            REFUSED(AES_BITSLICE_INVALID, "the result has 32 bytes", aes_bitslice_pending_result(pending[i], tag, 16));
             aes_bitslice_pending_free(pending[i]);
         }
-        OK(aes_bitslice_gcm_tag(gpu, nonce, 12, aad, 20, part, 2, tag));
+        OK(aes_bitslice_combine(gpu, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), part, 2, tag, 16));
         OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
-        OK(aes_bitslice_gcm_verify(gpu, nonce, 12, aad, 20, part, 2, expected_tag, 16));
+        OK(aes_bitslice_combine(gpu, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, expected_tag, 16), part, 2, nullptr, 0));
         expected_tag[3] ^= 1;
-        CHECK(aes_bitslice_gcm_verify(gpu, nonce, 12, aad, 20, part, 2, expected_tag, 16) == AES_BITSLICE_UNAUTHENTICATED);
+        CHECK(aes_bitslice_combine(gpu, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, expected_tag, 16), part, 2, nullptr, 0) == AES_BITSLICE_UNAUTHENTICATED);
         expected_tag[3] ^= 1;
         CUDA(cudaMemcpyAsync(made.data(), to, LEN, cudaMemcpyDeviceToHost, stream));
         CUDA(cudaStreamSynchronize(stream));
-        CHECK(made == (direction == AES_BITSLICE_ENCRYPT ? expected : plain));
+        CHECK(made == (kind == AES_BITSLICE_GCM_ENCRYPT_PART ? expected : plain));
     }
     // Freed before the stream has reached it: waits, and nothing is written to freed memory.
     aes_bitslice_pending *pending;
-    OK(aes_bitslice_gmac_on_stream(gpu, nonce, 12, to, LEN, stream, &pending));
+    OK(aes_bitslice_run_on_stream(gpu, GMAC(nonce, 12), to, nullptr, LEN, stream, &pending));
     aes_bitslice_pending_free(pending);
 }
 
@@ -244,13 +359,12 @@ static void told(aes_bitslice_pending *pending, bool changed)
     const int status = changed ? AES_BITSLICE_UNAUTHENTICATED : AES_BITSLICE_OK;
     for (int twice = 0; twice < 2; twice++) {
         std::vector<uint8_t> authentic(COUNT, 7);
-        CHECK(aes_bitslice_pending_authentic(pending, authentic.data(), COUNT) == status);
+        CHECK(aes_bitslice_pending_result(pending, authentic.data(), COUNT) == status);
         CHECK(aes_bitslice_pending_wait(pending) == status);
         for (size_t n = 0; n < COUNT; n++) {
             CHECK(authentic[n] == !(changed && is_changed(n)));
         }
-        REFUSED(AES_BITSLICE_INVALID, "the batch has 100", aes_bitslice_pending_authentic(pending, authentic.data(), COUNT - 1));
-        REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_pending_authentic tells", aes_bitslice_pending_tags(pending, authentic.data(), 1));
+        REFUSED(AES_BITSLICE_INVALID, "the result has 100 bytes", aes_bitslice_pending_result(pending, authentic.data(), COUNT - 1));
     }
     aes_bitslice_pending_free(pending);
 }
@@ -260,10 +374,9 @@ static void has_tags(aes_bitslice_pending *pending, const std::vector<uint8_t> &
 {
     for (int twice = 0; twice < 2; twice++) {
         std::vector<uint8_t> tags(16 * COUNT);
-        OK(aes_bitslice_pending_tags(pending, tags.data(), COUNT));
+        OK(aes_bitslice_pending_result(pending, tags.data(), 16 * COUNT));
         CHECK(tags == wanted);
-        REFUSED(AES_BITSLICE_INVALID, "the batch has 100", aes_bitslice_pending_tags(pending, tags.data(), COUNT - 1));
-        REFUSED(AES_BITSLICE_INVALID, "but tags", aes_bitslice_pending_tag(pending, tags.data()));
+        REFUSED(AES_BITSLICE_INVALID, "the result has 1600 bytes", aes_bitslice_pending_result(pending, tags.data(), 16));
     }
     OK(aes_bitslice_pending_wait(pending));
     aes_bitslice_pending_free(pending);
@@ -288,8 +401,8 @@ static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
             if (in_place) {
                 expected = plain;
             }
-            OK(aes_bitslice_gcm_encrypt_batch(cpu, messages.data(), COUNT, plain.data(), expected.data(), LEN, tags.data()));
-            equal(in, out, LEN, [&] { return aes_bitslice_gcm_encrypt_batch_on_stream(gpu, messages.data(), COUNT, in, out, LEN, stream, &pending); });
+            OK(aes_bitslice_run(cpu, GCM_BATCH(messages.data(), COUNT), plain.data(), expected.data(), LEN, tags.data(), 16 * COUNT));
+            equal(in, out, LEN, [&] { return aes_bitslice_run_on_stream(gpu, GCM_BATCH(messages.data(), COUNT), in, out, LEN, stream, &pending); });
             has_tags(pending, tags);
             for (const bool changed : {false, true}) {
                 std::vector<uint8_t> received = tags, opened = expected;
@@ -300,32 +413,32 @@ static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
                     }
                 }
                 CUDA(cudaMemcpyAsync(out, expected.data(), LEN, cudaMemcpyHostToDevice, stream));
-                OK(aes_bitslice_gcm_decrypt_batch_on_stream(gpu, messages.data(), COUNT, out, out, LEN, received.data(), 16, stream, &pending));
+                OK(aes_bitslice_run_on_stream(gpu, OPEN_BATCH(messages.data(), COUNT, received.data(), 16), out, out, LEN, stream, &pending));
                 told(pending, changed);
                 CUDA(cudaMemcpyAsync(made.data(), out, LEN, cudaMemcpyDeviceToHost, stream));
                 CUDA(cudaStreamSynchronize(stream));
                 CHECK(made == opened);
             }
-            OK(aes_bitslice_cmac_batch(cpu, ranges.data(), COUNT, plain.data(), LEN, tags.data()));
+            OK(aes_bitslice_run(cpu, CMAC_BATCH(ranges.data(), COUNT), plain.data(), nullptr, LEN, tags.data(), 16 * COUNT));
             expected = plain;
-            equal(out, out, LEN, [&] { return aes_bitslice_cmac_batch_on_stream(gpu, ranges.data(), COUNT, out, LEN, stream, &pending); });
+            equal(out, out, LEN, [&] { return aes_bitslice_run_on_stream(gpu, CMAC_BATCH(ranges.data(), COUNT), out, nullptr, LEN, stream, &pending); });
             has_tags(pending, tags);
             for (const bool changed : {false, true}) {
                 std::vector<uint8_t> received = tags;
                 for (size_t n = 0; n < COUNT; n++) {
                     received[16 * n + 3] ^= uint8_t(changed && is_changed(n));
                 }
-                OK(aes_bitslice_cmac_verify_batch_on_stream(gpu, ranges.data(), COUNT, out, LEN, received.data(), 16, stream, &pending));
+                OK(aes_bitslice_run_on_stream(gpu, VERIFY_BATCH(ranges.data(), COUNT, received.data(), 16), out, nullptr, LEN, stream, &pending));
                 told(pending, changed);
             }
         }
     }
     // An empty batch, and one whose result is not used.
     aes_bitslice_pending *pending = nullptr;
-    OK(aes_bitslice_gcm_encrypt_batch_on_stream(gpu, nullptr, 0, to, to, LEN, stream, &pending));
-    OK(aes_bitslice_pending_tags(pending, nullptr, 0));
+    OK(aes_bitslice_run_on_stream(gpu, GCM_BATCH(nullptr, 0), to, to, LEN, stream, &pending));
+    OK(aes_bitslice_pending_result(pending, nullptr, 0));
     aes_bitslice_pending_free(pending);
-    OK(aes_bitslice_cmac_batch_on_stream(gpu, ranges.data(), COUNT, to, LEN, stream, &pending));
+    OK(aes_bitslice_run_on_stream(gpu, CMAC_BATCH(ranges.data(), COUNT), to, nullptr, LEN, stream, &pending));
     aes_bitslice_pending_free(pending);
 }
 
@@ -338,8 +451,8 @@ static void many_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine
     CUDA(cudaMalloc(&device_keys, keys.size()));
     CUDA(cudaMemcpy(device_keys, keys.data(), keys.size(), cudaMemcpyHostToDevice));
     OK(aes_bitslice_prepare_many_keys(cuda));
-    for (const char *mode : {"ctr", "ecb-encrypt", "ecb-decrypt", "keystream"}) {
-        const bool counts = std::strncmp(mode, "ecb", 3) != 0, reads = std::strcmp(mode, "keystream") != 0;
+    for (const int kind : {AES_BITSLICE_CTR, AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, AES_BITSLICE_KEYSTREAM}) {
+        const bool counts = kind == AES_BITSLICE_CTR || kind == AES_BITSLICE_KEYSTREAM, reads = kind != AES_BITSLICE_KEYSTREAM;
         for (const size_t key_len : {size_t(16), size_t(24), size_t(32)}) {
             std::vector<aes_bitslice_job> jobs;
             for (const aes_bitslice_range range : places()) {
@@ -357,35 +470,35 @@ static void many_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine
                     if (in_place) {
                         expected = plain;
                     }
-                    OK(aes_bitslice_run_jobs(host, mode, jobs.data(), COUNT, host_read, expected.data(), LEN));
-                    equal(in, out, LEN, [&] { return aes_bitslice_run_jobs_on_stream(cuda, mode, jobs.data(), COUNT, read, out, LEN, stream, &pending); });
+                    OK(aes_bitslice_run_many_keys(host, JOBS(kind, jobs.data(), COUNT), host_read, expected.data(), LEN));
+                    equal(in, out, LEN, [&] { return aes_bitslice_run_many_keys_on_stream(cuda, JOBS(kind, jobs.data(), COUNT), read, out, LEN, stream, &pending); });
                     OK(aes_bitslice_pending_wait(pending));
-                    REFUSED(AES_BITSLICE_INVALID, "aes_bitslice_pending_wait waits", aes_bitslice_pending_tag(pending, tag));
+                    REFUSED(AES_BITSLICE_INVALID, "the result has 0 bytes", aes_bitslice_pending_result(pending, tag, 16));
                     aes_bitslice_pending_free(pending);
                     for (const size_t each : {size_t(16), size_t(48), size_t(1024)}) {
                         const size_t count = each == 1024 ? 100 : 1000, len = count * each;
-                        OK(aes_bitslice_run_each_key(host, mode, keys.data(), key_len, count, first, each, host_read, expected.data(), len));
-                        equal(in, out, len, [&] { return aes_bitslice_run_each_key_on_stream(cuda, mode, device_keys, key_len, count, first, each, read, out, len, stream); });
+                        OK(aes_bitslice_run_many_keys(host, EACH_KEY(kind, keys.data(), key_len, count, first, each), host_read, expected.data(), len));
+                        equal(in, out, len, [&] { return aes_bitslice_run_many_keys_on_stream(cuda, EACH_KEY(kind, device_keys, key_len, count, first, each), read, out, len, stream, nullptr); });
                     }
                 }
             }
         }
     }
-    REFUSED(AES_BITSLICE_INVALID, "multiple of four", aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys + 1, 16, 4, counter, 16, to, to, 64, stream));
-    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys, 16, 5, counter, 16, to, to, 64, stream));
+    REFUSED(AES_BITSLICE_INVALID, "multiple of four", aes_bitslice_run_many_keys_on_stream(cuda, EACH_KEY(AES_BITSLICE_CTR, device_keys + 1, 16, 4, counter, 16), to, to, 64, stream, nullptr));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_many_keys_on_stream(cuda, EACH_KEY(AES_BITSLICE_CTR, device_keys, 16, 5, counter, 16), to, to, 64, stream, nullptr));
 
     cudaGraph_t graph;
     cudaGraphExec_t instance;
     const aes_bitslice_job job = {keys.data(), 16, {}, {0, 64}};
     aes_bitslice_pending *pending = nullptr;
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    OK(aes_bitslice_run_each_key_on_stream(cuda, "ctr", device_keys, 32, 1000, counter, 64, from, to, 64000, stream));
-    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_jobs_on_stream(cuda, "ctr", &job, 1, to, to, 64, stream, &pending));
+    OK(aes_bitslice_run_many_keys_on_stream(cuda, EACH_KEY(AES_BITSLICE_CTR, device_keys, 32, 1000, counter, 64), from, to, 64000, stream, nullptr));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_many_keys_on_stream(cuda, JOBS(AES_BITSLICE_CTR, &job, 1), to, to, 64, stream, &pending));
     CHECK(pending == nullptr);
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiate(&instance, graph, 0));
     CUDA(cudaGraphDestroy(graph));
-    OK(aes_bitslice_run_each_key(host, "ctr", keys.data(), 32, 1000, counter, 64, plain.data(), expected.data(), 64000));
+    OK(aes_bitslice_run_many_keys(host, EACH_KEY(AES_BITSLICE_CTR, keys.data(), 32, 1000, counter, 64), plain.data(), expected.data(), 64000));
     for (int again = 0; again < 2; again++) {
         equal(from, to, 64000, [&] { return int(cudaGraphLaunch(instance, stream)); });
     }
@@ -397,18 +510,18 @@ static void refused(const aes_bitslice_cipher *gpu)
 {
     aes_bitslice_pending *pending = nullptr;
     CUDA(cudaMemset(to, 0xa5, ROOM));
-    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to + 16, 64, stream));
-    REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_ecb_on_stream(gpu, AES_BITSLICE_ENCRYPT, to, to, 17, stream));
-    REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_cbc_decrypt_on_stream(gpu, iv, to, to, 17, stream));
-    REFUSED(AES_BITSLICE_INVALID, "nonce has 1", aes_bitslice_gcm_encrypt_on_stream(gpu, nonce, 0, aad, 20, to, to, 64, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_gcm_part_on_stream(gpu, AES_BITSLICE_DECRYPT, nonce, 12, 8, to, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_on_stream(gpu, CTR(counter, 0), to, to + 16, 64, stream, nullptr));
+    REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run_on_stream(gpu, OP(AES_BITSLICE_ECB_ENCRYPT), to, to, 17, stream, nullptr));
+    REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run_on_stream(gpu, CBC(AES_BITSLICE_CBC_DECRYPT, iv), to, to, 17, stream, nullptr));
+    REFUSED(AES_BITSLICE_INVALID, "nonce has 1", aes_bitslice_run_on_stream(gpu, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 0, aad, 20), to, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_run_on_stream(gpu, PART(AES_BITSLICE_GCM_DECRYPT_PART, nonce, 12, 8), to, to, 64, stream, &pending));
     const aes_bitslice_gcm_message message = {nonce, 12, nullptr, 0, {60, 5}};
-    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_gcm_encrypt_batch_on_stream(gpu, &message, 1, to, to, 64, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_gcm_decrypt_batch_on_stream(gpu, &message, 1, to, to, 64, iv, 16, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_cmac_batch_on_stream(gpu, &message.range, 1, to, 64, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_cmac_verify_batch_on_stream(gpu, &message.range, 1, to, 64, iv, 16, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_on_stream(gpu, GCM_BATCH(&message, 1), to, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_on_stream(gpu, OPEN_BATCH(&message, 1, iv, 16), to, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_on_stream(gpu, CMAC_BATCH(&message.range, 1), to, nullptr, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_on_stream(gpu, VERIFY_BATCH(&message.range, 1, iv, 16), to, nullptr, 64, stream, &pending));
     CHECK(pending == nullptr);
-    OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, nullptr, nullptr, 0, stream));
+    OK(aes_bitslice_run_on_stream(gpu, CTR(counter, 0), nullptr, nullptr, 0, stream, nullptr));
     std::vector<uint8_t> after(ROOM);
     CUDA(cudaMemcpy(after.data(), to, ROOM, cudaMemcpyDeviceToHost));
     for (const uint8_t byte : after) {
@@ -422,21 +535,21 @@ static void graph(const aes_bitslice_engine *engine, const aes_bitslice_cipher *
     aes_bitslice_cipher *const cipher = cipher_on(engine, 32);
     cudaGraph_t graph;
     cudaGraphExec_t instance;
-    OK(aes_bitslice_prepare(cipher, "ctr"));
+    OK(aes_bitslice_prepare(cipher, CTR(counter, 0)));
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    OK(aes_bitslice_ctr_on_stream(cipher, counter, 3, from, to, LEN, stream));
+    OK(aes_bitslice_run_on_stream(cipher, CTR(counter, 3), from, to, LEN, stream, nullptr));
     aes_bitslice_pending *pending;
     const aes_bitslice_gcm_message message = {nonce, 12, nullptr, 0, {0, 64}};
-    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_gmac_on_stream(cipher, nonce, 12, from, LEN, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_gcm_encrypt_batch_on_stream(cipher, &message, 1, to, to, LEN, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_gcm_decrypt_batch_on_stream(cipher, &message, 1, to, to, LEN, iv, 16, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_cmac_batch_on_stream(cipher, &message.range, 1, to, LEN, stream, &pending));
-    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_cmac_verify_batch_on_stream(cipher, &message.range, 1, to, LEN, iv, 16, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_on_stream(cipher, GMAC(nonce, 12), from, nullptr, LEN, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_on_stream(cipher, GCM_BATCH(&message, 1), to, to, LEN, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_on_stream(cipher, OPEN_BATCH(&message, 1, iv, 16), to, to, LEN, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_on_stream(cipher, CMAC_BATCH(&message.range, 1), to, nullptr, LEN, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "captured into a graph", aes_bitslice_run_on_stream(cipher, VERIFY_BATCH(&message.range, 1, iv, 16), to, nullptr, LEN, stream, &pending));
     CUDA(cudaStreamEndCapture(stream, &graph));
     CUDA(cudaGraphInstantiate(&instance, graph, 0));
     CUDA(cudaGraphDestroy(graph));
     aes_bitslice_cipher_free(cipher);
-    OK(aes_bitslice_ctr(cpu, counter, 3, plain.data(), expected.data(), LEN));
+    OK(aes_bitslice_run(cpu, CTR(counter, 3), plain.data(), expected.data(), LEN, nullptr, 0));
     for (int again = 0; again < 2; again++) {
         equal(from, to, LEN, [&] { return int(cudaGraphLaunch(instance, stream)); });
     }
@@ -451,7 +564,7 @@ static void contexts(const aes_bitslice_engine *engine, const aes_bitslice_ciphe
     if (devices > 1) {
         CUDA(cudaSetDevice(1));
         aes_bitslice_engine_free(open("cuda:0"));
-        OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, 4096, stream));
+        OK(aes_bitslice_run_on_stream(gpu, CTR(counter, 0), to, to, 4096, stream, nullptr));
         CUDA(cudaGetDevice(&device));
         CHECK(device == 1);
         CUDA(cudaSetDevice(0));
@@ -460,10 +573,10 @@ static void contexts(const aes_bitslice_engine *engine, const aes_bitslice_ciphe
         CUcontext context = nullptr;
         CHECK(cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == nullptr);
         aes_bitslice_cipher *const cipher = cipher_on(engine, 16);
-        OK(aes_bitslice_prepare(cipher, "ecb-encrypt"));
-        OK(aes_bitslice_ecb_on_stream(cipher, AES_BITSLICE_ENCRYPT, to, to, 4096, stream));
+        OK(aes_bitslice_prepare(cipher, OP(AES_BITSLICE_ECB_ENCRYPT)));
+        OK(aes_bitslice_run_on_stream(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), to, to, 4096, stream, nullptr));
         std::vector<uint8_t> host(1 << 20);
-        OK(aes_bitslice_ctr(cipher, counter, 0, host.data(), host.data(), host.size()));
+        OK(aes_bitslice_run(cipher, CTR(counter, 0), host.data(), host.data(), host.size(), nullptr, 0));
         aes_bitslice_cipher_free(cipher);
         CHECK(cuCtxGetCurrent(&context) == CUDA_SUCCESS && context == nullptr);
     }).join();
@@ -484,9 +597,17 @@ int main()
     OK(aes_bitslice_random(aad, sizeof aad));
     for (const size_t bytes : {size_t(16), size_t(24), size_t(32)}) {
         aes_bitslice_cipher *const gpu = cipher_on(cuda, bytes), *const cpu = cipher_on(host, bytes);
-        for (const char *mode : {"ctr", "keystream", "ecb-encrypt", "ecb-decrypt", "cbc-decrypt", "gcm", "gcm-batch", "cmac-batch"}) {
-            OK(aes_bitslice_prepare(gpu, mode));
-        }
+        OK(aes_bitslice_prepare(gpu, CTR(counter, 0)));
+        OK(aes_bitslice_prepare(gpu, KEYSTREAM(counter, 0)));
+        OK(aes_bitslice_prepare(gpu, OP(AES_BITSLICE_ECB_ENCRYPT)));
+        OK(aes_bitslice_prepare(gpu, OP(AES_BITSLICE_ECB_DECRYPT)));
+        OK(aes_bitslice_prepare(gpu, CBC(AES_BITSLICE_CBC_DECRYPT, iv)));
+        OK(aes_bitslice_prepare(gpu, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20)));
+        OK(aes_bitslice_prepare(gpu, GCM_BATCH(nullptr, 0)));
+        OK(aes_bitslice_prepare(gpu, CMAC_BATCH(nullptr, 0)));
+        // Those that no GPU does.
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "CBC", aes_bitslice_run_on_stream(gpu, CBC(AES_BITSLICE_CBC_ENCRYPT, iv), to, to, 64, stream, nullptr));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "CMAC", aes_bitslice_run_on_stream(gpu, OP(AES_BITSLICE_CMAC), to, nullptr, 64, stream, &unused));
         modes(gpu, cpu, bytes);
         parts(gpu, cpu);
         batches(gpu, cpu);
@@ -502,7 +623,7 @@ int main()
     many_keys(cuda, host);
     // The default stream.
     aes_bitslice_cipher *const gpu = cipher_on(cuda, 16);
-    OK(aes_bitslice_ctr_on_stream(gpu, counter, 0, to, to, LEN, nullptr));
+    OK(aes_bitslice_run_on_stream(gpu, CTR(counter, 0), to, to, LEN, nullptr, nullptr));
     CUDA(cudaDeviceSynchronize());
     aes_bitslice_cipher_free(gpu);
     CUDA(cudaFree(from));

@@ -69,42 +69,45 @@ static aes_bitslice_cipher *cipher_of(const aes_bitslice_engine *engine, const v
     return cipher;
 }
 
-/* One direction of a mode without a tag. */
-static int raw(const aes_bitslice_cipher *c, const vector *v, int direction, data from, uint8_t *out)
-{
-    if (has_mode(v, "ecb")) {
-        return aes_bitslice_ecb(c, direction, from.bytes, out, from.len);
-    } else if (has_mode(v, "cbc")) {
-        return aes_bitslice_cbc(c, direction, v->iv.bytes, from.bytes, out, from.len);
-    } else if (has_mode(v, "ctr")) {
-        return aes_bitslice_ctr(c, v->iv.bytes, 0, from.bytes, out, from.len);
-    }
-    check(has_mode(v, "xts"), v->mode);
-    return aes_bitslice_xts(c, direction, from.len, v->iv.bytes, from.bytes, out, from.len);
-}
+/* The modes, and their operations in both directions. */
+static const struct {
+    const char *name;
+    int makes, takes, has_tag;
+} MODES[] = {
+    {"ecb", AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, 0},
+    {"cbc", AES_BITSLICE_CBC_ENCRYPT, AES_BITSLICE_CBC_DECRYPT, 0},
+    {"ctr", AES_BITSLICE_CTR, AES_BITSLICE_CTR, 0},
+    {"xts", AES_BITSLICE_XTS_ENCRYPT, AES_BITSLICE_XTS_DECRYPT, 0},
+    {"gcm", AES_BITSLICE_GCM_ENCRYPT, AES_BITSLICE_GCM_DECRYPT, 1},
+    {"gcm-siv", AES_BITSLICE_GCM_SIV_ENCRYPT, AES_BITSLICE_GCM_SIV_DECRYPT, 1},
+    {"gmac", AES_BITSLICE_GMAC, 0, 1},
+    {"cmac", AES_BITSLICE_CMAC, 0, 1},
+};
 
-/* Whether a case is accepted in both directions; if it is in one only, -1. */
+/* Whether a case is accepted in both directions; if it is in one only, -1. An operation reads its own fields alone. */
 static int accepted(const aes_bitslice_cipher *c, const vector *v, uint8_t *out)
 {
     uint8_t tag[16];
-    int is_siv = has_mode(v, "gcm-siv"), is_gmac = has_mode(v, "gmac"), makes, takes;
-    if (is_siv || has_mode(v, "gcm")) {
-        makes = (is_siv ? aes_bitslice_gcm_siv_encrypt : aes_bitslice_gcm_encrypt)(
-            c, v->iv.bytes, v->iv.len, v->aad.bytes, v->aad.len, v->plain.bytes, out, v->plain.len, tag) == AES_BITSLICE_OK
-            && is(out, v->secret) && is(tag, v->tag);
-        takes = (is_siv ? aes_bitslice_gcm_siv_decrypt : aes_bitslice_gcm_decrypt)(
-            c, v->iv.bytes, v->iv.len, v->aad.bytes, v->aad.len, v->secret.bytes, out, v->secret.len, v->tag.bytes,
-            v->tag.len) == AES_BITSLICE_OK && is(out, v->plain);
-    } else if (is_gmac || has_mode(v, "cmac")) {
-        int status = is_gmac ? aes_bitslice_gmac(c, v->iv.bytes, v->iv.len, v->aad.bytes, v->aad.len, tag)
-                             : aes_bitslice_cmac(c, v->plain.bytes, v->plain.len, tag);
-        makes = takes = status == AES_BITSLICE_OK && is(tag, v->tag);
-    } else {
-        makes = v->plain.len == v->secret.len && raw(c, v, AES_BITSLICE_ENCRYPT, v->plain, out) == AES_BITSLICE_OK
-                && is(out, v->secret);
-        takes = v->plain.len == v->secret.len && raw(c, v, AES_BITSLICE_DECRYPT, v->secret, out) == AES_BITSLICE_OK
-                && is(out, v->plain);
+    size_t n = 0;
+    while (n < sizeof MODES / sizeof *MODES && !has_mode(v, MODES[n].name)) {
+        n++;
     }
+    check(n < sizeof MODES / sizeof *MODES, v->mode);
+    const size_t tag_len = MODES[n].has_tag ? 16 : 0;
+    aes_bitslice_operation operation = {
+        .kind = MODES[n].makes, .counter = v->iv.bytes, .iv = v->iv.bytes, .unit_bytes = v->plain.len, .first_unit = v->iv.bytes,
+        .nonce = v->iv.bytes, .nonce_len = v->iv.len, .aad = v->aad.bytes, .aad_len = v->aad.len, .tag = v->tag.bytes, .tag_len = v->tag.len};
+    if (MODES[n].takes == 0) { /* a tag alone, of additional data in GMAC */
+        const data of = has_mode(v, "gmac") ? v->aad : v->plain;
+        return aes_bitslice_run(c, &operation, of.bytes, NULL, of.len, tag, 16) == AES_BITSLICE_OK && is(tag, v->tag);
+    }
+    if (v->plain.len != v->secret.len) {
+        return 0;
+    }
+    const int makes = aes_bitslice_run(c, &operation, v->plain.bytes, out, v->plain.len, tag, tag_len) == AES_BITSLICE_OK
+                      && is(out, v->secret) && (tag_len == 0 || is(tag, v->tag));
+    operation.kind = MODES[n].takes;
+    const int takes = aes_bitslice_run(c, &operation, v->secret.bytes, out, v->secret.len, NULL, 0) == AES_BITSLICE_OK && is(out, v->plain);
     return makes == takes ? makes : -1;
 }
 

@@ -87,20 +87,28 @@ int main(int count, char **arguments)
         check(aes_bitslice_engine_open(arguments[i], &engine));
         aes_bitslice_key *key = handed_over();
         check(aes_bitslice_cipher_new(engine, key, &cipher));
-        check(aes_bitslice_ctr(cipher, block, 0, data, data, LEN));
-        check(aes_bitslice_cbc(cipher, AES_BITSLICE_ENCRYPT, block, data, data, LEN / 16 * 16));
-        check(aes_bitslice_gcm_encrypt(cipher, nonce, 12, NULL, 0, data, data, LEN, tag));
-        check(aes_bitslice_cmac(cipher, data, LEN, tag));
-        check(aes_bitslice_gcm_siv_encrypt(cipher, nonce, 12, NULL, 0, data, data, LEN, tag));
         const aes_bitslice_gcm_message message = {nonce, 12, NULL, 0, {1, LEN - 1}};
-        check(aes_bitslice_gcm_encrypt_batch(cipher, &message, 1, data, data, LEN, tag));
-        check(aes_bitslice_cmac_batch(cipher, &message.range, 1, data, LEN, tag));
+        aes_bitslice_operation operation = {
+            .counter = block, .iv = block, .nonce = nonce, .nonce_len = 12, .messages = &message, .ranges = &message.range, .count = 1};
+        const struct {
+            int kind, writes;
+            size_t len, result_len;
+        } CALLS[] = {{AES_BITSLICE_CTR, 1, LEN, 0}, {AES_BITSLICE_CBC_ENCRYPT, 1, LEN / 16 * 16, 0}, {AES_BITSLICE_GCM_ENCRYPT, 1, LEN, 16},
+                     {AES_BITSLICE_CMAC, 0, LEN, 16}, {AES_BITSLICE_GCM_SIV_ENCRYPT, 1, LEN, 16}, {AES_BITSLICE_GCM_ENCRYPT_BATCH, 1, LEN, 16},
+                     {AES_BITSLICE_CMAC_BATCH, 0, LEN, 16}};
+        for (size_t n = 0; n < sizeof CALLS / sizeof *CALLS; n++) {
+            operation.kind = CALLS[n].kind;
+            check(aes_bitslice_run(cipher, &operation, data, CALLS[n].writes ? data : NULL, CALLS[n].len, tag, CALLS[n].result_len));
+        }
         for (int n = 0; n < BYTES; n++) {
             keys[n] = masked[n] ^ MASK;
         }
         const aes_bitslice_job job = {keys, BYTES, {0}, {1, LEN - 1}};
-        check(aes_bitslice_run_jobs(engine, "ctr", &job, 1, data, data, LEN));
-        check(aes_bitslice_run_each_key(engine, "keystream", keys, BYTES, 1, block, LEN / 16 * 16, NULL, data, LEN / 16 * 16));
+        const aes_bitslice_many_keys jobs = {.kind = AES_BITSLICE_CTR, .count = 1, .jobs = &job};
+        const aes_bitslice_many_keys each = {
+            .kind = AES_BITSLICE_KEYSTREAM, .count = 1, .keys = keys, .key_len = BYTES, .bytes_per_key = LEN / 16 * 16, .counter = block};
+        check(aes_bitslice_run_many_keys(engine, &jobs, data, data, LEN));
+        check(aes_bitslice_run_many_keys(engine, &each, NULL, data, LEN / 16 * 16));
         wipe(keys);
         check(aes_bitslice_seal_file(engine, key, arguments[0], "sealed"));
         check(aes_bitslice_open_file(engine, key, "sealed", "opened"));

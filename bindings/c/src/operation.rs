@@ -1,0 +1,226 @@
+//! An operation as a value: a structure that the caller fills, and the operation of the library that it says.
+
+use crate::batch::{Message, Range, messages, ranges, tags};
+use crate::memory::{block, values};
+use crate::outcome::Outcome;
+use crate::status::Failure;
+use aes_bitslice_runtime::{
+    self as runtime, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, Direction,
+    Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac,
+    Keystream, Nonce, Tag, Xts,
+};
+use std::ffi::{c_int, c_void};
+
+/// ECB (SP 800-38A, section 6.1) of whole blocks of 16 bytes. It reveals which blocks are equal: do not encrypt messages with it.
+pub const AES_BITSLICE_ECB_ENCRYPT: c_int = 1;
+/// Decryption of ECB.
+pub const AES_BITSLICE_ECB_DECRYPT: c_int = 2;
+/// CBC (SP 800-38A, section 6.2) of whole blocks of 16 bytes; there is no padding. Needs `iv`. Serial, on one CPU core whatever the engine.
+pub const AES_BITSLICE_CBC_ENCRYPT: c_int = 3;
+/// Decryption of CBC. Needs `iv`.
+pub const AES_BITSLICE_CBC_DECRYPT: c_int = 4;
+/// CTR (SP 800-38A, section 6.5) of any number of bytes; encryption and decryption are the same. Needs `counter`, and `offset` for a part
+/// of a message. Never use a key twice with overlapping counter blocks.
+pub const AES_BITSLICE_CTR: c_int = 5;
+/// The key stream of CTR, any number of bytes; `input` is NULL. Needs `counter`, and `offset` for a part of the stream. It equals the output
+/// of CTR for zeros: never use both under one key with overlapping counter blocks.
+pub const AES_BITSLICE_KEYSTREAM: c_int = 6;
+/// XTS (IEEE 1619; SP 800-38E), with a key from aes_bitslice_key_new_xts: consecutive data units, of which the last may be shorter, down to
+/// 16 bytes. Needs `unit_bytes` and `first_unit`. Every engine processes units of whole blocks, the CPU all others, in host memory.
+pub const AES_BITSLICE_XTS_ENCRYPT: c_int = 7;
+/// Decryption of XTS. Needs `unit_bytes` and `first_unit`.
+pub const AES_BITSLICE_XTS_DECRYPT: c_int = 8;
+/// GCM (SP 800-38D, section 7.1) of a whole message of 0 to 2^36 - 32 bytes. Needs `nonce`, which must be new for every message under a key,
+/// and `aad` if there is additional data. The result is the tag, 16 bytes.
+pub const AES_BITSLICE_GCM_ENCRYPT: c_int = 9;
+/// Decryption of GCM (SP 800-38D, section 7.2), if `tag` is right. Otherwise the call fails with AES_BITSLICE_UNAUTHENTICATED and the output
+/// is cleared. Needs `nonce` and `aad` as for encryption, and `tag`. There is no result.
+pub const AES_BITSLICE_GCM_DECRYPT: c_int = 10;
+/// GCM of a part of a message, from byte `offset` on. Parts may be processed in any order and at the same time; `offset` is a multiple of
+/// 16, and so is the length except for the last part. Needs `nonce` and `offset`. The result is an aes_bitslice_part; from those of all
+/// parts, aes_bitslice_combine computes the tag.
+pub const AES_BITSLICE_GCM_ENCRYPT_PART: c_int = 11;
+/// Decryption of a part. Its plaintext is NOT AUTHENTIC until aes_bitslice_combine has found the tag right.
+pub const AES_BITSLICE_GCM_DECRYPT_PART: c_int = 12;
+/// AES-GCM-SIV (RFC 8452) of a whole message of 0 to 2^36 bytes, with a key of 128 or 256 bits. Needs `nonce`, which has 12 bytes and is new
+/// for every message, and `aad` if there is additional data. A nonce used twice under a key reveals only whether two messages with the same
+/// additional data are equal. The result is the tag, 16 bytes.
+pub const AES_BITSLICE_GCM_SIV_ENCRYPT: c_int = 13;
+/// Decryption of AES-GCM-SIV, if `tag`, 16 bytes, is right; otherwise as for GCM.
+pub const AES_BITSLICE_GCM_SIV_DECRYPT: c_int = 14;
+/// GMAC (SP 800-38D, section 3) of any number of bytes, which are authenticated but not encrypted; `output` is NULL. Needs `nonce`, as for
+/// GCM. The result is the tag, 16 bytes.
+pub const AES_BITSLICE_GMAC: c_int = 15;
+/// CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
+pub const AES_BITSLICE_CMAC: c_int = 16;
+/// GCM of many messages under one key. Needs `messages` and `count`. Messages are ranges of the data; they ascend and do not overlap, and
+/// no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each, contiguous. In
+/// host memory the CPU cores process them, whatever the engine; here and for the batches below.
+pub const AES_BITSLICE_GCM_ENCRYPT_BATCH: c_int = 17;
+/// Decryption of many messages: of the encrypted ones, or of some of them. Needs also `tag`. The results are one byte for each message: 1
+/// if its tag is right, 0 if not, and then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong; the other
+/// messages are still good.
+pub const AES_BITSLICE_GCM_DECRYPT_BATCH: c_int = 18;
+/// CMAC of many messages under one key; `output` is NULL. Needs `ranges` and `count`. Ranges are in any order and may overlap. The results
+/// are the tags, 16 bytes each, contiguous.
+pub const AES_BITSLICE_CMAC_BATCH: c_int = 19;
+/// Verifies the CMAC tags of many messages, in constant time; `output` is NULL. Needs also `tag`. The results are one byte for each message:
+/// 1 if its tag is right, 0 if not. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong.
+pub const AES_BITSLICE_CMAC_VERIFY_BATCH: c_int = 20;
+
+/// An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
+/// pointers refer to is in host memory, and must not change before the call has returned.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_CMAC_VERIFY_BATCH.
+    pub kind: c_int,
+    /// The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
+    pub counter: *const u8,
+    /// Where in the message the data begins, in bytes.
+    pub offset: u64,
+    /// The initialisation vector, 16 bytes: random for a new message; for a further part of a message, the last ciphertext block before it.
+    pub iv: *const u8,
+    /// Bytes of a data unit: 16 to 16 777 216.
+    pub unit_bytes: u64,
+    /// The number of the first data unit, 16 bytes, little-endian; unit numbers are consecutive.
+    pub first_unit: *const u8,
+    /// The nonce, `nonce_len` bytes.
+    pub nonce: *const u8,
+    /// Bytes of the nonce: usually 12.
+    pub nonce_len: usize,
+    /// Additional data, `aad_len` bytes, which is authenticated but not encrypted.
+    pub aad: *const c_void,
+    /// Bytes of the additional data; there may be none.
+    pub aad_len: usize,
+    /// The received tag, `tag_len` bytes; for a batch, those of all messages, contiguous.
+    pub tag: *const u8,
+    /// Bytes of a tag: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that.
+    pub tag_len: usize,
+    /// The `count` messages of a batch of GCM.
+    pub messages: *const Message,
+    /// The `count` messages of a batch of CMAC.
+    pub ranges: *const Range,
+    /// The number of messages.
+    pub count: usize,
+}
+
+/// What is done with an operation of the library.
+pub(crate) trait Work {
+    type Done;
+
+    /// With one that returns nothing beside its data.
+    ///
+    /// # Safety
+    /// As [`Operation::give`].
+    unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<Self::Done, Failure>;
+
+    /// With one that returns a value, of `messages` messages if it is a batch.
+    ///
+    /// # Safety
+    /// As [`Operation::give`].
+    unsafe fn outcome<O>(self, operation: O, messages: usize) -> Result<Self::Done, Failure>
+    where
+        O: runtime::Operation,
+        O::Output: Outcome;
+}
+
+impl Operation {
+    /// Gives `work` the operation of the library.
+    ///
+    /// # Safety
+    /// What the fields of this kind refer to lives and does not change meanwhile; and what `work` requires of its own data holds.
+    pub(crate) unsafe fn give<W: Work>(&self, work: W) -> Result<W::Done, Failure> {
+        use Direction::{Decrypt, Encrypt};
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            match self.kind {
+                AES_BITSLICE_ECB_ENCRYPT => work.data(Ecb::encrypt()),
+                AES_BITSLICE_ECB_DECRYPT => work.data(Ecb::decrypt()),
+                AES_BITSLICE_CBC_ENCRYPT => work.data(CbcEncrypt::new(&block(self.iv, "iv")?)),
+                AES_BITSLICE_CBC_DECRYPT => work.data(CbcDecrypt::new(&block(self.iv, "iv")?)),
+                AES_BITSLICE_CTR => work.data(Ctr::new(&self.counter()?, self.offset)),
+                AES_BITSLICE_KEYSTREAM => work.data(Keystream::new(&self.counter()?, self.offset)),
+                AES_BITSLICE_XTS_ENCRYPT => work.data(self.xts(Encrypt)?),
+                AES_BITSLICE_XTS_DECRYPT => work.data(self.xts(Decrypt)?),
+                AES_BITSLICE_GCM_ENCRYPT => work.outcome(self.gcm_encrypt()?, 1),
+                AES_BITSLICE_GCM_DECRYPT => work.outcome(self.gcm_decrypt()?, 1),
+                AES_BITSLICE_GCM_ENCRYPT_PART => work.outcome(GcmPart::new(Encrypt, &self.nonce()?, self.offset), 1),
+                AES_BITSLICE_GCM_DECRYPT_PART => work.outcome(GcmPart::new(Decrypt, &self.nonce()?, self.offset), 1),
+                AES_BITSLICE_GCM_SIV_ENCRYPT => work.outcome(GcmSivEncrypt::new(&self.nonce()?, self.aad()?), 1),
+                AES_BITSLICE_GCM_SIV_DECRYPT => {
+                    work.outcome(GcmSivDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
+                }
+                AES_BITSLICE_GMAC => work.outcome(Gmac::new(&self.nonce()?), 1),
+                AES_BITSLICE_CMAC => work.outcome(Cmac::new(), 1),
+                AES_BITSLICE_GCM_ENCRYPT_BATCH => {
+                    work.outcome(GcmEncryptBatch::new(&messages(self.messages, self.count)?)?, self.count)
+                }
+                AES_BITSLICE_GCM_DECRYPT_BATCH => {
+                    let messages = messages(self.messages, self.count)?;
+                    work.outcome(GcmDecryptBatch::new(&messages, &self.tags()?)?, self.count)
+                }
+                AES_BITSLICE_CMAC_BATCH => work.outcome(CmacBatch::new(&ranges(self.ranges, self.count)?)?, self.count),
+                AES_BITSLICE_CMAC_VERIFY_BATCH => {
+                    let ranges = ranges(self.ranges, self.count)?;
+                    work.outcome(CmacVerifyBatch::new(&ranges, &self.tags()?)?, self.count)
+                }
+                kind => Err(unknown(kind, "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_CMAC_VERIFY_BATCH (20)")),
+            }
+        }
+    }
+
+    unsafe fn counter(&self) -> Result<Counter, Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        Ok(Counter::new(CounterMode::Ctr128BE, unsafe { block(self.counter, "counter") }?))
+    }
+
+    unsafe fn xts(&self, direction: Direction) -> Result<Xts, Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        let first_unit = u128::from_le_bytes(unsafe { block(self.first_unit, "first_unit") }?);
+        Ok(Xts::new(direction, self.unit_bytes, first_unit)?)
+    }
+
+    unsafe fn nonce(&self) -> Result<Nonce, Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        Ok(Nonce::new(unsafe { values(self.nonce, self.nonce_len, "nonce") }?)?)
+    }
+
+    unsafe fn aad(&self) -> Result<&[u8], Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        unsafe { values(self.aad.cast(), self.aad_len, "aad") }
+    }
+
+    unsafe fn tag(&self) -> Result<Tag, Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        Ok(Tag::new(unsafe { values(self.tag, self.tag_len, "tag") }?)?)
+    }
+
+    unsafe fn tags(&self) -> Result<Vec<Tag>, Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        unsafe { tags(self.tag, self.tag_len, self.count) }
+    }
+
+    /// GCM encryption, of a message or of what its parts are combined to.
+    ///
+    /// # Safety
+    /// As [`give`](Self::give).
+    pub(crate) unsafe fn gcm_encrypt(&self) -> Result<GcmEncrypt, Failure> {
+        // SAFETY: as the caller guarantees.
+        unsafe { Ok(GcmEncrypt::new(&self.nonce()?, self.aad()?)) }
+    }
+
+    /// GCM decryption, in the same way.
+    ///
+    /// # Safety
+    /// As [`give`](Self::give).
+    pub(crate) unsafe fn gcm_decrypt(&self) -> Result<GcmDecrypt, Failure> {
+        // SAFETY: as the caller guarantees.
+        unsafe { Ok(GcmDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?)) }
+    }
+}
+
+/// The failure of a call that does not take this kind of operation.
+pub(crate) fn unknown(kind: c_int, known: &str) -> Failure {
+    Failure::invalid(format!("`kind` is {kind}: give {known}"))
+}
