@@ -63,6 +63,7 @@ impl Lanes for AesNi {
     }
 
     by_instructions! {
+        fn prefetch(self, address: *const u8) -> () = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         fn zero(self) -> __m128i = _mm_setzero_si128();
         fn broadcast(self, block: &[u8; 16]) -> __m128i = _mm_loadu_si128(block.as_ptr().cast());
         fn number(self, n: u128) -> __m128i = number(n);

@@ -24,6 +24,9 @@ pub(super) trait Lanes: Copy {
     fn load(self, bytes: &[u8]) -> Self::Vector;
     /// Writes the first [`BYTES`](Self::BYTES) of these bytes.
     fn store(self, vector: Self::Vector, bytes: &mut [u8]);
+    /// Asks for the memory at an address to be brought into the cache; any address is allowed.
+    #[inline(always)]
+    fn prefetch(self, _address: *const u8) {}
     /// At most [`BYTES`](Self::BYTES), followed by zeros.
     #[inline(always)]
     fn load_part(self, bytes: &[u8]) -> Self::Vector {

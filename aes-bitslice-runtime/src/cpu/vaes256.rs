@@ -56,6 +56,7 @@ impl Lanes for Vaes256 {
     }
 
     by_instructions! {
+        fn prefetch(self, address: *const u8) -> () = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         fn zero(self) -> __m256i = _mm256_setzero_si256();
         fn broadcast(self, block: &[u8; 16]) -> __m256i =
             _mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast()));

@@ -79,6 +79,7 @@ impl Lanes for Vaes512 {
     }
 
     by_instructions! {
+        fn prefetch(self, address: *const u8) -> () = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         fn zero(self) -> __m512i = _mm512_setzero_si512();
         fn first_bytes(self, vector: __m512i, bytes: usize) -> __m512i = _mm512_maskz_mov_epi8(mask(bytes), vector);
         fn broadcast(self, block: &[u8; 16]) -> __m512i = _mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast()));

@@ -45,7 +45,7 @@ impl<L: Lanes> Step<L> for Decryption<'_, L> {
 /// Decrypts whole blocks, the first of which is chained to `iv`.
 #[inline(always)]
 pub(crate) fn cbc_decrypt<L: Lanes>(l: L, keys: &RoundKeys, iv: &[u8; 16], data: InOutBuf<'_, '_, u8>) {
-    Decryption { l, keys: keys.decrypt(), before: *iv }.all(data);
+    Decryption { l, keys: keys.decrypt(), before: *iv }.all(l, data);
 }
 
 /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.

@@ -114,5 +114,5 @@ pub(crate) fn ctr<L: Lanes>(
         head.get_out().copy_from_slice(&block[skip..skip + first]);
         data = rest;
     }
-    ctr.all(data);
+    ctr.all(l, data);
 }

@@ -26,7 +26,7 @@ impl<L: Lanes> Step<L> for Ecb<'_, L> {
 #[inline(always)]
 pub(crate) fn ecb<L: Lanes>(l: L, direction: Direction, keys: &RoundKeys, data: InOutBuf<'_, '_, u8>) {
     match direction {
-        Direction::Encrypt => Ecb { l, direction: Direction::Encrypt, keys: keys.encrypt() }.all(data),
-        Direction::Decrypt => Ecb { l, direction: Direction::Decrypt, keys: keys.decrypt() }.all(data),
+        Direction::Encrypt => Ecb { l, direction: Direction::Encrypt, keys: keys.encrypt() }.all(l, data),
+        Direction::Decrypt => Ecb { l, direction: Direction::Decrypt, keys: keys.decrypt() }.all(l, data),
     }
 }

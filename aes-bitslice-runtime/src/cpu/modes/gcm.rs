@@ -7,7 +7,7 @@ use crate::cpu::lanes::Lanes;
 use crate::cpu::modes::ctr::{Counters, Order};
 use crate::cpu::modes::ghash::{Hash, Powers, Sum};
 use crate::cpu::modes::rounds::process;
-use crate::cpu::modes::{FEW, WIDE, load, store};
+use crate::cpu::modes::{FEW, WIDE, ask_ahead, load, store};
 use crate::op::gcm::lengths;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::ghash::Blocks;
@@ -111,6 +111,7 @@ impl<'k, L: Lanes> Gcm<'k, L> {
                 data = rest;
                 self.step::<WIDE, true>(direction, before.reborrow(), None);
                 while data.len() >= group {
+                    ask_ahead(self.l, &mut data);
                     let (mut these, rest) = data.split_at(group);
                     self.both(these.reborrow(), Some(before.get_out()));
                     (before, data) = (these, rest);
@@ -120,6 +121,7 @@ impl<'k, L: Lanes> Gcm<'k, L> {
             Direction::Encrypt => {}
             Direction::Decrypt => {
                 while data.len() >= group {
+                    ask_ahead(self.l, &mut data);
                     let (these, rest) = data.split_at(group);
                     self.both(these, None);
                     data = rest;

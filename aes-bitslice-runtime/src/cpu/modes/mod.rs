@@ -36,8 +36,9 @@ trait Step<L: Lanes> {
 
     /// Processes data of any length.
     #[inline(always)]
-    fn all(&mut self, mut data: InOutBuf<'_, '_, u8>) {
+    fn all(&mut self, l: L, mut data: InOutBuf<'_, '_, u8>) {
         while data.len() >= WIDE * L::BYTES {
+            ask_ahead(l, &mut data);
             let (group, rest) = data.split_at(WIDE * L::BYTES);
             self.step::<WIDE, true>(group);
             data = rest;
@@ -47,6 +48,27 @@ trait Step<L: Lanes> {
             few if few <= L::BYTES => self.step::<1, false>(data),
             few if few <= FEW * L::BYTES => self.step::<FEW, false>(data),
             _ => self.step::<WIDE, false>(data),
+        }
+    }
+}
+
+/// Bytes from what is processed to what is asked for meanwhile. Without, a core waits for memory a third to a half of the time, where the
+/// data is in none of its caches.
+const AHEAD: usize = 4 << 10;
+/// Bytes that come from memory together.
+const LINE: usize = 64;
+
+/// Asks for the memory of a group of vectors that is to be processed soon, if the data is so long.
+#[inline(always)]
+fn ask_ahead<L: Lanes>(l: L, data: &mut InOutBuf<'_, '_, u8>) {
+    let group = WIDE * L::BYTES;
+    if data.len() >= AHEAD + group {
+        let (input, output) = (data.get_in().as_ptr(), data.get_out().as_ptr());
+        for place in (AHEAD..AHEAD + group).step_by(LINE) {
+            l.prefetch(input.wrapping_add(place));
+            if input != output {
+                l.prefetch(output.wrapping_add(place));
+            }
         }
     }
 }

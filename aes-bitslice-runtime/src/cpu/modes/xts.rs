@@ -91,7 +91,7 @@ fn unit<L: Lanes>(mut xts: Xts<'_, L>, data: InOutBuf<'_, '_, u8>) {
     let tail = if ragged == 0 { 0 } else { 16 + ragged };
     let whole = data.len() - tail;
     let (blocks, mut tail) = data.split_at(whole);
-    xts.all(blocks);
+    xts.all(xts.l, blocks);
     let Some((mut first, rest)) = tail.get_in().split_first_chunk().map(|(first, rest)| (*first, rest)) else { return };
     let mut last = [0; 16];
     last[..ragged].copy_from_slice(rest);
