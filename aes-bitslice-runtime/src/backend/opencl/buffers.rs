@@ -184,6 +184,8 @@ impl Target for BufferCipher<'_> {
             return Err(unsupported::<O>());
         }
         if kernels.mode.is_some() {
+            // A key of another kind has other kernels: that it is of another kind says more.
+            O::KEYS.check(O::NAME, self.cpu())?;
             self.key.mode_of(operation, MEMORY)?;
         }
         Ok(kernels)
