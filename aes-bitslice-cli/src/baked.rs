@@ -63,8 +63,9 @@ fn read(manifest: &Path) -> Option<Manifest> {
 mod tests {
     use super::*;
     use aes_bitslice_core::entry::Entry;
+    use aes_bitslice_core::grid::Grid;
     use aes_bitslice_core::key_source::KeySource;
-    use aes_bitslice_core::manifest::{Cipher, FORMAT, Grid};
+    use aes_bitslice_core::manifest::{Cipher, FORMAT};
     use aes_bitslice_core::signature::EntryPoint;
     use std::collections::BTreeMap;
 

@@ -16,16 +16,29 @@ pub struct Basis {
 }
 
 /// The reason why rows are not a basis.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoBasis {
     /// Some rows sum to zero, so different bytes could not be distinguished.
-    #[error("the rows {0:?} are linearly dependent: a basis needs eight independent ones")]
     Dependent([u8; 8]),
     /// The text is not a list of eight bytes.
-    #[error("`{0}` is no basis: eight bytes are written [1, 2, 4, 8, 16, 32, 64, 128]")]
     Text(String),
 }
+
+impl fmt::Display for NoBasis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dependent(rows) => {
+                write!(f, "the rows {rows:?} are linearly dependent: a basis needs eight independent ones")
+            }
+            Self::Text(text) => {
+                write!(f, "`{text}` is no basis: eight bytes are written [1, 2, 4, 8, 16, 32, 64, 128]")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoBasis {}
 
 impl Basis {
     /// The standard basis of FIPS 197: z = x.

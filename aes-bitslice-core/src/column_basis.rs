@@ -14,9 +14,16 @@ pub struct ColumnBasis {
 }
 
 /// Some rows sum to zero, so different columns could not be distinguished.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the rows are linearly dependent: a basis needs 32 independent ones")]
+#[derive(Debug, PartialEq, Eq)]
 pub struct DependentRows;
+
+impl std::fmt::Display for DependentRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the rows are linearly dependent: a basis needs 32 independent ones")
+    }
+}
+
+impl std::error::Error for DependentRows {}
 
 impl ColumnBasis {
     /// The basis with these rows, if they are linearly independent.

@@ -1,6 +1,6 @@
 //! The languages that kernels are printed in.
 
-crate::named_enum! {
+crate::named::named_enum! {
     /// A language for kernels.
     #[derive(Default)]
     Dialect, "dialect" {

@@ -30,7 +30,7 @@ pub const BLOCKS_PER_WORD: u32 = 32;
 /// The maximum number of rounds, reached by AES-256. A kernel with keys given at launch has room for the round keys of this many rounds.
 pub const MAX_ROUNDS: usize = 14;
 
-crate::named_enum! {
+crate::named::named_enum! {
     /// The part of the state of 32 blocks that one thread of a kernel holds.
     Layout, "layout" {
         /// All of it: 128 planes in 128 registers, ShiftRows by renaming (Hajihassani et al. 2019, section 4.2).

@@ -12,10 +12,13 @@
 //! | [`self_test`] | the known-answer test that a kernel passes before it is used |
 //! | [`strategy`] | where a bitsliced kernel keeps its round keys |
 //! | [`dialect`] | the languages that kernels are printed in |
-//! | `protocol` | how a kernel is launched: [`argument`], [`entry`], [`signature`], [`manifest`], [`key_source`], [`messages`], [`cmac`](mod@cmac), [`jobs`] |
+//! | `protocol` | how a kernel is launched: [`argument`], [`entry`], [`grid`], [`signature`], [`manifest`], [`key_source`], [`messages`], [`cmac`](mod@cmac), [`jobs`] |
 //! | [`digest`] | SHA-256 in hexadecimal |
 //! | [`named`](mod@named) | values with names, written and read |
 //! | [`count`](mod@count) | numbers of things in messages |
+//!
+//! With the feature `manifest`, the crate has the modules [`manifest`], [`signature`] and [`digest`], and types that occur in a manifest
+//! are read and written by `serde`.
 #![forbid(unsafe_code)]
 
 pub mod aes;
@@ -23,6 +26,7 @@ pub mod basis;
 pub mod column_basis;
 pub mod count;
 pub mod dialect;
+#[cfg(feature = "manifest")]
 pub mod digest;
 pub mod ghash;
 pub mod layout;
@@ -33,4 +37,6 @@ pub mod reference;
 pub mod self_test;
 pub mod strategy;
 
-pub use protocol::{argument, cmac, entry, jobs, key_source, manifest, messages, signature};
+pub use protocol::{argument, cmac, entry, grid, jobs, key_source, messages};
+#[cfg(feature = "manifest")]
+pub use protocol::{manifest, signature};

@@ -2,7 +2,7 @@
 
 use crate::aes::Direction;
 
-crate::named_enum! {
+crate::named::named_enum! {
     /// A mode of operation in one direction, as kernels implement it.
     #[non_exhaustive]
     Mode, "mode" {

@@ -1,8 +1,7 @@
 //! Values with names, as written and read on command lines, in file names and in manifests.
 
 /// An unknown name; the message lists the known ones.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("unknown {what} `{name}`; known: {known}")]
+#[derive(Debug, PartialEq, Eq)]
 pub struct UnknownName {
     what: &'static str,
     name: String,
@@ -15,6 +14,15 @@ impl UnknownName {
         Self { what, name: name.into(), known: known.join(", ") }
     }
 }
+
+impl std::fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { what, name, known } = self;
+        write!(f, "unknown {what} `{name}`; known: {known}")
+    }
+}
+
+impl std::error::Error for UnknownName {}
 
 /// Implements `Display` and `FromStr` for a type that has a constant `ALL` and a method `name`. The second argument says what
 /// the type is, for the error [`UnknownName`].
@@ -39,14 +47,14 @@ macro_rules! named {
     };
 }
 
-/// Declares an enum of things with names, which are written in JSON, too: the names are in one place. The literal after the type says what
+/// Declares an enum of things with names, which manifests have, too: the names are in one place. The literal after the type says what
 /// the type is, for the error [`UnknownName`].
-#[macro_export]
 macro_rules! named_enum {
     ($(#[$of_type:meta])* $type:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$of_type])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
-        pub enum $type { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[cfg_attr(feature = "manifest", derive(serde::Serialize, serde::Deserialize))]
+        pub enum $type { $($(#[$doc])* #[cfg_attr(feature = "manifest", serde(rename = $name))] $variant,)* }
 
         impl $type {
             /// All of them.
@@ -61,3 +69,4 @@ macro_rules! named_enum {
         $crate::named!($type, $what);
     };
 }
+pub(crate) use named_enum;

@@ -2,7 +2,7 @@
 
 use crate::layout::Layout;
 
-crate::named_enum! {
+crate::named::named_enum! {
     /// Where a kernel keeps its round keys.
     KeyStrategy, "key strategy" {
         /// Given at launch and expanded to bit-planes; one kernel for every key of every length.

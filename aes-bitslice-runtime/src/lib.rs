@@ -57,6 +57,7 @@ mod exec;
 mod op;
 
 pub use aes_bitslice_core::aes::{Direction, KeyBits};
+#[cfg(feature = "manifest")]
 pub use aes_bitslice_core::manifest::{Manifest, Printed};
 pub use aes_bitslice_core::mode::Mode;
 pub use aes_bitslice_core::named::UnknownName;

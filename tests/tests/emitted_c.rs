@@ -6,8 +6,9 @@
 
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::grid::Grid;
 use aes_bitslice_core::layout::Layout;
-use aes_bitslice_core::manifest::{Grid, Manifest, Printed};
+use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};

@@ -5,7 +5,7 @@
 use aead::inout::InOutBuf;
 use aead::{Aead, AeadInOut, Payload};
 use aes_bitslice_runtime::aead::{Gcm, GcmSiv};
-use aes_bitslice_runtime::bitsliced::{BitslicedAes, Ctr128BE, Isa, KeySize};
+use aes_bitslice_runtime::bitsliced::{BitslicedAes, Isa, KeySize};
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher, Tuning};
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
 use aes_bitslice_runtime::{
@@ -95,7 +95,7 @@ fn stream_cipher<K: KeySize>() {
     let expected = Reference::new(&key).ctr(counter, 0, &data);
     for cipher in ciphers::<K>(&key) {
         let core = ctr::CtrCore::inner_iv_init(cipher, &counter.into());
-        let mut ctr: Ctr128BE<BitslicedAes<K>> = StreamCipherCoreWrapper::from_core(core);
+        let mut ctr: ctr::Ctr128BE<BitslicedAes<K>> = StreamCipherCoreWrapper::from_core(core);
         let mut out = data.clone();
         // Piece by piece, then again from positions in the middle.
         let mut rest = &mut out[..];

@@ -11,9 +11,7 @@
 //! From tile to tile of a unit, the sum of a row is multiplied by H^(W · blocks of a tile). At the end, each row is multiplied by its power
 //! of H, the rows are summed, and then the units.
 
-use serde::{Deserialize, Serialize};
-
-crate::named_enum! {
+crate::named::named_enum! {
     /// The contents and order of a kernel's tables.
     Arrangement, "arrangement" {
         /// Matrices over GF(2) as operands of `wgmma.mma_async.m64n128k256` on single bits, in shared memory.
@@ -26,8 +24,8 @@ crate::named_enum! {
 }
 
 /// How a kernel divides a message, and the contents of its tables.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "manifest", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Shape {
     /// The contents of the tables.
     pub arrangement: Arrangement,
@@ -38,9 +36,16 @@ pub struct Shape {
 }
 
 /// The error for a shape that has no tables.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeError(pub(super) &'static str);
+
+impl std::fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for ShapeError {}
 
 impl Shape {
     /// Blocks of 16 bytes in a tile.

@@ -1,9 +1,8 @@
 //! What a launch gives a kernel. A kernel's source names its parameters; every name that may stand there is in this list.
 
 use super::key_source::{ROUND_KEYS, UNEXPANDED_KEY};
-use serde::{Deserialize, Serialize};
 
-crate::named_enum! {
+crate::named::named_enum! {
     /// An argument of a launch.
     Argument, "argument of a kernel" {
         /// The start of the input data.
@@ -96,8 +95,8 @@ crate::named_enum! {
 }
 
 /// The kind of an argument's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "manifest", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Kind {
     /// The start of the input data.
     Input,

@@ -2,7 +2,7 @@
 
 use super::argument::Argument;
 
-crate::named_enum! {
+crate::named::named_enum! {
     /// An entry point of a kernel.
     Entry, "entry point" {
         /// Whole blocks of one message, aligned to 16 bytes.

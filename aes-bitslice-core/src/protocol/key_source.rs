@@ -5,7 +5,6 @@ use crate::basis::Basis;
 use crate::column_basis::ColumnBasis;
 use crate::layout::{self, MAX_ROUNDS, PLANES};
 use crate::strategy::KeyStrategy;
-use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 /// Words of the longest key schedule.
@@ -17,8 +16,8 @@ pub(crate) const ROUND_KEYS: usize = SCHEDULE_WORDS + 1;
 pub(crate) const UNEXPANDED_KEY: usize = 8 + 1;
 
 /// How a key reaches a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "manifest", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum KeySource {
     /// As round keys with the launch, in order of use and in the kernel's basis; for decryption, the round keys of the equivalent inverse
     /// cipher (FIPS 197, section 5.3.5). There are 15 round keys of four little-endian words each, then one word with the number of rounds.

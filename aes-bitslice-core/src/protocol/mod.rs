@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`argument`] | what a launch gives a kernel, by name |
 //! | [`entry`] | the entry points that kernels have, and the arguments of each |
+//! | [`grid`] | the size of a launch |
 //! | [`signature`] | the parameters of an entry point, read from its source |
 //! | [`manifest`] | the information needed to launch a kernel, as JSON |
 //! | [`key_source`] | how a key reaches a kernel, and the words that the kernel is launched with |
@@ -15,8 +16,11 @@
 pub mod argument;
 pub mod cmac;
 pub mod entry;
+pub mod grid;
 pub mod jobs;
 pub mod key_source;
+#[cfg(feature = "manifest")]
 pub mod manifest;
 pub mod messages;
+#[cfg(feature = "manifest")]
 pub mod signature;

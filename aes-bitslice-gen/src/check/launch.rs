@@ -35,7 +35,7 @@ pub struct Launch<'a> {
     pub tweaks: Option<Tweaks<'a>>,
     /// Tiles per thread block: 1, or more where the grid need not cover all.
     pub tiles: usize,
-    /// Warps per thread block, for [`Grid::Warps`](aes_bitslice_core::manifest::Grid::Warps); limited to the maximum.
+    /// Warps per thread block, for [`Grid::Warps`](aes_bitslice_core::grid::Grid::Warps); limited to the maximum.
     pub warps: usize,
     /// The input; for a kernel that only writes, only its length counts. Whole blocks unless the entry point takes any length.
     pub data: &'a [u8],

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `auto` | choice of a backend where none is named |
 //! | `engine` | an open backend |
-//! | `keys` | loading keys on an engine |
+//! | `keys` | loading a key on an engine |
+//! | `printed` | loading printed kernels on an engine |
 //! | `cipher` | a key on an engine, and the one call that takes any operation |
 //! | `jobs` | calls under many keys |
 //! | `named` | the same call under the names of modes, for host memory |
@@ -31,6 +32,8 @@ mod keys;
 mod named;
 #[cfg(feature = "opencl")]
 mod opencl;
+#[cfg(feature = "manifest")]
+mod printed;
 #[cfg(feature = "rand_core")]
 pub mod rng;
 pub mod submit;

@@ -4,6 +4,7 @@ use crate::base::counter::CounterBlock;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
+use crate::cpu::modes::ctr::Order;
 use crate::cpu::portable;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use cipher::array::Array;
@@ -58,7 +59,7 @@ pub trait CpuCipher: Sync + Sized {
 
     /// XORs data with the key stream of counters whose lowest byte is the first of their blocks.
     fn add_little_endian_key_stream(&self, counter: CounterBlock, data: InOutBuf<'_, '_, u8>) {
-        portable::add_little_endian_key_stream(self, counter, data);
+        portable::add_key_stream(self, counter, Order::Little, 0, data);
     }
 
     /// Encrypts whole blocks, each XORed with the output of the one before, the first with `iv`.

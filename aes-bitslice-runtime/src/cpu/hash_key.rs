@@ -3,15 +3,12 @@
 //! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and is treated here as a hash of
 //! such blocks.
 
+use crate::cpu::carryless;
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::Kernel;
 use crate::cpu::modes::ghash::Powers;
 use aes_bitslice_core::ghash::Blocks;
-use cipher::consts::U16;
-use ghash::GHash;
-use ghash::universal_hash::UniversalHash;
-use polyval::Polyval;
 use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -23,8 +20,8 @@ pub struct HashKey(Arc<Of>);
 
 struct Of {
     key: Zeroizing<[u8; 16]>,
-    /// The POLYVAL key that `key` represents.
-    polyval: Option<Zeroizing<[u8; 16]>>,
+    /// How it reads blocks.
+    blocks: Blocks,
     /// The kernel that hashes, if there is one, what it runs on, and its powers of H.
     kernel: Option<&'static dyn Kernel>,
     instructions: Instructions,
@@ -36,28 +33,27 @@ impl HashKey {
     pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
         let mut key = Zeroizing::new([0; 16]);
         encrypt_block(cipher, &mut key);
-        Self::of(&key, None, cipher.instructions())
+        Self::of(&key, Blocks::AsTheyAre, cipher.instructions())
     }
 
     /// A POLYVAL key, on these instructions.
     pub(crate) fn of_polyval(key: &[u8; 16], instructions: Instructions) -> Self {
-        Self::of(&Zeroizing::new(Blocks::Reversed.key(*key).to_block()), Some(key), instructions)
+        Self::of(&Zeroizing::new(Blocks::Reversed.key(*key).to_block()), Blocks::Reversed, instructions)
     }
 
     /// The key with this H.
     #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self::of(&bytes, None, Instructions::best())
+        Self::of(&bytes, Blocks::AsTheyAre, Instructions::best())
     }
 
     /// Written where it stays.
-    fn of(key: &[u8; 16], polyval: Option<&[u8; 16]>, instructions: Instructions) -> Self {
+    fn of(key: &[u8; 16], blocks: Blocks, instructions: Instructions) -> Self {
         let kernel = instructions.kernel();
         let mut all =
-            Arc::new(Of { key: Zeroizing::default(), polyval: None, kernel, instructions, powers: Powers::default() });
+            Arc::new(Of { key: Zeroizing::default(), blocks, kernel, instructions, powers: Powers::default() });
         let of = Arc::get_mut(&mut all).expect("nobody else has it");
         of.key.copy_from_slice(key);
-        of.polyval = polyval.map(|key| Zeroizing::new(*key));
         if let Some(kernel) = kernel {
             kernel.powers(key, &mut of.powers);
         }
@@ -71,7 +67,7 @@ impl HashKey {
 
     /// How it reads blocks.
     pub(crate) fn blocks(&self) -> Blocks {
-        if self.0.polyval.is_some() { Blocks::Reversed } else { Blocks::AsTheyAre }
+        self.0.blocks
     }
 
     /// H itself, for values derived from it: never keep it in memory that is not wiped.
@@ -81,24 +77,9 @@ impl HashKey {
 
     /// Continues a hash with bytes, the last block padded with zeros.
     pub(crate) fn update(&self, hash: &mut [u8; 16], bytes: &[u8]) {
-        fn of(hash: &[u8; 16], mut hasher: impl UniversalHash<BlockSize = U16>, bytes: &[u8]) -> [u8; 16] {
-            let (first, rest) = bytes.split_at(bytes.len().min(16));
-            let mut block = *hash;
-            block.iter_mut().zip(first).for_each(|(byte, first)| *byte ^= first);
-            hasher.update(&[block.into()]);
-            hasher.update_padded(rest);
-            hasher.finalize().into()
-        }
-        if let Some(kernel) = self.0.kernel {
-            return kernel.hash(&self.0.powers, self.blocks(), hash, bytes);
-        }
-        match &self.0.polyval {
-            _ if bytes.is_empty() => {}
-            None => *hash = of(hash, GHash::new((&*self.0.key).into()), bytes),
-            Some(key) => {
-                let reversed = of(&Blocks::Reversed.block(*hash), Polyval::new((&**key).into()), bytes);
-                *hash = Blocks::Reversed.block(reversed);
-            }
+        match self.0.kernel {
+            Some(kernel) => kernel.hash(&self.0.powers, self.blocks(), hash, bytes),
+            None => carryless::hash(&self.0.key, self.blocks(), hash, bytes),
         }
     }
 
@@ -143,12 +124,7 @@ impl HashKey {
 
     /// The product of two elements of GHASH's field.
     pub(crate) fn product(&self, x: &[u8; 16], y: &[u8; 16]) -> Zeroizing<[u8; 16]> {
-        if let Some(kernel) = self.0.kernel {
-            return Zeroizing::new(kernel.multiply(x, y));
-        }
-        let mut hash = GHash::new(y.into());
-        hash.update(&[(*x).into()]);
-        Zeroizing::new(hash.finalize().into())
+        Zeroizing::new(self.0.kernel.map_or_else(|| carryless::multiply(x, y), |kernel| kernel.multiply(x, y)))
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Instructions {
     Armv8Sha3,
     /// AES and PMULL of Armv8.
     Armv8,
-    /// The crates `aes`, `ctr` and `polyval`: software in constant time where they find no instructions themselves.
+    /// The crate `aes`, which is software in constant time where it finds no instructions itself, and GHASH by multiplications of integers.
     Portable,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Instructions {
             Self::AesNi => "AES-NI",
             Self::Armv8Sha3 => "Armv8 AES with SHA3",
             Self::Armv8 => "Armv8 AES",
-            Self::Portable => "the crates aes and polyval",
+            Self::Portable => "the crate aes",
         })
     }
 }

@@ -1,5 +1,5 @@
 //! A key on the CPU, of any length. The backend `cpu` computes with it, and every operation derives its secrets with it, wherever its data
-//! is. A [kernel](crate::cpu::kernel) computes where the processor has the instructions for one, and elsewhere the `aes` and `ctr` crates.
+//! is. A [kernel](crate::cpu::kernel) computes where the processor has the instructions for one, and elsewhere the `aes` crate.
 
 use crate::base::counter::CounterBlock;
 use crate::base::key::Key;
@@ -14,11 +14,8 @@ use aes_bitslice_core::aes::{Direction, KeyBits};
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 use cipher::{
-    BlockCipherDecrypt, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InnerIvInit,
-    KeyInit, StreamCipher, StreamCipherCoreWrapper,
+    BlockCipherDecrypt, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, KeyInit,
 };
-use ctr::CtrFlavor;
-use ctr::flavors::{Ctr32BE, Ctr128BE};
 use std::sync::OnceLock;
 
 /// A key, or the two keys of XTS.
@@ -174,24 +171,12 @@ impl CpuCipher for CpuKey {
     }
 
     fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
-        fn add<F, C>(cipher: &C, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>)
-        where
-            F: CtrFlavor<U16>,
-            C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>,
-        {
-            let first = counter.block.to_be_bytes().into();
-            let core = ctr::CtrCore::<&C, F>::inner_iv_init(cipher, &first);
-            let mut key_stream = StreamCipherCoreWrapper::from_core(core);
-            key_stream.unchecked_write_keystream(&mut [0; 16][..skip]);
-            key_stream.unchecked_apply_keystream_inout(data);
-        }
-        with_cipher!(self,
-            (kernel, keys) => kernel.ctr(keys, counter, Order::Big, skip, data),
-            cipher => match counter.bits {
-                32 => add::<Ctr32BE, _>(cipher, counter, skip, data),
-                _ => add::<Ctr128BE, _>(cipher, counter, skip, data),
+        match &self.cipher {
+            Aes::Kernel(kernel, _, keys) => {
+                kernel.ctr(keys, counter, Order::Big, skip, data);
             }
-        );
+            _ => portable::add_key_stream(self, counter, Order::Big, skip, data),
+        }
     }
 
     fn encrypt_chained(&self, iv: &[u8; 16], blocks: InOutBuf<'_, '_, Block>) {
@@ -206,7 +191,7 @@ impl CpuCipher for CpuKey {
             Aes::Kernel(kernel, _, keys) => {
                 kernel.ctr(keys, counter, Order::Little, 0, data);
             }
-            _ => portable::add_little_endian_key_stream(self, counter, data),
+            _ => portable::add_key_stream(self, counter, Order::Little, 0, data),
         }
     }
 

@@ -3,12 +3,13 @@
 //! ```text
 //! cipher         the interface: a key on a core        portable   each mode by the block cipher alone
 //! key            such a key                            hash_key   H, and what is computed with it
-//! instructions   the sets, and the kernel of each
+//! instructions   the sets, and the kernel of each       carryless  GHASH by multiplications of integers
 //! kernel         the modes on one set, as a table
 //! modes          their loops, written once for every set
 //! lanes          what the loops need of a set          vaes512, vaes256, aesni, armv8
 //! ```
 
+mod carryless;
 pub(crate) mod cipher;
 pub(crate) mod hash_key;
 pub(crate) mod instructions;

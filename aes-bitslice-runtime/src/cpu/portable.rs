@@ -4,6 +4,7 @@
 use crate::base::counter::CounterBlock;
 use crate::cpu::cipher::{Block, CpuCipher};
 use crate::cpu::hash_key::HashKey;
+use crate::cpu::modes::ctr::Order;
 use aes_bitslice_core::aes::Direction;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;
@@ -33,25 +34,30 @@ pub(super) fn decrypt_chained(cipher: &impl CpuCipher, iv: &[u8; 16], mut blocks
     }
 }
 
-/// [`CpuCipher::add_little_endian_key_stream`] for any cipher.
+/// [`CpuCipher::add_key_stream`] for any cipher, with counters in either order of bytes.
 #[inline(never)]
-pub(super) fn add_little_endian_key_stream(
+pub(super) fn add_key_stream(
     cipher: &impl CpuCipher,
     mut counter: CounterBlock,
+    order: Order,
+    mut skip: usize,
     mut data: InOutBuf<'_, '_, u8>,
 ) {
-    let mut stream = vec![Block::default(); BATCH.min(data.len().div_ceil(16))];
+    let mut stream = vec![Block::default(); BATCH.min((skip + data.len()).div_ceil(16))];
     while !data.is_empty() {
-        let len = data.len().min(16 * BATCH);
+        let len = data.len().min(16 * BATCH - skip);
         let (mut piece, rest) = data.split_at(len);
-        let stream = &mut stream[..len.div_ceil(16)];
+        let stream = &mut stream[..(skip + len).div_ceil(16)];
         for block in &mut *stream {
-            *block = counter.block.to_le_bytes().into();
+            *block = match order {
+                Order::Big => counter.block.to_be_bytes().into(),
+                Order::Little => counter.block.to_le_bytes().into(),
+            };
             counter = counter.after(1);
         }
         cipher.process(Direction::Encrypt, InOutBuf::from(&mut *stream));
-        piece.xor_in2out(&Array::slice_as_flattened(stream)[..len]);
-        data = rest;
+        piece.xor_in2out(&Array::slice_as_flattened(stream)[skip..][..len]);
+        (data, skip) = (rest, 0);
     }
     Array::slice_as_flattened_mut(&mut stream).zeroize();
 }

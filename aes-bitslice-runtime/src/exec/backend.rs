@@ -12,6 +12,7 @@ use crate::op::operation::Pass;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
+#[cfg(feature = "manifest")]
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use std::ops::DerefMut;
@@ -57,6 +58,7 @@ pub(crate) trait Opened: Send + Sync {
     }
 
     /// Compiles a kernel of that language, and tests it. Its manifest was checked. `key` is `None` if one is baked in.
+    #[cfg(feature = "manifest")]
     fn kernel(&self, _printed: &Printed, _key: Option<&Key>, _settings: Settings) -> Result<Self::Key, Error> {
         unreachable!("asked for where kernels are compiled")
     }

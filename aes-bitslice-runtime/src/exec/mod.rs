@@ -30,6 +30,7 @@ pub(crate) mod processor;
 pub(crate) mod queue;
 pub(crate) mod schedule;
 pub(crate) mod slots;
+#[cfg(feature = "manifest")]
 pub(crate) mod sources;
 pub(crate) mod steps;
 pub(crate) mod submitted;

@@ -156,7 +156,7 @@ impl Ready for CbcEncrypt {
 mod tests {
     use super::*;
     use crate::op::launch::{Entry, Geometry};
-    use aes_bitslice_core::manifest::Grid;
+    use aes_bitslice_core::grid::Grid;
 
     #[test]
     fn blocks_between_shares_are_copied_in_place_and_where_there_are_several() {

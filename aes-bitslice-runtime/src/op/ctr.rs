@@ -167,7 +167,7 @@ impl Ctr {
 mod tests {
     use super::*;
     use crate::op::launch::Geometry;
-    use aes_bitslice_core::manifest::Grid;
+    use aes_bitslice_core::grid::Grid;
 
     fn shape_of(
         geometry: &Geometry,

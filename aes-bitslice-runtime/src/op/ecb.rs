@@ -92,7 +92,7 @@ impl Ready for Ecb {
 mod tests {
     use super::*;
     use crate::op::launch::Geometry;
-    use aes_bitslice_core::manifest::Grid;
+    use aes_bitslice_core::grid::Grid;
 
     #[test]
     fn more_than_any_device_has_is_refused() {

@@ -6,7 +6,9 @@
 use crate::base::error::Error;
 use aes_bitslice_core::argument::Argument;
 pub(crate) use aes_bitslice_core::entry::Entry;
-use aes_bitslice_core::manifest::{Grid, GridSize, Manifest};
+use aes_bitslice_core::grid::{Grid, GridSize};
+#[cfg(feature = "manifest")]
+use aes_bitslice_core::manifest::Manifest;
 use zeroize::Zeroize;
 
 /// The properties of a kernel and a device that are needed to lay data out over thread blocks.
@@ -91,6 +93,7 @@ impl Launch {
 
 impl Geometry {
     /// The geometry of a kernel on a device with `multiprocessors` multiprocessors.
+    #[cfg(feature = "manifest")]
     pub(crate) fn new(manifest: &Manifest, multiprocessors: u32) -> Self {
         Self {
             threads: manifest.threads,

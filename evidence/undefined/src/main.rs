@@ -12,7 +12,7 @@
 //! Whether a tag matches is public, and calls that verify one branch by it, which Valgrind reports. So they are left out of the first, and
 //! `decisions` counts what Valgrind finds in them ([`decisions`]).
 //!
-//! Every engine that the emulated processor supports takes part: AES-NI, the `aes` and `polyval` crates, 64-bit words, and AVX2. Valgrind
+//! Every engine that the emulated processor supports takes part: AES-NI, the `aes` crate with GHASH by integers, 64-bit words, and AVX2. Valgrind
 //! 3.19 to 3.26 emulates no AVX-512 and no VAES: the kernels for these are other instructions in the same loops as AES-NI. The output is undefined, too, and is not compared before it is marked as defined.
 
 mod decisions;

@@ -1,6 +1,5 @@
 //! What a cipher's kernel computes, and how it divides the work.
 
-use super::grid::{DECLARED_BYTES, Grid, SCHEDULERS};
 use super::{Function, Manifest, ManifestError};
 use crate::basis::Basis;
 use crate::column_basis::ColumnBasis;
@@ -8,6 +7,7 @@ use crate::layout::Layout;
 use crate::mode::{Mode, State};
 use crate::protocol::cmac;
 use crate::protocol::entry::Entry;
+use crate::protocol::grid::{DECLARED_BYTES, Grid, SCHEDULERS};
 use crate::protocol::key_source::{ExpandedKey, KeySource};
 use crate::strategy::KeyStrategy;
 use serde::{Deserialize, Serialize};

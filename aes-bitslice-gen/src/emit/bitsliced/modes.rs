@@ -5,8 +5,8 @@ use super::keys::key_access;
 use super::parts::{Batch, Geometry, Parts};
 use crate::kernel::spec::{DataPath, KernelSpec, Layers};
 use crate::templates::{CBC, COUNTER, PUBLIC};
+use aes_bitslice_core::grid::Grid;
 use aes_bitslice_core::layout::Layout;
-use aes_bitslice_core::manifest::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 

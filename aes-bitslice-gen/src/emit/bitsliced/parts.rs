@@ -1,7 +1,7 @@
 //! The parts of a bitsliced kernel besides its plan: templates, sizes, and how the code reaches the round keys.
 
 use aes_bitslice_core::aes::Direction;
-use aes_bitslice_core::manifest::Grid;
+use aes_bitslice_core::grid::Grid;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::KeyStrategy;
 use zeroize::Zeroizing;

@@ -19,7 +19,8 @@ use zeroize::ZeroizeOnDrop;
 /// AES with a key of `K` bytes on the fastest vectors of this processor.
 ///
 /// It works on batches of blocks: 512 with AVX-512, 256 with AVX2, 64 elsewhere. A batch that is not full costs as much
-/// as a full one, so a single block costs as much as hundreds.
+/// as a full one, so a single block costs as much as hundreds: crates that request the blocks of an incomplete batch one by
+/// one, as `ctr` does, are fast on many whole batches only. [`Cipher::run`](crate::Cipher::run) is fast on any length.
 ///
 /// No branch, no address and no table index depends on the key or the data, in the key expansion as in the cipher. The
 /// expanded key is wiped on drop.
@@ -35,12 +36,6 @@ pub type BitslicedAes128 = BitslicedAes<U16>;
 pub type BitslicedAes192 = BitslicedAes<U24>;
 /// AES with a 256-bit key; see [`BitslicedAes`].
 pub type BitslicedAes256 = BitslicedAes<U32>;
-
-/// CTR mode with a 128-bit big-endian counter through the [`ctr`] crate: a `StreamCipher` that can seek.
-///
-/// The `ctr` crate requests the blocks of an incomplete batch one by one, and each costs as much as a batch. Calls on
-/// many whole batches are fast; for other lengths use [`Cipher::run`](crate::Cipher::run).
-pub type Ctr128BE<C> = ctr::Ctr128BE<C>;
 
 /// The key sizes of AES in bytes: `U16`, `U24` and `U32`.
 pub trait KeySize: ArraySize + sealed::Sealed {}
@@ -178,7 +173,7 @@ mod tests {
         let cipher = BitslicedAes256::new(&[0xde; 32].into());
         wipes(&cipher);
         assert_eq!(format!("{cipher:?}"), "BitslicedAes256 { .. }");
-        let ctr = <Ctr128BE<BitslicedAes128> as ::cipher::KeyIvInit>::new(&[1; 16].into(), &[2; 16].into());
+        let ctr = <ctr::Ctr128BE<BitslicedAes128> as ::cipher::KeyIvInit>::new(&[1; 16].into(), &[2; 16].into());
         wipes(&ctr);
     }
 }

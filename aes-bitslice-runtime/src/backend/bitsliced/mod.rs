@@ -32,5 +32,5 @@ pub mod transpose;
 #[allow(unsafe_code)]
 mod x86;
 
-pub use block_cipher::{BitslicedAes, BitslicedAes128, BitslicedAes192, BitslicedAes256, Ctr128BE, KeySize};
+pub use block_cipher::{BitslicedAes, BitslicedAes128, BitslicedAes192, BitslicedAes256, KeySize};
 pub use isa::Isa;

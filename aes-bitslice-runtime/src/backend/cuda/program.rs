@@ -7,7 +7,7 @@ use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Launch, Value};
 use aes_bitslice_core::argument::{Argument, Kind};
-use aes_bitslice_core::manifest::GridSize;
+use aes_bitslice_core::grid::GridSize;
 use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use std::sync::Arc;

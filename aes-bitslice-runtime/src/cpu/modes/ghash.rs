@@ -78,10 +78,10 @@ impl<L: Lanes> Sum<L> {
 
 /// The element of H.
 #[inline(always)]
-fn element_of_key(key: &[u8; 16]) -> [u8; 16] {
+pub(crate) fn element_of_key(key: &[u8; 16]) -> u128 {
     let number = u128::from_be_bytes(*key);
     let carry = number >> 127;
-    ((number << 1) ^ (carry | carry << 127 | carry << 126 | carry << 121)).to_le_bytes()
+    (number << 1) ^ (carry | carry << 127 | carry << 126 | carry << 121)
 }
 
 /// The products of elements.
@@ -97,7 +97,7 @@ fn product<L: Lanes>(l: L, a: L::Vector, b: L::Vector) -> L::Vector {
 pub(crate) fn powers<L: Lanes>(l: L, key: &[u8; 16], powers: &mut Powers) {
     let at = |n: usize| 16 * (POWERS - n);
     let one = l.one();
-    let h = one.broadcast(&element_of_key(key));
+    let h = one.number(element_of_key(key));
     let mut power = h;
     for n in 1..=L::BLOCKS {
         one.store(power, &mut powers.0[at(n)..]);
@@ -115,7 +115,7 @@ pub(crate) fn powers<L: Lanes>(l: L, key: &[u8; 16], powers: &mut Powers) {
 #[inline(always)]
 pub(crate) fn multiply<L: Lanes>(l: L, a: &[u8; 16], b: &[u8; 16]) -> [u8; 16] {
     let l = l.one();
-    let (a, b) = (l.reverse(l.broadcast(a)), l.broadcast(&element_of_key(b)));
+    let (a, b) = (l.reverse(l.broadcast(a)), l.number(element_of_key(b)));
     l.first_of(l.reverse(product(l, a, b)))
 }
 

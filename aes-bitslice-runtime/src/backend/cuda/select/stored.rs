@@ -158,7 +158,7 @@ mod tests {
     use crate::backend::cuda::memory::span::Span;
     use crate::op::by_mode::launches_of;
     use crate::op::launch::{Entry, Geometry, Shape};
-    use aes_bitslice_core::manifest::{DECLARED_BYTES, Grid};
+    use aes_bitslice_core::grid::{DECLARED_BYTES, Grid};
     use aes_bitslice_core::self_test::COUNTER;
     use object::read::elf::ElfFile64;
     use object::{Endianness, Object, ObjectSection};

@@ -11,8 +11,9 @@
 use super::spec::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 use aes_bitslice_core::aes::{Direction, sbox};
 use aes_bitslice_core::dialect::Dialect;
+use aes_bitslice_core::grid::Grid;
 use aes_bitslice_core::key_source::KeySource;
-use aes_bitslice_core::manifest::{Grid, Printed};
+use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::emit::look_ups::numbers;
 use aes_bitslice_gen::emit::{dialect, header, manifest};
 use aes_bitslice_gen::templates::ROUND_KEYS;

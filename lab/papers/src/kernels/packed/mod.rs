@@ -2,7 +2,8 @@
 
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::dialect::Dialect;
-use aes_bitslice_core::manifest::{Grid, Printed};
+use aes_bitslice_core::grid::Grid;
+use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::emit::bitsliced::REPRESENTATION;
 use aes_bitslice_gen::emit::c::{self, Gates};

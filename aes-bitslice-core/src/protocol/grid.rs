@@ -1,12 +1,11 @@
 //! The size of a launch.
 
 use crate::layout::{BLOCKS_PER_WORD, Layout};
-use serde::{Deserialize, Serialize};
 
 /// How many thread blocks to launch, and of how many threads. Except for [`Covers`](Self::Covers), any number is correct: each thread block
 /// takes an equal share of the tiles, one after the other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "manifest", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Grid {
     /// One thread block for each tile.
     Covers,
