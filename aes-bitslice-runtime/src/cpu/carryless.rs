@@ -4,8 +4,7 @@
 //! Of both factors, only every fifth bit is kept. A sum of products of bits is then at most 13 and ends before the next bit that counts:
 //! carries fall into the gaps, and a mask removes them (T. Pornin, BearSSL, "Constant-Time Crypto", GHASH for GCM). Pornin's gaps have
 //! three bits, and he computes low halves of products only, the high halves from factors with their bits reversed. Here products have twice
-//! the width of their factors, and a gap of three bits would be too narrow. No bit is taken alone, to make a mask of it: compilers make
-//! branches of such masks.
+//! the width of their factors, and a gap of three bits would be too narrow.
 //!
 //! No branch and no address depends on a key or on data. The time does not either, where that of a multiplication of integers is constant:
 //! not on all small processors.
@@ -22,7 +21,8 @@ fn product(a: u64, b: u64) -> u128 {
     let classes: [u128; 5] = std::array::from_fn(|first| EVERY_FIFTH << first);
     let [of_a, of_b] = [a, b].map(|of| classes.map(|class| u128::from(of) & class));
     (0..5).fold(0, |all, to| {
-        let sum = (0..5).fold(0, |sum, from| sum ^ of_a[from] * of_b[(5 + to - from) % 5]);
+        // Wrapping, though none is too large: a check would be a branch on a secret.
+        let sum = (0..5).fold(0, |sum, from| sum ^ of_a[from].wrapping_mul(of_b[(5 + to - from) % 5]));
         all | sum & classes[to]
     })
 }

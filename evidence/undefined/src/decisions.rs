@@ -13,8 +13,8 @@ use std::hint::black_box;
 
 /// Bytes of data.
 const BYTES: usize = 100;
-/// Branches that a decision may need: on itself, and on what becomes of it.
-const MOST: usize = 2;
+/// Branches that a decision may need: one in each function that it passes through.
+const MOST: usize = 4;
 
 /// Makes each decision.
 ///
