@@ -91,8 +91,8 @@ impl Aes {
 /// many times as much where the compiler does not optimise.
 const STACK_OF_KERNEL: usize = if cfg!(debug_assertions) { DERIVED } else { 6 << 10 };
 
-/// The maximum bytes of stack used by the `aes` crate and what calls it, including the round keys that they load: with VAES and 256-bit keys 8.0
-/// KB in a release build, and 9.5 KB in a test build.
+/// The maximum bytes of stack used by the `aes` crate and what calls it, including the round keys that they load: with VAES and 256-bit
+/// keys 8.0 KB in a release build, and 9.5 KB in a test build.
 const STACK: usize = 16 << 10;
 
 /// Calls one function with the kernel and its round keys, or a generic one with the cipher for the key's length, which leaves nothing on

@@ -52,8 +52,8 @@ trait Step<L: Lanes> {
     }
 }
 
-/// Bytes from what is processed to what is asked for meanwhile. Without, a core waits for memory a third to a half of the time, where the
-/// data is in none of its caches.
+/// Bytes from what is processed to what is asked for meanwhile. Without, a core waits for memory up to half of the time, where the data is
+/// in none of its caches.
 const AHEAD: usize = 4 << 10;
 /// Bytes that come from memory together.
 const LINE: usize = 64;
