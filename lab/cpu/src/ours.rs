@@ -43,19 +43,19 @@ pub fn calls(row: Row) -> Calls {
         }),
         Mode::Ctr => Box::new(move |call, data| {
             let counter = Counter::new(CounterMode::Ctr128BE, nonce(call));
-            cipher.run(Ctr::new(&counter, 0), data).expect("done");
+            cipher.run(Ctr::new(&counter, 0), &mut *data).expect("done");
             end_of(data)
         }),
         Mode::Ecb => Box::new(move |_, data| {
-            cipher.run(Ecb::encrypt(), data).expect("done");
+            cipher.run(Ecb::encrypt(), &mut *data).expect("done");
             end_of(data)
         }),
         Mode::CbcDecryption => Box::new(move |call, data| {
-            cipher.run(CbcDecrypt::new(&nonce(call)), data).expect("done");
+            cipher.run(CbcDecrypt::new(&nonce(call)), &mut *data).expect("done");
             end_of(data)
         }),
         Mode::Xts(unit) => Box::new(move |call, data| {
-            cipher.run(Xts::encrypt(unit as u64, call.into()).expect("units"), data).expect("done");
+            cipher.run(Xts::encrypt(unit as u64, call.into()).expect("units"), &mut *data).expect("done");
             end_of(data)
         }),
     }
