@@ -244,5 +244,7 @@ mod tests {
     #[test]
     fn the_cpu_has_an_engine_for_each_kind_of_vector() {
         assert_eq!(Device::Cpu.find().unwrap().len(), Instructions::available().len() + Isa::available().len());
+        let is_arm = cfg!(all(target_arch = "aarch64", target_endian = "little"));
+        assert_eq!(Isa::available()[0] == Isa::Neon, is_arm);
     }
 }

@@ -58,20 +58,6 @@ impl Core for TwoInput {
     }
 }
 
-/// For instructions of three inputs.
-pub(super) struct Lut3;
-
-impl Core for Lut3 {
-    #[inline(always)]
-    fn run<V: Vector>(direction: Direction, planes: &mut [V; 128], keys: &[[u32; 128]]) {
-        use aes_bitslice_kernels::rust::lut3::{decrypt, encrypt};
-        match direction {
-            Direction::Encrypt => encrypt(planes, keys),
-            Direction::Decrypt => decrypt(planes, keys),
-        }
-    }
-}
-
 /// Runs blocks through the block cipher.
 #[inline(always)]
 pub(super) fn ecb<V: Vector, C: Core>(direction: Direction, keys: &[[u32; 128]], mut blocks: InOutBuf<'_, '_, Block>) {

@@ -1,5 +1,7 @@
 //! The vector instructions that the bitsliced engine can run on.
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+use crate::backend::bitsliced::arm;
 use crate::backend::bitsliced::batch::Functions;
 use crate::backend::bitsliced::portable;
 #[cfg(target_arch = "x86_64")]
@@ -14,6 +16,8 @@ pub enum Isa {
     Avx512,
     /// 256 lanes.
     Avx2,
+    /// 128 lanes, on Arm.
+    Neon,
     /// 64 lanes, on every processor.
     Portable,
 }
@@ -21,7 +25,8 @@ pub enum Isa {
 impl Isa {
     /// The instructions that this processor has, fastest first.
     pub fn available() -> Vec<Self> {
-        [Self::Avx512, Self::Avx2, Self::Portable].into_iter().filter(|isa| isa.functions().is_some()).collect()
+        let all = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
+        all.into_iter().filter(|isa| isa.functions().is_some()).collect()
     }
 
     /// The first of [`available`](Self::available), used unless another is requested.
@@ -35,9 +40,10 @@ impl Isa {
             Self::Avx512 => x86::avx512(),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => x86::avx2(),
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512 | Self::Avx2 => None,
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Self::Neon => arm::neon(),
             Self::Portable => Some(&portable::FUNCTIONS),
+            _ => None,
         }
     }
 }
@@ -47,6 +53,7 @@ impl fmt::Display for Isa {
         f.write_str(match self {
             Self::Avx512 => "AVX-512",
             Self::Avx2 => "AVX2",
+            Self::Neon => "Neon",
             Self::Portable => "64-bit words",
         })
     }

@@ -12,10 +12,14 @@
 //! | `key` | a key as planes |
 //! | `batch` | ECB and CTR over a batch of blocks, for any vector |
 //! | `transpose` | blocks to bit-planes and back |
-//! | `x86` | AVX2 and AVX-512 vectors |
+//! | `registers` | a batch in vector registers |
+//! | `x86`, `arm` | the registers of AVX2 and AVX-512, and of Neon |
 //! | `portable` | 64 lanes in a word of any processor |
 //! | `block_cipher` | the traits of the `cipher` crate |
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+#[allow(unsafe_code)]
+mod arm;
 #[forbid(unsafe_code)]
 mod batch;
 #[forbid(unsafe_code)]
@@ -26,6 +30,9 @@ pub(crate) mod isa;
 pub(crate) mod key;
 #[forbid(unsafe_code)]
 mod portable;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+#[allow(unsafe_code)]
+mod registers;
 #[forbid(unsafe_code)]
 pub mod transpose;
 #[cfg(target_arch = "x86_64")]
