@@ -15,11 +15,16 @@ pub fn mix_coefficients(direction: Direction) -> [u8; 4] {
 /// MixColumns, or its inverse, on all four columns.
 pub fn mix_columns(state: &mut [u8; 16], direction: Direction) {
     let coefficients = mix_coefficients(direction);
-    for column in state.chunks_exact_mut(4) {
-        let old: [u8; 4] = column.try_into().expect("four rows");
-        for (r, byte) in column.iter_mut().enumerate() {
-            *byte = (0..4).fold(0, |sum, k| sum ^ field::mul(coefficients[(k + 4 - r) % 4], old[k]));
+    for column in state.as_chunks_mut().0 {
+        // Of all four rows: a bit of a coefficient adds the column, times a power of x, rotated to the rows that it counts for.
+        let (mut multiple, mut sum) = (u32::from_le_bytes(*column), 0);
+        for bit in 0..4 {
+            for (rows, _) in (0..).zip(coefficients).filter(|(_, coefficient)| coefficient >> bit & 1 == 1) {
+                sum ^= multiple.rotate_right(8 * rows);
+            }
+            multiple = field::times_x(multiple);
         }
+        *column = sum.to_le_bytes();
     }
 }
 

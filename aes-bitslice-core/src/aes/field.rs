@@ -11,6 +11,12 @@ pub const fn mul(a: u8, b: u8) -> u8 {
     product
 }
 
+/// Four field elements, each times x.
+pub const fn times_x(elements: u32) -> u32 {
+    let carries = elements >> 7 & 0x0101_0101;
+    (elements & 0x7f7f_7f7f) << 1 ^ carries.wrapping_mul(0x1b)
+}
+
 /// `a` to the power `n`.
 pub const fn pow(a: u8, n: u32) -> u8 {
     let (mut result, mut i) = (1, 0);
@@ -36,6 +42,9 @@ mod tests {
         assert_eq!(super::mul(0x57, 0x13), 0xfe);
         for a in 1..=255 {
             assert_eq!(super::mul(a, super::inverse(a)), 1);
+            let elements = [a, !a, 1, 0x80];
+            let each = elements.map(|element| super::mul(element, 2));
+            assert_eq!(super::times_x(u32::from_le_bytes(elements)).to_le_bytes(), each);
         }
     }
 }
