@@ -207,6 +207,7 @@ const TABLES: [Table; 12] = [
             ("`open`, `cpu`", "open cpu"),
             ("`seal`, `cuda`", "seal cuda"),
             ("`open`, `cuda`", "open cuda"),
+            ("`cp`", "cp"),
         ],
         columns: &[("4 GiB", "GB/s")],
         turned: false,

@@ -113,33 +113,39 @@ example() {
     "$program" "$@"
 }
 
-# The rates of `seal` and `open` on a file of 4 GiB in $FILES, which is to be in memory and to have 16 GiB: whole commands by the clock, medians of five.
+# The rates of `seal`, `open` and `cp` on a file of 4 GiB in $FILES, which is to be in memory and to have 16 GiB: whole commands by the
+# clock, medians of five.
 sealed() {
     files=$(mktemp -d "${FILES:-/dev/shm}/bench.XXXXXX") || return 1
     bytes=4294967296
     ./aes-bitslice keygen --bits 256 -o "$files/key" &&
         ./aes-bitslice keystream --quiet -k "$files/key" --bytes $bytes -o "$files/data" || { rm -rf "$files"; return 1; }
     for backend in cpu cuda; do
+        set -- --quiet --force --backend $backend -k "$files/key"
         # The first run of each is not timed.
         for run in 0 1 2 3 4 5; do
-            timed seal "$files/data" "$files/sealed" && timed open "$files/sealed" "$files/opened" || break 2
+            timed "seal $backend" ./aes-bitslice seal "$@" -o "$files/sealed" "$files/data" &&
+                timed "open $backend" ./aes-bitslice open "$@" -o "$files/opened" "$files/sealed" || break 2
             [ $run != 0 ] || cmp "$files/data" "$files/opened" || break 2
-        done
-        for command in seal open; do
-            sed 1d "$files/$command.times" | sort -n | sed -n 3p | awk -v what="$command $backend" -v bytes=$bytes '{ print what, bytes / $1 }'
-            rm "$files/$command.times"
+            [ $backend != cpu ] || timed cp cp "$files/data" "$files/opened"
         done
         done=$backend
+    done
+    for times in "$files"/*.times; do
+        name=$(basename "$times" .times)
+        sed 1d "$times" | sort -n | sed -n 3p | awk -v what="$name" -v bytes=$bytes '{ print what, bytes / $1 }'
     done
     rm -rf "$files"
     [ "${done:-}" = cuda ]
 }
 
-# timed COMMAND FROM TO: adds the command's nanoseconds to its list.
+# timed NAME COMMAND...: adds the command's nanoseconds to the list of this name.
 timed() {
+    times=$files/$1.times
+    shift
     begin=$(date +%s%N)
-    ./aes-bitslice "$1" --quiet --force --backend "$backend" -k "$files/key" -o "$3" "$2" || return 1
-    echo $(($(date +%s%N) - begin)) >> "$files/$1.times"
+    "$@" || return 1
+    echo $(($(date +%s%N) - begin)) >> "$times"
 }
 
 papers() {
