@@ -4,7 +4,9 @@ use crate::measured::Kind;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::kernel::Design;
-use aes_bitslice_papers::kernels::{Bitsliced, Bytewise, Lfsr, OnPlanes, Packed, Representation, TableSpec, WordMajor};
+use aes_bitslice_papers::kernels::{
+    Bitsliced, Bytewise, Lfsr, OnPlanes, Packed, Representation, TableSpec, Without, WordMajor,
+};
 use aes_bitslice_runtime::{Backend, Kernels};
 
 /// A place in a table and its work.
@@ -120,6 +122,8 @@ pub enum Program {
     WordMajor(WordMajor),
     /// Planes to planes, with a key of 128 bits.
     OnPlanes(OnPlanes),
+    /// The kernel of Hajihassani et al. 2019 without a layer, with a key of 128 bits.
+    Without(Without),
 }
 
 /// A computation on the processor.

@@ -285,12 +285,19 @@ mod tests {
             measured.runs.iter().map(names).collect::<Vec<_>>()
         };
         let all = rendered(&made_up(1));
-        assert_eq!(names(&all), ["abdelrahman-2017 hajihassani-2019 iwai-2010 li-2012 ul-haq-2011"], "of one GPU");
+        assert_eq!(
+            names(&all),
+            ["abdelrahman-2017 hajihassani-2019 hajihassani-2019-layers iwai-2010 li-2012 ul-haq-2011"],
+            "of one GPU"
+        );
 
         let mut alone = made_up_run(&[&papers::ul_haq_2011::PAPER], 0);
         alone.date = "2027-01-01".into();
         let both = rendered(&Measured { runs: vec![alone.clone()] });
-        assert_eq!(names(&both), ["abdelrahman-2017 hajihassani-2019 iwai-2010 li-2012", "ul-haq-2011"]);
+        assert_eq!(
+            names(&both),
+            ["abdelrahman-2017 hajihassani-2019 hajihassani-2019-layers iwai-2010 li-2012", "ul-haq-2011"]
+        );
         assert!(both.runs[1] == alone && both.of("li-2012").unwrap().date == all.runs[0].date);
 
         alone.date = "2027-01-02".into();

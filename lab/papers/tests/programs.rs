@@ -6,7 +6,7 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
 use aes_bitslice_papers::kernels::representation::Representation;
-use aes_bitslice_papers::kernels::{Form, Lfsr, OnPlanes, WordMajor};
+use aes_bitslice_papers::kernels::{Form, Lfsr, OnPlanes, Without, WordMajor};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -169,11 +169,30 @@ fn planes_to_planes() {
     let of_block = |block: &[u8; 16]| cipher::process(*block, &schedule, OnPlanes::MODE.direction());
     let expected: Vec<u8> = data.as_chunks::<16>().0.iter().flat_map(of_block).collect();
     let (input, expected) = (OnPlanes::of(&data), OnPlanes::of(&expected));
-    let Printed { source, manifest } = OnPlanes.print(&key, "a test").unwrap();
-    let (access, warps) = (Access::Aligned, 1);
-    let launch =
-        Launch { access, in_place: false, start: 0, skip: 0, key: &[], tweaks: None, tiles: 1, warps, data: &input };
-    let Some(mut kernel) = CompiledC::compile(&source, &manifest).unwrap() else { return };
-    assert!(kernel.run(&launch).unwrap() == expected);
+    let Some(output) = run_blocks(&OnPlanes.print(&key, "a test").unwrap(), &input) else { return };
+    assert!(output == expected);
     assert!(OnPlanes.print(&[0; 5], "a test").is_none());
+}
+
+/// A kernel with a key in it, whose threads wait for one another; `None` without a C compiler.
+fn run_blocks(Printed { source, manifest }: &Printed, data: &[u8]) -> Option<Vec<u8>> {
+    let (access, warps) = (Access::Aligned, 1);
+    let launch = Launch { access, in_place: false, start: 0, skip: 0, key: &[], tweaks: None, tiles: 1, warps, data };
+    CompiledC::compile(source, manifest).unwrap().map(|mut kernel| kernel.run(&launch).unwrap())
+}
+
+/// The kernel without a layer computes what is left of the cipher: over two thread blocks, the second not full.
+#[test]
+fn without_a_layer() {
+    let (key, data) = (noise(16), noise(16 * (2048 + 333)));
+    let mut outputs = Vec::new();
+    for without in Without::ALL {
+        let printed = without.print(&key, "a test").unwrap();
+        printed.manifest.check_source(&printed.source).unwrap();
+        let Some(output) = run_blocks(&printed, &data) else { return };
+        assert!(output == without.expected(&key, &data).unwrap(), "{without:?}");
+        assert!(!outputs.contains(&output), "{without:?} leaves out nothing");
+        outputs.push(output);
+        assert!(without.print(&[0; 5], "a test").is_none());
+    }
 }

@@ -9,6 +9,7 @@
 //! | [`packed`] | bits of a few blocks in eight words: bitsliced code before that paper |
 //! | [`counted`] | the kernels whose instructions are counted |
 //! | [`lfsr`], [`representation`], [`on_planes`] | a shift register, the change of representation alone, and a kernel without it: Hajihassani et al. 2019 |
+//! | [`without`] | that kernel without one of its layers |
 
 pub mod bitsliced;
 pub mod bytewise;
@@ -19,6 +20,7 @@ pub mod packed;
 pub mod representation;
 pub mod table;
 mod table_memory;
+pub mod without;
 
 pub use bitsliced::{Bitsliced, RoundKeys};
 pub use bytewise::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
@@ -28,3 +30,4 @@ pub use packed::{Packed, Word};
 pub use representation::Representation;
 pub use table::{Granularity, KeyMemory, Rounds, Staging, TableError, TableSpec, Tables, ThreadBlocks, WordMajor};
 pub use table_memory::TableMemory;
+pub use without::Without;

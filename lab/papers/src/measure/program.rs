@@ -11,7 +11,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_papers::kernels::{Lfsr, OnPlanes, Representation, WordMajor};
+use aes_bitslice_papers::kernels::{Lfsr, OnPlanes, Representation, Without, WordMajor};
 use aes_bitslice_runtime::Engine;
 use anyhow::{Result, anyhow, bail};
 use zeroize::Zeroizing;
@@ -23,6 +23,7 @@ pub fn source(program: &Program, key: &[u8]) -> Option<Zeroizing<String>> {
         Program::Lfsr(kernel) => Zeroizing::new(kernel.source()),
         Program::WordMajor(kernel) => kernel.source(key)?,
         Program::OnPlanes(kernel) => kernel.print(key, "")?.source,
+        Program::Without(kernel) => kernel.print(key, "")?.source,
     })
 }
 
@@ -40,10 +41,8 @@ struct Launch {
 impl Launch {
     fn new(program: &Program, keys: &Keys, bytes: usize, data: &Data) -> Result<Self> {
         let input = &data.input[..bytes];
-        let source = |program| {
-            let source = source(program, keys.get(KeyBits::Aes128).expose());
-            source.ok_or_else(|| anyhow!("a key of no AES length"))
-        };
+        let key = keys.get(KeyBits::Aes128).expose();
+        let source = |program| source(program, key).ok_or_else(no_key);
         Ok(match program {
             Program::Representation(_) => Self {
                 source: source(program)?,
@@ -91,20 +90,33 @@ impl Launch {
                 }
             }
             Program::OnPlanes(kernel) => {
-                let printed = kernel.print(keys.get(KeyBits::Aes128).expose(), "");
-                let Printed { source, manifest } = printed.ok_or_else(|| anyhow!("a key of no AES length"))?;
-                Self {
-                    source,
-                    entry: manifest.entries[&Entry::Blocks].name.clone(),
-                    threads: manifest.threads,
-                    thread_blocks: (bytes / 16).div_ceil(manifest.tile_blocks as usize),
-                    count: (bytes / 16) as u64,
-                    input: OnPlanes::of(input),
-                    expected: OnPlanes::of(&data.expected()[..bytes]),
-                }
+                let (input, expected) = (OnPlanes::of(input), OnPlanes::of(&data.expected()[..bytes]));
+                Self::of_blocks(kernel.print(key, ""), input, Some(expected))?
+            }
+            Program::Without(kernel) => {
+                Self::of_blocks(kernel.print(key, ""), input.to_vec(), kernel.expected(key, input))?
             }
         })
     }
+
+    /// A kernel that is printed with a key in it, on whole blocks.
+    fn of_blocks(printed: Option<Printed>, input: Vec<u8>, expected: Option<Vec<u8>>) -> Result<Self> {
+        let Printed { source, manifest } = printed.ok_or_else(no_key)?;
+        let blocks = input.len() / 16;
+        Ok(Self {
+            source,
+            entry: manifest.entries[&Entry::Blocks].name.clone(),
+            threads: manifest.threads,
+            thread_blocks: blocks.div_ceil(manifest.tile_blocks as usize),
+            count: blocks as u64,
+            input,
+            expected: expected.ok_or_else(no_key)?,
+        })
+    }
+}
+
+fn no_key() -> anyhow::Error {
+    anyhow!("a key of no AES length")
 }
 
 /// The time of each run in seconds, and the clock; the outputs of the first run and of the timed ones were correct.

@@ -2,15 +2,17 @@
 
 use crate::case::Case;
 use crate::papers::paper::Paper;
-use crate::papers::{abdelrahman_2017, hajihassani_2019, iwai_2010, li_2012, several_gpus, ul_haq_2011};
+use crate::papers::{abdelrahman_2017, hajihassani_2019, iwai_2010, layers, li_2012, several_gpus, ul_haq_2011};
 
-/// All papers, by year. The last one's part on several GPUs is measured where there are several, and stays as it is elsewhere.
-pub const ALL: [&Paper; 6] = [
+/// All papers, by year, and two parts of the last, which may be of other runs: what layers cost, and several GPUs, which are measured where
+/// there are several.
+pub const ALL: [&Paper; 7] = [
     &iwai_2010::PAPER,
     &ul_haq_2011::PAPER,
     &li_2012::PAPER,
     &abdelrahman_2017::PAPER,
     &hajihassani_2019::PAPER,
+    &layers::PAPER,
     &several_gpus::PAPER,
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::papers::abdelrahman_2017::{
     GPUS, GRANULARITIES, KEYS, PAPER, POWERS, ROUNDS, ROUNDS_BYTES, SIZES, Scheme, TABLE_2, TABLE_3, TABLES, THREADS,
-    rounds, schemes,
+    recommended, rounds, schemes,
 };
 use crate::render::page::{Page, best, bold_if, figure, percent, times, with_decimals, words};
 use aes_bitslice_papers::kernels::Granularity;
@@ -24,12 +24,13 @@ pub fn render(page: &mut Page) {
          to the last digit, times of whole tenths of a millisecond (238.1 is 1 / 4.2 ms); with 10^9, none is. They are \
          quoted as printed, and ratios are in bits. 48 and 64 B a thread and 64 threads are not in the paper's tables: its text names several blocks a \
          thread, and its table II has 64 threads. The paper leaves an auto-tuner that chooses among these to future \
-         work; this project has none for these kernels.",
+         work (VIII): what one would choose here follows below.",
     );
     for (index, size) in SIZES.iter().enumerate() {
         page.say(&format!("{} MB:", size.bytes >> 20));
         tables(page, index);
     }
+    choices(page);
     unrolled(page);
     page.say(
         "The paper explains the gain of 32 B a thread by fewer thread blocks that take turns, against twice the accesses to \
@@ -99,6 +100,45 @@ fn table_2(page: &mut Page) {
             cells(|pair| pair.1),
         ));
     }
+}
+
+/// The fastest scheme of a size, and its rate.
+fn fastest(page: &Page, bytes: u64) -> Option<(Scheme, f64)> {
+    let rate = |scheme: Scheme| Some((scheme, page.run.gbits(TABLES, &scheme.name(), bytes).ok()?));
+    schemes().into_iter().filter_map(rate).max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// Section VIII: the choice of an auto-tuner.
+fn choices(page: &mut Page) {
+    let fixed = recommended();
+    page.say(&format!(
+        "What an auto-tuner would choose on the {}, from these rates and those of figures 3 to 8: the fastest scheme of each \
+         size, of all {} from 64 MB on, and of the paper's {} below. It is compared with one choice for all sizes, which \
+         follows from the paper's advice: keys {}, {} B a thread, {} threads. A gain within 2 % is none.",
+        page.gpu(),
+        schemes().len(),
+        schemes().iter().filter(|scheme| scheme.column.is_some()).count(),
+        KEYS[fixed.keys].1,
+        fixed.granularity.bytes(),
+        fixed.threads,
+    ));
+    let names = ["size", "round keys", "a thread", "threads:", "Gbit/s:", "with one choice:", "gain:"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for power in POWERS {
+        let bytes = 1 << power;
+        let Some((Scheme { keys, granularity, threads, .. }, rate)) = fastest(page, bytes) else { continue };
+        let of_fixed = page.run.gbits(TABLES, &fixed.name(), bytes).ok();
+        rows.push(vec![
+            format!("{} MB", bytes >> 20),
+            KEYS[keys].1.into(),
+            format!("{} B", granularity.bytes()),
+            threads.to_string(),
+            figure(Some(rate)),
+            figure(of_fixed),
+            times(of_fixed.map(|_| rate), of_fixed.unwrap_or(1.0)),
+        ]);
+    }
+    page.table(&rows);
 }
 
 fn unrolled(page: &mut Page) {

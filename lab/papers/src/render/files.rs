@@ -6,7 +6,7 @@ use crate::papers::all::ALL;
 use crate::papers::claim::SAME;
 use crate::papers::paper::Paper;
 use crate::render::page::Page;
-use crate::render::{abdelrahman_2017, hajihassani_2019, iwai_2010, li_2012, several_gpus, ul_haq_2011};
+use crate::render::{abdelrahman_2017, hajihassani_2019, iwai_2010, layers, li_2012, several_gpus, ul_haq_2011};
 use std::collections::BTreeMap;
 
 /// Writes a paper's part of the page.
@@ -29,8 +29,9 @@ pub fn render(measured: &Measured) -> BTreeMap<String, String> {
             render(&mut page);
         }
     }
-    // Section 6.6 goes with its paper, and may be from another machine.
+    // Sections 6.2 and 6.6 go with their paper, and may be from another machine.
     if measured.of(papers::hajihassani_2019::PAPER.name).is_some() {
+        layers::render(&mut page, measured.of(papers::layers::PAPER.name));
         several_gpus::render(&mut page, measured.of(papers::several_gpus::PAPER.name));
     }
     page.files()

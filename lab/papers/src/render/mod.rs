@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `files` | every file that is rendered |
 //! | `iwai_2010`, ... | the tables and plots of a paper |
+//! | `layers` | section 6.2 of Hajihassani et al. 2019 |
 //! | `several_gpus` | section 6.6 of Hajihassani et al. 2019 |
 //! | `instructions` | what the main paper's kernel executes, and the rates that follow |
 //! | `page` | text, tables, and notes on what is missing |
@@ -13,6 +14,7 @@ pub mod files;
 mod hajihassani_2019;
 mod instructions;
 mod iwai_2010;
+mod layers;
 mod li_2012;
 #[cfg(test)]
 pub mod made_up;
