@@ -1,11 +1,10 @@
 //! The kernel of Hajihassani et al. 2019 without one of its layers, to see what the layer takes, and what is left of the cipher then.
 
 use super::bitsliced::{Bitsliced, RoundKeys};
-use aes_bitslice_core::aes::{Direction, KeySchedule, cipher, field, sbox};
+use aes_bitslice_core::aes::{Direction, KeySchedule, cipher, sbox};
 use aes_bitslice_core::digest;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use std::sync::LazyLock;
 use std::{array, thread};
 
 /// A layer that is left out of all rounds of ECB encryption with one-hot keys.
@@ -95,23 +94,11 @@ impl Without {
         for key in rest {
             state = shift_rows(sub_bytes(state));
             if self != Self::MixColumns {
-                mix_columns(&mut state);
+                cipher::mix_columns(&mut state, Direction::Encrypt);
             }
             state = add(state, key);
         }
         add(shift_rows(sub_bytes(state)), last)
-    }
-}
-
-/// MixColumns as doubles that are looked up (FIPS 197, section 5.1.3): multiplied bit by bit, the paper's data would take minutes.
-fn mix_columns(state: &mut [u8; 16]) {
-    static DOUBLES: LazyLock<[u8; 256]> = LazyLock::new(|| array::from_fn(|byte| field::mul(byte as u8, 2)));
-    let doubles = &*DOUBLES;
-    for column in state.as_chunks_mut::<4>().0 {
-        let [a, b, c, d] = *column;
-        let all = a ^ b ^ c ^ d;
-        let row = |here: u8, below: u8| here ^ all ^ doubles[usize::from(here ^ below)];
-        *column = [row(a, b), row(b, c), row(c, d), row(d, a)];
     }
 }
 

@@ -11,7 +11,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_papers::kernels::{Lfsr, OnPlanes, Representation, Without, WordMajor};
+use aes_bitslice_papers::kernels::{Lfsr, OnPlanes, Representation, WordMajor};
 use aes_bitslice_runtime::Engine;
 use anyhow::{Result, anyhow, bail};
 use zeroize::Zeroizing;
