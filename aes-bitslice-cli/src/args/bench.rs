@@ -238,3 +238,32 @@ impl Strategy {
 fn name_of(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, FromArgMatches};
+
+    fn parsed(line: &str) -> BenchArgs {
+        let matches =
+            BenchArgs::augment_args(Command::new("bench").no_binary_name(true)).get_matches_from(line.split(' '));
+        BenchArgs::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn sectors_are_those_of_modes_that_have_them() {
+        assert_eq!(parsed("--modes xts --sector-size 4096").sector_bytes(), Some(4096));
+        assert_eq!(parsed("--modes ctr --sector-size 4096").sector_bytes(), None);
+    }
+
+    /// Tables print the name that the command line takes.
+    #[test]
+    fn names_are_those_of_the_command_line() {
+        for timing in Timing::value_variants() {
+            assert_eq!(Timing::from_str(&timing.name(), false), Ok(*timing));
+        }
+        for strategy in Strategy::value_variants() {
+            assert_eq!(Strategy::from_str(&strategy.name(), false), Ok(*strategy));
+        }
+    }
+}

@@ -526,6 +526,12 @@ mod tests {
         assert!(parsed("aes-bitslice encrypt -m ctr -k key --out-dir y -- -out x").is_ok());
     }
 
+    #[test]
+    fn a_missing_folder_is_told_from_another_missing_value() {
+        assert!(refused("aes-bitslice encrypt -m ctr -k key -d").starts_with("-d is --out-dir"));
+        assert!(refused("aes-bitslice encrypt -m ctr -k key -d folder --iv").contains("'--iv <IV>'"));
+    }
+
     /// No hint names an option that the command lacks, or is for one that it has.
     #[test]
     fn hints_are_right_for_the_command() {

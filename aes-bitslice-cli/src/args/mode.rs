@@ -151,6 +151,15 @@ mod tests {
         }
     }
 
+    /// Help and shells list them.
+    #[test]
+    fn all_modes_are_possible_values() {
+        let modes = <&Mode>::value_variants().iter().map(|mode| mode.name);
+        assert!(ModeParser.possible_values().unwrap().map(|value| value.get_name().to_owned()).eq(modes));
+        let measured = MeasuredMode::all().iter().map(|mode| mode.name);
+        assert!(MeasuredModeParser.possible_values().unwrap().map(|value| value.get_name().to_owned()).eq(measured));
+    }
+
     #[test]
     fn names_of_measured_modes() {
         for mode in MeasuredMode::all() {

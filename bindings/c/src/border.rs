@@ -62,6 +62,7 @@ fn said(panic: &(dyn Any + Send)) -> &str {
 mod tests {
     use super::*;
     use std::ffi::CStr;
+    use std::hint::black_box;
     use std::thread;
 
     fn told() -> String {
@@ -75,6 +76,8 @@ mod tests {
         assert_eq!(call(|| Err(Failure::new(7, "a test\0 of zeros"))), 7);
         assert_eq!(told(), "a test of zeros");
         assert_eq!(call(|| panic!("on purpose")), AES_BITSLICE_BUG);
+        assert!(told().contains("(on purpose)"), "{}", told());
+        assert_eq!(call(|| panic!("on {}", black_box("purpose"))), AES_BITSLICE_BUG);
         assert!(told().contains("(on purpose)"), "{}", told());
         assert_eq!(call(|| Ok(())), AES_BITSLICE_OK);
         assert!(told().contains("(on purpose)"), "a success leaves the message");

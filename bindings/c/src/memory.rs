@@ -196,6 +196,12 @@ mod tests {
         assert!(!maps(64, 79, 16) && !maps(79, 64, 16) && !maps(0, 64, 1) && !maps(64, 0, 1));
         assert!(!maps(64, 64, usize::MAX) && !maps(usize::MAX - 7, usize::MAX - 7, 16));
         let data = Data::maps(at(64), at(128), 16).unwrap_or_else(|failure| panic!("{}", failure.message));
+        assert_eq!(data.addresses(), (64, 128, 16));
+        let addresses = |input, output| Data::new(input, output, 16).ok().map(|data| data.addresses());
+        assert_eq!(
+            (addresses(Some(at(64).cast_const()), None), addresses(None, Some(at(64)))),
+            (Some((64, 0, 16)), Some((0, 64, 16)))
+        );
         let apart = |address: usize| data.places_apart(at(address).cast::<[u8; 16]>(), 1, "tag").is_ok();
         assert!(apart(80) && apart(48) && apart(112) && apart(144));
         assert!(!apart(49) && !apart(79) && !apart(113) && !apart(143) && !apart(0));

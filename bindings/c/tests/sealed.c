@@ -249,6 +249,12 @@ static void files(const char *folder)
         REFUSED(AES_BITSLICE_IO, "it is the source", aes_bitslice_open(engine, &secret, &file, 0, UINT64_MAX, &new, NULL));
     }
     CHECK(stat(path, &before) == 0 && before.st_ino == after.st_ino);
+    /* Another file is, whose source is a file, too. */
+    char other[4096];
+    snprintf(other, sizeof other, "%s/other", folder);
+    new.path = other;
+    for (int i = 0; i < 2; i++) OK(aes_bitslice_open(engine, &secret, &file, 0, UINT64_MAX, &new, NULL));
+    CHECK(stat(other, &before) == 0 && before.st_size == 1000 && unlink(other) == 0);
     CHECK(unlink(link) == 0 && unlink(pipe) == 0);
     new.path = path;
     new.overwrite = 2;
