@@ -195,7 +195,10 @@ mod tests {
                     assert!(matches!(over, Error::CounterOverflow { needed, left: l, .. }
                         if needed == u128::from(left) + 1 && l == u128::from(left)));
                 }
-                assert!(c.check(bytes.into(), 0).is_ok(), "no bytes need no block");
+                assert!(
+                    c.check(bytes.into(), 0).is_ok() && c.check(u64::MAX.into(), 0).is_ok(),
+                    "no bytes need no block"
+                );
                 assert!(c.check(bytes.into(), 1).is_err());
                 assert!(c.check(u64::MAX.into(), u64::MAX).is_err());
             }

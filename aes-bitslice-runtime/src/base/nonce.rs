@@ -61,10 +61,7 @@ impl From<[u8; 12]> for Nonce {
 
 impl AsRef<[u8]> for Nonce {
     fn as_ref(&self) -> &[u8] {
-        match &self.0 {
-            Bytes::Twelve(bytes) => bytes,
-            Bytes::Other(bytes) => bytes,
-        }
+        self.as_bytes()
     }
 }
 
@@ -76,7 +73,7 @@ mod tests {
     fn any_length_but_none() {
         assert!(matches!(Nonce::new(&[]), Err(Error::NonceLength { bytes: 0 })));
         for len in [1, 8, 12, 16, 100] {
-            assert_eq!(Nonce::new(&vec![7; len]).unwrap().as_bytes().len(), len);
+            assert_eq!(Nonce::new(&vec![7; len]).unwrap().as_ref(), vec![7; len]);
         }
         assert_eq!(Nonce::from([3; 12]), Nonce::new(&[3; 12]).unwrap());
         // A byte that is zero in all of 64 was not drawn.

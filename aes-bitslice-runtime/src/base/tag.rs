@@ -96,7 +96,10 @@ mod tests {
             let tag = Tag::new(&bytes[..len]);
             assert_eq!(tag.is_ok(), [4, 8, 12, 13, 14, 15, 16].contains(&len), "{len}");
             let Ok(tag) = tag else { continue };
-            assert_eq!(tag.as_bytes(), &bytes[..len]);
+            assert_eq!((tag.as_bytes(), tag.as_ref()), (&bytes[..len], &bytes[..len]));
+            let (padded, mask) = tag.padded();
+            assert_eq!((&padded[..len], &mask[..len]), (&bytes[..len], &[0xff; 16][..len]));
+            assert!(padded[len..].iter().chain(&mask[len..]).all(|&byte| byte == 0));
             assert_eq!(tag.truncated(len).unwrap(), tag);
             assert!(tag.truncated(len + 1).is_err());
         }
