@@ -109,7 +109,7 @@ fn count(root: &Path, program: &Path) -> Result<()> {
         }
     }
     let text = serde_json::to_string_pretty(&counts)? + "\n";
-    fs::write(root.join(PACKAGE).join("instructions.json"), text).context("cannot write the counts")
+    fs::write(root.join("lab/papers/instructions.json"), text).context("cannot write the counts")
 }
 
 /// Runs the program and returns whether it left no gaps. If it fails it has said why, and there is nothing to add.
