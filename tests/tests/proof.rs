@@ -497,19 +497,21 @@ fn all_of_each_output_and_nothing_else() {
         ),
     ];
     let kernels = kernels();
-    all.par_iter().for_each(|&(kernel, entry, prove, begin, bytes, word)| {
+    all.par_iter().enumerate().for_each(|(turn, &(kernel, entry, prove, begin, bytes, word))| {
         let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == kernel).unwrap();
         let entry = &manifest.entries[&entry];
         let (last, end) = (begin + bytes - word, begin + bytes);
         let faults = [
-            (begin, Store::Wrong, "differs"),
             (last, Store::Wrong, "differs"),
             (last, Store::Also(end), "may not be written"),
+            (begin, Store::Wrong, "differs"),
             (last, Store::Also(begin - 1), "may not be written"),
             (last, Store::Also(input), "may not be written"),
             (last, Store::Reads(end), "nothing was written"),
         ];
-        for (at, fault, says) in faults {
+        // The first two, and of the others, without all cases of proofs, one by turns.
+        let chosen = faults.into_iter().enumerate().filter(|(n, _)| *n < 2 || all_cases() || n % 4 == turn % 4);
+        for (_, (at, fault, says)) in chosen {
             let why = prove(manifest, &with_stores(ptx, entry, at, &fault));
             let why = why.expect_err(&format!("{} may do otherwise at {at:#x}", entry.name));
             assert!(why.contains(says), "{}, {at:#x}: {why}, not {says}", entry.name);
