@@ -1,6 +1,6 @@
 //! The engines under test: all that this machine can open, and why it cannot open the others.
 
-use crate::environment::{OPENCL, say};
+use crate::environment::{OPENCL, RUN_BY, is_set, say};
 use crate::kernels::COMPLETE;
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::cuda::Shares;
@@ -139,9 +139,12 @@ pub fn cuda_compiler() -> Result<(), &'static str> {
     missing.as_deref().map_or(Ok(()), Err)
 }
 
-/// Whether even a short call takes a while on an engine: on a processor through OpenCL. Then not every case is worth its
-/// time.
+/// Whether even a short call takes a while on an engine: on a processor through OpenCL, and on any by an emulator. Then
+/// not every case is worth its time.
 pub fn is_slow(engine: &Engine) -> bool {
+    if is_set(RUN_BY) {
+        return true;
+    }
     static DEVICES: OnceLock<Vec<DeviceInfo>> = OnceLock::new();
     let devices = || DEVICES.get_or_init(|| aes_bitslice_runtime::opencl::devices().expect("there is one"));
     let is_it =

@@ -10,6 +10,8 @@ pub const REQUIRE_GPU: &str = "AES_BITSLICE_REQUIRE_GPU";
 pub const REQUIRE_OPENCL: &str = "AES_BITSLICE_REQUIRE_OPENCL";
 /// The OpenCL device under test, as in `1.0`: the second platform's first.
 pub const OPENCL: &str = "AES_BITSLICE_OPENCL";
+/// The program that runs the tests, with its options, if one does: an emulator.
+pub const RUN_BY: &str = "AES_BITSLICE_RUN_BY";
 /// Leaves out slow GPU tests, for runs under compute-sanitizer.
 pub const SMALL: &str = "AES_BITSLICE_SMALL";
 /// Adds buffers of more than 4 GiB and of more than 2^32 blocks of GPU memory.

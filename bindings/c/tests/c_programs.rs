@@ -1,11 +1,12 @@
 //! C programs, compiled with every warning and linked with the shared library: `all.c`, which calls nearly every function,
 //! `sealed.c`, which calls the others, `vectors.c`, which runs published vectors, and the examples in `examples/c`. With
-//! `AES_BITSLICE_VALGRIND` they run under Valgrind.
+//! `AES_BITSLICE_VALGRIND` they run under Valgrind, with `AES_BITSLICE_RUN_BY` by the program that it names, an emulator, say,
+//! with its options.
 #![cfg(target_os = "linux")]
 
 mod common;
 
-use aes_bitslice_tests::environment::all_or;
+use aes_bitslice_tests::environment::{RUN_BY, all_or};
 use aes_bitslice_tests::vectors::{self, Case};
 use std::env;
 use std::ffi::OsStr;
@@ -21,11 +22,15 @@ const VALGRIND: [&str; 4] = ["--quiet", "--error-exitcode=9", "--leak-check=full
 
 /// Compiles a program in its own folder and runs it there.
 fn run(compiler: &str, standard: &str, source: &str, arguments: &[&str]) -> String {
-    let valgrind = env::var_os("AES_BITSLICE_VALGRIND").map(|_| [&["valgrind"], &VALGRIND[..]].concat());
-    run_by(&valgrind.unwrap_or_default(), compiler, standard, source, arguments)
+    let named = env::var(RUN_BY).unwrap_or_default();
+    let by = match env::var_os("AES_BITSLICE_VALGRIND") {
+        Some(_) => [&["valgrind"], &VALGRIND[..]].concat(),
+        None => named.split_whitespace().collect(),
+    };
+    run_by(&by, compiler, standard, source, arguments)
 }
 
-/// The same, by another program with its options, if one is given.
+/// Compiles a program in its own folder and runs it there, by another program with its options, if one is given.
 fn run_by(by: &[&str], compiler: &str, standard: &str, source: &str, arguments: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
     // The names that the linker and the loader look for.
@@ -94,9 +99,9 @@ fn for_c(mut case: Case) -> Option<Case> {
 /// which must fail.
 #[test]
 fn published_vectors() {
-    let valgrind = env::var_os("AES_BITSLICE_VALGRIND").is_some();
+    let slow = ["AES_BITSLICE_VALGRIND", RUN_BY].iter().any(|by| env::var_os(by).is_some());
     let all: Vec<Case> = vectors::FILES.iter().flat_map(|(file, _)| vectors::cases(file)).filter_map(for_c).collect();
-    let cases: Vec<&Case> = all.iter().step_by(if valgrind { 97 } else { all_or(1, 7) }).collect();
+    let cases: Vec<&Case> = all.iter().step_by(if slow { 97 } else { all_or(1, 7) }).collect();
     let mut changed = vec![];
     for mode in ["ecb", "cbc", "ctr", "xts", "gcm", "gcm-siv", "gmac", "cmac"] {
         let of_mode = |case: &&Case| case.mode == mode && case.valid && case.plaintext.len() + case.aad.len() > 0;
@@ -184,9 +189,13 @@ fn keys_are_wiped() {
 #[test]
 fn threads_and_forks() {
     // A forked process has the memory of threads that it does not have: what Valgrind calls lost there.
-    let valgrind =
-        env::var_os("AES_BITSLICE_VALGRIND").map(|_| [&["valgrind"], &VALGRIND[..], &["--leak-check=no"]].concat());
-    run_by(&valgrind.unwrap_or_default(), &compiler("CC", "cc"), "-std=c11", "tests/threads.c", &[]);
+    let (cc, source) = (compiler("CC", "cc"), "tests/threads.c");
+    if env::var_os("AES_BITSLICE_VALGRIND").is_some() {
+        let valgrind = [&["valgrind"], &VALGRIND[..], &["--leak-check=no"]].concat();
+        run_by(&valgrind, &cc, "-std=c11", source, &[]);
+    } else {
+        run(&cc, "-std=c11", source, &[]);
+    }
 }
 
 #[test]
