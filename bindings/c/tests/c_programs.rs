@@ -163,7 +163,7 @@ fn a_file_is_synced_then_named_and_then_its_folder_is_synced() {
     run_by(&strace, &compiler("CC", "cc"), "-std=c11", "tests/sealed.c", &arguments);
     let log = fs::read_to_string(log).unwrap();
     let (temporary, folder) = (format!("<{}/.aes-bitslice-", files.display()), format!("<{}>", files.display()));
-    let named = format!("{}/sealed\"", files.display());
+    let named = format!("\"{}/.aes-bitslice-", files.display());
     let steps: Vec<&str> = log
         .lines()
         .filter_map(|line| match line {
