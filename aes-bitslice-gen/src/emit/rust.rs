@@ -12,7 +12,7 @@ use aes_bitslice_core::basis::Basis;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The cipher for words with two-input operators: AVX2, 64-bit words.
+/// The cipher for words with two-input operators: AVX2, Neon, 64-bit words.
 pub fn two_input() -> String {
     with_sbox("The cipher for words with operators of two inputs.", |direction| BOYAR_PERALTA.circuit(direction))
 }

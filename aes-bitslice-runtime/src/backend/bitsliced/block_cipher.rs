@@ -18,7 +18,7 @@ use zeroize::ZeroizeOnDrop;
 
 /// AES with a key of `K` bytes on the fastest vectors of this processor.
 ///
-/// It works on batches of blocks: 512 with AVX-512, 256 with AVX2, 64 elsewhere. A batch that is not full costs as much
+/// It works on batches of blocks: 512 with AVX-512, 256 with AVX2, 128 with Neon, 64 elsewhere. A batch that is not full costs as much
 /// as a full one, so a single block costs as much as hundreds: crates that request the blocks of an incomplete batch one by
 /// one, as `ctr` does, are fast on many whole batches only. [`Cipher::run`](crate::Cipher::run) is fast on any length.
 ///

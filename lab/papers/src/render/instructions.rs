@@ -42,7 +42,7 @@ fn layers(executed: &BTreeMap<&'static str, i64>) -> Option<Vec<(&'static str, i
         ("both changes of representation", representation),
         ("SubBytes, ten rounds", sub_bytes),
         ("ShiftRows and MixColumns, nine rounds", mix_columns),
-        ("AddRoundKey, nine keys of them by multiplexers", keys),
+        ("AddRoundKey, eleven keys, nine of them by multiplexers", keys),
         ("copies through shared memory, loop", rest),
         ("all", all),
     ])

@@ -16,7 +16,7 @@ pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
          of the cipher's definition, byte for byte, before it was timed and again afterwards. Instructions are those of a \
          thread, for 32 blocks, as counted above for compute capability 9.0. A part of the time, or of the instructions, is what \
          is saved without the layer, to those of the whole kernel; the parts need not add up to all, because the compiler \
-         optimises across layers, and hardware waits for several at a time. ShiftRows only names the operands of MixColumns and of the \
+         optimises across layers, and the waiting times of several layers overlap. ShiftRows only names the operands of MixColumns and of the \
          last key. Without MixColumns alone, planes would have to be moved instead, so both are left out together.",
         size(BYTES)
     );
