@@ -148,29 +148,3 @@ fn calls_are_made_under_a_lock_in_a_pool() {
         }
     });
 }
-
-/// A child has none of its parent's threads, and no other thread of the parent lets go of a lock there.
-#[test]
-#[cfg(unix)]
-fn a_forked_process_makes_calls_and_submits_them() {
-    let program = &*PROGRAM;
-    for _ in 0..10 {
-        // SAFETY: the child makes calls, which allocate memory and start threads, as Linux allows; and it ends without anything else.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            // SAFETY: it ends a child that waits for ever.
-            unsafe { libc::alarm(120) };
-            let calls = std::panic::catch_unwind(|| {
-                program.run();
-                program.submit(4).into_iter().for_each(|call| program.check(call));
-                pool(2).install(|| program.submit(4).into_par_iter().for_each(|call| program.check(call)));
-            });
-            // SAFETY: nothing of the parent's is written or freed.
-            unsafe { libc::_exit(i32::from(calls.is_err())) };
-        }
-        let mut status = -1;
-        // SAFETY: the place is this function's.
-        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-        assert_eq!(status, 0, "how the child ended");
-    }
-}

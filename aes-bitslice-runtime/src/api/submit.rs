@@ -48,7 +48,8 @@
 //! wait for a call: `as_mut` and `drop` of the data, and wakers.
 //!
 //! After a `fork`, the child's calls get threads of the child. A call submitted before it completes in the parent only:
-//! do not wait for it in the child.
+//! do not wait for it in the child. And fork while no thread of the process starts or ends: Rust's standard library holds a
+//! lock then, for which the child's threads would wait for ever.
 
 use crate::api::cipher::Cipher;
 use crate::exec::call;

@@ -1,8 +1,9 @@
 //! A value of which each process has its own. A child of `fork` has none of its parent's threads, and a lock that one of them held stays
 //! locked there, so the child begins with a new value and leaves the parent's alone.
 //!
-//! Two rare cases are not covered. If another thread of the parent is storing the parent's value at the moment of the fork, which takes a
-//! few instructions, the child waits for ever. And a child with the process number of an ancestor, which has ended, takes that ancestor's
+//! Three rare cases are not covered. If another thread of the parent is storing the parent's value at the moment of the fork, which takes a
+//! few instructions, the child waits for ever. So does a child of which the parent was starting or ending a thread at that moment: Rust's
+//! standard library locks a list meanwhile. And a child with the process number of an ancestor, which has ended, takes that ancestor's
 //! value, such as a pool without threads, for which it waits for ever.
 
 use std::process;

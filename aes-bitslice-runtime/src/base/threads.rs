@@ -6,6 +6,7 @@
 
 use crate::base::error::Error;
 use crate::base::per_process::PerProcess;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::env;
@@ -69,19 +70,24 @@ fn refused<T>(what: &str) -> Result<T, Error> {
     Err(Error::Threads { what: format!("{what} is not possible: give a whole number from {least} to {most}") })
 }
 
-/// The pool of this process; `None` where one thread is wanted, or the system starts no others.
+/// The pool of this process; `None` where the system starts no threads.
 fn pool() -> Option<&'static ThreadPool> {
     static POOL: PerProcess<Option<ThreadPool>> = PerProcess::new();
     let name = |n| format!("aes-bitslice-{n}");
     let start = || ThreadPoolBuilder::new().num_threads(threads()).thread_name(name).build().ok();
-    if threads() == 1 { None } else { POOL.get(start).as_ref() }
+    POOL.get(start).as_ref()
 }
 
 /// Does `work` on all items, divided between the threads, and returns the results in order. On this thread alone if there is one item or no
 /// other thread.
 pub fn divided<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
     let alone = |items: Vec<T>| items.into_iter().map(&work).collect();
-    let Some(pool) = pool().filter(|pool| items.len() > 1 && pool.current_thread_index().is_none()) else {
+    if items.len() < 2 || threads() == 1 {
+        return alone(items);
+    }
+    // What is moved to the heap from here on, such as the pool, takes what the stack holds between its fields with it.
+    scrubbed::<DERIVED, _>(|| ());
+    let Some(pool) = pool().filter(|pool| pool.current_thread_index().is_none()) else {
         return alone(items);
     };
     let together = |items: Vec<T>| pool.install(|| items.into_par_iter().map(&work).collect());
