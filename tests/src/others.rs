@@ -1,6 +1,7 @@
 //! Modes from other implementations, the RustCrypto crates: the comparison for engines where [`reference`](crate::reference) does not
 //! have the mode.
 
+use aes::cipher::BlockCipherEncrypt;
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_core::aes::Direction;
 use aes_gcm::AesGcm;
@@ -47,6 +48,24 @@ pub fn gcm(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 
         60 => with_nonce::<U60>(key, nonce, aad, data),
         other => panic!("no nonce of {other} bytes is compared"),
     }
+}
+
+/// XAES-256-GCM (C2SP), of the crates `aes` and `aes-gcm`, under a key of 32 bytes: the ciphertext, and the tag.
+pub fn xaes(key: &[u8], nonce: &[u8; 24], aad: &[u8], data: &[u8]) -> (Vec<u8>, [u8; 16]) {
+    let cipher = Aes256::new_from_slice(key).expect("32 bytes");
+    let encrypted = |block: u128| {
+        let mut block = block.to_be_bytes().into();
+        cipher.encrypt_block(&mut block);
+        u128::from_be_bytes(block.into())
+    };
+    let zeros = encrypted(0);
+    let k1 = (zeros << 1) ^ if zeros >> 127 == 1 { 0x87 } else { 0 };
+    let (first, second) = nonce.split_at(12);
+    let half = |i: u8| {
+        let block: Vec<u8> = [&[0, i, b'X', 0], first].concat();
+        encrypted(u128::from_be_bytes(block.try_into().expect("16 bytes")) ^ k1).to_be_bytes()
+    };
+    gcm(&[half(1), half(2)].concat(), second, aad, data)
 }
 
 /// AES-GCM-SIV by the `aes-gcm-siv` crate, under a key of 16 or 32 bytes: the ciphertext, and the tag.

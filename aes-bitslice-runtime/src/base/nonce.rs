@@ -44,6 +44,16 @@ impl Nonce {
         Ok(Self(Bytes::Twelve(bytes)))
     }
 
+    /// Generates a new nonce of 24 random bytes, for [`XaesEncrypt`](crate::XaesEncrypt): enough for 2^80 messages under one key.
+    ///
+    /// # Errors
+    /// [`Error::Random`] if the system does not supply random bytes.
+    pub fn random_for_xaes() -> Result<Self, Error> {
+        let mut bytes = [0; 24];
+        getrandom::fill(&mut bytes)?;
+        Self::new(&bytes)
+    }
+
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {

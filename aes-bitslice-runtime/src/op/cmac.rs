@@ -123,7 +123,7 @@ impl Derived {
 
 /// Multiplies by x in the field of SP 800-38B, section 6.1: a shift, and the polynomial if a bit was shifted out,
 /// without a branch.
-fn double(block: &mut [u8; 16]) {
+pub(crate) fn double(block: &mut [u8; 16]) {
     let number = u128::from_be_bytes(*block);
     *block = ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes();
 }

@@ -104,6 +104,11 @@ impl<E> Gcm<E> {
         Self { nonce: nonce.clone(), at: Position { direction, offset: 0 }, aad: aad.into(), end }
     }
 
+    /// What is done with the tag.
+    pub(crate) fn end(&self) -> &E {
+        &self.end
+    }
+
     /// Whether J0 is a hash under the hash key, which it reveals then.
     fn counters_are_secret(&self) -> bool {
         self.nonce.as_bytes().len() != 12

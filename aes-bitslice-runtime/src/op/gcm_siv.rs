@@ -12,13 +12,11 @@
 
 use crate::base::counter::{Counter, CounterMode};
 use crate::base::error::Error;
-use crate::base::key::Key;
 use crate::base::nonce::Nonce;
-use crate::base::scrubbed::{DERIVED, ONE_KEY, scrubbed};
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::hash_key::HashKey;
-use crate::cpu::key::CpuKey;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
@@ -33,7 +31,6 @@ use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
-use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// The maximum length of a message, and of its additional data, in bytes (section 6).
@@ -116,12 +113,9 @@ impl Message {
         let (hash, key) = keys.split_at(16);
         let mut of_hash = Zeroizing::new([0; 16]);
         of_hash.copy_from_slice(hash);
-        let key = Key::new(key)?;
-        let cpu = Arc::new(scrubbed::<ONE_KEY, _>(|| CpuKey::on(cipher.instructions(), &key)));
-        let key = OwnKey { key: Arc::new(key), cpu };
         Ok(Self {
             hash: HashKey::of_polyval(&of_hash, cipher.instructions()),
-            key,
+            key: OwnKey::new(cipher, key)?,
             nonce: nonce.clone(),
             aad: aad.clone(),
         })
@@ -400,6 +394,8 @@ impl<E: Tagging<[u8; 16]>> Ready for Opening<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::key::Key;
+    use crate::cpu::key::CpuKey;
 
     fn opening(decrypt: &GcmSivDecrypt) -> Opening<Verify<Tag>> {
         let message = decrypt.derive(&CpuKey::new(&Key::new(&[0x35; 32]).unwrap())).unwrap();

@@ -10,6 +10,7 @@
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, returns a tag | SP 800-38D |
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, returns tags | SP 800-38D |
 //! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, returns a tag | RFC 8452 |
+//! | `xaes` | [`XaesEncrypt`](xaes::XaesEncrypt), [`XaesDecrypt`](xaes::XaesDecrypt) | maps any bytes, returns a tag | C2SP, XAES-256-GCM |
 //! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): not operations, because they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
 //! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, returns a tag | SP 800-38D |
 //! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, returns a tag | SP 800-38B |
@@ -52,6 +53,7 @@ pub mod operation;
 pub mod partial_hash;
 pub(crate) mod place;
 pub mod tagging;
+pub mod xaes;
 pub mod xts;
 
 /// Names for callers, re-exported at the top of the crate.
@@ -72,5 +74,6 @@ pub mod names {
     pub use super::many_keys::{EachKey, Job, Jobs};
     pub use super::operation::{Keys, Operation};
     pub use super::partial_hash::PartialHash;
+    pub use super::xaes::{XaesDecrypt, XaesEncrypt};
     pub use super::xts::Xts;
 }

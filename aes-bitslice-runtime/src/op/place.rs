@@ -2,6 +2,7 @@
 
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::scrubbed::{ONE_KEY, scrubbed};
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::op::operation::{Operation, Pass};
@@ -58,4 +59,19 @@ pub struct OwnKey {
     pub(crate) key: Arc<Key>,
     /// The key, expanded on the CPU.
     pub(crate) cpu: Arc<CpuKey>,
+}
+
+impl OwnKey {
+    /// A key of these bytes, which were derived from this cipher's.
+    pub(crate) fn new(cipher: &impl CpuCipher, bytes: &[u8]) -> Result<Self, Error> {
+        let key = Key::new(bytes)?;
+        let cpu = Arc::new(scrubbed::<ONE_KEY, _>(|| CpuKey::on(cipher.instructions(), &key)));
+        Ok(Self { key: Arc::new(key), cpu })
+    }
+}
+
+impl AsRef<OwnKey> for OwnKey {
+    fn as_ref(&self) -> &OwnKey {
+        self
+    }
 }
