@@ -1,6 +1,6 @@
 //! The environment variables that control the tests, and how much the tests do.
 
-pub use aes_bitslice_gen::check::exhaustive;
+pub use aes_bitslice_gen::check::{exhaustive, turn};
 use proptest::test_runner::Config;
 use std::io::Write;
 
@@ -36,9 +36,14 @@ pub fn all_or<T>(all: T, some: T) -> T {
     if exhaustive() { all } else { some }
 }
 
-/// All of a list in exhaustive runs, else every `step`-th, starting with the first.
+/// All of a list in exhaustive runs, else every `step`-th, starting with the one whose [turn] it is.
 pub fn all_or_every<T>(step: usize, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-    list.into_iter().step_by(all_or(1, step))
+    every(all_or(1, step), list)
+}
+
+/// Every `step`-th of a list, starting with the one whose [turn] it is.
+pub fn every<T>(step: usize, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    list.into_iter().skip(turn() % step).step_by(step)
 }
 
 /// The configuration of a random test with this number of cases. It writes no files.

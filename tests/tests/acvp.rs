@@ -11,7 +11,7 @@ use aes_bitslice_runtime::{
     Gmac, Kernels, Key, Nonce, Tag, Xts,
 };
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
-use aes_bitslice_tests::environment::all_or;
+use aes_bitslice_tests::environment::{all_or, every};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::tests_of_engines;
 use aes_bitslice_tests::vectors::{Case, cases};
@@ -44,7 +44,7 @@ fn block(bytes: &[u8]) -> [u8; 16] {
 fn check(engines: &[Engine], file: &str, run: impl Fn(&Engine, &Case, &str)) {
     for engine in engines {
         let step = if is_slow(engine) { all_or(1, FEW) } else { 1 };
-        for case in cases(file).into_iter().step_by(step) {
+        for case in every(step, cases(file)) {
             run(engine, &case, &format!("{}, {}", name(engine), case.source));
         }
     }

@@ -17,7 +17,7 @@ use aes_bitslice_gen::sbox;
 use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use aes_bitslice_kernels::{KERNELS, PUBLISHED_KERNELS};
 use aes_bitslice_runtime::Key;
-use aes_bitslice_tests::environment::{all_or, all_or_every, random, say};
+use aes_bitslice_tests::environment::{all_or, all_or_every, random, say, turn};
 use aes_bitslice_tests::kernels::{COMPLETE, print};
 use aes_bitslice_tests::operation::AnyOperation;
 use aes_bitslice_tests::reference::{Reference, noise};
@@ -95,8 +95,8 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
 }
 
 /// One key of each length in exhaustive runs, else one, with alternating lengths.
-fn keys(turn: usize) -> Vec<Vec<u8>> {
-    let lengths = KeyBits::ALL.into_iter().cycle().skip(turn).take(all_or(3, 1));
+fn keys(kernel: usize) -> Vec<Vec<u8>> {
+    let lengths = KeyBits::ALL.into_iter().cycle().skip(kernel + turn() % 3).take(all_or(3, 1));
     lengths.map(|bits| noise(9, bits.bytes())).collect()
 }
 
@@ -124,7 +124,7 @@ fn check_printed(spec: KernelSpec, keys: &[Vec<u8>]) {
 fn keys_at_launch() {
     let kernels = Mode::OF_ONE_KEY.into_iter().flat_map(|mode| Layout::ALL.map(|layout| (mode, layout)));
     for (i, (mode, layout)) in kernels.enumerate() {
-        for sbox in sbox::ALL.iter().cycle().skip(i).take(all_or(sbox::ALL.len(), 1)) {
+        for sbox in sbox::ALL.iter().cycle().skip(i + turn() % sbox::ALL.len()).take(all_or(sbox::ALL.len(), 1)) {
             check_printed(KernelSpec::planes(mode, sbox).with_layout(layout).unwrap(), &keys(i));
         }
     }
@@ -144,7 +144,7 @@ fn keys_in_memory() {
     for (i, mode) in COMPLETE.into_iter().enumerate() {
         let lut3 = KernelSpec::planes_in_memory(mode, &sbox::LUT3);
         let kernels = [KernelSpec::hajihassani_2019(mode), lut3.clone().staged(), lut3];
-        for kernel in kernels.into_iter().cycle().skip(i).take(all_or(3, 1)) {
+        for kernel in kernels.into_iter().cycle().skip(i + turn() % 3).take(all_or(3, 1)) {
             check_printed(kernel, &keys(i));
         }
     }
@@ -153,8 +153,10 @@ fn keys_in_memory() {
 /// Every mode with every key length, with alternating S-boxes, for a fresh key; or every other mode, with alternating lengths,
 /// too.
 fn freshly_baked(strategy: BakedStrategy, layout: Layout, first: usize) {
-    for (i, mode) in Mode::OF_ONE_KEY.into_iter().enumerate().skip(all_or(0, first)).step_by(all_or(1, 2)) {
-        for (k, bits) in KeyBits::ALL.into_iter().enumerate().cycle().skip(i).take(all_or(3, 1)) {
+    for (i, mode) in
+        Mode::OF_ONE_KEY.into_iter().enumerate().skip(all_or(0, (first + turn()) % 2)).step_by(all_or(1, 2))
+    {
+        for (k, bits) in KeyBits::ALL.into_iter().enumerate().cycle().skip(i + turn() % 3).take(all_or(3, 1)) {
             let key = Key::generate(bits).unwrap();
             let sbox = sbox::ALL[(i + k) % sbox::ALL.len()];
             let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap().with_layout(layout).unwrap();
@@ -178,7 +180,7 @@ fn freshly_baked_one_hot_mux_by_state() {
 fn presets() {
     for preset in Preset::ALL {
         for (i, mode) in preset.modes().iter().enumerate() {
-            for bits in KeyBits::ALL.into_iter().cycle().skip(i).take(all_or(3, 1)) {
+            for bits in KeyBits::ALL.into_iter().cycle().skip(i + turn() % 3).take(all_or(3, 1)) {
                 let key = Key::generate(bits).unwrap();
                 check_printed(preset.spec(*mode, key.expose()).unwrap(), &[key.expose().to_vec()]);
             }

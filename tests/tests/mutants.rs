@@ -16,7 +16,7 @@ use aes_bitslice_gen::emit;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_gen::sbox;
 use aes_bitslice_gen::stored;
-use aes_bitslice_tests::environment::{MUTANTS, all_or, is_set, say};
+use aes_bitslice_tests::environment::{MUTANTS, all_or, is_set, say, turn};
 use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::reference::noise;
 use rayon::prelude::*;
@@ -299,7 +299,7 @@ fn outcome(subject: &Subject, mutant: &Mutant) -> Outcome {
 fn every_mutant_is_caught_or_equivalent() {
     let mut seen = BTreeSet::new();
     let (mut kinds, mut left) = (BTreeSet::new(), vec![]);
-    for (turn, subject) in subjects().into_iter().enumerate() {
+    for (number, subject) in subjects().into_iter().enumerate() {
         match (subject.check)(&subject.source) {
             Ok(true) => {}
             Ok(false) => return say("NO C COMPILER: MUTANTS OF PRINTED KERNELS WERE NOT RUN"),
@@ -310,17 +310,17 @@ fn every_mutant_is_caught_or_equivalent() {
             by_kind.entry(mutant.kind).or_default().push(mutant);
         }
         for (n, (kind, mutants)) in by_kind.iter().enumerate() {
-            let sample = match turn {
+            let sample = match number {
                 _ if is_set(MUTANTS) => mutants.len(),
                 0 => all_or(LARGE_SAMPLE, SAMPLE),
                 // The kinds alternate.
-                _ => all_or(SAMPLE, usize::from(n == turn % by_kind.len())),
+                _ => all_or(SAMPLE, usize::from(n == (number + turn()) % by_kind.len())),
             };
             if sample == 0 {
                 continue;
             }
             let step = mutants.len().div_ceil(sample);
-            let chosen: Vec<&Mutant> = mutants.iter().skip(step / 2).step_by(step).collect();
+            let chosen: Vec<&Mutant> = mutants.iter().skip((step / 2 + turn()) % step).step_by(step).collect();
             let outcomes: Vec<Outcome> = chosen.par_iter().map(|mutant| outcome(&subject, mutant)).collect();
             let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
             outcomes.iter().for_each(|outcome| *counts.entry(*outcome).or_default() += 1);

@@ -24,7 +24,7 @@ use aes_bitslice_runtime::{
     KeyBits, Transfers,
 };
 use aes_bitslice_tests::engines::{Device, opencl};
-use aes_bitslice_tests::environment::{all_or, all_or_every, say};
+use aes_bitslice_tests::environment::{all_or, all_or_every, say, turn};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::operation::{self, AnyOperation};
@@ -197,16 +197,16 @@ fn ask(engine: &Engine, what: &str, cipher: &Cipher, mode: Mode, reference: &Ref
 }
 
 /// The key lengths in bytes in exhaustive runs; else one of them, alternating.
-fn key_lengths(turn: usize) -> impl Iterator<Item = usize> {
-    [16, 24, 32].into_iter().cycle().skip(turn).take(all_or(3, 1))
+fn key_lengths(kernel: usize) -> impl Iterator<Item = usize> {
+    [16, 24, 32].into_iter().cycle().skip(kernel + turn() % 3).take(all_or(3, 1))
 }
 
 /// Tests kernels that take their keys at launch.
 fn with_keys(kernels: impl IntoIterator<Item = Printed>) {
     let engine = opencl();
-    for (turn, printed) in kernels.into_iter().enumerate() {
+    for (n, printed) in kernels.into_iter().enumerate() {
         let (name, mode) = (&printed.manifest.kernel, printed.manifest.mode().unwrap());
-        for len in key_lengths(turn) {
+        for len in key_lengths(n) {
             let (key, reference) = key(len);
             let cipher = engine.cipher_of(&key, &printed).unwrap();
             assert!(matches!(cipher.cbc_encrypt(&IV, &mut [0; 16]), Err(Error::NeedsKey { .. })));
@@ -225,8 +225,8 @@ fn modes(one: Mode) -> Vec<Mode> {
 /// The kernels that the engine has for a key: by column on NVIDIA's GPUs, by state elsewhere.
 fn stored_kernels() {
     let engine = opencl();
-    for (turn, mode) in Mode::OF_ONE_KEY.into_iter().enumerate() {
-        for len in key_lengths(turn) {
+    for (n, mode) in Mode::OF_ONE_KEY.into_iter().enumerate() {
+        for len in key_lengths(n) {
             let (key, reference) = key(len);
             // Chunks so small that a call has many.
             let transfers = Transfers { chunk_bytes: Some(16 << 10), streams: Some(3), workers: Some(2) };

@@ -13,7 +13,7 @@ use aes_bitslice_core::aes::{Direction, KeySchedule, cipher, sbox};
 use aes_bitslice_runtime::Mode::CbcDecrypt;
 use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Engine, Key};
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
-use aes_bitslice_tests::environment::{all_or, exhaustive};
+use aes_bitslice_tests::environment::{all_or, every, exhaustive};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::reference::{Reference, noise};
 use aes_bitslice_tests::vectors::{Case, cases};
@@ -132,7 +132,7 @@ fn check(engines: &[Engine], files: &[&str]) {
     let vectors: Vec<Case> = files.iter().flat_map(|file| cases(file)).collect();
     let slow = engines.iter().any(is_slow);
     let step = if slow && vectors.len() > 100 { all_or(1, FEW) } else { 1 };
-    for (i, vector) in vectors.iter().enumerate().step_by(step) {
+    for (i, vector) in every(step, vectors.iter().enumerate()) {
         let reference = Reference::new(&vector.key);
         let open = |engine: &Engine| (name(engine), engine.cipher(&Key::new(&vector.key).unwrap()).unwrap());
         let ciphers: Vec<(String, Cipher)> = engines.iter().map(open).collect();

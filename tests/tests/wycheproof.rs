@@ -4,7 +4,7 @@ use aes_bitslice_runtime::{
     Cipher, Cmac, Engine, GcmDecrypt, GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, Nonce, Tag, Xts,
 };
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
-use aes_bitslice_tests::environment::all_or;
+use aes_bitslice_tests::environment::{all_or, every};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::tests_of_engines;
 use aes_bitslice_tests::vectors::{Case, cases};
@@ -36,7 +36,7 @@ fn check(
     let mut refused = 0;
     for engine in engines {
         let step = if is_slow(engine) { all_or(1, FEW) } else { 1 };
-        for case in cases(file).into_iter().step_by(step) {
+        for case in every(step, cases(file)) {
             let source = format!("{}, {}", name(engine), case.source);
             let Some(key) = key(&case.key) else {
                 // XTS is for keys of twice 128 and twice 256 bits (IEEE 1619).

@@ -9,7 +9,7 @@ use crate::trials::{
     nothing_is_left, refused, right,
 };
 use aes_bitslice_runtime::{Backend, Ecb, Engine, Error, Gmac, Key, Nonce};
-use aes_bitslice_tests::environment::{all_or, exhaustive};
+use aes_bitslice_tests::environment::{all_or, every, exhaustive, turn};
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ const MACHINES: [Machine; 5] = [
 ];
 
 pub fn calls_on_several_devices_are_right_and_leave_nothing() {
-    for machine in MACHINES.into_iter().step_by(all_or(2, 4)) {
+    for machine in every(all_or(2, 4), MACHINES) {
         calls_are_right_on(machine);
     }
 }
@@ -97,7 +97,7 @@ fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, w
 
 /// An engine is opened on two devices, makes a call, and is dropped.
 pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop() {
-    for (c, case) in CASES.iter().enumerate().filter(|(c, _)| exhaustive() || c % 5 == 0) {
+    for (c, case) in CASES.iter().enumerate().filter(|(c, _)| exhaustive() || c % 5 == turn() % 5) {
         let places = case.places(2);
         let Some(&place) = places.get(c / 2 % places.len().max(1)) else { continue };
         let expected = expected(case, place);
