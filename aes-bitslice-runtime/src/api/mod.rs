@@ -10,7 +10,7 @@
 //! | `jobs` | calls under many keys |
 //! | `named` | the same call under the names of modes, for host memory |
 //! | `submit` | calls that return at once |
-//! | `aead` | GCM and AES-GCM-SIV through the traits of the crate `aead` |
+//! | `aead` | GCM, AES-GCM-SIV and XAES-256-GCM through the traits of the crate `aead` |
 //! | `rng` | the key stream as random numbers |
 //! | `host_buffer` | host memory that is fast for an engine |
 //! | `cuda` | what only a CUDA engine supports |

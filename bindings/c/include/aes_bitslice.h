@@ -1,5 +1,5 @@
 /*
- * AES on NVIDIA GPUs, OpenCL devices and CPUs: GCM, AES-GCM-SIV, GMAC, CMAC, XTS, CTR, CBC, ECB, key stream, sealed files.
+ * AES on NVIDIA GPUs, OpenCL devices and CPUs: GCM, AES-GCM-SIV, XAES-256-GCM, GMAC, CMAC, XTS, CTR, CBC, ECB, key stream, sealed files.
  *
  * An engine and a key make a cipher, and operations, which are structures, are run on the cipher:
  *
@@ -145,6 +145,14 @@
 // 1 if its tag is right, 0 if not. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong.
 #define AES_BITSLICE_CMAC_VERIFY_BATCH 20
 
+// XAES-256-GCM (C2SP) of a whole message of 0 to 2^36 - 32 bytes, with a key of 256 bits. Needs `nonce`, which has 24 bytes and is new for
+// every message: random bytes will do, for 2^80 messages under a key; and `aad` if there is additional data. The result is the tag, 16
+// bytes.
+#define AES_BITSLICE_XAES_ENCRYPT 21
+
+// Decryption of XAES-256-GCM, if `tag`, 16 bytes, is right; otherwise as for GCM.
+#define AES_BITSLICE_XAES_DECRYPT 22
+
 // A key loaded on an engine; operations are called on it. Any number of threads may use it at the same time.
 typedef struct aes_bitslice_cipher aes_bitslice_cipher;
 
@@ -183,7 +191,7 @@ typedef struct aes_bitslice_gcm_message {
 // An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
 // pointers refer to is in host memory, and must not change before the call has returned.
 typedef struct aes_bitslice_operation {
-  // AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_CMAC_VERIFY_BATCH.
+  // AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_XAES_DECRYPT.
   int kind;
   // The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
   const uint8_t *counter;
@@ -197,7 +205,7 @@ typedef struct aes_bitslice_operation {
   const uint8_t *first_unit;
   // The nonce, `nonce_len` bytes.
   const uint8_t *nonce;
-  // Bytes of the nonce: usually 12.
+  // Bytes of the nonce: usually 12; for XAES-256-GCM 24.
   size_t nonce_len;
   // Additional data, `aad_len` bytes, which is authenticated but not encrypted.
   const void *aad;

@@ -7,7 +7,7 @@ use crate::status::Failure;
 use aes_bitslice_runtime::{
     self as runtime, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, Direction,
     Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac,
-    Keystream, Nonce, Tag, Xts,
+    Keystream, Nonce, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use std::ffi::{c_int, c_void};
 
@@ -67,13 +67,19 @@ pub const AES_BITSLICE_CMAC_BATCH: c_int = 19;
 /// Verifies the CMAC tags of many messages, in constant time; `output` is NULL. Needs also `tag`. The results are one byte for each message:
 /// 1 if its tag is right, 0 if not. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong.
 pub const AES_BITSLICE_CMAC_VERIFY_BATCH: c_int = 20;
+/// XAES-256-GCM (C2SP) of a whole message of 0 to 2^36 - 32 bytes, with a key of 256 bits. Needs `nonce`, which has 24 bytes and is new for
+/// every message: random bytes will do, for 2^80 messages under a key; and `aad` if there is additional data. The result is the tag, 16
+/// bytes.
+pub const AES_BITSLICE_XAES_ENCRYPT: c_int = 21;
+/// Decryption of XAES-256-GCM, if `tag`, 16 bytes, is right; otherwise as for GCM.
+pub const AES_BITSLICE_XAES_DECRYPT: c_int = 22;
 
 /// An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
 /// pointers refer to is in host memory, and must not change before the call has returned.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_CMAC_VERIFY_BATCH.
+    /// AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_XAES_DECRYPT.
     pub kind: c_int,
     /// The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
     pub counter: *const u8,
@@ -87,7 +93,7 @@ pub struct Operation {
     pub first_unit: *const u8,
     /// The nonce, `nonce_len` bytes.
     pub nonce: *const u8,
-    /// Bytes of the nonce: usually 12.
+    /// Bytes of the nonce: usually 12; for XAES-256-GCM 24.
     pub nonce_len: usize,
     /// Additional data, `aad_len` bytes, which is authenticated but not encrypted.
     pub aad: *const c_void,
@@ -165,7 +171,11 @@ impl Operation {
                     let ranges = ranges(self.ranges, self.count)?;
                     work.outcome(CmacVerifyBatch::new(&ranges, &self.tags()?)?, self.count)
                 }
-                kind => Err(unknown(kind, "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_CMAC_VERIFY_BATCH (20)")),
+                AES_BITSLICE_XAES_ENCRYPT => work.outcome(XaesEncrypt::new(&self.nonce()?, self.aad()?), 1),
+                AES_BITSLICE_XAES_DECRYPT => {
+                    work.outcome(XaesDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
+                }
+                kind => Err(unknown(kind, "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_XAES_DECRYPT (22)")),
             }
         }
     }

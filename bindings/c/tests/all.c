@@ -732,6 +732,41 @@ static int put(const struct sort *sort, int on_stream, const aes_bitslice_cipher
 }
 
 /* Whatever is missing or too much in a call of any operation is refused by its name. */
+/* C2SP, XAES-256-GCM: all bytes of the key, additional data, ciphertext and tag. */
+static void xaes(void)
+{
+    static const struct {
+        uint8_t key;
+        const char *aad, *sealed;
+    } CASES[] = {
+        {1, "", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"},
+        {3, "c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"},
+    };
+    static const uint8_t nonce[] = "ABCDEFGHIJKLMNOPQRSTUVWX", plain[] = "XAES-256-GCM";
+    uint8_t expected[28], data[12], made[16];
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char key[65] = "";
+        for (int n = 0; n < 32; n++) {
+            snprintf(key + 2 * n, 3, "%02x", CASES[i].key);
+        }
+        const size_t aad_len = strlen(CASES[i].aad);
+        aes_bitslice_cipher *cipher = cipher_of(key, 0);
+        hex(CASES[i].sealed, expected);
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_XAES_ENCRYPT, nonce, 24, CASES[i].aad, aad_len), plain, data, 12, made, 16));
+        EQUAL(data, expected, 12);
+        EQUAL(made, expected + 12, 16);
+        OK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_XAES_DECRYPT, nonce, 24, CASES[i].aad, aad_len, made, 16), data, data, 12, NULL, 0));
+        EQUAL(data, plain, 12);
+        made[3] ^= 4;
+        CHECK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_XAES_DECRYPT, nonce, 24, CASES[i].aad, aad_len, made, 16), expected, data, 12, NULL, 0) == AES_BITSLICE_UNAUTHENTICATED);
+        REFUSED(AES_BITSLICE_INVALID, "24 bytes", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_XAES_ENCRYPT, nonce, 12, NULL, 0), plain, state.output, 12, state.tag, 16));
+        aes_bitslice_cipher_free(cipher);
+    }
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    REFUSED(AES_BITSLICE_INVALID, "256 bits", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_XAES_ENCRYPT, nonce, 24, NULL, 0), plain, state.output, 12, state.tag, 16));
+    aes_bitslice_cipher_free(cipher);
+}
+
 static void refusals(void)
 {
 #define FIELD(name) {#name, offsetof(aes_bitslice_operation, name)}
@@ -755,10 +790,12 @@ static void refusals(void)
         {*GMAC(block, 12), 1, 0, 16}, {*OP(AES_BITSLICE_CMAC), 1, 0, 16},
         {*GCM_BATCH(&message, 1), 1, 1, 16}, {*OPEN_BATCH(&message, 1, block, 16), 1, 1, 1},
         {*CMAC_BATCH(&message.range, 1), 1, 0, 16}, {*VERIFY_BATCH(&message.range, 1, block, 16), 1, 0, 1},
+        {*SEAL(AES_BITSLICE_XAES_ENCRYPT, block, 24, block, 16), 1, 1, 16},
+        {*OPEN(AES_BITSLICE_XAES_DECRYPT, block, 24, block, 16, block, 16), 1, 1, 0},
     };
     const int has_streams = strstr(aes_bitslice_engine_description(engine), "(CUDA ") != NULL;
     uint8_t *const output = state.output;
-    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[2][0], 0);
     for (size_t n = 0; n < sizeof SORTS / sizeof *SORTS; n++) {
         const struct sort *const sort = &SORTS[n];
         const aes_bitslice_operation *const operation = &sort->operation;
@@ -815,7 +852,7 @@ static void refusals(void)
         IS_NULL("cipher", aes_bitslice_prepare(NULL, operation));
     }
     IS_NULL("operation", aes_bitslice_prepare(cipher, NULL));
-    const int unknown[] = {-1, 0, AES_BITSLICE_CMAC_VERIFY_BATCH + 1};
+    const int unknown[] = {-1, 0, AES_BITSLICE_XAES_DECRYPT + 1};
     for (size_t n = 0; n < 3; n++) {
         char words[60];
         snprintf(words, sizeof words, "`kind` is %d: give AES_BITSLICE_ECB_ENCRYPT", unknown[n]);
@@ -1143,6 +1180,7 @@ int main(int count, char **arguments)
         xts();
         gcm();
         gcm_siv();
+        xaes();
         gcm_batch();
         cmac_batch();
         tags();

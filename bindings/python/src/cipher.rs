@@ -15,7 +15,8 @@ use crate::outcome::{Outcome, given_tags};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode,
     Ctr, Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, Xts,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, XaesDecrypt, XaesEncrypt,
+    Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -83,6 +84,49 @@ impl Cipher {
             }
             Place::Cuda(ordinal) => self.on_stream(ordinal, call, operation),
         }
+    }
+
+    /// Encrypts a whole message with what `encrypt` makes of its nonce and additional data, an operation that cannot be split into parts.
+    fn encrypt_under_own_key<'py, E: Operation<Output = Tag>>(
+        &self,
+        encrypt: fn(&Nonce, &[u8]) -> E,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        self.begin(|| {
+            let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
+            let call = Call::mapping(data, out, stream)?;
+            let tag = self.whole(&call, &aad, encrypt(&nonce, bytes_of(&aad)))?.tags(data.py())?;
+            Ok((call.result, tag))
+        })
+    }
+
+    /// Decrypts a whole message with what `decrypt` makes of its nonce, additional data and tag.
+    #[expect(clippy::too_many_arguments, reason = "those of the Python methods")]
+    fn decrypt_under_own_key<'py, D: Operation<Output = ()>>(
+        &self,
+        decrypt: fn(&Nonce, &[u8], &Tag) -> D,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        tag: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.begin(|| {
+            let (nonce, aad, tag) = (nonce_of(nonce)?, additional(aad)?, given_tags(tag)?);
+            let tag = small(&tag, "tag")?;
+            let tag = Tag::new(tag.bytes()).map_err(|_| {
+                let what = format!("a tag has 16 bytes, and this one has {}", tag.len());
+                of_runtime(Runtime::Length { operation: D::NAME, what })
+            })?;
+            let call = Call::mapping(data, out, stream)?;
+            self.whole(&call, &aad, decrypt(&nonce, bytes_of(&aad), &tag))?.wait(data.py())?;
+            Ok(call.result)
+        })
     }
 
     /// Whether a core does it in a moment: it does not wait for a GPU.
@@ -546,13 +590,7 @@ impl Cipher {
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        self.begin(|| {
-            let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
-            let encrypt = GcmSivEncrypt::new(&nonce, bytes_of(&aad));
-            let call = Call::mapping(data, out, stream)?;
-            let tag = self.whole(&call, &aad, encrypt)?.tags(data.py())?;
-            Ok((call.result, tag))
-        })
+        self.encrypt_under_own_key(GcmSivEncrypt::new, nonce, data, aad, out, stream)
     }
 
     /// AES-GCM-SIV decryption of a whole message. Waits, also on a GPU, until the tag has been checked.
@@ -575,18 +613,50 @@ impl Cipher {
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.begin(|| {
-            let (nonce, aad, tag) = (nonce_of(nonce)?, additional(aad)?, given_tags(tag)?);
-            let tag = small(&tag, "tag")?;
-            let tag = Tag::new(tag.bytes()).map_err(|_| {
-                let what = format!("a tag has 16 bytes, and this one has {}", tag.len());
-                of_runtime(Runtime::Length { operation: "AES-GCM-SIV", what })
-            })?;
-            let decrypt = GcmSivDecrypt::new(&nonce, bytes_of(&aad), &tag);
-            let call = Call::mapping(data, out, stream)?;
-            self.whole(&call, &aad, decrypt)?.wait(data.py())?;
-            Ok(call.result)
-        })
+        self.decrypt_under_own_key(GcmSivDecrypt::new, nonce, data, tag, aad, out, stream)
+    }
+
+    /// XAES-256-GCM encryption (C2SP) of a whole message: returns the ciphertext and its tag of 16 bytes, on a GPU a `DeviceTag`. For keys of
+    /// 256 bits.
+    ///
+    /// nonce: 24 bytes, new for every message; `os.urandom(24)` will do, for 2**80 messages under one key.
+    /// aad: additional data, which the tag authenticates but which is not encrypted.
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
+    #[pyo3(signature = (nonce, data, aad = None, *, out = None, stream = None))]
+    fn xaes_encrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        self.encrypt_under_own_key(XaesEncrypt::new, nonce, data, aad, out, stream)
+    }
+
+    /// XAES-256-GCM decryption of a whole message. Waits, also on a GPU, until the tag has been checked.
+    ///
+    /// `AuthenticationError` if anything was changed; no plaintext is left then.
+    ///
+    #[doc = parameter!(nonce)]
+    #[doc = parameter!(data)]
+    #[doc = parameter!(tag)]
+    #[doc = parameter!(aad)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, out = None, stream = None))]
+    fn xaes_decrypt<'py>(
+        &self,
+        nonce: Any<'_, 'py>,
+        data: Any<'_, 'py>,
+        tag: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.decrypt_under_own_key(XaesDecrypt::new, nonce, data, tag, aad, out, stream)
     }
 
     /// GMAC: the tag of a message that is not encrypted. No two messages under one key may have the same nonce. Compare tags with

@@ -192,6 +192,40 @@ def test_gcm_siv(engine, other_siv, size, key_bytes):
             cipher.gcm_siv_decrypt(*changed)
 
 
+def xaes(key, nonce, data, aad):
+    """C2SP, XAES-256-GCM, of `cryptography`'s AES and GCM."""
+    zeros = int.from_bytes(reference(key, modes.ECB(), bytes(16)), "big")
+    k1 = (zeros << 1) % 2**128 ^ 0x87 * (zeros >> 127)
+    blocks = [k1 ^ int.from_bytes(bytes([0, i]) + b"X\0" + nonce[:12], "big") for i in (1, 2)]
+    of_message = reference(key, modes.ECB(), b"".join(block.to_bytes(16, "big") for block in blocks))
+    return AESGCM(of_message).encrypt(nonce[12:], data, aad)
+
+
+def test_xaes(engine):
+    """The vectors of the specification, and messages of many lengths."""
+    nonce = b"ABCDEFGHIJKLMNOPQRSTUVWX"
+    for byte, aad, sealed in [
+        (1, b"", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"),
+        (3, b"c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"),
+    ]:
+        cipher = engine.cipher(Key(bytes([byte]) * 32))
+        assert b"".join(cipher.xaes_encrypt(nonce, b"XAES-256-GCM", aad)).hex() == sealed
+    for size in [0, 1, 16, 100, 5000, 600_001]:
+        key, nonce, data, aad = os.urandom(32), os.urandom(24), os.urandom(size), os.urandom(size % 77)
+        cipher = engine.cipher(Key(key))
+        secret, tag = cipher.xaes_encrypt(nonce, data, aad)
+        assert secret + tag == xaes(key, nonce, data, aad)
+        assert cipher.xaes_decrypt(nonce, secret, tag, aad) == data
+        out = bytearray(secret)
+        with pytest.raises(AuthenticationError):
+            cipher.xaes_decrypt(nonce[::-1], out, tag, aad, out=out)
+        assert out == bytes(size)
+    with pytest.raises(ValueError, match="24 bytes"):
+        cipher.xaes_encrypt(bytes(12), b"")
+    with pytest.raises(ValueError, match="256 bits"):
+        engine.cipher(Key(bytes(16))).xaes_encrypt(bytes(24), b"")
+
+
 def test_gcm_siv_refuses(cpu):
     cipher, data, tag = cpu.cipher(Key(bytes(32))), bytearray(b"0123456789abcdef"), bytes(16)
     for nonce, message in [(bytes(11), "a nonce has 12 bytes, and this one has 11"), (b"", "nonce")]:

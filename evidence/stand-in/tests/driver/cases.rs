@@ -4,7 +4,7 @@ use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt, GcmDecryptBatch,
     GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream,
-    Mode, Nonce, Tag, Xts,
+    Mode, Nonce, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::Error as SealError;
 use aes_bitslice_seal::tink::{self, Keyset};
@@ -101,7 +101,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 22] = [
+pub const CASES: [Case; 24] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -144,6 +144,14 @@ pub const CASES: [Case; 22] = [
             GcmSivDecrypt::new(&nonce(), b"a header", &Tag::new(&tag).unwrap()),
             &secret,
         )
+    }),
+    case("XAES-256-GCM encryption", On::NotShards, Verified::Nothing, |bench| {
+        bench.run_with_output(&bench.key(32), XaesEncrypt::new(&long_nonce(), b"a header"), &bench.noise(20, 2011))
+    }),
+    case("XAES-256-GCM decryption", On::NotShards, Verified::All, |bench| {
+        let (secret, tag) = others::xaes(&bench.keys()[..32], &[3; 24], b"a header", &bench.noise(21, 1601));
+        let decrypt = XaesDecrypt::new(&long_nonce(), b"a header", &Tag::new(&tag).unwrap());
+        bench.run_with_output(&bench.key(32), decrypt, &secret)
     }),
     case("GMAC", On::All, Verified::Nothing, |bench| {
         bench.read(&bench.key(24), Gmac::new(&nonce()), &bench.noise(12, 3333))
@@ -233,6 +241,11 @@ const MESSAGES: [(u64, u64); 4] = [(0, 1000), (1004, 1021), (1024, 3072), (3072,
 
 fn nonce() -> Nonce {
     Nonce::new(&[3; 12]).unwrap()
+}
+
+/// For XAES-256-GCM.
+fn long_nonce() -> Nonce {
+    Nonce::new(&[3; 24]).unwrap()
 }
 
 fn nonces() -> [Vec<u8>; 4] {
