@@ -59,6 +59,12 @@ pub(super) trait Lanes: Copy {
     fn number(self, number: u128) -> Self::Vector {
         self.broadcast(&number.to_le_bytes())
     }
+    /// The counter blocks from a number on, of which the last 32 bits count, each added to a key; `None` if there is no shorter way than
+    /// to add, to reverse and to XOR.
+    #[inline(always)]
+    fn counters_with_key<const M: usize>(self, _first: u128, _key: &[u8; 16]) -> Option<[Self::Vector; M]> {
+        None
+    }
     /// A block in the first lane, and zeros in the others.
     fn first(self, block: &[u8; 16]) -> Self::Vector;
     /// The block of the first lane.

@@ -64,6 +64,20 @@ impl<L: Lanes> Counters<L> {
     }
 }
 
+impl<L: Lanes> Counters<L> {
+    /// The next counters, of which 32 bits count, the highest byte first, each added to a key.
+    #[inline(always)]
+    pub(super) fn take_with_key<const M: usize>(&mut self, blocks: usize, key: &[u8; 16]) -> [L::Vector; M] {
+        let (l, bits) = (self.l, 32);
+        if let Some(counters) = l.counters_with_key(self.next.block, key) {
+            self.next = CounterBlock { bits, ..self.next }.after(blocks as u128);
+            return counters;
+        }
+        let key = l.broadcast(key);
+        self.take(bits, blocks).map(|counter| l.xor(counter, key))
+    }
+}
+
 /// Numbers from this one on, where the low half overflows.
 #[cold]
 #[inline(never)]

@@ -28,24 +28,26 @@ impl<'k, L: Lanes> Gcm<'k, L> {
     #[inline(always)]
     fn both(&mut self, mut data: InOutBuf<'_, '_, u8>, others: Option<&[u8]>) {
         let (l, blocks) = (self.l, WIDE * L::BLOCKS);
-        let mut states = self.counters.take::<WIDE>(COUNTER_BITS, blocks);
         let Some(([first, middle @ ..], last)) = self.keys.split_last().map(|(last, keys)| (keys, last)) else {
             return;
         };
+        let mut states = self.counters.take_with_key::<WIDE>(blocks, first);
         // At least nine: there is a round for each vector to be hashed.
         let (with_hash, alone) = middle.split_at(WIDE);
-        let key = l.broadcast(first);
-        for state in &mut states {
-            *state = l.xor(*state, key);
-        }
         let mut sum = Sum::new(l);
+        let mut waiting = [l.zero(); 2];
         for i in 0..WIDE {
             let key = l.broadcast(&with_hash[i]);
             for state in &mut states {
                 *state = l.encrypt(*state, key);
             }
             let hashed = others.unwrap_or(data.get_in());
-            self.hash.add(&mut sum, i, blocks, l.load(&hashed[i * L::BYTES..]));
+            let products = self.hash.add_middle(&mut sum, i, blocks, l.load(&hashed[i * L::BYTES..]));
+            if i % 2 == 0 {
+                waiting = products;
+            } else {
+                sum.add_outer(waiting, products);
+            }
             for pair in states.as_chunks_mut::<2>().0 {
                 *pair = l.in_order(*pair);
             }

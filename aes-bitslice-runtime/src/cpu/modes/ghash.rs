@@ -61,6 +61,23 @@ impl<L: Lanes> Sum<L> {
         self.middle = l.xor3(self.middle, l.multiply_low_high(a, b), l.multiply_high_low(a, b));
     }
 
+    /// Adds products of pairs of elements to the middle, and returns those of the low and of the high halves.
+    #[inline(always)]
+    fn add_middle(&mut self, a: L::Vector, b: L::Vector) -> [L::Vector; 2] {
+        let l = self.l;
+        let outer = [l.multiply_low(a, b), l.multiply_high(a, b)];
+        self.middle = l.xor3(self.middle, l.multiply_low_high(a, b), l.multiply_high_low(a, b));
+        outer
+    }
+
+    /// Adds two products of low and of high halves.
+    #[inline(always)]
+    pub(super) fn add_outer(&mut self, a: [L::Vector; 2], b: [L::Vector; 2]) {
+        let l = self.l;
+        self.low = l.xor3(self.low, a[0], b[0]);
+        self.high = l.xor3(self.high, a[1], b[1]);
+    }
+
     /// The element in each lane. The polynomial is x^128 + x^127 + x^126 + x^121 + 1: twice, the low half is added to what is above it,
     /// times this, and drops out.
     #[inline(always)]
@@ -156,6 +173,16 @@ impl<'p, L: Lanes> Hash<'p, L> {
             elements = self.l.xor(elements, self.state);
         }
         sum.add(elements, self.l.load(&self.powers.from(blocks)[i * L::BYTES..]));
+    }
+
+    /// Adds vector `i` of `blocks` blocks to the middle of the sum of their products, and returns the others.
+    #[inline(always)]
+    pub(super) fn add_middle(&self, sum: &mut Sum<L>, i: usize, blocks: usize, vector: L::Vector) -> [L::Vector; 2] {
+        let mut elements = self.elements(vector);
+        if i == 0 {
+            elements = self.l.xor(elements, self.state);
+        }
+        sum.add_middle(elements, self.l.load(&self.powers.from(blocks)[i * L::BYTES..]))
     }
 
     /// Takes the sum of the products of the next blocks.
