@@ -93,7 +93,7 @@ const fn xts(mode: Mode) -> Row {
 
 const STAGED_ECB: &[&str] = &[include_str!("staged/ecb.h")];
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 18] = [
     Row {
         mode: Mode::EcbEncrypt,
         layout: Layout::Column,
@@ -221,6 +221,7 @@ const ROWS: [Row; 17] = [
     staged(Mode::EcbEncrypt, STAGED_ECB),
     staged(Mode::EcbDecrypt, STAGED_ECB),
     staged(Mode::Ctr, &[COUNTER, COUNTER_PLANES, include_str!("staged/ctr.h")]),
+    staged(Mode::Keystream, &[COUNTER, COUNTER_PLANES, include_str!("staged/keystream.h")]),
     staged(Mode::CbcDecrypt, &[CBC, include_str!("staged/cbc.h")]),
 ];
 
