@@ -5,7 +5,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::kernel::Design;
 use aes_bitslice_papers::kernels::{
-    Bitsliced, Bytewise, Lfsr, OnPlanes, Packed, Representation, TableSpec, Without, WordMajor,
+    AddKeyStream, Bitsliced, Bytewise, Lfsr, OnPlanes, Packed, Representation, TableSpec, Without, WordMajor,
 };
 use aes_bitslice_runtime::{Backend, Kernels};
 
@@ -87,6 +87,7 @@ impl Work {
             Self::Host { mode, key_bits, .. } => Some((*mode, *key_bits)),
             Self::Program(Program::WordMajor(kernel)) => Some((kernel.mode(), KeyBits::Aes128)),
             Self::Program(Program::OnPlanes(_)) => Some((OnPlanes::MODE, KeyBits::Aes128)),
+            Self::Program(Program::AddKeyStream(_)) => Some((Mode::Keystream, KeyBits::Aes128)),
             Self::Processor(Processor::Tables) => Some((Mode::EcbEncrypt, KeyBits::Aes128)),
             Self::CopiesAlone { .. } | Self::Allocation | Self::Program(_) | Self::Processor(_) => None,
         }
@@ -124,6 +125,8 @@ pub enum Program {
     OnPlanes(OnPlanes),
     /// The kernel of Hajihassani et al. 2019 without a layer, with a key of 128 bits.
     Without(Without),
+    /// The sum of data and a key stream, with a key of 128 bits.
+    AddKeyStream(AddKeyStream),
 }
 
 /// A computation on the processor.

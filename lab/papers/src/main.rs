@@ -287,7 +287,9 @@ mod tests {
         let all = rendered(&made_up(1));
         assert_eq!(
             names(&all),
-            ["abdelrahman-2017 hajihassani-2019 hajihassani-2019-layers iwai-2010 li-2012 ul-haq-2011"],
+            [
+                "abdelrahman-2017 hajihassani-2019 hajihassani-2019-key-stream hajihassani-2019-layers iwai-2010 li-2012 ul-haq-2011"
+            ],
             "of one GPU"
         );
 
@@ -296,7 +298,10 @@ mod tests {
         let both = rendered(&Measured { runs: vec![alone.clone()] });
         assert_eq!(
             names(&both),
-            ["abdelrahman-2017 hajihassani-2019 hajihassani-2019-layers iwai-2010 li-2012", "ul-haq-2011"]
+            [
+                "abdelrahman-2017 hajihassani-2019 hajihassani-2019-key-stream hajihassani-2019-layers iwai-2010 li-2012",
+                "ul-haq-2011"
+            ]
         );
         assert!(both.runs[1] == alone && both.of("li-2012").unwrap().date == all.runs[0].date);
 

@@ -6,7 +6,7 @@ use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
 use aes_bitslice_papers::kernels::representation::Representation;
-use aes_bitslice_papers::kernels::{Form, Lfsr, OnPlanes, Without, WordMajor};
+use aes_bitslice_papers::kernels::{AddKeyStream, Form, Lfsr, OnPlanes, Without, WordMajor};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -94,6 +94,18 @@ fn shift_registers() {
             assert!(output == lfsr.expected(&input), "{lfsr:?}");
         }
     }
+}
+
+/// Over two thread blocks, the second not full.
+#[test]
+fn a_key_stream_is_added() {
+    let blocks = AddKeyStream::THREADS as usize + 44;
+    let input = noise(2 * 16 * blocks);
+    let (data, stream) = input.split_at(16 * blocks);
+    let expected: Vec<u8> = data.iter().zip(stream).map(|(data, stream)| data ^ stream).collect();
+    let (source, threads) = (AddKeyStream.source(), AddKeyStream::THREADS);
+    let output = run(&source, AddKeyStream::ENTRY, threads, 2, blocks as u64, &input, expected.len());
+    assert!(output.is_none_or(|output| output == expected));
 }
 
 /// Blocks in the order of their words.

@@ -8,9 +8,11 @@
 //! | [`bitsliced`] | bit-planes, from the kernel of Hajihassani et al. 2019 to this project's, one change at a time |
 //! | [`packed`] | bits of a few blocks in eight words: bitsliced code before that paper |
 //! | [`counted`] | the kernels whose instructions are counted |
+//! | [`add_key_stream`] | CTR with a key stream that was made in advance: Hajihassani et al. 2019 |
 //! | [`lfsr`], [`representation`], [`on_planes`] | a shift register, the change of representation alone, and a kernel without it: Hajihassani et al. 2019 |
 //! | [`without`] | that kernel without one of its layers |
 
+pub mod add_key_stream;
 pub mod bitsliced;
 pub mod bytewise;
 pub mod counted;
@@ -22,6 +24,7 @@ pub mod table;
 mod table_memory;
 pub mod without;
 
+pub use add_key_stream::AddKeyStream;
 pub use bitsliced::{Bitsliced, RoundKeys};
 pub use bytewise::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 pub use lfsr::{Form, Lfsr};

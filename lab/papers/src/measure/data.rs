@@ -5,7 +5,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
-use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key};
+use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key, Keystream};
 use anyhow::{Result, anyhow, bail};
 
 /// The initial counter block, or IV: near the end of its low 64 bits, so that a carry is checked, too.
@@ -69,6 +69,10 @@ impl Data {
             Mode::EcbEncrypt => reference.ecb_encrypt_to(input, expected)?,
             Mode::EcbDecrypt => reference.ecb_decrypt_to(input, expected)?,
             Mode::Ctr => reference.ctr_apply_to(&counter(), 0, input, expected)?,
+            Mode::Keystream => {
+                expected.fill(0);
+                reference.ctr_apply(&counter(), 0, expected)?;
+            }
             Mode::CbcDecrypt => {
                 // SP 800-38A, section 6.2.
                 reference.ecb_decrypt_to(input, expected)?;
@@ -147,6 +151,10 @@ pub fn apply<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
     input: &S,
     output: &mut D,
 ) -> Result<()> {
+    if mode == Mode::Keystream {
+        // It reads nothing.
+        return Ok(device.run(stream, Keystream::new(&counter(), at as u64), output)?);
+    }
     operation_of!(mode, at as u64, before, operation => device.run_to(stream, operation, input, output)?);
     Ok(())
 }
@@ -174,6 +182,16 @@ mod tests {
         assert_eq!(data.expected, plain);
         data.check(&plain[32..], 32).unwrap();
         assert_eq!((data.before(0), data.before(160)), (START, before));
+    }
+
+    /// What CTR makes of data is its sum with the key stream.
+    #[test]
+    fn what_is_expected_of_a_key_stream() {
+        let mut data = Data::new(&keys(), 160).unwrap();
+        data.expect(Mode::Keystream, KeyBits::Aes128).unwrap();
+        let sum: Vec<u8> = data.expected.iter().zip(&data.input).map(|(stream, input)| stream ^ input).collect();
+        data.expect(Mode::Ctr, KeyBits::Aes128).unwrap();
+        assert_eq!(data.expected, sum);
     }
 
     #[test]

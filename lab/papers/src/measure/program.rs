@@ -11,7 +11,7 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_papers::kernels::{Lfsr, OnPlanes, Representation, WordMajor};
+use aes_bitslice_papers::kernels::{AddKeyStream, Lfsr, OnPlanes, Representation, WordMajor};
 use aes_bitslice_runtime::Engine;
 use anyhow::{Result, anyhow, bail};
 use zeroize::Zeroizing;
@@ -24,6 +24,7 @@ pub fn source(program: &Program, key: &[u8]) -> Option<Zeroizing<String>> {
         Program::WordMajor(kernel) => kernel.source(key)?,
         Program::OnPlanes(kernel) => kernel.print(key, "")?.source,
         Program::Without(kernel) => kernel.print(key, "")?.source,
+        Program::AddKeyStream(kernel) => Zeroizing::new(kernel.source()),
     })
 }
 
@@ -95,6 +96,18 @@ impl Launch {
             }
             Program::Without(kernel) => {
                 Self::of_blocks(kernel.print(key, ""), input.to_vec(), kernel.expected(key, input))?
+            }
+            Program::AddKeyStream(_) => {
+                let stream = &data.expected()[..bytes];
+                Self {
+                    source: source(program)?,
+                    entry: AddKeyStream::ENTRY.into(),
+                    threads: AddKeyStream::THREADS,
+                    thread_blocks: (bytes / 16).div_ceil(AddKeyStream::THREADS as usize),
+                    count: (bytes / 16) as u64,
+                    input: [input, stream].concat(),
+                    expected: input.iter().zip(stream).map(|(input, stream)| input ^ stream).collect(),
+                }
             }
         })
     }

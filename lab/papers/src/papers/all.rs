@@ -2,16 +2,19 @@
 
 use crate::case::Case;
 use crate::papers::paper::Paper;
-use crate::papers::{abdelrahman_2017, hajihassani_2019, iwai_2010, layers, li_2012, several_gpus, ul_haq_2011};
+use crate::papers::{
+    abdelrahman_2017, hajihassani_2019, iwai_2010, key_stream, layers, li_2012, several_gpus, ul_haq_2011,
+};
 
-/// All papers, by year, and two parts of the last, which may be of other runs: what layers cost, and several GPUs, which are measured where
-/// there are several.
-pub const ALL: [&Paper; 7] = [
+/// All papers, by year, and three parts of the last, which may be of other runs: the key stream made in advance, what layers cost, and
+/// several GPUs, which are measured where there are several.
+pub const ALL: [&Paper; 8] = [
     &iwai_2010::PAPER,
     &ul_haq_2011::PAPER,
     &li_2012::PAPER,
     &abdelrahman_2017::PAPER,
     &hajihassani_2019::PAPER,
+    &key_stream::PAPER,
     &layers::PAPER,
     &several_gpus::PAPER,
 ];

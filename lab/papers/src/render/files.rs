@@ -6,7 +6,9 @@ use crate::papers::all::ALL;
 use crate::papers::claim::SAME;
 use crate::papers::paper::Paper;
 use crate::render::page::Page;
-use crate::render::{abdelrahman_2017, hajihassani_2019, iwai_2010, layers, li_2012, several_gpus, ul_haq_2011};
+use crate::render::{
+    abdelrahman_2017, hajihassani_2019, iwai_2010, key_stream, layers, li_2012, several_gpus, ul_haq_2011,
+};
 use std::collections::BTreeMap;
 
 /// Writes a paper's part of the page.
@@ -29,8 +31,9 @@ pub fn render(measured: &Measured) -> BTreeMap<String, String> {
             render(&mut page);
         }
     }
-    // Sections 6.2 and 6.6 go with their paper, and may be from another machine.
+    // Sections 5, 6.2 and 6.6 go with their paper, and may be from another machine.
     if measured.of(papers::hajihassani_2019::PAPER.name).is_some() {
+        key_stream::render(&mut page, measured.of(papers::key_stream::PAPER.name));
         layers::render(&mut page, measured.of(papers::layers::PAPER.name));
         several_gpus::render(&mut page, measured.of(papers::several_gpus::PAPER.name));
     }
@@ -59,8 +62,8 @@ fn heading(measured: &Measured, page: &mut Page) {
          are in bits. Figures that are not measured yet are marked.",
     );
     page.say(
-        "Table kernels access tables at addresses that depend on key and data. In the kernels of Hajihassani et al., with \
-         keys fetched and with keys in the code, and in this project's own bitsliced ones, `cargo xtask constant-time` \
+        "Table kernels access tables at addresses that depend on key and data. In the kernels of Hajihassani et al. for ECB and \
+         CTR, with keys fetched and with keys in the code, and in this project's own bitsliced ones, `cargo xtask constant-time` \
          finds no such address and no such branch ([claims](claims.md#constant-time)); it does not cover the other \
          bitsliced kernels of this page.",
     );

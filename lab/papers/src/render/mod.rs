@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `files` | every file that is rendered |
 //! | `iwai_2010`, ... | the tables and plots of a paper |
+//! | `key_stream` | section 5 of Hajihassani et al. 2019 |
 //! | `layers` | section 6.2 of Hajihassani et al. 2019 |
 //! | `several_gpus` | section 6.6 of Hajihassani et al. 2019 |
 //! | `instructions` | what the main paper's kernel executes, and the rates that follow |
@@ -14,6 +15,7 @@ pub mod files;
 mod hajihassani_2019;
 mod instructions;
 mod iwai_2010;
+mod key_stream;
 mod layers;
 mod li_2012;
 #[cfg(test)]
