@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(
             names(&all),
             [
-                "abdelrahman-2017 hajihassani-2019 hajihassani-2019-key-stream hajihassani-2019-layers iwai-2010 li-2012 ul-haq-2011"
+                "abdelrahman-2017 hajihassani-2019 hajihassani-2019-key-stream hajihassani-2019-layers iwai-2010 li-2012 ul-haq-2011 ul-haq-2011-extended"
             ],
             "of one GPU"
         );
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(
             names(&both),
             [
-                "abdelrahman-2017 hajihassani-2019 hajihassani-2019-key-stream hajihassani-2019-layers iwai-2010 li-2012",
+                "abdelrahman-2017 hajihassani-2019 hajihassani-2019-key-stream hajihassani-2019-layers iwai-2010 li-2012 ul-haq-2011-extended",
                 "ul-haq-2011"
             ]
         );

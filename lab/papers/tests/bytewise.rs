@@ -26,6 +26,33 @@ fn every_variant_and_key_length() {
     }
 }
 
+/// In counter mode, and with thread blocks of other sizes.
+#[test]
+fn counter_mode_and_other_sizes() {
+    let fast = Bytewise::new(Direction::Encrypt, SboxMemory::Shared, ScheduleMemory::Argument, BlockAccess::Bytes);
+    let kernels = [Bytewise::basic(Direction::Encrypt), fast.unwrap()];
+    let counter = kernels.map(|kernel| kernel.in_counter_mode().unwrap());
+    let sizes = [64, 1024].into_iter().flat_map(|threads| kernels.map(|kernel| kernel.with_threads(threads)));
+    for (spec, bits) in counter.into_iter().chain(sizes).zip(KeyBits::ALL.into_iter().cycle()) {
+        let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
+        if !check::printed(&source, &manifest, &key(bits)).unwrap_or_else(|e| panic!("{}: {e}", spec.name())) {
+            return;
+        }
+    }
+    for (line, wrong) in
+        [("(15 - i) / 4]", "i / 4]"), ("16 * n + i - skip", "16 * n + i"), ("byte < length", "byte <= length")]
+    {
+        let Printed { source, manifest } = counter[1].print(Dialect::Cuda, "a test");
+        assert_eq!(source.matches(line).count(), 1, "{line}");
+        match check::printed(&source.replace(line, wrong), &manifest, &key(KeyBits::Aes256)) {
+            Ok(_) => panic!("`{line}` is not missed"),
+            Err(CheckError::Printed { .. } | CheckError::OutOfBounds { .. }) => {}
+            Err(e) => panic!("{e}"),
+        }
+    }
+    assert_eq!(Bytewise::basic(Direction::Decrypt).in_counter_mode(), None);
+}
+
 /// Where the tables and the round keys are buffers: a schedule that ends too soon, and the other table.
 #[test]
 fn faults_of_the_basic_kernel_show() {

@@ -128,11 +128,14 @@ mod tests {
     fn kernels_are_timed_and_checked() {
         let mut devices = Devices::none();
         let _ = devices.open_opencl();
-        let kernel = Kernel::bytewise(Bytewise::ul_haq_2011(Direction::Decrypt)[3]);
+        let basic = Bytewise::basic(Direction::Encrypt);
+        let kernels =
+            [Bytewise::ul_haq_2011(Direction::Decrypt)[3], basic.with_threads(1024), basic.in_counter_mode().unwrap()];
         let keys = Keys::generate().unwrap();
         let mut data = Data::new(&keys, 8192).unwrap();
-        data.expect(kernel.mode, KeyBits::Aes192).unwrap();
-        for kind in [Kind::Gpu, Kind::Cpu] {
+        for (kernel, kind) in kernels.into_iter().flat_map(|kernel| [Kind::Gpu, Kind::Cpu].map(|kind| (kernel, kind))) {
+            let kernel = Kernel::bytewise(kernel);
+            data.expect(kernel.mode, KeyBits::Aes192).unwrap();
             let Ok(engine) = devices.engine(Some(kind)).cloned() else { continue };
             let [right, wrong] = [KeyBits::Aes192, KeyBits::Aes256]
                 .map(|bits| printed::open(&engine, &keys, &kernel.clone().with_key_bits(bits)).unwrap().0);

@@ -3,17 +3,18 @@
 use crate::case::Case;
 use crate::papers::paper::Paper;
 use crate::papers::{
-    abdelrahman_2017, hajihassani_2019, iwai_2010, key_stream, layers, li_2012, several_gpus, ul_haq_2011,
+    abdelrahman_2017, extended, hajihassani_2019, iwai_2010, key_stream, layers, li_2012, several_gpus, ul_haq_2011,
 };
 
-/// All papers, by year, and three parts of the last, which may be of other runs: the key stream made in advance, what layers cost, and
-/// several GPUs, which are measured where there are several.
-pub const ALL: [&Paper; 8] = [
+/// All papers, by year, and parts of two that may be of other runs: what Ul Haq et al. extend their kernels to; and of Hajihassani et al. the
+/// key stream made in advance, what layers cost, and several GPUs, which are measured where there are several.
+pub const ALL: [&Paper; 9] = [
     &iwai_2010::PAPER,
     &ul_haq_2011::PAPER,
     &li_2012::PAPER,
     &abdelrahman_2017::PAPER,
     &hajihassani_2019::PAPER,
+    &extended::PAPER,
     &key_stream::PAPER,
     &layers::PAPER,
     &several_gpus::PAPER,

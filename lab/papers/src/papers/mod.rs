@@ -9,6 +9,7 @@
 //! | `iwai_2010`, ... | the figures and the cases of a paper |
 //! | `paper` | what a paper is |
 //! | `claim` | a paper's claim about its kernels, as a comparison |
+//! | `extended` | CTR and work-groups of Ul Haq et al. 2011, which are measured apart |
 //! | `key_stream` | section 5 of Hajihassani et al. 2019, which is measured apart |
 //! | `layers` | section 6.2 of Hajihassani et al. 2019, which is measured apart |
 //! | `several_gpus` | section 6.6 of Hajihassani et al. 2019, which needs its own machine |
@@ -16,6 +17,7 @@
 pub mod abdelrahman_2017;
 pub mod all;
 pub mod claim;
+pub mod extended;
 pub mod hajihassani_2019;
 pub mod iwai_2010;
 pub mod key_stream;

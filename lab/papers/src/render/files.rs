@@ -7,12 +7,23 @@ use crate::papers::claim::SAME;
 use crate::papers::paper::Paper;
 use crate::render::page::Page;
 use crate::render::{
-    abdelrahman_2017, hajihassani_2019, iwai_2010, key_stream, layers, li_2012, several_gpus, ul_haq_2011,
+    abdelrahman_2017, extended, hajihassani_2019, iwai_2010, key_stream, layers, li_2012, several_gpus, ul_haq_2011,
 };
 use std::collections::BTreeMap;
 
 /// Writes a paper's part of the page.
 type Render = fn(&mut Page);
+
+/// Writes a section of a paper's part, if there is a run of it from its figures.
+type Section = for<'a> fn(&mut Page<'a>, Option<&'a Run>);
+
+/// Sections that may be from other machines than their papers, whose names theirs begin with.
+const SECTIONS: [(&Paper, Section); 4] = [
+    (&papers::extended::PAPER, extended::render),
+    (&papers::key_stream::PAPER, key_stream::render),
+    (&papers::layers::PAPER, layers::render),
+    (&papers::several_gpus::PAPER, several_gpus::render),
+];
 
 /// Every file, by its name in the folder `docs`. A paper that is in no run is not on the page.
 pub fn render(measured: &Measured) -> BTreeMap<String, String> {
@@ -29,13 +40,10 @@ pub fn render(measured: &Measured) -> BTreeMap<String, String> {
         if let Some(run) = measured.of(paper.name) {
             page.run = run;
             render(&mut page);
+            for (section, render) in SECTIONS.iter().filter(|(section, _)| section.name.starts_with(paper.name)) {
+                render(&mut page, measured.of(section.name));
+            }
         }
-    }
-    // Sections 5, 6.2 and 6.6 go with their paper, and may be from another machine.
-    if measured.of(papers::hajihassani_2019::PAPER.name).is_some() {
-        key_stream::render(&mut page, measured.of(papers::key_stream::PAPER.name));
-        layers::render(&mut page, measured.of(papers::layers::PAPER.name));
-        several_gpus::render(&mut page, measured.of(papers::several_gpus::PAPER.name));
     }
     page.files()
 }

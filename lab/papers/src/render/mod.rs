@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `files` | every file that is rendered |
 //! | `iwai_2010`, ... | the tables and plots of a paper |
+//! | `extended` | CTR and work-groups of Ul Haq et al. 2011 |
 //! | `key_stream` | section 5 of Hajihassani et al. 2019 |
 //! | `layers` | section 6.2 of Hajihassani et al. 2019 |
 //! | `several_gpus` | section 6.6 of Hajihassani et al. 2019 |
@@ -11,6 +12,7 @@
 //! | `page` | text, tables, and notes on what is missing |
 
 mod abdelrahman_2017;
+mod extended;
 pub mod files;
 mod hajihassani_2019;
 mod instructions;

@@ -73,7 +73,7 @@ fn name(page: &Page, kind: Kind) -> String {
 }
 
 /// Milliseconds in three digits or more: small inputs take microseconds.
-fn ms(time: Option<f64>) -> String {
+pub fn ms(time: Option<f64>) -> String {
     let decimals = |time: f64| (2.0 - time.log10().floor()).clamp(2.0, 6.0) as usize;
     time.filter(|&time| time < 1.0).map_or_else(|| figure(time), |time| format!("{time:.0$}", decimals(time)))
 }
@@ -181,7 +181,7 @@ fn others(page: &mut Page) {
 }
 
 /// How many times as much, if both are there.
-fn ratio(a: Option<f64>, b: Option<f64>) -> String {
+pub fn ratio(a: Option<f64>, b: Option<f64>) -> String {
     times(b.and(a), b.unwrap_or(1.0))
 }
 

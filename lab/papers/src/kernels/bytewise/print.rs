@@ -6,7 +6,7 @@
 //! | `keys_*` | where the round keys are |
 //! | `state` | what both ciphers do to a state |
 //! | `forward`, `inverse` | the ciphers |
-//! | `ecb` | the entry points |
+//! | `ecb`, `ctr` | the entry points |
 
 use super::spec::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 use aes_bitslice_core::aes::{Direction, sbox};
@@ -14,9 +14,10 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::grid::Grid;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::emit::look_ups::numbers;
 use aes_bitslice_gen::emit::{dialect, header, manifest};
-use aes_bitslice_gen::templates::ROUND_KEYS;
+use aes_bitslice_gen::templates::{COUNTER, ROUND_KEYS};
 use std::fmt::Write;
 use zeroize::Zeroizing;
 
@@ -24,7 +25,7 @@ impl Bytewise {
     /// Prints the kernel. `command` is the command line that remakes it.
     pub fn print(&self, dialect: Dialect, command: &str) -> Printed {
         let source = Zeroizing::new(source(self, dialect, command));
-        let (name, threads) = (self.name(), Self::THREADS);
+        let (name, threads) = (self.name(), self.threads());
         let mut manifest = manifest::plain(&name, self.mode(), threads, threads, Grid::Covers, dialect, &source);
         manifest.function.keys = match self.schedule() {
             ScheduleMemory::Argument => KeySource::Schedule,
@@ -61,13 +62,13 @@ fn source(spec: &Bytewise, dialect: Dialect, command: &str) -> String {
             "State: a block a thread, as bytes, {access}; rounds {}.",
             if spec.is_unrolled() { "unrolled" } else { "in a loop" }
         ),
-        format!("Geometry: {} threads a block.", Bytewise::THREADS),
+        format!("Geometry: {} threads a block.", spec.threads()),
     ];
     header::with_heading(heading.iter().map(String::as_str), &body(spec, dialect))
 }
 
 fn body(spec: &Bytewise, dialect: Dialect) -> String {
-    let mut text = format!("\n#define THREADS {}\n#define BLOCKS_PER_SM 1\n", Bytewise::THREADS);
+    let mut text = format!("\n#define THREADS {}\n#define BLOCKS_PER_SM 1\n", spec.threads());
     let (sbox, sbox_load) = match spec.sbox() {
         SboxMemory::Global => (include_str!("sbox_global.h"), "in_global_memory(key_planes)"),
         SboxMemory::Constant => (include_str!("sbox_constant.h"), "in_constant_memory"),
@@ -95,9 +96,10 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
         Direction::Encrypt => include_str!("forward.h"),
         Direction::Decrypt => include_str!("inverse.h"),
     };
-    let access = match spec.access() {
-        BlockAccess::Vector => include_str!("ecb_vector.h"),
-        BlockAccess::Bytes => include_str!("ecb_bytes.h"),
+    let mode = match (spec.mode(), spec.access()) {
+        (Mode::Ctr, _) => [COUNTER, include_str!("ctr.h")],
+        (_, BlockAccess::Vector) => [include_str!("ecb.h"), include_str!("ecb_vector.h")],
+        (_, BlockAccess::Bytes) => [include_str!("ecb.h"), include_str!("ecb_bytes.h")],
     };
     let parts = [
         &dialect::page(dialect, ""),
@@ -107,8 +109,8 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
         keys,
         include_str!("state.h"),
         cipher,
-        include_str!("ecb.h"),
-        access,
+        mode[0],
+        mode[1],
     ];
     let shared_table = "    SHARED u8 table_memory[256];\n";
     let shared_schedule = "    SHARED u32 schedule_memory[4 * (MAX_ROUNDS + 1)];\n";

@@ -38,13 +38,15 @@ pub enum BlockAccess {
     Bytes,
 }
 
-/// A kernel of that paper: ECB, one thread per block, whose state is 16 bytes that go through the transformations of the standard one after
-/// the other (FIPS 197, sections 5.1 and 5.3: decryption is the inverse cipher, not the equivalent one). For keys of all three lengths.
+/// A kernel of that paper: ECB, or CTR, to which the paper says that it can be extended. A thread has a block, whose state is 16 bytes that go
+/// through the transformations of the standard one after the other (FIPS 197, sections 5.1 and 5.3: decryption is the inverse cipher, not the
+/// equivalent one). For keys of all three lengths.
 ///
 /// The article has separate buffers for its tables and for the expanded key; here they are one buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bytewise {
-    direction: Direction,
+    mode: Mode,
+    threads: u32,
     sbox: SboxMemory,
     schedule: ScheduleMemory,
     access: BlockAccess,
@@ -52,25 +54,36 @@ pub struct Bytewise {
 }
 
 impl Bytewise {
-    /// Threads per thread block.
+    /// Threads per thread block, unless [`Self::with_threads`] changes them.
     pub const THREADS: u32 = 256;
 
     /// A kernel; `None` for an S-box in global memory without round keys there.
     pub fn new(direction: Direction, sbox: SboxMemory, schedule: ScheduleMemory, access: BlockAccess) -> Option<Self> {
         let is_there = sbox != SboxMemory::Global || schedule == ScheduleMemory::Global;
-        is_there.then_some(Self { direction, sbox, schedule, access, unrolled: false })
+        is_there.then_some(Self { sbox, schedule, access, ..Self::basic(direction) })
     }
 
     /// The basic kernel: tables and expanded key in global memory, byte by byte.
     pub fn basic(direction: Direction) -> Self {
         let (sbox, schedule, access) = (SboxMemory::Global, ScheduleMemory::Global, BlockAccess::Bytes);
-        Self { direction, sbox, schedule, access, unrolled: false }
+        Self { mode: Mode::ecb(direction), threads: Self::THREADS, sbox, schedule, access, unrolled: false }
     }
 
     /// This kernel with the rounds unrolled, as the article has them (section "Design Approach"): up to 14, without those that the key's
     /// length does not have.
     pub fn unrolled(self) -> Self {
         Self { unrolled: true, ..self }
+    }
+
+    /// This kernel with another number of threads per thread block, a multiple of 32.
+    pub fn with_threads(self, threads: u32) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// This kernel in counter mode; `None` where it decrypts or takes vectors.
+    pub fn in_counter_mode(self) -> Option<Self> {
+        let is_there = (self.mode, self.access) == (Mode::EcbEncrypt, BlockAccess::Bytes);
+        is_there.then_some(Self { mode: Mode::Ctr, ..self })
     }
 
     /// All kernels of one direction: the basic kernel, one thing changed at a time up to the S-box and the keys in shared memory, each also
@@ -89,11 +102,10 @@ impl Bytewise {
         ];
         let of = |(sbox, schedule)| {
             [BlockAccess::Bytes, BlockAccess::Vector].map(|access| Self {
-                direction,
                 sbox,
                 schedule,
                 access,
-                unrolled: false,
+                ..Self::basic(direction)
             })
         };
         let fast = [(S::Shared, K::Argument)].into_iter().flat_map(of).skip(1).map(Self::unrolled);
@@ -102,7 +114,12 @@ impl Bytewise {
 
     /// The forward or the inverse cipher.
     pub fn direction(&self) -> Direction {
-        self.direction
+        self.mode.direction()
+    }
+
+    /// Threads per thread block.
+    pub fn threads(&self) -> u32 {
+        self.threads
     }
 
     /// Where the S-box is.
@@ -127,7 +144,7 @@ impl Bytewise {
 
     /// Mode and direction.
     pub fn mode(&self) -> Mode {
-        Mode::ecb(self.direction)
+        self.mode
     }
 
     /// The kernel's name: file stem and, with underscores, entry point.
@@ -148,6 +165,7 @@ impl Bytewise {
             BlockAccess::Bytes => "bytes",
         };
         let rounds = if self.unrolled { "-unrolled" } else { "" };
-        format!("aes-{}-bytewise-{sbox}-keys-{schedule}-{access}{rounds}", self.mode())
+        let threads = if self.threads == Self::THREADS { String::new() } else { format!("-{}-threads", self.threads) };
+        format!("aes-{}-bytewise-{sbox}-keys-{schedule}-{access}{rounds}{threads}", self.mode())
     }
 }
