@@ -220,6 +220,13 @@ mod list {
 mod tests {
     use super::*;
 
+    /// There is no such file.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_list_that_cannot_be_read_is_not_taken_for_none() {
+        assert!(matches!(list::read(Path::new("")), List::Unknown));
+    }
+
     #[test]
     fn a_mode_for_another_owner_or_group_lets_nobody_in() {
         let mode = |mode, same_owner, same_group| {

@@ -220,6 +220,12 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "is whole segments")]
+    fn a_chunk_that_is_not_the_last_ends_with_a_segment() {
+        let _ = stream(true).seal(0, false, &mut [0; SEGMENT], 1);
+    }
+
+    #[test]
     fn a_stream_has_2_to_the_32_segments() {
         let stream = stream(true);
         assert!(stream.seal(u64::from(u32::MAX), true, &mut [0; SEGMENT], 1).is_ok());

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
             tests_of_engines![keys_in_device_memory, from_one_buffer_to_another, calls_in_flight],
         )
         .with(&[], tests![what_cannot_be_is_refused, keys_are_not_printed])
+        .alone(&[], &[("AES_BITSLICE_THREADS", "9")], tests![nine_threads_do_all_jobs])
         .run()
 }
 
@@ -326,6 +327,16 @@ fn what_cannot_be_is_refused() {
     let refused = engine.run_each_key(&each, &[0; 16], &mut [0; 32]).unwrap_err();
     assert!(refused.to_string().contains("1 key for 16 bytes each, and the data has 32"), "{refused}");
     assert!(matches!(engine.device_jobs(), Err(Error::NotCuda { .. })));
+}
+
+fn nine_threads_do_all_jobs() {
+    let (keys, mut data) = (noise(1, 16 * 20), noise(2, 16 * 20));
+    let mut encrypted = data.clone();
+    let each = keys.chunks(16).zip(encrypted.chunks_mut(16));
+    each.for_each(|(key, data)| expected(Mode::EcbEncrypt, key, [0; 16], data));
+    let each = EachKey::new(Mode::EcbEncrypt, KeyBits::Aes128, [0; 16], 16).unwrap();
+    Engine::open(Backend::Cpu).unwrap().run_each_key(&each, &keys, &mut data).unwrap();
+    assert_eq!(data, encrypted);
 }
 
 fn keys_are_not_printed() {

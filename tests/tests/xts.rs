@@ -165,7 +165,7 @@ fn at_random(largest: usize, test: impl Fn(Call)) {
 
 /// In one chunk, and in chunks of which most begin within a unit.
 fn host_memory(engines: &'static [Engine]) {
-    at_random(800 << 10, |call| {
+    let test = |call: Call| {
         for engine in engines {
             let transfers = Transfers { chunk_bytes: Some(16 << 10), streams: Some(3), workers: Some(2) };
             for engine in [engine.clone(), engine.clone().with_transfers(transfers)] {
@@ -173,7 +173,10 @@ fn host_memory(engines: &'static [Engine]) {
                 call.check(&name(&engine), |xts, data| both_ways(data, |data| cipher.run(xts, data)));
             }
         }
-    });
+    };
+    // A unit of which two cores have a part each.
+    test(Call::new(32, 1 << 20, 7, 300 << 10));
+    at_random(800 << 10, test);
 }
 
 fn keys_of_another_kind_are_refused(engines: &'static [Engine]) {

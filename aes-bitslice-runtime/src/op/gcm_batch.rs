@@ -394,6 +394,11 @@ mod tests {
         assert!(check_number(MOST).is_ok() && check_number(MOST + 1).is_err() && MOST == 1 << 31);
     }
 
+    #[test]
+    fn in_host_memory_the_cpu_processes_a_batch() {
+        assert!(batch(&[1]).unwrap().kernels().are_on_cpu());
+    }
+
     /// Wherever the two messages are, and whether the nonces count up or not.
     #[test]
     fn a_nonce_that_is_there_twice_is_refused() {

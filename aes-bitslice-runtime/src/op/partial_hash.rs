@@ -181,6 +181,12 @@ mod tests {
     }
 
     #[test]
+    fn the_known_answer_is_of_a_last_block_that_is_not_whole() {
+        let (data, ..) = known_answer(Blocks::AsTheyAre);
+        assert!(!data.len().is_multiple_of(16));
+    }
+
+    #[test]
     fn the_field_has_the_identity_that_its_bit_order_has() {
         let x = std::array::from_fn(|i| 16 * i as u8 + 3);
         let key = HashKey::from_bytes(x);

@@ -28,7 +28,7 @@ enum On {
     All,
     /// Everywhere except sharded memory.
     NotShards,
-    /// Host memory alone.
+    /// Host memory alone, pinned or not.
     Host,
     /// Host memory alone, with something for each device.
     HostForAll,
@@ -62,6 +62,7 @@ impl Case {
             (On::All | On::NotShards, 1) => vec![Host, HostInChunks, Pinned, Device(0), Device(3)],
             (On::All, _) => vec![HostInChunks, Sharded(ahead), Pinned, ShardedToAnother(ahead), Device(3), Host],
             (On::NotShards, _) => vec![HostInChunks, Pinned, Device(3), Host],
+            (On::Host, 1) => vec![Host, Pinned],
             (On::Host, _) => vec![Host],
             (On::HostForAll, _) => vec![HostForAll(ahead)],
             (On::Device | On::OnlyDevice, 1) => vec![Device(0), Device(3)],
