@@ -26,7 +26,7 @@ use std::os::unix::fs::symlink;
 use std::process::{self, ExitCode};
 use std::sync::{LazyLock, Mutex, Once};
 use std::time::{Duration, Instant};
-use std::{env, mem, thread};
+use std::{env, iter, mem, thread};
 
 /// Faults that leave the context as good as before.
 pub const HARMLESS: [Fault; 2] = [Fault::OutOfMemory, Fault::InvalidValue];
@@ -303,11 +303,22 @@ fn a_call_of_the_driver_fails_from_the_beginning_to_the_end() {
             }
             let place = case.places(1)[(c + f) % case.places(1).len()];
             let expected = expected(case, place);
-            let numbers = ((7 * c + 3 * f + turn()) as u64 % step..).step_by(step as usize);
-            let tried = numbers.take_while(|&n| from_the_beginning(case, &expected, place, 1, n, fault)).count();
-            assert!(tried > 0, "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
+            let first = (7 * c + 3 * f + turn()) as u64 % step;
+            let trial = |number| from_the_beginning(case, &expected, place, 1, number, fault);
+            assert!(any_fails(first, step, trial), "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
         }
     }
+}
+
+/// Tries each `step`-th of the driver's calls, from number `first` on, or from an earlier one where there are fewer, as long as `trial` says
+/// that there was such a call, which failed. Whether any was.
+pub fn any_fails(first: u64, step: u64, trial: impl Fn(u64) -> bool) -> bool {
+    let first =
+        iter::successors(Some(first), |number| (*number > 0).then_some(number / 2)).find(|number| trial(*number));
+    first.is_some_and(|first| {
+        (first + step..).step_by(step as usize).take_while(|number| trial(*number)).for_each(drop);
+        true
+    })
 }
 
 /// Whether there was a call of this number.
