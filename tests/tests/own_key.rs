@@ -393,6 +393,10 @@ fn what_cannot_be_is_refused_in_device_memory<M: Mode>(engines: &'static [Engine
     assert!(matches!(refused, Some(Error::WrongKeys { operation, .. }) if operation == M::NAME), "{refused:?}");
     let cipher = cipher(engine, &noise(1, 32));
     let device = cipher.device().unwrap();
+    for len in [1, 11, M::NONCE + 1] {
+        let refused = device.prepare_for(&M::encrypt(&Nonce::new(&vec![1; len]).unwrap(), b"")).err();
+        assert!(matches!(refused, Some(Error::Length { operation, .. }) if operation == M::NAME), "{refused:?}");
+    }
     let refused = device.run(&stream, M::decrypt(&nonce, b"", &tag), &mut data);
     assert!(matches!(refused, Err(Error::WrongCall { call: "run_with_output", .. })), "{refused:?}");
     let short = M::decrypt(&nonce, b"", &tag.truncated(12).unwrap());

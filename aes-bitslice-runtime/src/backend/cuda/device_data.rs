@@ -472,8 +472,8 @@ impl Place for Preparation<'_> {
 
     fn composed<C: Composition>(self, composition: C) -> Result<(), Error> {
         let Self(cipher) = self;
-        cipher.kernels_for(&composition)?;
-        C::KEYS.check(C::NAME, cipher.cpu())?;
+        // No data, but a nonce, whose length counts.
+        call::check(cipher, &composition, 0)?;
         let derived = cipher.derived(&composition)?;
         let OwnKey { key, cpu } = derived.as_ref();
         cipher.key.device().enter()?;

@@ -17,7 +17,7 @@ use crate::several::{
     work_that_cannot_be_waited_for_ends_calls_on_all,
 };
 use crate::stand_in::{self, Fault, Machine};
-use aes_bitslice_runtime::{Backend, Engine, Error, Key, Transfers};
+use aes_bitslice_runtime::{Backend, Engine, Error, GcmSivEncrypt, Key, Nonce, Transfers, XaesEncrypt};
 use aes_bitslice_tests::environment::{all_or, exhaustive, turn};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::tests;
@@ -55,6 +55,7 @@ pub fn main() -> ExitCode {
     ];
     let tests = tests![
         calls_are_right_and_leave_nothing,
+        what_is_prepared_is_checked,
         memory_at_rest_depends_on_no_secret,
         an_error_is_fatal_if_the_driver_says_so,
         a_call_of_the_driver_that_fails_harms_nothing,
@@ -92,6 +93,18 @@ fn calls_are_right_and_leave_nothing() {
     for (architecture, at_once) in [(80, false), (75, false), (90, true)] {
         calls_are_right_on(Machine { devices: 1, peers: 1, architecture, at_once });
     }
+}
+
+/// What a nonce of another length would be derived from is not there.
+fn what_is_prepared_is_checked() {
+    stand_in::configure(Machine { devices: 1, peers: 1, architecture: 80, at_once: true });
+    let cipher = open(1).expect("the stand-in").cipher(&Key::new(&[1; 32]).unwrap()).unwrap();
+    let (device, short) = (cipher.device().unwrap(), Nonce::new(&[1; 5]).unwrap());
+    let refused = [
+        device.prepare_for(&GcmSivEncrypt::new(&short, b"")).err(),
+        device.prepare_for(&XaesEncrypt::new(&short, b"")).err(),
+    ];
+    assert!(refused.iter().all(|refused| matches!(refused, Some(Error::Length { .. }))), "{refused:?}");
 }
 
 pub fn calls_are_right_on(machine: Machine) {
