@@ -24,6 +24,8 @@ trait Mode: 'static {
     const NONCE: usize;
     /// Bytes of its keys.
     const KEYS: [usize; 2];
+    /// Bytes of keys that it refuses.
+    const REFUSED: &[usize];
     type Encrypt: Operation<Output = Tag>;
     type Decrypt: Operation<Output = ()>;
 
@@ -38,6 +40,7 @@ impl Mode for GcmSiv {
     const NAME: &'static str = "AES-GCM-SIV";
     const NONCE: usize = 12;
     const KEYS: [usize; 2] = [16, 32];
+    const REFUSED: &[usize] = &[24];
     type Encrypt = GcmSivEncrypt;
     type Decrypt = GcmSivDecrypt;
 
@@ -60,6 +63,7 @@ impl Mode for Xaes {
     const NAME: &'static str = "XAES-256-GCM";
     const NONCE: usize = 24;
     const KEYS: [usize; 2] = [32, 32];
+    const REFUSED: &[usize] = &[16, 24];
     type Encrypt = XaesEncrypt;
     type Decrypt = XaesDecrypt;
 
@@ -223,11 +227,12 @@ fn what_was_changed_is_refused_and_cleared<M: Mode>(engines: &'static [Engine]) 
     }
 }
 
-/// Keys of 192 bits and of XTS, nonces and tags of other lengths: nothing is changed.
+/// Keys of other lengths and of XTS, nonces and tags of other lengths: nothing is changed.
 fn what_cannot_be_is_refused<M: Mode>(engines: &'static [Engine]) {
     let (nonce, tag) = (nonce::<M>(), Tag::new(&[7; 16]).unwrap());
     for engine in engines {
-        for key in [Key::new(&noise(1, 24)).unwrap(), Key::xts(&noise(1, 32)).unwrap()] {
+        let others = M::REFUSED.iter().map(|len| Key::new(&noise(1, *len)).unwrap());
+        for key in others.chain([Key::xts(&noise(1, 32)).unwrap()]) {
             let (cipher, mut data) = (engine.cipher(&key).unwrap(), [5; 20]);
             let refused = cipher.run(M::encrypt(&nonce, b""), &mut data).map(drop).unwrap_err();
             assert!(matches!(refused, Error::WrongKeys { operation, .. } if operation == M::NAME), "{refused}");
@@ -380,16 +385,16 @@ fn what_was_changed_is_cleared_in_device_memory<M: Mode>(engines: &'static [Engi
     }
 }
 
-/// Keys of 192 bits, another call, a shorter tag: nothing is changed.
+/// A key of another length, another call, a shorter tag: nothing is changed.
 fn what_cannot_be_is_refused_in_device_memory<M: Mode>(engines: &'static [Engine]) {
     let engine = &engines[0];
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();
     let nonce = nonce::<M>();
     let (tag, mut data) = (Tag::new(&[7; 16]).unwrap(), stream.clone_htod(&[5; 20]).unwrap());
-    let long = cipher(engine, &noise(1, 24));
-    let refused = long.device().unwrap().run_with_output(&stream, M::encrypt(&nonce, b""), &mut data).err();
+    let other_key = cipher(engine, &noise(1, M::REFUSED[0]));
+    let refused = other_key.device().unwrap().run_with_output(&stream, M::encrypt(&nonce, b""), &mut data).err();
     assert!(matches!(refused, Some(Error::WrongKeys { operation, .. }) if operation == M::NAME), "{refused:?}");
-    let refused = long.device().unwrap().prepare_for(&M::encrypt(&nonce, b"")).err();
+    let refused = other_key.device().unwrap().prepare_for(&M::encrypt(&nonce, b"")).err();
     assert!(matches!(refused, Some(Error::WrongKeys { operation, .. }) if operation == M::NAME), "{refused:?}");
     let cipher = cipher(engine, &noise(1, 32));
     let device = cipher.device().unwrap();

@@ -16,7 +16,7 @@ use aes_bitslice_runtime::{
 };
 use aes_bitslice_runtime::{
     GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Ghash, Gmac, Instructions, Job, Jobs, Key, KeyBits, Keystream,
-    KeystreamRng, Mode, Nonce, Xts,
+    KeystreamRng, Mode, Nonce, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::tink::Keyset;
 use aes_bitslice_seal::{self as seal, PassphraseCost, Secret};
@@ -257,6 +257,9 @@ const LONG_NONCE: [u8; 20] = [4; 20];
 /// The nonce of the AES-GCM-SIV calls, from which keys are derived.
 const SIV_NONCE: [u8; 12] = *b"a dozen byte";
 
+/// The nonce of the XAES-256-GCM calls, from which keys are derived.
+const XAES_NONCE: [u8; 24] = *b"two dozen bytes, a nonce";
+
 #[inline(never)]
 fn calls_of_one_key(cipher: &Cipher, key: &Key) {
     let counter = Counter::new(CounterMode::Ctr128BE, [0xf7; 16]);
@@ -286,6 +289,12 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
             // A refused call leaves no more than a successful one.
             assert!(cipher.run(GcmSivDecrypt::new(&nonce, b"and less", &tag), &mut data.clone()).is_err());
             assert!(cipher.run(GcmDecrypt::new(&nonce, b"and less", &tag), &mut data.clone()).is_err());
+        }
+        if key.bits() == KeyBits::Aes256 {
+            let nonce = Nonce::new(&XAES_NONCE).unwrap();
+            let tag = cipher.run(XaesEncrypt::new(&nonce, b"and more"), &mut data).unwrap();
+            cipher.run(XaesDecrypt::new(&nonce, b"and more", &tag), &mut data).unwrap();
+            assert!(cipher.run(XaesDecrypt::new(&nonce, b"and less", &tag), &mut data.clone()).is_err());
         }
         let (first, second) = data.split_at_mut(16);
         let part = |offset| GcmPart::new(Direction::Encrypt, &nonce, offset);
@@ -447,6 +456,16 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
         let as_ghash = Blocks::Reversed.key(key.try_into().unwrap()).to_block();
         bytes("the key of POLYVAL as GHASH".into(), &as_ghash);
         bytes("the key of POLYVAL as an element".into(), &as_ghash.map(u8::reverse_bits));
+    }
+    if key.len() == 32 {
+        // C2SP, XAES-256-GCM.
+        for i in [1, 2] {
+            let block: Vec<u8> = [&[0, i, b'X', 0], &XAES_NONCE[..12]].concat();
+            let block = u128::from_be_bytes(block.try_into().unwrap()) ^ derived[1].1;
+            let mut block = block.to_be_bytes().into();
+            aes::Aes256::new_from_slice(key).unwrap().encrypt_block(&mut block);
+            bytes(format!("half {i} of the key of an XAES message"), &block);
+        }
     }
     let of_message = (key.len() != 24).then(|| (2..2 + key.len() as u32 / 8).flat_map(siv).collect::<Vec<u8>>());
     let schedules = [("", Some(key)), (" of a message's key", of_message.as_deref())];

@@ -110,7 +110,7 @@ impl<E: Tagging<[u8; 16]>> Composition for Xaes<E> {
         for (half, i) in halves.iter_mut().zip(1..) {
             half[..4].copy_from_slice(&[0, i, b'X', 0]);
             half[4..].copy_from_slice(&self.nonce.as_bytes()[..12]);
-            half.iter_mut().zip(*k1).for_each(|(byte, k1)| *byte ^= k1);
+            half.iter_mut().zip(k1.iter()).for_each(|(byte, k1)| *byte ^= k1);
             encrypt_block(cipher, half);
         }
         OwnKey::new(cipher, halves.as_flattened())

@@ -158,8 +158,8 @@ pub unsafe extern "C" fn aes_bitslice_run(
 /// Decryption clears output that is not authentic on the same stream, so later work on it sees the message or zeros, in a batch each
 /// message or zeros; the handle tells which. Do not read the output from the host or another stream before that.
 ///
-/// AES-GCM-SIV: each call has its own tables on the GPU. Encryption reads the data twice, and waits until the stream has finished the first
-/// pass. Decryption waits until the tables are on the GPU, hence also for the default stream and for streams made without
+/// AES-GCM-SIV and XAES-256-GCM: each call has its own tables on the GPU. Encryption with AES-GCM-SIV reads the data twice, and waits until
+/// the stream has finished the first pass. The other calls wait until the tables are on the GPU, hence also for the default stream and for streams made without
 /// cudaStreamNonBlocking. Waiting for the result, or freeing its handle, waits for all work of the GPU.
 ///
 /// Batches of GCM are fast for messages at multiples of 16 bytes, almost as fast at multiples of 4. In batches of CMAC the blocks of a

@@ -731,7 +731,6 @@ static int put(const struct sort *sort, int on_stream, const aes_bitslice_cipher
                      : aes_bitslice_run(cipher, operation, input, output, len, &state.tags, sort->result);
 }
 
-/* Whatever is missing or too much in a call of any operation is refused by its name. */
 /* C2SP, XAES-256-GCM: all bytes of the key, additional data, ciphertext and tag. */
 static void xaes(void)
 {
@@ -759,6 +758,7 @@ static void xaes(void)
         EQUAL(data, plain, 12);
         made[3] ^= 4;
         CHECK(aes_bitslice_run(cipher, OPEN(AES_BITSLICE_XAES_DECRYPT, nonce, 24, CASES[i].aad, aad_len, made, 16), expected, data, 12, NULL, 0) == AES_BITSLICE_UNAUTHENTICATED);
+        EQUAL(data, (const uint8_t[12]){0}, 12);
         REFUSED(AES_BITSLICE_INVALID, "24 bytes", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_XAES_ENCRYPT, nonce, 12, NULL, 0), plain, state.output, 12, state.tag, 16));
         aes_bitslice_cipher_free(cipher);
     }
@@ -767,6 +767,7 @@ static void xaes(void)
     aes_bitslice_cipher_free(cipher);
 }
 
+/* Whatever is missing or too much in a call of any operation is refused by its name. */
 static void refusals(void)
 {
 #define FIELD(name) {#name, offsetof(aes_bitslice_operation, name)}

@@ -24,7 +24,7 @@ use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, Error, GcmEncrypt,
     GcmEncryptBatch, GcmMessage, GcmSivEncrypt, Gmac, Instructions, Job, Jobs, Key, KeyBits, Keystream, Mode, Nonce,
-    Tag, Xts,
+    Tag, XaesEncrypt, Xts,
 };
 use memcheck::{is_undefined, make_borrowed_undefined, make_defined, make_undefined, undefined_bytes};
 
@@ -112,6 +112,10 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     let siv = GcmSivEncrypt::new(&nonce, &aad);
     if engine.supports(&siv) && bits != KeyBits::Aes192 {
         call!(siv, BYTES - 3);
+    }
+    let xaes = XaesEncrypt::new(&Nonce::new(&[3; 24])?, &aad);
+    if engine.supports(&xaes) && bits == KeyBits::Aes256 {
+        call!(xaes, BYTES - 3);
     }
     if engine.supports(&Cmac::new()) {
         make_undefined(&mut data);

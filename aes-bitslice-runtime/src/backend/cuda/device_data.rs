@@ -50,8 +50,8 @@ use std::sync::Arc;
 /// graph instantiated or cloned from it, shares ownership of the code and the keys that its calls need, so the engine and the cipher may be
 /// dropped before it is launched. It holds the round keys, as launch arguments in the driver's memory, until it is destroyed. The caller
 /// keeps the buffers alive. Co-resident kernels run one after the other in a graph. If a cipher whose drop waits, or a [`Pending`] of
-/// AES-GCM-SIV, is dropped while a stream of the context is being captured, the driver refuses to wait: that invalidates the capture, and
-/// the kernel and the tables stay as long as the context does.
+/// AES-GCM-SIV or XAES-256-GCM, is dropped while a stream of the context is being captured, the driver refuses to wait: that invalidates the
+/// capture, and the kernel and the tables stay as long as the context does.
 pub struct DeviceCipher<'a> {
     key: &'a DeviceKey,
     /// The key on the CPU; `None` for a cipher of one kernel.
@@ -89,7 +89,7 @@ impl<'a> DeviceCipher<'a> {
     }
 
     /// Loads everything that calls of an operation need, unless that was done before: if it hashes, also the GHASH kernel and the tables of
-    /// the key. AES-GCM-SIV has tables for each message, built in its call.
+    /// the key. AES-GCM-SIV and XAES-256-GCM have tables for each message, built in its call.
     ///
     /// # Errors
     /// [`Error::SelfTestFailed`], [`Error::NotInKernel`] on a kernel for another mode, [`Error::NoSuchKernel`] if there is no such kernel,
@@ -125,8 +125,8 @@ impl<'a> DeviceCipher<'a> {
     ///
     /// The first call under a key builds the hash tables of the key, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
-    /// AES-GCM-SIV has its own key and tables for each message. So each call waits until these are on the device, and its [`Pending`], when
-    /// it has the value or is dropped, waits for everything the device is doing. [`GcmSivEncrypt`](crate::GcmSivEncrypt) makes two passes
+    /// AES-GCM-SIV and XAES-256-GCM have their own key and tables for each message. So each call waits until these are on the device, and
+    /// the [`Pending`], when it has the value or is dropped, waits for everything the device is doing. [`GcmSivEncrypt`](crate::GcmSivEncrypt) makes two passes
     /// over the data, and waits here until the stream reaches the end of the first. [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait
     /// for the stream, unless it is the default stream or was created without `CU_STREAM_NON_BLOCKING`: copies of the tables wait for such
     /// streams.

@@ -62,12 +62,11 @@ impl<L: Lanes> Counters<L> {
         self.next = CounterBlock { bits, ..self.next }.after(blocks as u128);
         counters
     }
-}
 
-impl<L: Lanes> Counters<L> {
     /// The next counters, of which 32 bits count, the highest byte first, each added to a key.
     #[inline(always)]
     pub(super) fn take_with_key<const M: usize>(&mut self, blocks: usize, key: &[u8; 16]) -> [L::Vector; M] {
+        debug_assert!(self.order == Order::Big);
         let (l, bits) = (self.l, 32);
         if let Some(counters) = l.counters_with_key(self.next.block, key) {
             self.next = CounterBlock { bits, ..self.next }.after(blocks as u128);

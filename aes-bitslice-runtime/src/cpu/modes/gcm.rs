@@ -35,6 +35,8 @@ impl<'k, L: Lanes> Gcm<'k, L> {
         // At least nine: there is a round for each vector to be hashed.
         let (with_hash, alone) = middle.split_at(WIDE);
         let mut sum = Sum::new(l);
+        // Those of two vectors at a time: one sum of three instead of two sums of two.
+        const { assert!(WIDE.is_multiple_of(2)) };
         let mut waiting = [l.zero(); 2];
         for i in 0..WIDE {
             let key = l.broadcast(&with_hash[i]);

@@ -55,10 +55,9 @@ impl<L: Lanes> Sum<L> {
     /// Adds products of pairs of elements.
     #[inline(always)]
     pub(super) fn add(&mut self, a: L::Vector, b: L::Vector) {
-        let l = self.l;
-        self.low = l.xor(self.low, l.multiply_low(a, b));
-        self.high = l.xor(self.high, l.multiply_high(a, b));
-        self.middle = l.xor3(self.middle, l.multiply_low_high(a, b), l.multiply_high_low(a, b));
+        let (l, [low, high]) = (self.l, self.add_middle(a, b));
+        self.low = l.xor(self.low, low);
+        self.high = l.xor(self.high, high);
     }
 
     /// Adds products of pairs of elements to the middle, and returns those of the low and of the high halves.
