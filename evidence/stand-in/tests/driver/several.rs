@@ -99,14 +99,14 @@ fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, w
 pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop() {
     for (c, case) in CASES.iter().enumerate().filter(|(c, _)| exhaustive() || c % 5 == turn() % 5) {
         let places = case.places(2);
-        let Some(&place) = places.get((c / 2 + turn() / 5) % places.len().max(1)) else { continue };
+        let Some(&place) = places.get(c / 2 % places.len().max(1)) else { continue };
         let expected = expected(case, place);
         let fault = [HARMLESS, FATAL].as_flattened()[c % 4];
         let trial = |number| {
             stand_in::configure(TWO);
             from_the_beginning(case, &expected, place, 2, number, fault)
         };
-        let first = (17 * c + turn()) as u64 % 397;
+        let first = (17 * c + turn()) as u64 % 97;
         assert!(any_fails(first, 397, trial), "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
     }
 }
