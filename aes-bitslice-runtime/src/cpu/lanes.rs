@@ -14,6 +14,8 @@ pub(super) trait Lanes: Copy {
     const BLOCKS: usize;
     /// Bytes of a vector.
     const BYTES: usize = 16 * Self::BLOCKS;
+    /// Whether products are added in pairs: where one instruction adds three vectors, and there are registers for those that wait.
+    const ADDS_PAIRS: bool = false;
 
     /// The instructions on one block.
     fn one(self) -> Self::One;

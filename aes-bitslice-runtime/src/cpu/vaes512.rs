@@ -44,6 +44,7 @@ impl Lanes for Vaes512 {
     type Vector = __m512i;
     type One = AesNi;
     const BLOCKS: usize = 4;
+    const ADDS_PAIRS: bool = true;
 
     #[inline(always)]
     fn one(self) -> AesNi {

@@ -35,7 +35,6 @@ impl<'k, L: Lanes> Gcm<'k, L> {
         // At least nine: there is a round for each vector to be hashed.
         let (with_hash, alone) = middle.split_at(WIDE);
         let mut sum = Sum::new(l);
-        // Those of two vectors at a time: one sum of three instead of two sums of two.
         const { assert!(WIDE.is_multiple_of(2)) };
         let mut waiting = [l.zero(); 2];
         for i in 0..WIDE {
@@ -44,10 +43,13 @@ impl<'k, L: Lanes> Gcm<'k, L> {
                 *state = l.encrypt(*state, key);
             }
             let hashed = others.unwrap_or(data.get_in());
-            let products = self.hash.add_middle(&mut sum, i, blocks, l.load(&hashed[i * L::BYTES..]));
-            if i % 2 == 0 {
-                waiting = products;
+            let vector = l.load(&hashed[i * L::BYTES..]);
+            if !L::ADDS_PAIRS {
+                self.hash.add(&mut sum, i, blocks, vector);
+            } else if i % 2 == 0 {
+                waiting = self.hash.add_middle(&mut sum, i, blocks, vector);
             } else {
+                let products = self.hash.add_middle(&mut sum, i, blocks, vector);
                 sum.add_outer(waiting, products);
             }
             for pair in states.as_chunks_mut::<2>().0 {
