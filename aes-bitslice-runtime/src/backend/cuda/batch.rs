@@ -1,9 +1,9 @@
 //! A call on many messages in device memory (`op/batch`): which kernels and launches GCM and CMAC take. The call's [`BatchMemory`] brings
 //! back its tags or verdicts.
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
-use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::op::batch::Batch;
 use cudarc::driver::sys::CUstream;

@@ -1,8 +1,8 @@
 //! The kernels of a call on many messages in device memory: loaded, and tested with known answers, before their first use.
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::cpu::hash_key::HashKey;
@@ -53,7 +53,7 @@ fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(V
     // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
     let started = unsafe {
         slot.copy_in(0, data)
-            .and_then(|()| key.launch_batch(slot.stream(), span, batch))
+            .and_then(|()| key.launch_batch(*slot.queue(), span, batch))
             .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
     };
     slot.wait()?;

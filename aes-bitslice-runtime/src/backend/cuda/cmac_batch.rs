@@ -1,9 +1,9 @@
 //! CMAC of many messages in device memory (`op/cmac_batch`): their description goes to the device with the subkeys, one launch computes all
 //! tags, and they come back, all on the caller's stream.
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
-use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::exec::choice::Choice;
 use crate::exec::cores;
@@ -39,7 +39,7 @@ impl DeviceKey {
             memory.run(stream, subkeys.end, tags.clone(), secret, |begin| {
                 let values = values(begin, all, [&table, &subkeys, &tags]);
                 // A message counts as a block: a tile has the same number of messages as it has blocks in other modes.
-                kernel.run(stream, span, keys, |shape| {
+                kernel.run(&mut { stream }, span, keys, |shape| {
                     Ok(shape.launch(Entry::Cmac, 0, all as u64, values)?.into_iter().collect())
                 })
             })?;
@@ -62,9 +62,10 @@ fn values(begin: CUdeviceptr, all: usize, [table, subkeys, tags]: [&Range<usize>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::kernel::binding::Binding;
-    use crate::backend::cuda::kernel::round_keys::RoundKeys;
+    use crate::backend::cuda::commands::RoundKeys;
+    use crate::backend::cuda::kernel::binding::arguments;
     use crate::backend::cuda::select::stored::{Stored, StoredKind};
+    use crate::backend::device::values::Values;
     use crate::op::launch::Launch;
     use zeroize::Zeroizing;
 
@@ -73,12 +74,13 @@ mod tests {
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);
         let kernel = &stored.find(Mode::EcbEncrypt, StoredKind::Planes).unwrap().manifest;
-        let binding = Binding::new(&kernel.entries[&Entry::Cmac]);
+        let parameters = &kernel.entries[&Entry::Cmac].parameters;
         let values = values(1 << 34, 3, [&(0..48), &(48..80), &(80..128)]);
         let launch = Launch { entry: Entry::Cmac, at: 0, thread_blocks: 1, threads: kernel.threads, values };
-        let span = Span { input: Some(1 << 32), output: None, len: 96 };
+        let span = Span::between(Some(1 << 32), None, 96);
         let keys = RoundKeys::Argument(Zeroizing::new(vec![7; 61]));
-        let found = binding.arguments(span, &launch, Some(&keys), |_, _| unreachable!("nothing is gathered")).unwrap();
-        assert_eq!(found.len(), binding.sizes().count());
+        let values = Values { span, launch: &launch, keys: Some(&keys), tables: None };
+        let found = arguments(parameters, &values, |_, _| unreachable!("nothing is gathered")).unwrap();
+        assert_eq!(found.len(), parameters.len());
     }
 }

@@ -1,27 +1,25 @@
 //! An open device: its context, its kernels, and memory kept ready for data from the host.
 
+use crate::backend::cuda::commands::{HashKernel, Kernel, RoundKeys, Slots};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
-use crate::backend::cuda::kernel::hash::{self, HashKernel};
-use crate::backend::cuda::kernel::hash_self_test;
+use crate::backend::cuda::kernel::hash;
 use crate::backend::cuda::kernel::image::Image;
-use crate::backend::cuda::kernel::loaded::Kernel;
-use crate::backend::cuda::kernel::round_keys::RoundKeys;
-use crate::backend::cuda::kernel::self_test;
+use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
 use crate::backend::cuda::memory::batch_memory::BatchMemories;
 use crate::backend::cuda::memory::hash_memory::HashMemories;
-use crate::backend::cuda::memory::slots::Slots;
 use crate::backend::cuda::select::stored::{Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
+use crate::backend::device::loaded::Loaded;
+use crate::backend::device::self_test;
 use crate::base::error::Error;
 use crate::exec::{known_answer, sources};
 use crate::op::kernels::KernelsNeeded;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// An open CUDA device.
 pub(crate) struct Device {
@@ -33,12 +31,9 @@ pub(crate) struct Device {
     clock_khz: u32,
     /// The stored kernels for this device.
     stored: Stored,
-    kernels: Mutex<HashMap<(Mode, StoredKind), Kernel>>,
-    /// The GHASH kernel, once loaded.
-    hash: Mutex<Option<HashKernel>>,
-    /// Held while a kernel is loaded and tested. This cannot be the lock of `kernels`: the test waits for a slot, and a call that holds one
-    /// launches kernels, and looks there.
-    loading: Mutex<()>,
+    kernels: Loaded<(Mode, StoredKind), Kernel>,
+    /// The GHASH kernel.
+    hash: Loaded<(), HashKernel>,
     tuning: Tuning,
     /// Slots for data from the host.
     slots: Slots,
@@ -47,7 +42,7 @@ pub(crate) struct Device {
     /// Memory for calls on many messages in device memory.
     batch_memories: Arc<BatchMemories>,
     /// The entry points for batches that gave their known answers, by the mode of their kernel.
-    tested: Mutex<HashSet<(Mode, Entry)>>,
+    tested: Loaded<(Mode, Entry), ()>,
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -65,14 +60,13 @@ impl Device {
             multiprocessors: info.multiprocessors,
             clock_khz: info.clock_khz,
             stored: Stored::for_device(info.shared_memory_bytes),
-            kernels: Mutex::default(),
-            hash: Mutex::default(),
-            loading: Mutex::default(),
+            kernels: Loaded::default(),
+            hash: Loaded::default(),
             tuning,
             slots: Slots::new(context.clone()),
             hash_memories: HashMemories::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
-            tested: Mutex::default(),
+            tested: Loaded::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
         })
@@ -129,12 +123,7 @@ impl Device {
         entry: Entry,
         test: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut tested = self.tested.lock().unwrap_or_else(PoisonError::into_inner);
-        if !tested.contains(&(mode, entry)) {
-            test()?;
-            tested.insert((mode, entry));
-        }
-        Ok(())
+        self.tested.get((mode, entry), test)
     }
 
     /// Streams for the second of two co-resident kernels.
@@ -149,26 +138,19 @@ impl Device {
 
     /// A stored kernel for keys given at launch, loaded and tested on first use; `None` if this device has none.
     pub(crate) fn kernel(&self, mode: Mode, kind: StoredKind) -> Result<Option<Kernel>, Error> {
-        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let loaded = || kernels().get(&(mode, kind)).cloned();
-        if let Some(kernel) = loaded() {
-            return Ok(Some(kernel));
-        }
         let Some(stored) = self.stored.find(mode, kind) else { return Ok(None) };
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded() {
-            return Ok(Some(kernel));
-        }
-        let kernel = self.load(&stored.manifest, &Image::of_stored(self.architecture, stored.kernel)?)?;
-        if kind.is_co_resident() {
-            kernel.share_multiprocessors()?;
-        }
-        for (key, expected) in known_answer::keys(mode) {
-            let keys = stored.key_form.round_keys(&sources::expanded(&key)).expect("a key of the kernel's kind");
-            self.test(&kernel, Some(&keys), |answer| answer == expected)?;
-        }
-        kernels().insert((mode, kind), kernel.clone());
-        Ok(Some(kernel))
+        let load = || {
+            let kernel = self.load(&stored.manifest, &Image::of_stored(self.architecture, stored.kernel)?)?;
+            if kind.is_co_resident() {
+                kernel.share_multiprocessors()?;
+            }
+            for (key, expected) in known_answer::keys(mode) {
+                let keys = stored.key_form.round_keys(&sources::expanded(&key)).expect("a key of the kernel's kind");
+                self.test(&kernel, Some(&keys), |answer| answer == expected)?;
+            }
+            Ok(kernel)
+        };
+        self.kernels.get((mode, kind), load).map(Some)
     }
 
     /// The number of multiprocessors.
@@ -187,20 +169,10 @@ impl Device {
     /// # Errors
     /// [`Error::NoSuchKernel`] if there is none for this device, [`Error::SelfTestFailed`], and any error the driver reports.
     pub(crate) fn hash_kernel(&self) -> Result<HashKernel, Error> {
-        let loaded = || self.hash.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(kernel) = loaded() {
-            return Ok(kernel);
-        }
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded() {
-            return Ok(kernel);
-        }
-        let kernel = HashKernel::load(&self.context, self.architecture, self.multiprocessors)?;
-        let kernel =
-            kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none of GHASH for this device".into() })?;
-        hash_self_test::run(&kernel, &self.slots)?;
-        *self.hash.lock().unwrap_or_else(PoisonError::into_inner) = Some(kernel.clone());
-        Ok(kernel)
+        self.hash.get((), || {
+            let kernel = hash::load(&self.context, self.architecture, self.multiprocessors)?;
+            self_test::of_hash(&kernel, &self.slots).map(|()| kernel)
+        })
     }
 
     /// Compiles a source for this device and loads it.
@@ -209,7 +181,8 @@ impl Device {
     }
 
     fn load(&self, manifest: &Manifest, image: &Image) -> Result<Kernel, Error> {
-        Kernel::load(&self.context, self.multiprocessors, manifest, image)
+        self.enter()?;
+        Kernel::new(&self.context, self.multiprocessors, manifest, || EntryPoints::load(&self.context, manifest, image))
     }
 
     /// Runs the known-answer test of a kernel; `is_right` judges the answer.
@@ -219,7 +192,7 @@ impl Device {
         keys: Option<&RoundKeys>,
         is_right: impl Fn(&[u8]) -> bool,
     ) -> Result<(), Error> {
-        self_test::run(kernel, &self.slots, keys, is_right)
+        self_test::of_cipher(kernel, &self.slots, keys, is_right)
     }
 }
 
@@ -239,7 +212,8 @@ mod tests {
             for mode in [Mode::XtsEncrypt, Mode::XtsDecrypt] {
                 let StoredKernel { kernel, manifest, key_form } = stored.find(mode, StoredKind::Planes).unwrap();
                 let image = Image::of_stored(device.architecture, kernel).unwrap();
-                let loaded = Kernel::load(&device.context, 1, manifest, &image).unwrap();
+                let entry_points = || EntryPoints::load(&device.context, manifest, &image);
+                let loaded = Kernel::new(&device.context, 1, manifest, entry_points).unwrap();
                 for (key, expected) in known_answer::keys(mode) {
                     let keys = key_form.round_keys(&sources::expanded(&key)).unwrap();
                     device.test(&loaded, Some(&keys), |answer| answer == expected).unwrap();

@@ -1,10 +1,11 @@
 //! Calls on data in device memory: on the caller's stream, in place or not, without synchronisation.
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
-use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::pending::{Later, Pending, Results, Started};
+use crate::backend::device::key::OnDevice;
 use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
@@ -346,7 +347,7 @@ impl Place for Put<'_> {
         unsafe { capture::keep(key.device().context(), data.stream, key) }?;
         call.kernels().mode.map_or(Ok(()), |mode| {
             // SAFETY: the type of the data guarantees stream and memory.
-            unsafe { key.launch(data.stream, span, &call, mode, choice) }
+            unsafe { key.launch(&mut { data.stream }, span, &call, mode, choice) }
         })
     }
 
@@ -397,15 +398,17 @@ impl DeviceCipher<'_> {
         // SAFETY: as the type of the data says; the memory is live until the work is done.
         unsafe {
             memory.fill(stream, |hash| {
-                let launch = |step| key.launch_step(stream, span, call, step, self.choice, hash);
+                let launch = |step| key.launch_step(&mut { stream }, span, call, step, self.choice, hash);
                 let launched = call.kernels().steps().try_for_each(launch);
-                launched.and_then(|()| key.clear_unless_authentic(stream, span, call, hash)).inspect_err(|_| {
-                    let verifies = call.verdict(span.len).is_some();
-                    if let Some(output) = span.output.filter(|_| verifies && span.len > 0) {
-                        // Data that was not verified must not stay there; if even this fails, nothing more can be done.
-                        let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
-                    }
-                })
+                launched.and_then(|()| key.clear_unless_authentic(&mut { stream }, span, call, hash)).inspect_err(
+                    |_| {
+                        let verifies = call.verdict(span.len).is_some();
+                        if let Some(output) = span.output.filter(|_| verifies && span.len > 0) {
+                            // Data that was not verified must not stay there; if even this fails, nothing more can be done.
+                            let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
+                        }
+                    },
+                )
             })?;
         }
         Ok(memory)

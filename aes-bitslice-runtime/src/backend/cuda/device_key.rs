@@ -1,20 +1,20 @@
 //! A key on a device: the kernels it may use, and the round keys to launch them with.
 
+use crate::backend::cuda::commands::{Kernel, RoundKeys};
+use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::kernel::hash::HashKernel;
-use crate::backend::cuda::kernel::loaded::Kernel;
-use crate::backend::cuda::kernel::round_keys::RoundKeys;
-use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
+use crate::backend::device::hash::Tables;
+use crate::backend::device::key::Hasher;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::base::scrubbed::{DERIVED, EXPANSION, scrubbed};
+use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::exec::choice::{Choice, Kernels};
 use crate::exec::sources;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A key on a device. Cloning is cheap, and clones share code and keys.
 #[derive(Clone)]
@@ -22,9 +22,9 @@ pub(crate) struct DeviceKey {
     device: Arc<Device>,
     code: Arc<Code>,
     /// The tables that launches of the GHASH kernel read under this key, once requested.
-    hash_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
+    pub(crate) hash_tables: Tables<Context>,
     /// The tables that its launches on many messages read under this key, once requested.
-    message_tables: Arc<Mutex<Option<Arc<KeyMemory>>>>,
+    message_tables: Tables<Context>,
 }
 
 enum Code {
@@ -49,8 +49,8 @@ impl DeviceKey {
         Self {
             device,
             code: Arc::new(Code::Stored { kernels, key_bits, is_xts, keys }),
-            hash_tables: Arc::default(),
-            message_tables: Arc::default(),
+            hash_tables: Tables::default(),
+            message_tables: Tables::default(),
         }
     }
 
@@ -69,31 +69,17 @@ impl DeviceKey {
         Self {
             device,
             code: Arc::new(Code::One(kernel, keys)),
-            hash_tables: Arc::default(),
-            message_tables: Arc::default(),
+            hash_tables: Tables::default(),
+            message_tables: Tables::default(),
         }
-    }
-
-    /// The GHASH kernel, and its tables for this key, whose hash key is `key`; built on first use. The caller has
-    /// entered the device.
-    pub(crate) fn hash_kernel(&self, key: &HashKey) -> Result<(HashKernel, Arc<KeyMemory>), Error> {
-        let kernel = self.device.hash_kernel()?;
-        let mut tables = self.hash_tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if tables.is_none() {
-            *tables = Some(Arc::new(scrubbed::<DERIVED, _>(|| kernel.tables(key))?));
-        }
-        Ok((kernel, tables.clone().expect("made above")))
     }
 
     /// The GHASH kernel, and its tables for launches on many messages under this key, whose hash key is `key`; built on first use. The
     /// caller has entered the device.
-    pub(crate) fn hash_kernel_of_messages(&self, key: &HashKey) -> Result<(HashKernel, Arc<KeyMemory>), Error> {
+    pub(crate) fn hash_kernel_of_messages(&self, key: &HashKey) -> Result<Hasher<Context>, Error> {
         let kernel = self.device.hash_kernel()?;
-        let mut tables = self.message_tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if tables.is_none() {
-            *tables = Some(Arc::new(scrubbed::<DERIVED, _>(|| kernel.tables_of_messages(key))?));
-        }
-        Ok((kernel, tables.clone().expect("made above")))
+        let tables = self.message_tables.get(|| kernel.tables_of_messages(key))?;
+        Ok((kernel, tables))
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {

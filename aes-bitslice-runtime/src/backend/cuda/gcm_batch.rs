@@ -6,10 +6,10 @@
 //! decryption   tables there | hashes of the ciphertext + tags | counter mode, masks | clear where these differ | verdicts back
 //! ```
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::kernel::hash::OfMessages;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
-use crate::backend::cuda::memory::span::Span;
+use crate::backend::device::hash::OfMessages;
 use crate::base::error::Error;
 use crate::base::threads::divided;
 use crate::exec::choice::Choice;
@@ -176,7 +176,7 @@ impl DeviceKey {
                         (Argument::All, Value::U32(places.runs as u32)),
                         (Argument::Masks, Value::Address(at(&places.masks))),
                     ];
-                    ctr.run(stream, span, keys, |shape| {
+                    ctr.run(&mut { stream }, span, keys, |shape| {
                         Ok(shape.launch(Entry::Messages, 0, RUN * places.runs, values)?.into_iter().collect())
                     })
                 };
@@ -192,15 +192,21 @@ impl DeviceKey {
                 };
                 if batch.expected.is_none() {
                     crypt()?;
-                    return hasher.make_tags(stream, output, &tables, &of(&places.masks), at(&places.masks));
+                    return hasher.make_tags(&mut { stream }, output, &tables, &of(&places.masks), at(&places.masks));
                 }
                 // A message that the kernel does not reach is not authentic.
                 let doubted = result::memset_d8_async(at(&places.verdicts), 0xff, places.verdicts.len(), stream);
                 self.device().context().call("cuMemsetD8Async", doubted)?;
                 // Before anything is overwritten.
-                hasher.make_tags(stream, input, &tables, &of(&places.expected), at(&places.hashes))?;
+                hasher.make_tags(&mut { stream }, input, &tables, &of(&places.expected), at(&places.hashes))?;
                 crypt()?;
-                hasher.clear_messages(stream, output, &of(&places.masks), at(&places.hashes), at(&places.verdicts))
+                hasher.clear_messages(
+                    &mut { stream },
+                    output,
+                    &of(&places.masks),
+                    at(&places.hashes),
+                    at(&places.verdicts),
+                )
             })?;
         }
         Ok(memory)

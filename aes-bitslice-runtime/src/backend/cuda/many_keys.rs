@@ -7,11 +7,10 @@
 //!
 //! Short jobs of equal length take the second way.
 
+use crate::backend::cuda::commands::{Kernel, Span};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::kernel::capture;
-use crate::backend::cuda::kernel::loaded::Kernel;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
-use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::exec::cores;
@@ -258,13 +257,13 @@ impl<'a> DeviceJobs<'a> {
                     return launch_each(&kernel, stream, span, each, at(&places.keys));
                 }
                 let values = values_of_expansion(jobs.bits, described as u32, at(&places.keys), at(&places.round_keys));
-                kernel.run(stream, span, None, |shape| {
+                kernel.run(&mut { stream }, span, None, |shape| {
                     Ok(vec![launch_of_own_keys(shape, &kernel, Entry::Expand, described as u64, values)])
                 })?;
                 let wide = tables.map_or(0, |tables| tables.wide);
                 let memory = [at(&places.jobs), at(&places.runs), at(&places.round_keys)];
                 let values = values_of_jobs(jobs.flow, jobs.bits, memory, runs as u32, wide);
-                kernel.run(stream, both(span), None, |shape| {
+                kernel.run(&mut { stream }, both(span), None, |shape| {
                     Ok(shape.launch(Entry::Jobs, 0, runs * run_blocks(wide), values)?.into_iter().collect())
                 })
             })?;
@@ -319,7 +318,7 @@ impl<'a> DeviceJobs<'a> {
         // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
         let started = unsafe {
             slot.copy_in(0, data)
-                .and_then(|()| self.launch(slot.stream(), span, jobs))
+                .and_then(|()| self.launch(*slot.queue(), span, jobs))
                 .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
         };
         slot.wait()?;
@@ -330,7 +329,7 @@ impl<'a> DeviceJobs<'a> {
 
 /// Entry points take an input, which they do not read when they make key stream.
 fn both(span: Span) -> Span {
-    Span { input: span.input.or(span.output), ..span }
+    Span::between(span.input.or(span.output), span.output, span.len)
 }
 
 fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
@@ -355,7 +354,7 @@ unsafe fn launch_each(
     let values = values_of_each(each, blocks as u32, keys);
     // SAFETY: as the caller vouches.
     unsafe {
-        kernel.run(stream, both(span), None, |shape| {
+        kernel.run(&mut { stream }, both(span), None, |shape| {
             Ok(vec![launch_of_own_keys(shape, kernel, Entry::Each, blocks, values)])
         })
     }
@@ -416,8 +415,9 @@ fn launch_of_own_keys(shape: &Shape<'_>, kernel: &Kernel, entry: Entry, lanes: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::kernel::binding::Binding;
+    use crate::backend::cuda::kernel::binding::arguments;
     use crate::backend::cuda::select::stored::Stored;
+    use crate::backend::device::values::Values;
 
     /// The values given to a launch are those that the kernel declares: name for name, and size for size.
     #[test]
@@ -432,11 +432,11 @@ mod tests {
                 (Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
             ] {
                 let point = &manifest.entries[&entry];
-                let binding = Binding::new(point);
                 let launch = Launch { entry, at: 0, thread_blocks: 1, threads: manifest.threads, values };
-                let span = Span { input: Some(1 << 32), output: Some(1 << 33), len: 96 };
-                let found = binding.arguments(span, &launch, None, |_, _| unreachable!("nothing is gathered")).unwrap();
-                assert_eq!(found.len(), binding.sizes().count(), "{point}");
+                let span = Span::between(Some(1 << 32), Some(1 << 33), 96);
+                let values = Values { span, launch: &launch, keys: None, tables: None };
+                let found = arguments(&point.parameters, &values, |_, _| unreachable!("nothing is gathered")).unwrap();
+                assert_eq!(found.len(), point.parameters.len(), "{point}");
             }
         }
     }

@@ -21,12 +21,12 @@
 //! |---|---|
 //! | `driver` | whether CUDA is there; errors by name; which errors are fatal to a context |
 //! | `context` | a device's context, and whether an error has left it unusable |
+//! | `commands` | the driver as `backend::device` uses it: memory, copies, launches |
 //! | `memory` | device memory, pinned memory, and copies |
-//! | `kernel` | a loaded kernel: its arguments, its launches, and the known answer it must give first |
+//! | `kernel` | the code of kernels: loaded, captured into graphs, launched in pairs |
 //! | `select` | which kernels a device has, and which is fastest |
 //! | `device` | an open device |
 //! | `device_key` | a key on a device |
-//! | `one_kernel` | kernels compiled at run time |
 //! | `program` | kernels that are not ciphers |
 //! | `launch` | one call on device memory: its choice of kernel, and its launch |
 //! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
@@ -39,6 +39,7 @@
 pub(crate) mod batch;
 mod batch_self_test;
 pub(crate) mod cmac_batch;
+pub(crate) mod commands;
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod device_data;
@@ -49,7 +50,6 @@ pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod many_keys;
 pub(crate) mod memory;
-pub(crate) mod one_kernel;
 pub(crate) mod pending;
 pub(crate) mod program;
 pub(crate) mod select;

@@ -1,9 +1,11 @@
 //! Kernels that are not ciphers: the caller's CUDA C, compiled here, for trials and measurements.
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::kernel::binding::arguments;
 use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::{Function, Module};
-use crate::backend::cuda::memory::span::Span;
+use crate::backend::device::values::Values;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Launch, Value};
 use aes_bitslice_core::argument::{Argument, Kind};
@@ -66,9 +68,10 @@ impl Program {
             threads: self.threads,
             values: vec![(Argument::Length, Value::U64(count))],
         };
-        let span = Span { input: Some(from), output: Some(to), len: output_len };
+        let span = Span::between(Some(from), Some(to), output_len);
+        let values = Values { span, launch: &launch, keys: None, tables: None };
         let arguments =
-            self.function.binding.arguments(span, &launch, None, |_, _| unreachable!("nothing of it is gathered"))?;
+            arguments(&self.function.parameters, &values, |_, _| unreachable!("nothing of it is gathered"))?;
         let grid = GridSize { thread_blocks: thread_blocks.into(), threads: self.threads };
         // SAFETY: the entry point takes these arguments; the buffers are live memory of the device, which the stream's
         // order keeps until the launch is done; the caller guarantees that the code stays within them.

@@ -1,9 +1,11 @@
 //! Calls on data in the caller's buffers: in the caller's queue, in place or not, without waiting.
 
+use crate::backend::device::driver::Driver;
+use crate::backend::device::key::OnDevice;
+use crate::backend::opencl::commands::{Commands, Place, Span};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device_key::DeviceKey;
-use crate::backend::opencl::handles::{Event, event_of, number};
-use crate::backend::opencl::kernel::span::{Place, Span};
+use crate::backend::opencl::handles::{Event, number};
 use crate::backend::opencl::memory::device_memory::DeviceMemory;
 use crate::backend::opencl::memory::slice::BufferSlice;
 use crate::backend::opencl::pending::{Later, Pending, Started};
@@ -20,7 +22,6 @@ use aes_bitslice_core::mode::Mode;
 use opencl3::command_queue::{self, CommandQueue};
 use opencl3::memory;
 use opencl3::types::{cl_command_queue, cl_mem_info};
-use std::ptr;
 
 /// A [`Cipher`](crate::Cipher) on OpenCL buffers.
 ///
@@ -66,7 +67,7 @@ impl<'a> BufferCipher<'a> {
     /// [`Error::CompileFailed`], [`Error::SelfTestFailed`], [`Error::NoSuchKernel`] where there is no such kernel, [`Error::NotInKernel`]
     /// on a kernel for another mode, and any error the driver reports.
     pub fn prepare(&self, mode: Mode) -> Result<(), Error> {
-        self.key.prepare(mode)
+        self.key.prepare(mode, None)
     }
 
     /// Compiles and tests everything that calls of an operation need, unless that was done before: if it hashes, also the GHASH kernel, and
@@ -213,7 +214,7 @@ impl Data for InQueue<'_> {
 
     fn checked<O: Operation>(self) -> Result<((cl_command_queue, Span), u64), Error> {
         let Self { queue, access, input, output, .. } = self;
-        let context = self.cipher.key.device().context();
+        let context = self.cipher.key.driver();
         if O::ACCESS != access {
             return Err(O::ACCESS.refused(O::NAME));
         }
@@ -235,9 +236,11 @@ impl Data for InQueue<'_> {
                 return Err(Error::Overlap);
             }
         }
-        let place = |slice: BufferSlice<'_>| Place { buffer: slice.raw(), at: slice.at() as u64 };
-        let aligned = [from, to].into_iter().flatten().all(|extent| extent.aligned);
-        Ok(((queue, Span { input: input.map(place), output: output.map(place), len, in_place, aligned }), len))
+        let place = |slice: Option<BufferSlice<'_>>, extent: Option<Extent>| {
+            let (slice, extent) = slice.zip(extent)?;
+            Some(Place { buffer: slice.raw(), at: slice.at() as u64, buffer_is_aligned: extent.aligned })
+        };
+        Ok(((queue, Span { input: place(input, from), output: place(output, to), len, in_place }), len))
     }
 }
 
@@ -252,13 +255,13 @@ impl place::Place for Put<'_> {
         let key = cipher.key;
         let (call, (queue, span)) =
             Call::scrubbed(cipher, operation, InQueue { returns_value: Some(false), ..self.0 })?;
-        let mut launches = Vec::new();
+        let mut commands = Commands::of(queue);
         let launched = call.kernels().mode.map_or(Ok(()), |mode| {
             // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { key.launch(queue, span, &call, mode, &mut launches) }
+            unsafe { key.launch(&mut commands, span, &call, mode, None) }
         });
         // After a failure, too: the launches before it are in the queue.
-        are_used_by(input, output, span.in_place, &launches);
+        are_used_by(input, output, span.in_place, &commands.events);
         launched
     }
 
@@ -276,25 +279,26 @@ impl PutWithOutput<'_> {
         let key = cipher.key;
         let (call, (queue, span)) = Call::scrubbed(cipher, operation, InQueue { returns_value: Some(true), ..self.0 })?;
         // Before anything is written: a known-answer test may fail.
-        key.prepare_all(&call)?;
+        key.prepare_all(&call, None)?;
         if span.len == 0 {
             return Ok(Started { call, hash: None });
         }
-        let context = key.device().context();
+        let context = key.driver();
         let hash = DeviceMemory::of_buffer(context, context.buffer(HASH)?, HASH);
-        let at_hash = Place { buffer: hash.raw(), at: 0 };
-        let mut launches = vec![clear(queue, at_hash, HASH)?];
+        let at_hash = Place::start_of(hash.raw());
+        let mut commands = Commands::of(queue);
+        clear(context, &mut commands, at_hash, HASH)?;
         let mut writes = false;
         let launched = call.kernels().steps().try_for_each(|step| {
             // The next commands wait for what is in the queue.
-            barrier(queue)?;
+            commands.barrier()?;
             writes |= matches!(step, Step::Cipher(_));
             // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { key.launch_step(queue, span, &call, step, at_hash, &mut launches) }
+            unsafe { key.launch_step(&mut commands, span, &call, step, None, at_hash) }
         });
-        let launched = launched.and_then(|()| barrier(queue)).and_then(|()| {
+        let launched = launched.and_then(|()| commands.barrier()).and_then(|()| {
             // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { key.clear_unless_authentic(queue, span, &call, hash.raw(), &mut launches) }
+            unsafe { key.clear_unless_authentic(&mut commands, span, &call, at_hash) }
         });
         if launched.is_err()
             && writes
@@ -302,12 +306,10 @@ impl PutWithOutput<'_> {
             && call.verdict(span.len).is_some()
         {
             // Data that was not verified must not stay there; if even this fails, nothing more can be done.
-            let _ = clear(queue, output, span.len as usize).map(|cleared| launches.push(cleared));
+            let _ = clear(context, &mut commands, output, span.len as usize);
         }
-        for launch in &launches {
-            hash.is_used_by(launch);
-        }
-        are_used_by(input, output, span.in_place, &launches);
+        commands.events.iter().for_each(|command| hash.is_used_by(command));
+        are_used_by(input, output, span.in_place, &commands.events);
         launched.map(|()| Started { call, hash: Some((span.len, hash)) })
     }
 }
@@ -331,7 +333,7 @@ impl place::Place for Preparation<'_> {
     type Value<V: Send + 'static> = ();
 
     fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
-        self.0.key.prepare_all(&Call::without_data(self.0, operation)?)
+        self.0.key.prepare_all(&Call::without_data(self.0, operation)?, None)
     }
 
     fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
@@ -350,23 +352,11 @@ fn are_used_by(input: Option<BufferSlice<'_>>, output: Option<BufferSlice<'_>>, 
     }
 }
 
-/// Makes later commands in a queue wait for what is in it.
-fn barrier(queue: cl_command_queue) -> Result<(), Error> {
-    // SAFETY: the queue is alive.
-    let barrier = unsafe { command_queue::enqueue_barrier_with_wait_list(queue, 0, ptr::null()) };
-    event_of("clEnqueueBarrierWithWaitList", barrier).map(drop)
-}
-
-/// Zeroes `len` bytes from a place on, after what is in the queue; returns the event of its completion.
-fn clear(queue: cl_command_queue, output: Place, len: usize) -> Result<Event, Error> {
-    barrier(queue)?;
-    let zero = 0_u8;
-    // SAFETY: queue and buffer are alive, and the buffer has these bytes; the pattern is copied by the call.
-    let cleared = unsafe {
-        let (pattern, at) = ((&raw const zero).cast(), output.at as usize);
-        command_queue::enqueue_fill_buffer(queue, output.buffer, pattern, 1, at, len, 0, ptr::null())
-    };
-    event_of("clEnqueueFillBuffer", cleared)
+/// Sets `len` bytes from a place on to zero, after what is in the queue.
+fn clear(context: &Context, commands: &mut Commands, at: Place, len: usize) -> Result<(), Error> {
+    commands.barrier()?;
+    // SAFETY: queue and buffer are alive, and the buffer has these bytes.
+    unsafe { Driver::clear(context, commands, at, len) }
 }
 
 /// The position of a slice in memory, even if it belongs to a sub-buffer.
@@ -414,7 +404,7 @@ const SECRET_COUNTERS: &str = "GCM with a nonce that is not 12 bytes long";
 mod tests {
     use super::*;
     use crate::backend::opencl::device::Device;
-    use crate::backend::opencl::handles;
+    use crate::backend::opencl::handles::{self, event_of};
     use crate::backend::opencl::memory::timed_queue::TimedQueue;
     use crate::backend::opencl::platforms::Wanted;
     use crate::base::counter::{Counter, CounterMode};

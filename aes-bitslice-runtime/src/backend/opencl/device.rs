@@ -1,45 +1,43 @@
 //! An open device: its context, its slots, and its kernels, each compiled on first use.
 
+use crate::backend::device::loaded::Loaded;
+use crate::backend::device::self_test;
+use crate::backend::opencl::commands::{HashKernel, Kernel, RoundKeys, Slots};
 use crate::backend::opencl::context::Context;
-use crate::backend::opencl::handles::lock;
-use crate::backend::opencl::kernel::compiled::Kernel;
-use crate::backend::opencl::kernel::hash::HashKernel;
-use crate::backend::opencl::kernel::self_test::self_test;
+use crate::backend::opencl::kernel::hash;
+use crate::backend::opencl::kernel::program::EntryPoints;
 use crate::backend::opencl::kernel::stored::{self, StoredKernel};
-use crate::backend::opencl::memory::key_memory::RoundKeys;
-use crate::backend::opencl::memory::slots::Pool;
 use crate::backend::opencl::platforms::Wanted;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::exec::{known_answer, sources};
+use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// An open OpenCL device.
 pub(crate) struct Device {
+    context: Arc<Context>,
     /// Slots for data from the host.
-    pool: Pool,
-    kernels: Mutex<HashMap<Mode, Arc<Kernel>>>,
-    /// The GHASH kernel, once compiled.
-    hash: Mutex<Option<Arc<HashKernel>>>,
-    /// Held while a kernel is compiled and tested. This cannot be the lock of `kernels`: the test waits for a slot, and
-    /// a thread that holds one launches kernels, and looks there.
-    loading: Mutex<()>,
+    slots: Slots,
+    kernels: Loaded<Mode, Kernel>,
+    /// The GHASH kernel.
+    hash: Loaded<(), HashKernel>,
 }
 
 impl Device {
     pub(crate) fn open(wanted: Wanted) -> Result<Arc<Self>, Error> {
-        let pool = Pool::new(Context::open(wanted)?);
-        Ok(Arc::new(Self { pool, kernels: Mutex::default(), hash: Mutex::default(), loading: Mutex::default() }))
+        let context = Context::open(wanted)?;
+        let slots = Slots::new(context.clone());
+        Ok(Arc::new(Self { context, slots, kernels: Loaded::default(), hash: Loaded::default() }))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
-        self.pool.context()
+        &self.context
     }
 
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
     }
 
     /// Whether there is a stored kernel for a mode.
@@ -48,53 +46,47 @@ impl Device {
     }
 
     /// The stored kernel for a mode, compiled and tested on first use.
-    pub(crate) fn stored(&self, mode: Mode) -> Result<Arc<Kernel>, Error> {
-        let loaded = || lock(&self.kernels).get(&mode).cloned();
-        if let Some(kernel) = loaded() {
-            return Ok(kernel);
-        }
-        let _loading = lock(&self.loading);
-        if let Some(kernel) = loaded() {
-            return Ok(kernel);
-        }
-        let StoredKernel { source, manifest } = self.find(mode)?;
-        let kernel = Kernel::compile(self.context(), manifest, source)?;
-        for (key, expected) in known_answer::keys(mode) {
-            let keys = self.round_keys(mode, &key)?;
-            self_test(&kernel, &self.pool, keys.as_ref(), |answer| answer == expected)?;
-        }
-        let kernel = Arc::new(kernel);
-        lock(&self.kernels).insert(mode, kernel.clone());
-        Ok(kernel)
+    pub(crate) fn stored(&self, mode: Mode) -> Result<Kernel, Error> {
+        self.kernels.get(mode, || {
+            let StoredKernel { source, manifest } = self.find(mode)?;
+            let kernel = self.compile(manifest, source)?;
+            for (key, expected) in known_answer::keys(mode) {
+                let keys = self.round_keys(mode, &key)?;
+                self_test::of_cipher(&kernel, &self.slots, keys.as_ref(), |answer| answer == expected)?;
+            }
+            Ok(kernel)
+        })
     }
 
     /// The GHASH kernel, compiled and tested on first use.
-    pub(crate) fn hash_kernel(&self) -> Result<Arc<HashKernel>, Error> {
-        let compiled = || lock(&self.hash).clone();
-        if let Some(kernel) = compiled() {
-            return Ok(kernel);
+    pub(crate) fn hash_kernel(&self) -> Result<HashKernel, Error> {
+        self.hash.get((), || {
+            let kernel = hash::compile(&self.context)?;
+            self_test::of_hash(&kernel, &self.slots).map(|()| kernel)
+        })
+    }
+
+    /// Compiles a kernel.
+    pub(crate) fn compile(&self, manifest: &Manifest, source: &str) -> Result<Kernel, Error> {
+        if manifest.shared_bytes != 0 {
+            let what = format!("{} is launched with memory that no OpenCL kernel has", manifest.kernel);
+            return Err(Error::NoSuchKernel { what });
         }
-        let _loading = lock(&self.loading);
-        if let Some(kernel) = compiled() {
-            return Ok(kernel);
-        }
-        let kernel = Arc::new(HashKernel::compile(self.context())?);
-        kernel.test(&self.pool)?;
-        *lock(&self.hash) = Some(kernel.clone());
-        Ok(kernel)
+        let entry_points = || EntryPoints::compile(&self.context, manifest, source);
+        Kernel::new(&self.context, self.context.info().compute_units, manifest, entry_points)
     }
 
     /// The round keys that the stored kernel for a mode is launched with.
     pub(crate) fn round_keys(&self, mode: Mode, key: &Key) -> Result<Option<RoundKeys>, Error> {
         let manifest = &self.find(mode)?.manifest;
         let tweaks = sources::tweak_words(manifest, key)?;
-        RoundKeys::new(self.context(), manifest.keys, sources::key_words(manifest, key)?, tweaks)
+        RoundKeys::new(&self.context, manifest.keys, sources::key_words(manifest, key)?, tweaks)
     }
 
     /// The stored kernel for a mode.
     fn find(&self, mode: Mode) -> Result<&'static StoredKernel, Error> {
         let missing =
             || Error::NoSuchKernel { what: format!("none is stored for {mode} on OpenCL: use the backend `cpu`") };
-        stored::find(mode, self.context().layout()).ok_or_else(missing)
+        stored::find(mode, self.context.layout()).ok_or_else(missing)
     }
 }

@@ -1,34 +1,28 @@
 //! A key on a device: its kernels, and the round keys to launch them with.
 
+use crate::backend::device::hash::Tables;
+use crate::backend::device::host_data::Shared;
+use crate::backend::device::key::OnDevice;
+use crate::backend::opencl::commands::{Commands, HashKernel, Kernel, RoundKeys, Slots, Span};
+use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device::Device;
-use crate::backend::opencl::handles::{Event, lock};
-use crate::backend::opencl::kernel::compiled::Kernel;
-use crate::backend::opencl::kernel::hash::HashKernel;
-use crate::backend::opencl::kernel::span::{Place, Span};
-use crate::backend::opencl::memory::key_memory::{KeyMemory, RoundKeys};
-use crate::backend::opencl::memory::slots::Slot;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::cpu::hash_key::HashKey;
-use crate::exec::backend::Settings;
-use crate::exec::call::Call;
+use crate::exec::backend::{OnBackend, Settings};
+use crate::exec::call::{Call, PartOf};
 use crate::exec::choice::Choice;
-use crate::exec::steps::Step;
-use crate::exec::transfers::Transfers;
-use crate::op::kernels::KernelsNeeded;
-use crate::op::launch::Shape;
+use crate::exec::transfers::{Plan, Transfers};
+use crate::op::buffers::Buffers;
 use crate::op::operation::{Operation, Pass};
 use aes_bitslice_core::mode::Mode;
-use opencl3::types::{cl_command_queue, cl_mem};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A key on a device.
 pub(crate) struct DeviceKey {
     device: Arc<Device>,
     code: Code,
     /// Tables of the hash key, once built.
-    hash_tables: Mutex<Option<Arc<KeyMemory>>>,
+    hash_tables: Tables<Context>,
     transfers: Transfers,
 }
 
@@ -36,7 +30,7 @@ enum Code {
     /// The stored kernels; each is launched with its round keys.
     Stored { keys: Vec<(Mode, Option<RoundKeys>)>, is_xts: bool },
     /// One kernel, which has the key baked in or is launched with it.
-    One(Arc<Kernel>, Option<RoundKeys>),
+    One(Kernel, Option<RoundKeys>),
 }
 
 impl DeviceKey {
@@ -51,7 +45,7 @@ impl DeviceKey {
         let modes = modes.filter(|&mode| mode.has_tweaks() == key.is_xts() && device.supports(mode));
         let keys = modes.map(|mode| Ok((mode, device.round_keys(mode, key)?)));
         let code = Code::Stored { keys: keys.collect::<Result<_, Error>>()?, is_xts: key.is_xts() };
-        Ok(Self { device: device.clone(), code, hash_tables: Mutex::default(), transfers })
+        Ok(Self { device: device.clone(), code, hash_tables: Tables::default(), transfers })
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
@@ -61,26 +55,7 @@ impl DeviceKey {
         keys: Option<RoundKeys>,
         transfers: Transfers,
     ) -> Self {
-        Self {
-            device: device.clone(),
-            code: Code::One(Arc::new(kernel), keys),
-            hash_tables: Mutex::default(),
-            transfers,
-        }
-    }
-
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// How data in host memory goes to the device.
-    pub(crate) fn transfers(&self) -> Transfers {
-        self.transfers
-    }
-
-    /// Compiles and tests the kernel for a mode, unless that was done before.
-    pub(crate) fn prepare(&self, mode: Mode) -> Result<(), Error> {
-        self.kernel(mode).map(|_| ())
+        Self { device: device.clone(), code: Code::One(kernel, keys), hash_tables: Tables::default(), transfers }
     }
 
     /// The mode of an operation's kernel. `memory` is the kind of memory that the call is on, for the message.
@@ -97,28 +72,6 @@ impl DeviceKey {
         }
     }
 
-    /// Compiles and tests all kernels of a call, unless that was done before.
-    ///
-    /// # Errors
-    /// [`Error::CompileFailed`], [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], [`Error::NotInKernel`], and any error the driver
-    /// reports.
-    pub(crate) fn prepare_all<O: Pass>(&self, call: &Call<O>) -> Result<(), Error> {
-        let KernelsNeeded { mode, hashed, .. } = call.kernels();
-        mode.map_or(Ok(()), |mode| self.prepare(mode))?;
-        call.on_device().hash.filter(|_| hashed.is_some()).map_or(Ok(()), |key| self.hash(key).map(drop))
-    }
-
-    /// The GHASH kernel, and the tables of the key's only hash key.
-    fn hash(&self, key: &HashKey) -> Result<(Arc<HashKernel>, Arc<KeyMemory>), Error> {
-        let kernel = self.device.hash_kernel()?;
-        let mut tables = lock(&self.hash_tables);
-        if tables.is_none() {
-            let made = scrubbed::<DERIVED, _>(|| kernel.tables(self.device.context(), key))?;
-            *tables = Some(Arc::new(made));
-        }
-        Ok((kernel, tables.clone().expect("made above")))
-    }
-
     /// Why there is no kernel for a mode.
     fn none_for(&self, mode: Mode, is_xts: bool) -> Error {
         let what = match (is_xts == mode.has_tweaks(), is_xts) {
@@ -130,7 +83,7 @@ impl DeviceKey {
     }
 
     /// The kernel for a mode, and the round keys to launch it with.
-    fn kernel(&self, mode: Mode) -> Result<(Arc<Kernel>, Option<&RoundKeys>), Error> {
+    fn kernel(&self, mode: Mode) -> Result<(Kernel, Option<&RoundKeys>), Error> {
         match &self.code {
             Code::Stored { keys, is_xts } => {
                 let Some((_, keys)) = keys.iter().find(|(of, _)| *of == mode) else {
@@ -143,89 +96,70 @@ impl DeviceKey {
         }
     }
 
-    /// Puts an operation into a queue, with the kernel for its mode, without waiting; adds the events of its commands to `events`.
-    ///
-    /// # Safety
-    /// The span is within buffers of the device's context, and the queue belongs to it too; all are valid.
-    pub(crate) unsafe fn launch<O: Pass>(
+    /// How a call's data goes to the device.
+    fn plan(&self, bytes: usize, is_pinned: bool) -> Plan {
+        let (context, mut transfers) = (self.device.context(), self.transfers);
+        // A device that is the processor itself has no cores to spare for copies.
+        if context.is_cpu() {
+            transfers.workers = transfers.workers.or(Some(1));
+        } else {
+            transfers.chunk_bytes = transfers.chunk_bytes.or(Some(fastest_chunk(bytes)));
+            transfers.streams = transfers.streams.or(Some(1));
+        }
+        let plan = transfers.plan(bytes, is_pinned, 1);
+        Plan { chunk_bytes: plan.chunk_bytes.min(context.largest_buffer() as usize / 16 * 16), ..plan }
+    }
+}
+
+/// The size of a chunk for a GPU, in bytes. OpenCL drivers want larger chunks than CUDA, and one in flight for each of many threads
+/// (measured on an H200: docs/record/2026-11-host-memory.md).
+fn fastest_chunk(bytes: usize) -> usize {
+    (bytes / 128).clamp(4 << 20, 8 << 20).min(bytes / 8).max(1 << 20)
+}
+
+impl OnBackend for DeviceKey {
+    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
+        let plan = |bytes, is_pinned| self.plan(bytes, is_pinned);
+        Shared { keys: std::slice::from_ref(self), weights: &[1.0], first: 0 }.run(call, data, plan)
+    }
+}
+
+impl OnDevice for DeviceKey {
+    type Driver = Context;
+
+    fn driver(&self) -> &Arc<Context> {
+        self.device.context()
+    }
+
+    fn slots(&self) -> &Slots {
+        self.device.slots()
+    }
+
+    fn hasher(&self) -> Result<HashKernel, Error> {
+        self.device.hash_kernel()
+    }
+
+    fn tables(&self) -> &Tables<Context> {
+        &self.hash_tables
+    }
+
+    /// Compiles and tests the kernel, of which there is one for a mode.
+    fn prepare(&self, mode: Mode, _asked: Option<Choice>) -> Result<(), Error> {
+        self.kernel(mode).map(|_| ())
+    }
+
+    unsafe fn launch<O: Pass>(
         &self,
-        queue: cl_command_queue,
+        commands: &mut Commands,
         span: Span,
         call: &Call<O>,
         mode: Mode,
-        events: &mut Vec<Event>,
+        _asked: Option<Choice>,
     ) -> Result<(), Error> {
         debug_assert!(!call.kernels().counters_are_secret, "no kernel here takes them as data");
         let (kernel, keys) = self.kernel(mode)?;
-        let launches = |shape: &Shape<'_>| call.launches(shape);
         // SAFETY: as the caller guarantees; operations lay their launches out within the span.
-        unsafe { kernel.run(self.device.context(), queue, span, launches, keys, events) }
-    }
-
-    /// Puts all steps of an operation into the queue of a slot, without waiting.
-    ///
-    /// # Safety
-    /// The span is within buffers of the device's context, which are valid.
-    pub(crate) unsafe fn launch_in<O: Pass>(
-        &self,
-        slot: &mut Slot<'_>,
-        span: Span,
-        call: &Call<O>,
-    ) -> Result<(), Error> {
-        call.kernels().launch_in(slot, |slot, step| {
-            let hash = slot.hash();
-            // SAFETY: as the caller guarantees; queue and hash are the slot's, and the queue is in order.
-            slot.launch(|_, queue, events| unsafe { self.launch_step(queue, span, call, step, hash, events) })
-        })
-    }
-
-    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch); a hash is added to the 16
-    /// bytes at `hash`.
-    ///
-    /// # Safety
-    /// The span is within buffers of the device's context, and `hash` is in one of them at a multiple of 4 bytes; the queue belongs to the
-    /// context; all are valid. The queue is in order, or a barrier was enqueued after earlier work.
-    pub(crate) unsafe fn launch_step<O: Pass>(
-        &self,
-        queue: cl_command_queue,
-        span: Span,
-        call: &Call<O>,
-        step: Step,
-        hash: Place,
-        events: &mut Vec<Event>,
-    ) -> Result<(), Error> {
-        let hashed = match step {
-            // SAFETY: as the caller guarantees.
-            Step::Cipher(mode) => return unsafe { self.launch(queue, span, call, mode, events) },
-            Step::Hash(hashed) => hashed.of(span.input, span.output),
-        };
-        let (Some(data), Some(key)) = (hashed.filter(|_| span.len > 0), call.on_device().hash) else { return Ok(()) };
-        let (kernel, tables) = self.hash(key)?;
-        // SAFETY: as the caller guarantees.
-        unsafe { kernel.run(queue, data, span.aligned, span.len, &tables, hash) }?.into(events)
-    }
-
-    /// After all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if the hash at the start of
-    /// the buffer `hash` shows that it is not authentic. Does nothing for other operations.
-    ///
-    /// # Safety
-    /// The span is within buffers of the device's context, and `hash` is one of them; the queue belongs to the context; all are valid. The
-    /// queue is in order, or a barrier was enqueued after the steps.
-    pub(crate) unsafe fn clear_unless_authentic<O: Pass>(
-        &self,
-        queue: cl_command_queue,
-        span: Span,
-        call: &Call<O>,
-        hash: cl_mem,
-        events: &mut Vec<Event>,
-    ) -> Result<(), Error> {
-        let (Some(output), Some(key)) = (span.output.filter(|_| span.len > 0), call.on_device().hash) else {
-            return Ok(());
-        };
-        let Some(verdict) = call.verdict(span.len) else { return Ok(()) };
-        let (kernel, _) = self.hash(key)?;
-        // SAFETY: as the caller guarantees.
-        unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }?.into(events)
+        unsafe { kernel.run(commands, span, keys, |shape| call.launches(shape)) }
     }
 }
 

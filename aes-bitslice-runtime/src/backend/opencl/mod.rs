@@ -25,10 +25,9 @@
 //! | `opened` | an open OpenCL device, as an engine holds it |
 //! | `buffers` | data in the caller's buffers |
 //! | `pending` | the value that a call on them returns besides its output |
-//! | `host_data` | data in host memory: to the device, through the kernel, and back |
-//! | `one_kernel` | a kernel compiled for one key |
 //! | `device_key` | a key on a device |
 //! | `device` | an open device: its context, its slots, and its kernels |
+//! | `commands` | OpenCL as `backend::device` uses it: memory, copies, launches |
 //! | `kernel` | a kernel: compiled, tested, launched |
 //! | `memory` | device memory: slots, round keys, and memory and queues for callers |
 //! | `context` | a device's context, and a queue in it |
@@ -53,14 +52,13 @@
 //! then, and does not delete all of them: it must be given a `POCL_CACHE_DIR`, which should be in memory.
 
 pub(crate) mod buffers;
+pub(crate) mod commands;
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod device_key;
 pub(crate) mod handles;
-mod host_data;
 pub(crate) mod kernel;
 pub(crate) mod memory;
-pub(crate) mod one_kernel;
 pub(crate) mod opened;
 mod pending;
 pub(crate) mod platforms;

@@ -1,9 +1,9 @@
 //! An open OpenCL device, as an engine holds it.
 
+use crate::backend::device::one_kernel;
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device::Device;
 use crate::backend::opencl::device_key::DeviceKey;
-use crate::backend::opencl::one_kernel;
 use crate::backend::opencl::platforms::Wanted;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
@@ -14,7 +14,7 @@ use crate::op::kernels::KernelsNeeded;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
-use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
@@ -70,6 +70,8 @@ impl Opened for OpenClDevice {
     }
 
     fn kernel(&self, printed: &Printed, key: Option<&Key>, settings: Settings) -> Result<DeviceKey, Error> {
-        one_kernel::compile(&self.0, printed, key, settings.transfers)
+        let compile = |manifest: &Manifest, source: &str| self.0.compile(manifest, source);
+        let (kernel, keys) = one_kernel::compiled(self.0.slots(), printed, key, compile)?;
+        Ok(DeviceKey::with_kernel(&self.0, kernel, keys, settings.transfers))
     }
 }

@@ -12,11 +12,9 @@
 //! On a stream that is captured into a graph, the two run one after the other: a side stream in the capture could not
 //! be used for anything else until the capture ends.
 
+use crate::backend::cuda::commands::{Kernel, RoundKeys, Span};
 use crate::backend::cuda::kernel::capture::is_in_capture;
-use crate::backend::cuda::kernel::loaded::Kernel;
-use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
-use crate::backend::cuda::memory::span::Span;
 use crate::base::error::Error;
 use crate::exec::call::Call;
 use crate::op::operation::Pass;
@@ -46,7 +44,7 @@ impl Part<'_> {
         match span.len {
             0 => Ok(()),
             // SAFETY: as the caller guarantees.
-            _ => unsafe { self.kernel.run(stream, span, Some(self.keys), |shape| call.launches(shape)) },
+            _ => unsafe { self.kernel.run(&mut { stream }, span, Some(self.keys), |shape| call.launches(shape)) },
         }
     }
 }
@@ -75,7 +73,7 @@ pub(crate) unsafe fn launch<O: Pass>(
     let (front, back) = (span.part(0, front), span.part(front, span.len - front));
     // SAFETY: parts of the span that the caller guarantees; they do not overlap.
     unsafe {
-        if is_in_capture(tables.kernel.context(), stream)? {
+        if is_in_capture(tables.kernel.driver(), stream)? {
             tables.launch(stream, front, call)?;
             return bits.launch(stream, back, &after);
         }

@@ -2,16 +2,15 @@
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
-use crate::backend::cuda::kernel::binding::{Binding, Passed};
+use crate::backend::cuda::kernel::binding::{Passed, arguments};
 use crate::backend::cuda::kernel::image::Image;
-use crate::backend::cuda::kernel::round_keys::RoundKeys;
 use crate::backend::cuda::memory::gather::Gathered;
-use crate::backend::cuda::memory::span::Span;
+use crate::backend::device::values::Values;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Launch};
 use aes_bitslice_core::grid::GridSize;
 use aes_bitslice_core::manifest::Manifest;
-use aes_bitslice_core::signature::EntryPoint;
+use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
 use std::collections::BTreeMap;
@@ -43,10 +42,10 @@ impl Drop for Module {
     }
 }
 
-/// A function of a module, and the binding of its arguments.
+/// A function of a module, and its parameters.
 pub(crate) struct Function {
-    pub(crate) function: CUfunction,
-    pub(crate) binding: Binding,
+    function: CUfunction,
+    pub(crate) parameters: Vec<Parameter>,
 }
 
 // SAFETY: functions are handles, which any thread that has made the context current may use; nothing is changed after
@@ -91,13 +90,13 @@ impl Module {
         // SAFETY: the module is loaded, and is kept as long as the function.
         let function = unsafe { result::module::get_function(self.module, name) };
         let function = self.context.call("cuModuleGetFunction", function)?;
-        let binding = Binding::new(entry);
+        let sizes = entry.parameters.iter().map(|parameter| parameter.kind.cuda_bytes());
         // A function launched with other arguments than it takes reads beyond them.
-        if !image.parameter_sizes(&entry.name).is_some_and(|sizes| sizes.into_iter().eq(binding.sizes())) {
+        if !image.parameter_sizes(&entry.name).is_some_and(|taken| taken.into_iter().eq(sizes)) {
             return Err(no_kernel(format!("the code of {kernel} takes other arguments than {entry}")));
         }
         allow_shared_memory(&self.context, function, shared_bytes)?;
-        Ok(Function { function, binding })
+        Ok(Function { function, parameters: entry.parameters.clone() })
     }
 }
 
@@ -150,7 +149,7 @@ pub(crate) struct EntryPoints {
     shared_bytes: u32,
     /// Whether some may begin before earlier work on their stream completes, because they wait themselves.
     overlap: bool,
-    pub(crate) module: Module,
+    module: Module,
 }
 
 impl EntryPoints {
@@ -174,29 +173,20 @@ impl EntryPoints {
         })
     }
 
-    pub(crate) fn kernel(&self) -> &str {
-        &self.kernel
-    }
-
-    pub(crate) fn functions(&self) -> impl Iterator<Item = &Function> {
-        self.functions.values()
-    }
-
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
-        self.functions.keys().copied()
+    pub(crate) fn functions(&self) -> impl Iterator<Item = CUfunction> {
+        self.functions.values().map(|function| function.function)
     }
 
     /// Puts a launch on a stream, without waiting.
     ///
     /// # Safety
-    /// The span, and what the launch's values point to, are in memory of the device that is live until the work is done; the stream is live.
-    /// The launch is one of this kernel for the span.
+    /// The span, and what the values point to, are in memory of the device that is live until the work is done; the stream is live. The
+    /// launch is one of this kernel for the span.
     pub(crate) unsafe fn launch(
         &self,
         stream: CUstream,
-        span: Span,
         launch: &Launch,
-        keys: Option<&RoundKeys>,
+        values: &Values<'_, Context>,
     ) -> Result<(), Error> {
         let Launch { entry, thread_blocks, threads, .. } = *launch;
         let none = || Error::NoSuchKernel { what: format!("{} has no entry point for `{entry}`", self.kernel) };
@@ -204,7 +194,7 @@ impl EntryPoints {
         let context = &self.module.context;
         // Freed on the stream, after the launch.
         let mut copies = Vec::new();
-        let arguments = function.binding.arguments(span, launch, keys, |input, blocks| {
+        let arguments = arguments(&function.parameters, values, |input, blocks| {
             // SAFETY: the blocks are within the input, which the caller guarantees.
             let copy = unsafe { Gathered::new(context, stream, input, blocks) }?;
             let pointer = copy.pointer();

@@ -2,9 +2,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `span` | the location of a call's data in device memory |
 //! | `pinned` | host memory that is copied from and to while kernels run |
-//! | `slots` | streams with device memory and pinned memory, cleared between calls |
 //! | `hash_memory` | memory for hashes, cleared between calls |
 //! | `batch_memory` | memory for the descriptions of many messages, and for their results |
 //! | `key_memory` | round keys and tables of a hash key in device memory |
@@ -15,5 +13,3 @@ pub(crate) mod gather;
 pub(crate) mod hash_memory;
 pub(crate) mod key_memory;
 pub(crate) mod pinned;
-pub(crate) mod slots;
-pub(crate) mod span;

@@ -48,12 +48,6 @@ impl Pinned {
         unsafe { start.write_bytes(0, len) };
         Ok(Self { context: context.clone(), start, len })
     }
-
-    /// Sets the first bytes to zero.
-    pub(crate) fn clear(&mut self, used: usize) {
-        let used = used.min(self.len);
-        self[..used].fill(0);
-    }
 }
 
 impl Deref for Pinned {

@@ -1,6 +1,6 @@
 //! The kernels that come with this crate, for keys given at launch, and which of them a device runs.
 
-use crate::backend::cuda::kernel::round_keys::RoundKeys;
+use crate::backend::cuda::commands::RoundKeys;
 use crate::exec::choice::Choice;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::column_basis::ColumnBasis;
@@ -154,8 +154,9 @@ impl Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::kernel::binding::Binding;
-    use crate::backend::cuda::memory::span::Span;
+    use crate::backend::cuda::commands::Span;
+    use crate::backend::cuda::kernel::binding::arguments;
+    use crate::backend::device::values::Values;
     use crate::op::by_mode::launches_of;
     use crate::op::launch::{Entry, Geometry, Shape};
     use aes_bitslice_core::grid::{DECLARED_BYTES, Grid};
@@ -197,11 +198,12 @@ mod tests {
                 let is_aligned = |from: u64| (from + at).is_multiple_of(16);
                 let shape = Shape { geometry: &geometry, len, in_place, is_aligned: &is_aligned };
                 for launch in launches_of(mode, COUNTER, &shape).unwrap() {
-                    let binding = Binding::new(&stored.manifest.entries[&launch.entry]);
+                    let parameters = &stored.manifest.entries[&launch.entry].parameters;
                     entries.push(launch.entry);
-                    let span = Span { input: Some(1 << 32), output: Some(1 << 33), len };
-                    let found = binding.arguments(span, &launch, Some(&keys), |input, _| Ok(input));
-                    assert_eq!(found.unwrap().len(), binding.sizes().count(), "{}", stored.kernel.name);
+                    let span = Span::between(Some(1 << 32), Some(1 << 33), len);
+                    let values = Values { span, launch: &launch, keys: Some(&keys), tables: None };
+                    let found = arguments(parameters, &values, |input, _| Ok(input));
+                    assert_eq!(found.unwrap().len(), parameters.len(), "{}", stored.kernel.name);
                 }
             }
             assert!(entries.contains(&Entry::Blocks) && entries.contains(&Entry::Bytes));

@@ -4,11 +4,11 @@
 //! end; whenever a chunk completes, another is launched. A GPU that finishes its share takes the last chunk of
 //! another's, where it can access that GPU's memory.
 
+use crate::backend::cuda::commands::{Slot, Span};
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::gather::gather;
-use crate::backend::cuda::memory::slots::Slot;
-use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
+use crate::backend::device::key::OnDevice;
 use crate::base::error::Error;
 use crate::exec::call::{Call, PartOf};
 use crate::exec::choice::Choice;
@@ -181,9 +181,9 @@ pub(crate) fn ends<O: Pass>(
         // is borrowed until the slot was waited for, here or on drop; the slot has room for one block of each.
         unsafe {
             let (apart, others) = (first.len as u64, chunks.len() as u64 - 1);
-            gather(context, slot.stream(), share.pointer + apart - 16, apart, others, room)?;
+            gather(context, *slot.queue(), share.pointer + apart - 16, apart, others, room)?;
             let end = share.pointer + share.range.len() as u64 - 16;
-            let copied = result::memcpy_dtod_async(room + 16 * others, end, 16, slot.stream());
+            let copied = result::memcpy_dtod_async(room + 16 * others, end, 16, *slot.queue());
             context.call("cuMemcpyDtoDAsync", copied)?;
         }
         slot.copy_out_staged(0, to.len())?;

@@ -1,12 +1,14 @@
 //! One GPU, or several that share the work of a call: the open CUDA backend.
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::driver;
 use crate::backend::cuda::memory::pinned::Pinned;
-use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::group_key::GroupKey;
-use crate::backend::cuda::{driver, one_kernel};
+use crate::backend::device::key::OnDevice;
+use crate::backend::device::one_kernel;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -20,7 +22,7 @@ use crate::op::kernels::KernelsNeeded;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
-use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -152,7 +154,12 @@ impl Opened for Group {
     }
 
     fn kernel(&self, printed: &Printed, key: Option<&Key>, settings: Settings) -> Result<GroupKey, Error> {
-        self.key_on(settings, |device| one_kernel::load(device, printed, key))
+        self.key_on(settings, |device| {
+            device.enter()?;
+            let compile = |manifest: &Manifest, source: &str| device.compile(manifest, source);
+            let (kernel, keys) = one_kernel::compiled(device.slots(), printed, key, compile)?;
+            Ok(DeviceKey::with_kernel(device.clone(), kernel, keys))
+        })
     }
 }
 
@@ -168,12 +175,13 @@ fn measured(devices: &[(usize, Arc<Device>)]) -> Result<Vec<f64>, Error> {
         key.prepare(Mode::Ctr, None)?;
         let call = Call::without_data(&DeviceCipher::new(&key, None), Ctr::from_block(0))?;
         let mut slot = device.slots().take(BYTES)?;
-        let span = Span::in_place(Access::Maps, slot.room(0, slot.len()), slot.len() as u64);
+        let len = slot.len();
+        let span = Span::in_place(Access::Maps, slot.room(0, len), len as u64);
         let mut run = |runs: u32| -> Result<Duration, Error> {
             let start = Instant::now();
             for _ in 0..runs {
                 // SAFETY: the span is the slot's buffer, which outlives the wait.
-                unsafe { key.launch(slot.stream(), span, &call, Mode::Ctr, None) }?;
+                unsafe { key.launch(slot.queue(), span, &call, Mode::Ctr, None) }?;
             }
             slot.wait()?;
             Ok(start.elapsed())

@@ -1,19 +1,16 @@
 //! A key on each GPU of a group, and its calls on host memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::slots::Slot;
-use crate::backend::cuda::several::host_data::{self, Staged, room_on};
+use crate::backend::device::host_data::Shared;
+use crate::backend::device::key::OnDevice;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
 use crate::exec::call::{Call, PartOf};
-use crate::exec::chunk::cut;
-use crate::exec::pipeline;
-use crate::exec::transfers::{Plan, Transfers};
+use crate::exec::transfers::Transfers;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Pass;
 use aes_bitslice_core::mode::Mode;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A key on each GPU of a group.
 pub(crate) struct GroupKey {
@@ -53,32 +50,12 @@ impl GroupKey {
 }
 
 impl OnBackend for GroupKey {
-    fn run<O: Pass>(&self, call: Call<O>, mut data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
-        self.keys.iter().try_for_each(|key| key.device().enter())?;
-        self.keys.iter().try_for_each(|key| key.prepare_all(&call, None))?;
-        let staged = Staged::of(&mut data);
-        let (bytes, devices) = (call.skip() + data.len(), self.keys.len());
-        let plan = match call.kernels().hashed {
-            None => self.transfers.plan_over_link(bytes, staged.is_nothing(), devices),
-            Some(_) => self.transfers.plan(bytes, staged.is_nothing(), devices),
+    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
+        let hashes = call.kernels().hashed.is_some();
+        let plan = |bytes, is_pinned| match hashes {
+            false => self.transfers.plan_over_link(bytes, is_pinned, self.keys.len()),
+            true => self.transfers.plan(bytes, is_pinned, self.keys.len()),
         };
-        let chunk_bytes = match plan.chunk_bytes {
-            bytes if bytes <= Slot::SMALLEST => bytes,
-            bytes => self.keys.iter().try_fold(bytes, |bytes, key| room_on(key, bytes))?,
-        };
-        let plan = Plan { chunk_bytes, ..plan };
-        // Calls too small for all GPUs each start on the next GPU.
-        let first = self.next_call();
-        let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % self.keys.len()).collect();
-        let chunks = cut(call, data.reborrow(), chunk_bytes);
-        let started = AtomicBool::new(false);
-        let slots = |device: usize| host_data::slots(&self.keys[device], &plan, staged);
-        let run = || pipeline::run(chunks, &self.weights, &workers, slots, &started);
-        let outcome = catch_unwind(AssertUnwindSafe(run));
-        // Not even a panic lets half a result out.
-        if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
-            data.output().fill(0);
-        }
-        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+        Shared { keys: &self.keys, weights: &self.weights, first: self.next_call() }.run(call, data, plan)
     }
 }

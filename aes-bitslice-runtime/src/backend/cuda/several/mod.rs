@@ -2,7 +2,6 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `host_data` | data in host memory: to a GPU, through the kernel, and back |
 //! | `group_key` | a key on all GPUs, and its calls on host memory |
 //! | `group` | the GPUs: the open backend |
 //! | `peers` | which GPU can access which GPU's memory |
@@ -13,7 +12,6 @@
 pub(crate) mod chunks;
 pub(crate) mod group;
 pub(crate) mod group_key;
-pub(crate) mod host_data;
 pub(crate) mod peers;
 pub(crate) mod sharded_buffer;
 pub(crate) mod sharded_data;

@@ -1,7 +1,7 @@
 //! Device memory sharded over the GPUs of an engine: a share on each.
 
+use crate::backend::cuda::commands::Slot;
 use crate::backend::cuda::device::Device;
-use crate::backend::cuda::memory::slots::Slot;
 use crate::backend::cuda::several::group::Group;
 use crate::backend::cuda::several::peers;
 use crate::base::error::Error;
@@ -117,7 +117,7 @@ impl ShardedBuffer {
         });
         let copy = |slot: &mut Slot<'_>, pointer, chunk: &[u8]| {
             // SAFETY: the range is within the share, which is borrowed until the copy was waited for.
-            unsafe { result::memcpy_htod_async(pointer, chunk, slot.stream()) }
+            unsafe { result::memcpy_htod_async(pointer, chunk, *slot.queue()) }
         };
         copy_at_once(chunks.collect(), "cuMemcpyHtoDAsync", copy)
     }
@@ -135,7 +135,7 @@ impl ShardedBuffer {
         });
         let copy = |slot: &mut Slot<'_>, pointer, chunk: &mut [u8]| {
             // SAFETY: the range is within the share; the chunk is borrowed until the copy was waited for.
-            unsafe { result::memcpy_dtoh_async(chunk, pointer, slot.stream()) }
+            unsafe { result::memcpy_dtoh_async(chunk, pointer, *slot.queue()) }
         };
         copy_at_once(chunks.collect(), "cuMemcpyDtoHAsync", copy)
     }

@@ -1,10 +1,11 @@
 //! Calls on data in sharded memory: all GPUs at once, each on its own share and then on what the slowest has left.
 
+use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::span::Span;
 use crate::backend::cuda::several::chunks::{self, DEPTH, Gpu, ShareChunk, chunk_bytes, drive, ends};
 use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
+use crate::backend::device::key::OnDevice;
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{Call, Data, PartOf, Target};

@@ -1,14 +1,12 @@
 //! The arguments of a launch: those that the kernel's manifest lists, in its order, each found by name.
 
+use crate::backend::device::values::{Found, Values};
+use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{KernelObject, call, lock};
 use crate::backend::opencl::kernel::gather::Gathered;
 use crate::backend::opencl::kernel::program::EntryPoint;
-use crate::backend::opencl::kernel::span::{Place, Span};
-use crate::backend::opencl::memory::key_memory::{KeyValue, RoundKeys};
 use crate::base::error::Error;
-use crate::op::launch::{Launch, Value};
 use aes_bitslice_core::argument::{Argument, Kind};
-use aes_bitslice_core::signature::Parameter;
 use opencl3::kernel;
 use opencl3::types::{cl_kernel, cl_mem};
 use std::ffi::c_void;
@@ -17,71 +15,6 @@ use std::sync::MutexGuard;
 
 /// The words that overwrite words in an entry point's arguments: as many as the longest key has.
 static ZEROS: [u32; 61] = [0; 61];
-
-/// The sources of the values of a launch's arguments.
-pub(crate) struct Values<'a> {
-    pub(crate) span: Span,
-    pub(crate) launch: &'a Launch,
-    /// The blocks that were gathered for it, by argument.
-    pub(crate) gathered: &'a [(Argument, Gathered)],
-    pub(crate) keys: Option<&'a RoundKeys>,
-}
-
-/// The value of a parameter, in the form in which it is set: a place is two arguments.
-enum Found<'a> {
-    /// A buffer, and an offset into it in units of the parameter's type.
-    Place(cl_mem, u64),
-    Buffer(cl_mem),
-    U32(u32),
-    U64(u64),
-    /// A key, or something else that may be a secret.
-    Words(&'a [u32]),
-}
-
-impl<'a> Values<'a> {
-    /// The value of a parameter of an entry point that counts positions in its input and output in units of these many bytes; `None` if
-    /// there is no value of its name and kind.
-    fn find(&self, parameter: &Parameter, [unit_in, unit_out]: [u64; 2]) -> Option<Found<'a>> {
-        let Self { span, launch, gathered, keys } = *self;
-        let name = parameter.name;
-        let of_launch = launch.value(name);
-        let of_key = || keys?.value(name);
-        let data = |place: Place, unit| Found::Place(place.buffer, (place.at + launch.at) / unit);
-        match parameter.kind {
-            Kind::Input => span.input.map(|place| data(place, unit_in)),
-            Kind::Output => span.output.map(|place| data(place, unit_out)),
-            Kind::Pointer => match of_launch? {
-                // Wrapping, because nothing is read before the input's buffer.
-                Value::BeforeInput(bytes) => {
-                    span.input.map(|input| Found::Place(input.buffer, input.at.wrapping_sub(*bytes)))
-                }
-                Value::Gathered(_) => {
-                    gathered.iter().find(|(of, _)| *of == name).map(|(_, blocks)| Found::Place(blocks.raw(), 0))
-                }
-                _ => None,
-            },
-            Kind::Buffer => match (of_launch, of_key()) {
-                // In OpenCL, an address in device memory is a buffer.
-                (Some(&Value::Address(buffer)), _) => Some(Found::Buffer(buffer as cl_mem)),
-                (None, Some(KeyValue::Planes(planes))) => Some(Found::Buffer(planes)),
-                _ => None,
-            },
-            Kind::U32 => match (of_launch, of_key()) {
-                (Some(&Value::U32(number)), _) | (None, Some(KeyValue::Rounds(number))) => Some(Found::U32(number)),
-                _ => None,
-            },
-            Kind::U64 => match of_launch? {
-                &Value::U64(number) => Some(Found::U64(number)),
-                _ => None,
-            },
-            Kind::Words(words) => match (of_launch, of_key()) {
-                (Some(Value::Words(block)), _) if block.len() == words => Some(Found::Words(block)),
-                (None, Some(KeyValue::Words(key))) if key.len() == words => Some(Found::Words(key)),
-                _ => None,
-            },
-        }
-    }
-}
 
 /// An entry point with its arguments set: nothing else sets them meanwhile. Words among them are overwritten on drop, at the latest.
 pub(crate) struct Bound<'k> {
@@ -100,18 +33,35 @@ impl<'k> Bound<'k> {
     ///
     /// # Safety
     /// The entry point takes what its parameters say, and all buffers are valid.
-    pub(crate) unsafe fn new(entry: &'k EntryPoint, values: &Values<'_>) -> Result<Self, Error> {
+    pub(crate) unsafe fn new(
+        entry: &'k EntryPoint,
+        values: &Values<'_, Context>,
+        gathered: &[(Argument, Gathered)],
+    ) -> Result<Self, Error> {
         let mut bound = Self { object: lock(&entry.object), next: 0, words: Vec::new() };
+        let [unit_in, unit_out] = entry.units;
         for parameter in &entry.signature.parameters {
-            let missing = || Error::NoSuchKernel {
-                what: format!(
-                    "{} takes `{}`, of which a launch of its mode knows nothing",
-                    entry.signature, parameter.name
-                ),
+            let unit = match parameter.kind {
+                Kind::Input => unit_in,
+                Kind::Output => unit_out,
+                _ => 1,
             };
-            let found = values.find(parameter, entry.units).ok_or_else(missing)?;
+            let found = values.find(parameter)?;
+            let copies = || gathered.iter().find(|(of, _)| *of == parameter.name).map(|(_, blocks)| blocks.raw());
             // SAFETY: the caller guarantees the parameters, of which this is the next.
-            unsafe { bound.set(found) }?;
+            unsafe {
+                match found {
+                    Found::Data(place) => bound.place(place.buffer, place.at / unit),
+                    Found::Gathered(..) => bound.place(copies().expect("copied before"), 0),
+                    Found::Address(buffer) => bound.value(&(buffer as cl_mem)),
+                    Found::U32(number) => bound.value(number),
+                    Found::U64(number) => bound.value(number),
+                    Found::Words(words) => {
+                        bound.words.push((bound.next, words.len()));
+                        bound.set_words(words)
+                    }
+                }?;
+            }
         }
         Ok(bound)
     }
@@ -136,22 +86,13 @@ impl<'k> Bound<'k> {
         wiped
     }
 
+    /// Sets two arguments: a buffer, and an offset into it in units of the parameter's type.
+    ///
     /// # Safety
-    /// The next arguments are of the sizes of what was found, and may have these values.
-    unsafe fn set(&mut self, found: Found<'_>) -> Result<(), Error> {
+    /// The next arguments are a buffer and an offset.
+    unsafe fn place(&mut self, buffer: cl_mem, at: u64) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
-        unsafe {
-            match found {
-                Found::Place(buffer, at) => self.value(&buffer).and_then(|()| self.value(&at)),
-                Found::Buffer(buffer) => self.value(&buffer),
-                Found::U32(number) => self.value(&number),
-                Found::U64(number) => self.value(&number),
-                Found::Words(words) => {
-                    self.words.push((self.next, words.len()));
-                    self.set_words(words)
-                }
-            }
-        }
+        unsafe { self.value(&buffer).and_then(|()| self.value(&at)) }
     }
 
     /// # Safety
@@ -188,12 +129,13 @@ impl Drop for Bound<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::opencl::context::Context;
+    use crate::backend::opencl::commands::{Place, RoundKeys, Span};
     use crate::backend::opencl::handles::{Buffer, Program, event_of};
     use crate::backend::opencl::platforms::Wanted;
-    use crate::op::launch::Entry;
+    use crate::op::launch::{Entry, Launch, Value};
     use aes_bitslice_core::key_source::KeySource;
     use aes_bitslice_core::signature;
+    use aes_bitslice_core::signature::Parameter;
     use opencl3::command_queue;
     use opencl3::program;
     use opencl3::types::CL_TRUE;
@@ -257,14 +199,15 @@ mod tests {
         let entry = entry_point(&context, Kind::U64);
         let buffer = context.zeroed(context.queue(), 16).unwrap();
         let keys = RoundKeys::Argument(Zeroizing::new((1..=61).collect()));
-        let output = Some(Place { buffer: buffer.raw(), at: 0 });
-        let span = Span { input: None, output, len: 12, in_place: false, aligned: true };
+        let span = Span::between(None, Some(Place::start_of(buffer.raw())), 12);
         let launch = |values| Launch { entry: Entry::Bytes, at: 4, thread_blocks: 1, threads: 32, values };
 
         let whole = launch(vec![(Argument::Length, Value::U64(7))]);
+        fn values<'a>(span: Span, launch: &'a Launch, keys: &'a RoundKeys) -> Values<'a, Context> {
+            Values { span, launch, keys: Some(keys), tables: None }
+        }
         // SAFETY: the entry point takes these arguments, and the buffer is alive.
-        let bind =
-            |launch: &Launch| unsafe { Bound::new(&entry, &Values { span, launch, gathered: &[], keys: Some(&keys) }) };
+        let bind = |launch: &Launch| unsafe { Bound::new(&entry, &values(span, launch, &keys), &[]) };
         let bound = bind(&whole).unwrap();
         assert_eq!(launched(&context, &buffer, bound.raw()), [1, 61, 7]);
         bound.wipe().unwrap();
@@ -280,9 +223,8 @@ mod tests {
         // No key stays behind where the driver refuses an argument, either.
         let entry = entry_point(&context, Kind::U32);
         let wrong = launch(vec![(Argument::Length, Value::U32(7))]);
-        let values = Values { span, launch: &wrong, gathered: &[], keys: Some(&keys) };
         // SAFETY: the entry point takes these arguments, except for the number, which is refused; the buffer is alive.
-        let refused = unsafe { Bound::new(&entry, &values) }.err().expect("refused");
+        let refused = unsafe { Bound::new(&entry, &values(span, &wrong, &keys), &[]) }.err().expect("refused");
         assert!(matches!(&refused, Error::OpenCl { call, .. } if call == "clSetKernelArg"), "{refused}");
         let object = lock(&entry.object);
         // SAFETY: the fourth argument is a number of this size.

@@ -4,8 +4,7 @@
 //! |---|---|
 //! | `in_flight` | commands that may still use memory |
 //! | `pinned` | host memory of the driver, mapped |
-//! | `slots` | queues with device memory and pinned memory, cleared between calls |
-//! | `key_memory` | round keys in the form that kernels take |
+//! | `key_memory` | round keys and tables of a hash key in device memory |
 //! | `slice` | bytes of a buffer: the caller's, or the engine's |
 //! | `device_memory` | buffers for callers without any |
 //! | `timed_queue` | a queue whose commands are timed by the device's clock |
@@ -15,7 +14,6 @@ pub(crate) mod in_flight;
 pub(crate) mod key_memory;
 pub(crate) mod pinned;
 pub(crate) mod slice;
-pub(crate) mod slots;
 pub(crate) mod timed_queue;
 
 /// What memory of an engine still holds when its owner is gone: another owner of the buffer keeps it alive.
@@ -24,7 +22,7 @@ mod tests {
     use super::device_memory::DeviceMemory;
     use super::key_memory::KeyMemory;
     use super::pinned::Pinned;
-    use super::slots::Pool;
+    use crate::backend::opencl::commands::Slots;
     use crate::backend::opencl::context::Context;
     use crate::backend::opencl::handles::{Buffer, Event, event_of};
     use crate::backend::opencl::platforms::Wanted;
@@ -99,21 +97,23 @@ mod tests {
     #[ignore = "needs an OpenCL device"]
     fn nothing_is_left_in_a_slot() {
         let context = context();
-        let pool = Pool::new(context.clone());
-        let mut slot = pool.take(SECRET.len()).unwrap();
-        let left = kept(slot.buffer().raw());
-        slot.copy_in(0, &SECRET).unwrap();
+        let pool = Slots::new(context.clone());
+        let take = || pool.take(SECRET.len()).unwrap().with_staging(SECRET.len()).unwrap();
+        let mut slot = take();
+        let left = kept(slot.room(0, 0).buffer);
+        slot.staging(0, SECRET.len()).copy_from_slice(&SECRET);
+        slot.copy_in_staged(0, SECRET.len()).unwrap();
         slot.wait().unwrap();
         assert!(held(&context, &left) == SECRET);
         // As a kernel writes what nothing was copied to.
-        let mut slot_of_output = pool.take(SECRET.len()).unwrap();
-        let left_of_output = kept(slot_of_output.buffer().raw());
+        let mut slot_of_output = take();
+        let left_of_output = kept(slot_of_output.room(0, 0).buffer);
         write(&context, &left_of_output, &SECRET);
-        slot_of_output.copy_out(0, SECRET.len()).unwrap();
+        slot_of_output.copy_out_staged(0, SECRET.len()).unwrap();
         drop((slot, slot_of_output));
         // Each queue is in order: its slot comes back when it is cleared.
-        let mut again = [pool.take(SECRET.len()).unwrap(), pool.take(SECRET.len()).unwrap()];
-        again.iter_mut().for_each(|slot| slot.copy_out(0, 16).and_then(|()| slot.wait()).unwrap());
+        let mut again = [take(), take()];
+        again.iter_mut().for_each(|slot| slot.copy_out_staged(0, 16).and_then(|()| slot.wait()).unwrap());
         assert!(held(&context, &left) == [0; SECRET.len()], "what was copied in");
         assert!(held(&context, &left_of_output) == [0; SECRET.len()], "what a kernel wrote");
         // Of a slot that failed, nobody said what to clear.

@@ -1,0 +1,237 @@
+//! A GHASH kernel on a device, and its launches.
+//!
+//! A launch adds the hash of its data to 16 bytes in device memory; another clears data that such a hash shows not to be authentic
+//! (`aes_bitslice_core::manifest`).
+
+use crate::backend::device::driver::Driver;
+use crate::backend::device::span::{Place, Span};
+use crate::backend::device::values::Values;
+use crate::base::error::Error;
+use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::cpu::hash_key::{HashKey, ONE};
+use crate::op::launch::{Entry, Launch, Value, block_words};
+use crate::op::partial_hash::Verdict;
+use aes_bitslice_core::argument::Argument;
+use aes_bitslice_core::ghash::{self, Element, Shape};
+use aes_bitslice_core::manifest::{Hash, Manifest};
+use aes_bitslice_core::messages::GROUP;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A kernel on a device. Clones share the code.
+pub(crate) struct HashKernel<D: Driver>(Arc<Loaded<D>>);
+
+struct Loaded<D: Driver> {
+    driver: Arc<D>,
+    manifest: Manifest<Hash>,
+    code: D::Code,
+    /// The maximum number of thread blocks, for which tables are built.
+    units: u32,
+    multiprocessors: u32,
+}
+
+impl<D: Driver> Clone for HashKernel<D> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// Tables of a key's only hash key in device memory, made on first use. Clones share them.
+pub(crate) struct Tables<D: Driver>(Arc<Mutex<Option<Arc<D::KeyMemory>>>>);
+
+impl<D: Driver> Clone for Tables<D> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<D: Driver> Default for Tables<D> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<D: Driver> Tables<D> {
+    /// The tables, made now if they are not there. Making them leaves nothing on the stack.
+    pub(crate) fn get(&self, make: impl FnOnce() -> Result<D::KeyMemory, Error>) -> Result<Arc<D::KeyMemory>, Error> {
+        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if tables.is_none() {
+            *tables = Some(Arc::new(scrubbed::<DERIVED, _>(make)?));
+        }
+        Ok(tables.clone().expect("made above"))
+    }
+}
+
+impl<D: Driver> HashKernel<D> {
+    /// A kernel from its code, which was loaded on a device of this number of multiprocessors.
+    pub(crate) fn new(driver: &Arc<D>, multiprocessors: u32, manifest: Manifest<Hash>, code: D::Code) -> Self {
+        let units = manifest.units_per_sm * multiprocessors.max(1);
+        Self(Arc::new(Loaded { driver: driver.clone(), manifest, code, units, multiprocessors }))
+    }
+
+    /// The kernel's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.0.manifest.kernel
+    }
+
+    /// The device's driver.
+    pub(crate) fn driver(&self) -> &Arc<D> {
+        &self.0.driver
+    }
+
+    /// The tables that launches under a hash key read, in the memory of the device, which was entered on this thread.
+    pub(crate) fn tables(&self, key: &HashKey) -> Result<D::KeyMemory, Error> {
+        self.tables_of(key, &self.0.manifest.shape, self.0.units)
+    }
+
+    /// The tables that launches on many messages under a hash key read, in the memory of the device, which was entered on this thread.
+    pub(crate) fn tables_of_messages(&self, key: &HashKey) -> Result<D::KeyMemory, Error> {
+        let none = || Error::NoSuchKernel { what: format!("{} is for one message at a time", self.name()) };
+        self.tables_of(key, &self.0.manifest.message_shape.ok_or_else(none)?, 1)
+    }
+
+    fn tables_of(&self, key: &HashKey, shape: &Shape, units: u32) -> Result<D::KeyMemory, Error> {
+        self.0.driver.key_memory(&ghash::tables(key.blocks(), Element::from_block(*key.bytes()), shape, units))
+    }
+
+    /// Puts a launch into a queue, without waiting.
+    ///
+    /// # Safety
+    /// The values belong to the entry point; they and the span are in memory of the device that is live until the work is done; the queue
+    /// belongs to the device.
+    unsafe fn launch(
+        &self,
+        entry: Entry,
+        queue: &mut D::Queue,
+        thread_blocks: u32,
+        span: Span<D::Place>,
+        tables: Option<&D::KeyMemory>,
+        values: Vec<(Argument, Value)>,
+    ) -> Result<(), Error> {
+        let Loaded { driver, manifest, code, .. } = &*self.0;
+        let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
+        // SAFETY: as the caller promises; the threads are the manifest's.
+        unsafe { driver.launch(queue, code, &launch, &Values { span, launch: &launch, keys: None, tables }) }
+    }
+
+    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting.
+    ///
+    /// # Safety
+    /// Both are in memory of the device that is live until the work is done, as are the tables, which belong to this kernel; `out` is
+    /// aligned to 4 bytes; the queue belongs to the device.
+    pub(crate) unsafe fn run(
+        &self,
+        queue: &mut D::Queue,
+        input: D::Place,
+        len: u64,
+        tables: &D::KeyMemory,
+        out: D::Place,
+    ) -> Result<(), Error> {
+        let Loaded { manifest, units, .. } = &*self.0;
+        let entry = if input.is_aligned() { Entry::Hash } else { Entry::HashBytes };
+        let values = vec![
+            (Argument::Length, Value::U64(len)),
+            (Argument::Tables, Value::Address(D::key_place(tables).address())),
+            (Argument::Units, Value::U32(*units)),
+            (Argument::Factor, Value::Words(block_words(&ONE))),
+            (Argument::Addend, Value::Words([0; 4])),
+        ];
+        let tiles = manifest.shape.tiles(len).clamp(1, (*units).into()) as u32;
+        let span = Span::between(Some(input), Some(out), len);
+        // SAFETY: as the caller guarantees.
+        unsafe { self.launch(entry, queue, tiles, span, Some(tables), values) }
+    }
+
+    /// Clears `len` bytes from `output` on, without waiting, unless the hash in the 16 bytes at `hash` shows that they are authentic.
+    ///
+    /// # Safety
+    /// Both are in memory of the device that is live until the work is done; `hash` is aligned to 4 bytes, and comes from
+    /// [`run`](Self::run) earlier in the queue, which belongs to the device.
+    pub(crate) unsafe fn clear_unless_authentic(
+        &self,
+        queue: &mut D::Queue,
+        output: D::Place,
+        len: u64,
+        hash: D::Place,
+        verdict: &Verdict,
+    ) -> Result<(), Error> {
+        let Loaded { manifest, multiprocessors, .. } = &*self.0;
+        let values = vec![
+            (Argument::Length, Value::U64(len)),
+            (Argument::Hash, Value::Address(hash.address())),
+            (Argument::Factor, Value::Words(block_words(&verdict.factor))),
+            (Argument::Addend, Value::Words(block_words(&verdict.addend))),
+            (Argument::Mask, Value::Words(block_words(&verdict.mask))),
+        ];
+        // Few, because there is almost never anything to clear, and launching more takes longer.
+        let most = len.div_ceil(manifest.threads.into()).try_into().unwrap_or(u32::MAX);
+        let thread_blocks = (2 * (*multiprocessors).max(1)).min(most);
+        // SAFETY: as in `run`.
+        unsafe { self.launch(Entry::Clear, queue, thread_blocks, Span::between(None, Some(output), len), None, values) }
+    }
+
+    /// Computes 16 bytes for each message at `out`, the sum of its hash and its mask, without waiting.
+    ///
+    /// # Safety
+    /// All are in memory of the device that is live until the work is done, as are the tables, which belong to this kernel and are for
+    /// messages; the description of the messages refers to nothing outside; the queue belongs to the device.
+    pub(crate) unsafe fn make_tags(
+        &self,
+        queue: &mut D::Queue,
+        input: D::Place,
+        tables: &D::KeyMemory,
+        of: &OfMessages,
+        out: D::Place,
+    ) -> Result<(), Error> {
+        let values = vec![
+            (Argument::Messages, Value::Address(of.messages)),
+            (Argument::Order, Value::Address(of.order)),
+            (Argument::All, Value::U32(of.all)),
+            (Argument::Aad, Value::Address(of.aad)),
+            (Argument::Masks, Value::Address(of.masks)),
+            (Argument::Tables, Value::Address(D::key_place(tables).address())),
+        ];
+        let thread_blocks = of.all.div_ceil(GROUP).min(self.0.units);
+        let span = Span::between(Some(input), Some(out), 0);
+        // SAFETY: as the caller promises.
+        unsafe { self.launch(Entry::HashMessages, queue, thread_blocks, span, Some(tables), values) }
+    }
+
+    /// Clears the messages from `output` on whose 16 bytes at `hashes` and mask differ, as far as their tags count, and reports which at
+    /// `verdicts`, without waiting.
+    ///
+    /// # Safety
+    /// All are in memory of the device that is live until the work is done; `hashes` come from [`make_tags`](Self::make_tags) earlier in
+    /// the queue, which belongs to the device; the description of the messages refers to nothing outside.
+    pub(crate) unsafe fn clear_messages(
+        &self,
+        queue: &mut D::Queue,
+        output: D::Place,
+        of: &OfMessages,
+        hashes: u64,
+        verdicts: u64,
+    ) -> Result<(), Error> {
+        let Loaded { manifest, multiprocessors, .. } = &*self.0;
+        let values = vec![
+            (Argument::Messages, Value::Address(of.messages)),
+            (Argument::All, Value::U32(of.all)),
+            (Argument::Tags, Value::Address(hashes)),
+            (Argument::Expected, Value::Address(of.masks)),
+            (Argument::Verdicts, Value::Address(verdicts)),
+        ];
+        // Each warp works on one message at a time.
+        let thread_blocks = of.all.div_ceil(manifest.threads / 32).min(16 * multiprocessors);
+        let span = Span::between(None, Some(output), 0);
+        // SAFETY: as the caller promises.
+        unsafe { self.launch(Entry::ClearMessages, queue, thread_blocks, span, None, values) }
+    }
+}
+
+/// The device addresses of the data that describes messages, and of their masks.
+pub(crate) struct OfMessages {
+    pub(crate) messages: u64,
+    pub(crate) order: u64,
+    /// The number of messages.
+    pub(crate) all: u32,
+    pub(crate) aad: u64,
+    pub(crate) masks: u64,
+}

@@ -1,0 +1,206 @@
+//! Data in host memory: to the devices, through the kernel, and back, in chunks, so that both directions of the links are busy at once.
+//!
+//! Pinned memory is copied from and to directly, where the driver can tell it. Other memory is staged: a worker copies a chunk into the
+//! pinned memory of its slot, and the result out of it. For small calls without a hash, on aligned data, kernels may read and write pinned
+//! memory, the caller's or the slot's, over the link themselves. (Pinning the caller's pages for the duration of a call was measured, too:
+//! it takes longer than the copies, docs/record/2026-11-host-memory.md.)
+
+use crate::backend::device::driver::Driver;
+use crate::backend::device::key::OnDevice;
+use crate::backend::device::slots::{SMALLEST, Slot};
+use crate::backend::device::span::Span;
+use crate::backend::past_caches::past_caches;
+use crate::base::error::Error;
+use crate::exec::call::{Call, PartOf};
+use crate::exec::chunk::{Chunk, cut};
+use crate::exec::pipeline;
+use crate::exec::transfers::Plan;
+use crate::op::buffers::Buffers;
+use crate::op::operation::Pass;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::AtomicBool;
+
+/// The same key on devices that share the work of a call.
+pub(crate) struct Shared<'k, K> {
+    pub(crate) keys: &'k [K],
+    /// Each device's share of the work, in proportion to the others.
+    pub(crate) weights: &'k [f64],
+    /// The device that the first worker is on: calls too small for all devices each start on the next.
+    pub(crate) first: usize,
+}
+
+impl<K: OnDevice> Shared<'_, K> {
+    /// Performs a call; `plan` plans the transfers of this number of bytes, of which the caller's memory is pinned, or not.
+    ///
+    /// # Errors
+    /// Those of the operation and the driver. Either nothing was written, or all of the output is cleared.
+    pub(crate) fn run<O: Pass>(
+        self,
+        call: Call<O>,
+        mut data: Buffers<'_>,
+        plan: impl FnOnce(usize, bool) -> Plan,
+    ) -> Result<Vec<PartOf<O>>, Error> {
+        let Self { keys, weights, first } = self;
+        keys.iter().try_for_each(|key| key.driver().enter())?;
+        keys.iter().try_for_each(|key| key.prepare_all(&call, None))?;
+        let staged = Staged::of(&**keys[0].driver(), &mut data);
+        let plan = plan(call.skip() + data.len(), staged.is_nothing());
+        let chunk_bytes = match plan.chunk_bytes {
+            bytes if bytes <= SMALLEST => bytes,
+            bytes => keys.iter().try_fold(bytes, |bytes, key| room_on(key, bytes))?,
+        };
+        let plan = Plan { chunk_bytes, ..plan };
+        let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % keys.len()).collect();
+        let chunks = cut(call, data.reborrow(), chunk_bytes);
+        let started = AtomicBool::new(false);
+        let slots = |device: usize| slots(&keys[device], &plan, staged);
+        let run = || pipeline::run(chunks, weights, &workers, slots, &started);
+        let outcome = catch_unwind(AssertUnwindSafe(run));
+        // Not even a panic lets half a result out.
+        if !matches!(outcome, Ok(Ok(_))) && started.into_inner() {
+            data.output().fill(0);
+        }
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+/// The data that is staged: data that is read or written, and not pinned.
+#[derive(Clone, Copy)]
+struct Staged {
+    input: bool,
+    output: bool,
+}
+
+impl Staged {
+    /// For this data. The device was entered on this thread.
+    fn of(driver: &impl Driver, data: &mut Buffers<'_>) -> Self {
+        let input = data.reads() && !driver.is_pinned(data.input());
+        Self { input, output: data.writes() && !driver.is_pinned(data.output()) }
+    }
+
+    /// Whether nothing is staged.
+    fn is_nothing(self) -> bool {
+        !self.input && !self.output
+    }
+
+    /// The slot with what it needs for that.
+    fn slot<D: Driver>(self, slot: Slot<'_, D>, bytes: usize) -> Result<Slot<'_, D>, Error> {
+        if self.is_nothing() { Ok(slot) } else { slot.with_staging(bytes) }
+    }
+}
+
+/// The size of the largest possible chunk on a device that has little memory free.
+fn room_on(key: &impl OnDevice, wanted: usize) -> Result<usize, Error> {
+    key.driver().enter()?;
+    let slot = key.slots().take(wanted)?;
+    Ok((slot.len() / 16 * 16).min(wanted))
+}
+
+/// A worker's slots; at least one, with room for a chunk.
+fn slots<'k, 'a, K: OnDevice, O: Pass>(
+    key: &'k K,
+    plan: &Plan,
+    staged: Staged,
+) -> Result<Vec<HostSlot<'k, 'a, K, O>>, Error> {
+    key.driver().enter()?;
+    let slots = key.slots();
+    let host_slot = |slot| HostSlot { key, slot, staged, over_link: plan.over_link, chunk: None };
+    let first = staged.slot(slots.take(plan.chunk_bytes)?, plan.chunk_bytes)?;
+    if first.len() < plan.chunk_bytes {
+        return Err(Error::OutOfDeviceMemory { what: format!("a buffer of {} bytes", plan.chunk_bytes) });
+    }
+    // More slots make it faster, but it works without them.
+    let more = (1..plan.streams).map_while(|_| slots.try_take(plan.chunk_bytes)?.ok());
+    let more =
+        more.map_while(|slot| staged.slot(slot, plan.chunk_bytes).ok()).filter(|slot| slot.len() >= plan.chunk_bytes);
+    Ok([first].into_iter().chain(more).map(host_slot).collect())
+}
+
+/// A slot with a chunk of the caller's data.
+struct HostSlot<'k, 'a, K: OnDevice, O: Pass> {
+    key: &'k K,
+    slot: Slot<'k, K::Driver>,
+    staged: Staged,
+    /// Whether kernels read and write host memory themselves.
+    over_link: bool,
+    chunk: Option<Chunk<'a, O>>,
+}
+
+/// Where kernels access a chunk's data in host memory: the caller's, or the data staged from byte `at` of the slot's on. `None` if they
+/// cannot, or only byte by byte.
+fn span_over_link<D: Driver, O: Pass>(
+    driver: &D,
+    slot: &mut Slot<'_, D>,
+    staged: Staged,
+    at: usize,
+    call: &Call<O>,
+    data: &mut Buffers<'_>,
+) -> Option<Span<D::Place>> {
+    let len = data.len();
+    let mut place = |is_used: bool, is_staged: bool, own: &[u8]| match (is_used, is_staged) {
+        (false, _) => Some(None),
+        (true, true) => driver.over_link(slot.staging(at, len)).map(Some),
+        (true, false) => driver.over_link(own).map(Some),
+    };
+    let input = place(data.reads(), staged.input, data.input())?;
+    let output = place(data.writes(), staged.output, data.output())?;
+    let span = Span::between(input, output, len as u64);
+    span.is_aligned(call.head()).then_some(span)
+}
+
+impl<'a, K: OnDevice, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, K, O> {
+    fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
+        let Self { key, slot, staged, over_link, chunk: in_flight } = self;
+        // Stored before anything is put into the queue: from here on there is something to wait for.
+        let Chunk { call, data } = in_flight.insert(chunk);
+        let (at, len) = (call.skip(), data.len());
+        key.driver().enter()?;
+        if staged.input {
+            slot.staging(at, len).copy_from_slice(data.input());
+        }
+        if *over_link && let Some(span) = span_over_link(&**key.driver(), slot, *staged, at, call, data) {
+            // SAFETY: the chunk is kept, and left alone, until the queue was waited for: by `finish` or on drop; the staging memory is the
+            // slot's own, and its next use comes after a wait.
+            unsafe { key.launch_in(slot, span, call, None) }?;
+            return slot.begin();
+        }
+        let span = Span::in_place(O::ACCESS, slot.room(at, len), len as u64);
+        if staged.input {
+            slot.copy_in_staged(at, len)?;
+        } else if data.reads() {
+            // SAFETY: the chunk is kept, and left alone, until the queue was waited for: by `finish` or on drop.
+            unsafe { slot.copy_in(at, data.input()) }?;
+        }
+        // SAFETY: the span is within the slot's memory, which outlives the wait.
+        unsafe { key.launch_in(slot, span, call, None) }?;
+        if staged.output {
+            slot.copy_out_staged(at, len)?;
+        } else if data.writes() {
+            // SAFETY: the chunk is kept, and left alone, until the queue was waited for: by `finish` or on drop.
+            unsafe { slot.copy_out(at, data.output()) }?;
+        }
+        slot.begin()
+    }
+
+    fn finish(&mut self) -> Result<PartOf<O>, Error> {
+        // Even if the device is refused meanwhile: something may be in the queue.
+        let entered = self.key.driver().enter();
+        self.slot.wait().and(entered)?;
+        let Chunk { call, mut data } = self.chunk.take().expect("a chunk that was started");
+        let len = data.len();
+        if self.staged.output {
+            past_caches(self.slot.staging(call.skip(), len), data.output());
+        }
+        Ok(call.part(len as u64, &self.slot))
+    }
+}
+
+impl<K: OnDevice, O: Pass> Drop for HostSlot<'_, '_, K, O> {
+    fn drop(&mut self) {
+        // After a failure: work that was started may still read and write the caller's memory.
+        if self.chunk.is_some() {
+            let _ = self.key.driver().enter();
+            let _ = self.slot.wait();
+        }
+    }
+}

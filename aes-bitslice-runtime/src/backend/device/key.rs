@@ -1,0 +1,140 @@
+//! A key on a device: the launches of a call's steps, in order.
+
+use crate::backend::device::driver::Driver;
+use crate::backend::device::hash::{HashKernel, Tables};
+use crate::backend::device::slots::{Slot, Slots};
+use crate::backend::device::span::Span;
+use crate::base::error::Error;
+use crate::cpu::hash_key::HashKey;
+use crate::exec::call::Call;
+use crate::exec::choice::Choice;
+use crate::exec::steps::Step;
+use crate::op::kernels::KernelsNeeded;
+use crate::op::operation::Pass;
+use aes_bitslice_core::mode::Mode;
+use std::sync::Arc;
+
+/// A key on a device, for the kernels of one kind of device.
+pub(crate) trait OnDevice: Send + Sync {
+    type Driver: Driver;
+
+    fn driver(&self) -> &Arc<Self::Driver>;
+
+    /// The device's slots for data from the host.
+    fn slots(&self) -> &Slots<Self::Driver>;
+
+    /// The device's GHASH kernel, loaded and tested on first use. The device was entered on this thread.
+    fn hasher(&self) -> Result<HashKernel<Self::Driver>, Error>;
+
+    /// The tables that launches of the GHASH kernel read under this key.
+    fn tables(&self) -> &Tables<Self::Driver>;
+
+    /// Loads every kernel that a call of this mode may use, with the `asked` choice or any that the key allows, unless that was done
+    /// before.
+    fn prepare(&self, mode: Mode, asked: Option<Choice>) -> Result<(), Error>;
+
+    /// Puts the cipher of an operation into a queue, without waiting: with the `asked` choice, else with the fastest of the kernels that the
+    /// key allows. Its kernels compute `mode`.
+    ///
+    /// # Safety
+    /// The span is within memory of the device that is live until the work is done; the queue belongs to the device. Commands in the queue
+    /// begin in order.
+    unsafe fn launch<O: Pass>(
+        &self,
+        queue: &mut QueueOf<Self>,
+        span: SpanOf<Self>,
+        call: &Call<O>,
+        mode: Mode,
+        asked: Option<Choice>,
+    ) -> Result<(), Error>;
+
+    /// The GHASH kernel, and its tables for this key, whose hash key is `key`; built on first use. The device was entered on this thread.
+    fn hash_kernel(&self, key: &HashKey) -> Result<Hasher<Self::Driver>, Error> {
+        let kernel = self.hasher()?;
+        let tables = self.tables().get(|| kernel.tables(key))?;
+        Ok((kernel, tables))
+    }
+
+    /// Loads everything that a call of an operation may need, unless that was done before.
+    fn prepare_all<O: Pass>(&self, call: &Call<O>, asked: Option<Choice>) -> Result<(), Error> {
+        let KernelsNeeded { mode, hashed, .. } = call.kernels();
+        mode.map_or(Ok(()), |mode| self.prepare(mode, asked))?;
+        match call.on_device().hash.filter(|_| hashed.is_some()) {
+            Some(key) => self.driver().enter().and_then(|()| self.hash_kernel(key).map(drop)),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts all steps of an operation into the queue of a slot, without waiting.
+    ///
+    /// # Safety
+    /// The span is within memory of the device that is live until the work is done.
+    unsafe fn launch_in<O: Pass>(
+        &self,
+        slot: &mut Slot<'_, Self::Driver>,
+        span: SpanOf<Self>,
+        call: &Call<O>,
+        asked: Option<Choice>,
+    ) -> Result<(), Error> {
+        call.kernels().launch_in(slot, |slot, step| {
+            let hash = slot.hash();
+            // SAFETY: as the caller guarantees; queue and hash are the slot's.
+            unsafe { self.launch_step(slot.queue(), span, call, step, asked, hash) }
+        })
+    }
+
+    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch); a hash is added to the 16 bytes
+    /// at `hash`.
+    ///
+    /// # Safety
+    /// The span and `hash` are within memory of the device that is live until the work is done; `hash` is aligned to 4 bytes; the queue
+    /// belongs to the device. Commands in the queue begin in order.
+    unsafe fn launch_step<O: Pass>(
+        &self,
+        queue: &mut QueueOf<Self>,
+        span: SpanOf<Self>,
+        call: &Call<O>,
+        step: Step,
+        asked: Option<Choice>,
+        hash: PlaceOf<Self>,
+    ) -> Result<(), Error> {
+        let hashed = match step {
+            // SAFETY: as the caller guarantees.
+            Step::Cipher(mode) => return unsafe { self.launch(queue, span, call, mode, asked) },
+            Step::Hash(hashed) => hashed.of(span.input, span.output),
+        };
+        let (Some(data), Some(key)) = (hashed.filter(|_| span.len > 0), call.on_device().hash) else { return Ok(()) };
+        let (kernel, tables) = self.hash_kernel(key)?;
+        // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
+        unsafe { kernel.run(queue, data, span.len, &tables, hash) }
+    }
+
+    /// After all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if it is not authentic. Does
+    /// nothing for other operations.
+    ///
+    /// # Safety
+    /// The span and `hash` are within memory of the device that is live until the work is done; `hash` is aligned to 4 bytes; the queue
+    /// belongs to the device. Commands in the queue begin in order.
+    unsafe fn clear_unless_authentic<O: Pass>(
+        &self,
+        queue: &mut QueueOf<Self>,
+        span: SpanOf<Self>,
+        call: &Call<O>,
+        hash: PlaceOf<Self>,
+    ) -> Result<(), Error> {
+        let (Some(output), Some(key)) = (span.output.filter(|_| span.len > 0), call.on_device().hash) else {
+            return Ok(());
+        };
+        let Some(verdict) = call.verdict(span.len) else { return Ok(()) };
+        let (kernel, _) = self.hash_kernel(key)?;
+        // SAFETY: as the caller guarantees.
+        unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }
+    }
+}
+
+/// A GHASH kernel, and the tables of a key for it.
+pub(crate) type Hasher<D> = (HashKernel<D>, Arc<<D as Driver>::KeyMemory>);
+
+type QueueOf<K> = <<K as OnDevice>::Driver as Driver>::Queue;
+type PlaceOf<K> = <<K as OnDevice>::Driver as Driver>::Place;
+type SpanOf<K> = Span<PlaceOf<K>>;
