@@ -19,34 +19,41 @@ pub enum At {
 pub struct Value {
     /// Whether it depends on a secret.
     pub secret: bool,
+    /// The bits that depend on no secret, even if others do: compilers keep conditions side by side in the bits of a word.
+    pub open: u32,
     /// Where it points, if it is an address.
     pub at: At,
 }
 
 impl Value {
     /// Any public number.
-    pub const PUBLIC: Self = Self { secret: false, at: At::Anywhere };
+    pub const PUBLIC: Self = Self { secret: false, open: u32::MAX, at: At::Anywhere };
     /// Any secret number.
-    pub const SECRET: Self = Self { secret: true, at: At::Anywhere };
+    pub const SECRET: Self = Self { secret: true, open: 0, at: At::Anywhere };
 
     /// This number.
     pub fn number(number: i64) -> Self {
-        Self { secret: false, at: At::Exactly(None, number) }
+        Self { at: At::Exactly(None, number), ..Self::PUBLIC }
     }
 
     /// The address of an object.
     pub fn address(object: Object) -> Self {
-        Self { secret: false, at: At::Exactly(Some(object), 0) }
+        Self { at: At::Exactly(Some(object), 0), ..Self::PUBLIC }
     }
 
     /// Some number that depends on a secret if `secret`.
     pub fn some(secret: bool) -> Self {
-        Self { secret, at: At::Anywhere }
+        if secret { Self::SECRET } else { Self::PUBLIC }
     }
 
-    /// This value, which also depends on something that may be secret.
+    /// Some number of which only these bits depend on no secret.
+    pub fn with_open(open: u32) -> Self {
+        Self { secret: open != u32::MAX, open, at: At::Anywhere }
+    }
+
+    /// This value, all bits of which also depend on something that may be secret.
     pub fn tainted(self, secret: bool) -> Self {
-        Self { secret: self.secret || secret, at: self.at }
+        if secret { Self { at: self.at, ..Self::SECRET } } else { self }
     }
 
     /// The number, where it is known and not an address of an object.
@@ -76,7 +83,7 @@ impl Value {
                 one(a, b).map_or(At::Anywhere, |object| At::Near(object, m.wrapping_add(n)))
             }
         };
-        Self { secret: self.secret || other.secret, at }
+        Self { at, ..Self::some(self.secret || other.secret) }
     }
 
     /// The difference of two.
@@ -96,7 +103,7 @@ impl Value {
             (At::Exactly(None, 1), at) | (at, At::Exactly(None, 1)) => at,
             _ => At::Anywhere,
         };
-        Self { secret: self.secret || other.secret, at }
+        Self { at, ..Self::some(self.secret || other.secret) }
     }
 
     /// One or the other; `same` says whether two numbers, as addresses, belong to the same object.
@@ -110,11 +117,11 @@ impl Value {
             },
             _ => At::Anywhere,
         };
-        Self { secret: self.secret || other.secret, at }
+        Self { at, ..Self::with_open(self.open & other.open) }
     }
 
     /// This value, without its location if `give_up`.
     pub fn given_up(self, give_up: bool) -> Self {
-        if give_up { Self::some(self.secret) } else { self }
+        if give_up { Self { at: At::Anywhere, ..self } } else { self }
     }
 }

@@ -61,6 +61,21 @@ fn every_sink_is_seen() {
         ("ISETP.NE.AND P0, PT, R4, RZ, PT\n P2R R6, PR, RZ, 0x1\n LDS R8, [R6]", "address"),
         ("ISETP.NE.AND P0, PT, R4, RZ, PT\n SEL R6, R5, RZ, P0\n LDS R8, [R6]", "address"),
         ("ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 MOV R5, 0x4\n LDS R8, [R5]", "address"),
+        // A bit of a word beside public ones, and one that is set where a secret is.
+        ("LOP3.LUT P0, RZ, R4, 0x80, RZ, 0xc0, !PT\n @P0 EXIT", "predicate"),
+        (
+            "LOP3.LUT R6, R4, 0xffffff7f, RZ, 0xc0, !PT\n LOP3.LUT P0, RZ, R6, 0x40, RZ, 0xc0, !PT\n @P0 EXIT",
+            "predicate",
+        ),
+        (
+            "ISETP.NE.AND P1, PT, R4, RZ, PT\n MOV R6, RZ\n @P1 LOP3.LUT R6, R6, 0x80, RZ, 0xfc, !PT\n \
+             LOP3.LUT P0, RZ, R6, 0x80, RZ, 0xc0, !PT\n @P0 EXIT",
+            "predicate",
+        ),
+        ("ISETP.NE.AND P1, PT, R4, RZ, PT\n LOP3.LUT P0, RZ, R5, 0x80, RZ, 0xc0, P1\n @P0 EXIT", "predicate"),
+        ("LOP3.LUT R6, R4, R5, RZ, 0x3c, !PT\n LDS R8, [R6]", "address"),
+        ("ISETP.NE.AND P1, PT, R4, RZ, PT\n P2R R6, PR, RZ, 0x7f\n R2P PR, R6, 0x2\n @P1 EXIT", "predicate"),
+        ("R2P PR, R4, 0x7f\n @P3 EXIT", "predicate"),
         ("SHFL.IDX PT, R6, R5, R4, 0x1f", "lane"),
         ("SHFL.IDX PT, R6, R5, RZ, R4", "lane"),
         ("WARPSYNC R4", "control"),
@@ -96,6 +111,13 @@ fn what_is_public_stays_public() {
         // ... and is moved unchanged in between.
         "@P3 MOV R4, 0x10\n IMAD.MOV.U32 R6, RZ, RZ, R4\n MOV R7, R6\n @P3 LDS R8, [R7]",
         "STL [R1+0x8], R4\n STL [R1+0x4], R5\n LDL R6, [R1+0x4]\n LDS R8, [R6]",
+        // Conditions in the bits of a word that has secrets in others.
+        "LOP3.LUT R6, R4, 0xffffff7f, RZ, 0xc0, !PT\n ISETP.NE.AND P1, PT, R5, RZ, PT\n @P1 LOP3.LUT R6, R6, 0x80, RZ, 0xfc, !PT\n \
+         LOP3.LUT P0, RZ, R6, 0x80, RZ, 0xc0, !PT\n @P0 EXIT",
+        "LOP3.LUT R6, R4, 0x0, RZ, 0xc0, !PT\n LDS R8, [R6]",
+        "ISETP.NE.AND P1, PT, R4, RZ, PT\n P2R R6, PR, RZ, 0x7f\n R2P PR, R6, 0x5\n @P2 EXIT",
+        "P2R R6, PR, R4, 0x7f\n LOP3.LUT P0, RZ, R6, 0x4, RZ, 0xc0, !PT\n @P0 EXIT",
+        "ISETP.NE.AND P3, PT, R4, RZ, PT\n R2P PR, R5, 0x8\n @P3 EXIT",
         // The number after the key.
         "LDC R6, c[0x0][0x228]\n LDS R8, [R6]",
     ] {

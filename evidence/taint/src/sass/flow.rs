@@ -326,7 +326,7 @@ impl Step<'_, '_> {
         match operand {
             Operand::Register { number, is_negative, is_wide } => {
                 let width = width.max(1 + usize::from(*is_wide));
-                let secret = (0..width).any(|n| number + n < REGISTERS && self.register(number + n).secret);
+                let secret = (1..width).any(|n| number + n < REGISTERS && self.register(number + n).secret);
                 let value = self.register(*number).tainted(secret);
                 if *is_negative { Value::number(0).minus(value) } else { value }
             }
@@ -343,7 +343,7 @@ impl Step<'_, '_> {
             Operand::Memory(terms) => self.sum(terms),
             // A thread block that was launched without a cluster is the first in its own.
             Operand::Special(name) if name == "SR_CgaCtaId" => Value::number(0),
-            Operand::Special(name) if name == "SR_LANEID" => Value { secret: false, at: LANE },
+            Operand::Special(name) if name == "SR_LANEID" => Value { at: LANE, ..Value::PUBLIC },
             Operand::Label(_) | Operand::Special(_) => Value::PUBLIC,
             Operand::Predicates => {
                 let mask = self.instruction.operands.iter().rev().find_map(|operand| match operand {
@@ -351,11 +351,7 @@ impl Step<'_, '_> {
                     _ => None,
                 });
                 let mask = mask.unwrap_or(-1);
-                let secret = (0..8).any(|n| {
-                    let both = [512 + n, 520 + n];
-                    mask >> n & 1 == 1 && both.iter().any(|&number| self.register(number).secret)
-                });
-                Value::some(secret)
+                Value::some((0..8).any(|n| mask >> n & 1 == 1 && self.is_secret_predicate(n)))
             }
         }
     }
@@ -476,23 +472,33 @@ impl Step<'_, '_> {
             ("IMAD" | "UIMAD", [a, b, c, ..]) if is_plain => a.times(*b).plus(*c),
             ("LEA" | "ULEA", [a, b, by, ..]) if is_plain => shifted(*a, *by).plus(*b),
             ("FLO", [_]) if matches!(from, [Operand::Register { number: 256..512, is_negative: false, .. }]) => {
-                Value { secret, at: LEADER }
+                Value { at: LEADER, ..Value::some(secret) }
             }
             ("SEL" | "USEL", [a, b, _]) => self.flow.either(*a, *b),
             ("SHF" | "USHF", [a, by, ..]) if self.has("L") => shifted(*a, *by),
+            ("LOP3" | "ULOP3", [a, b, c, table, ..]) => logic([*a, *b, *c], *table),
+            ("P2R" | "P2UR", [_, rest, mask]) if from[0] == Operand::Predicates => self.packed(*rest, *mask),
             _ => Value::some(secret),
+        };
+        // What these compute depends on their operands bit by bit.
+        let tainted = match name {
+            "LOP3" | "ULOP3" => guarded,
+            "P2R" | "P2UR" if from[0] == Operand::Predicates => guarded,
+            _ => secret,
         };
         let width =
             if is_product { 4 } else { 1 + usize::from(is_double || is_wide || (name == "CS2R" && !self.has("32"))) };
         let copied = self.copied(from);
         for to in to {
             match to {
-                // Only those in a mask; none becomes public.
-                Operand::Predicates => {
-                    (512..528).for_each(|n| self.registers[n] = self.registers[n].value.tainted(secret).into())
+                Operand::Predicates => self.unpack(&values, guarded),
+                // Whether the result is zero, combined with a predicate.
+                to if to.is_predicate() && name.ends_with("LOP3") && name != "PLOP3" && name != "UPLOP3" => {
+                    let combined = values.get(4).is_some_and(|predicate| predicate.secret);
+                    self.write(to, 1, Value::some(value.secret || combined || guarded));
                 }
                 to if to.is_predicate() => self.write(to, 1, Value::some(secret)),
-                to => self.write(to, width, value.tainted(secret)),
+                to => self.write(to, width, value.tainted(tainted)),
             }
         }
         if let (Some(under), [Operand::Register { number, .. }]) = (copied, to) {
@@ -517,6 +523,47 @@ impl Step<'_, '_> {
             self.registers[*predicate].elects = leader;
         }
         secret
+    }
+
+    /// The predicates in the bits of a word, those in the mask, and the bits of `rest` elsewhere.
+    fn packed(&self, rest: Value, mask: Value) -> Value {
+        let Some(mask) = mask.known().filter(|_| !self.names_a_byte()) else {
+            return Value::some(rest.secret || self.any_predicate());
+        };
+        let mask = mask as u32 & 0xff;
+        let secret = (0..8).filter(|&n| self.is_secret_predicate(n)).fold(0, |bits, n| bits | 1 << n);
+        Value::with_open((rest.open & !mask) | (mask & !secret))
+    }
+
+    /// Writes the predicates in a mask from the bits of a word.
+    fn unpack(&mut self, values: &[Value], guarded: bool) {
+        let first = if self.instruction.opcode[0].starts_with('U') { 520 } else { 512 };
+        match values {
+            [word, mask] if mask.known().is_some() && !self.names_a_byte() => {
+                let mask = mask.known().unwrap_or_default();
+                for n in (0..8).filter(|n| mask >> n & 1 == 1) {
+                    self.write(&Operand::Predicate(first + n), 1, Value::some(word.open >> n & 1 == 0 || guarded));
+                }
+            }
+            _ => {
+                let secret = guarded || values.iter().any(|value| value.secret);
+                (512..528).for_each(|n| self.registers[n] = self.registers[n].value.tainted(secret).into());
+            }
+        }
+    }
+
+    /// Whether an operand is one byte of a register, as in `R0.B1`.
+    fn names_a_byte(&self) -> bool {
+        self.instruction.text.contains(".B")
+    }
+
+    /// Whether a predicate of this number, of a thread or of a warp, is secret.
+    fn is_secret_predicate(&self, number: usize) -> bool {
+        [512, 520].into_iter().any(|first| self.register(first + number).secret)
+    }
+
+    fn any_predicate(&self) -> bool {
+        (0..8).any(|number| self.is_secret_predicate(number))
     }
 
     /// The fact under a predicate about a register that is moved unchanged to another, whatever the predicate: it moves along.
@@ -661,4 +708,28 @@ impl Step<'_, '_> {
         to.iter().for_each(|to| self.write(to, width, Value::some(secret)));
         secret
     }
+}
+
+/// The bits of `table[a, b, c]`, the function of three bits whose values are those of the table: bit 4 a + 2 b + c. A bit of the result depends
+/// on a secret if the function does, for some values of what is public and not known.
+fn logic(inputs: [Value; 3], table: Value) -> Value {
+    let Some(table) = table.known() else { return Value::some(inputs.iter().any(|input| input.secret)) };
+    let is_open = |bit: u32| {
+        let known = |n: usize| inputs[n].known().map(|number| (number as u32 >> bit & 1) as usize);
+        let is_secret = |n: usize| inputs[n].open >> bit & 1 == 0;
+        // By the values of what is public: the results that occur.
+        let mut results = [[false; 2]; 8];
+        for values in 0..8 {
+            let value = |n: usize| values >> (2 - n) & 1;
+            if (0..3).all(|n| is_secret(n) || known(n).is_none_or(|known| known == value(n))) {
+                let public = (0..3).filter(|&n| !is_secret(n)).map(|n| value(n) << n).sum::<usize>();
+                results[public][(table >> values & 1) as usize] = true;
+            }
+        }
+        !results.contains(&[true; 2])
+    };
+    if inputs.iter().all(|input| !input.secret) {
+        return Value::PUBLIC;
+    }
+    Value::with_open((0..32).filter(|&bit| is_open(bit)).fold(0, |open, bit| open | 1 << bit))
 }
