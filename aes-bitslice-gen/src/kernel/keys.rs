@@ -140,7 +140,7 @@ fn published_mix(plan: &mut Plan) -> Step {
     let direction = plan.direction();
     let about = match direction {
         Direction::Encrypt => "MixColumns on one column (Hajihassani et al. 2019, equation 5 and algorithm 1).",
-        Direction::Decrypt => "InvMixColumns on one column, likewise by doubling and sums.",
+        Direction::Decrypt => "InvMixColumns on one column: MixColumns of its product with 4 x^2 + 5.",
     };
     let mix = plan.function("mix_column", about, || linear::mix_column_from_definition(direction));
     Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::None })

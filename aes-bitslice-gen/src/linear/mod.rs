@@ -171,27 +171,33 @@ pub fn change_basis(circuit: &mut Circuit, bits: &[Wire], from: Basis, to: Basis
 
 /// MixColumns or InvMixColumns in two-input XORs, as in Hajihassani et al. 2019 (section 4.4, equation 5 and algorithm 1).
 ///
-/// A new byte is a sum of products of the column's four bytes by small numbers (FIPS 197, sections 5.1.3 and 5.3.3). By Horner's rule, the
-/// number of doublings is the number of bits after the first in the largest of these: 2 (x0 + x1) + x1 + x2 + x3, which is equation 5, and
-/// 2 (2 (2 (x0 + x1 + x2 + x3) + x0 + x2) + x0 + x1) + x1 + x2 + x3 for the inverse, whose form the paper's text does not give.
+/// A new byte is a sum of products of the column's four bytes by small numbers (FIPS 197, section 5.1.3), by Horner's rule
+/// 2 (x0 + x1) + x1 + x2 + x3, which is equation 5. The inverse, whose form the paper's text does not give, is that of a column which was
+/// multiplied by 4 x^2 + 5: d(x) = (4 x^2 + 5) c(x) (J. Daemen, V. Rijmen, The Design of Rijndael, section 4.1.3). Each byte becomes x0 + 4 (x0 +
+/// x2), where two bytes share the sum and its two doublings.
 pub fn mix_column_from_definition(direction: Direction) -> Circuit {
     let name = match direction {
         Direction::Encrypt => "MixColumns by definition",
         Direction::Decrypt => "InvMixColumns by definition",
     };
     let mut circuit = Circuit::new(name, names("x"));
-    let coefficients = cipher::mix_coefficients(direction);
-    let bytes: [[Wire; 8]; 4] = std::array::from_fn(|r| std::array::from_fn(|b| circuit.input(8 * r + b)));
-    for row in 0..4 {
-        let mut sum: Option<[Wire; 8]> = None;
-        for power in (0..4).rev() {
-            sum = sum.map(|sum| double(&mut circuit, sum));
-            for k in (0..4).filter(|k| coefficients[*k] >> power & 1 == 1) {
-                let byte = bytes[(row + k) % 4];
-                sum = Some(sum.map_or(byte, |sum| std::array::from_fn(|b| circuit.xor(sum[b], byte[b]))));
+    let mut bytes: [[Wire; 8]; 4] = std::array::from_fn(|r| std::array::from_fn(|b| circuit.input(8 * r + b)));
+    if direction == Direction::Decrypt {
+        for row in 0..2 {
+            let sum = add(&mut circuit, bytes[row], bytes[row + 2]);
+            let twice = double(&mut circuit, sum);
+            let four_times = double(&mut circuit, twice);
+            for row in [row, row + 2] {
+                bytes[row] = add(&mut circuit, bytes[row], four_times);
             }
         }
-        for (bit, wire) in sum.expect("a row is not zero").into_iter().enumerate() {
+    }
+    for row in 0..4 {
+        let [x0, x1, x2, x3] = std::array::from_fn(|k| bytes[(row + k) % 4]);
+        let sum = add(&mut circuit, x0, x1);
+        let twice = double(&mut circuit, sum);
+        let new = [x1, x2, x3].into_iter().fold(twice, |sum, byte| add(&mut circuit, sum, byte));
+        for (bit, wire) in new.into_iter().enumerate() {
             circuit.output(format!("y{}", 8 * row + bit), wire);
         }
     }
@@ -207,6 +213,11 @@ pub fn add_key_column() -> Circuit {
         circuit.output(format!("y{i}"), sum);
     }
     circuit
+}
+
+/// The sum of two bytes.
+fn add(circuit: &mut Circuit, a: [Wire; 8], b: [Wire; 8]) -> [Wire; 8] {
+    std::array::from_fn(|bit| circuit.xor(a[bit], b[bit]))
 }
 
 /// Twice a byte: bits move up by renaming, and the bit that falls out is added to three of them (algorithm 1).
