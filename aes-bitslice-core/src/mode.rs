@@ -19,6 +19,9 @@ crate::named::named_enum! {
         CbcDecrypt = "cbc-decrypt",
         /// The key stream of counter mode, which reads no data.
         Keystream = "keystream",
+        /// Encryption with feed-forward: each block is encrypted and XORed with itself (Matyas, Meyer, Oseas 1985). Under a public key it is
+        /// one-way, which its inverse, the block cipher alone, is not.
+        Prg = "prg",
         /// XTS, encryption (IEEE 1619): data units under tweaks, which are computed with a second key.
         XtsEncrypt = "xts-encrypt",
         /// XTS, decryption.
@@ -28,8 +31,8 @@ crate::named::named_enum! {
 
 impl Mode {
     /// The modes that take one key and are operations in their own right, which counter mode of AES-GCM-SIV is not.
-    pub const OF_ONE_KEY: [Self; 5] =
-        [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream];
+    pub const OF_ONE_KEY: [Self; 6] =
+        [Self::EcbEncrypt, Self::EcbDecrypt, Self::Ctr, Self::CbcDecrypt, Self::Keystream, Self::Prg];
 
     /// Electronic codebook in a direction.
     pub fn ecb(direction: Direction) -> Self {
@@ -55,7 +58,9 @@ impl Mode {
     /// The direction in which the block cipher runs, and of the round keys that a kernel of this mode takes.
     pub fn direction(self) -> Direction {
         match self {
-            Self::EcbEncrypt | Self::Ctr | Self::CtrLe32 | Self::Keystream | Self::XtsEncrypt => Direction::Encrypt,
+            Self::EcbEncrypt | Self::Ctr | Self::CtrLe32 | Self::Keystream | Self::Prg | Self::XtsEncrypt => {
+                Direction::Encrypt
+            }
             Self::EcbDecrypt | Self::CbcDecrypt | Self::XtsDecrypt => Direction::Decrypt,
         }
     }
@@ -63,7 +68,8 @@ impl Mode {
     /// The input of the block cipher.
     pub fn state(self) -> State {
         match self {
-            Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt | Self::XtsEncrypt | Self::XtsDecrypt => State::Data,
+            Self::EcbEncrypt | Self::EcbDecrypt | Self::CbcDecrypt | Self::Prg => State::Data,
+            Self::XtsEncrypt | Self::XtsDecrypt => State::Data,
             Self::Ctr | Self::CtrLe32 | Self::Keystream => State::Counters,
         }
     }

@@ -6,7 +6,7 @@ use crate::mode::Mode;
 
 /// A mode by its definition, block by block. For CTR, `start` is the counter of the first block as a big-endian number, and the data begins
 /// `skip` bytes into its key stream; for the counter of AES-GCM-SIV, it is that block as a little-endian number. For CBC, `start` is the IV
-/// as a big-endian number. For ECB, both are ignored. Except for CTR, the data consists of whole blocks. For key stream, only the length of
+/// as a big-endian number. For ECB and `prg`, both are ignored. Except for CTR, the data consists of whole blocks. For key stream, only the length of
 /// the data counts.
 ///
 /// # Panics
@@ -17,6 +17,10 @@ pub fn reference(mode: Mode, schedule: &KeySchedule, start: u128, skip: usize, d
     match mode {
         Mode::EcbEncrypt | Mode::EcbDecrypt => {
             blocks.iter().flat_map(|block| cipher::process(*block, schedule, direction)).collect()
+        }
+        Mode::Prg => {
+            let encrypted = blocks.iter().flat_map(|block| cipher::process(*block, schedule, direction));
+            encrypted.zip(data).map(|(y, x)| y ^ x).collect()
         }
         Mode::Keystream => reference(Mode::Ctr, schedule, start, skip, &vec![0; data.len()]),
         Mode::Ctr => {

@@ -62,12 +62,13 @@ impl DeviceCall {
     }
 
     /// All of them, those of [`Mode::OF_ONE_KEY`] first.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::new("ecb-encrypt", |engine, _, input| one_key(engine, input, Mode::EcbEncrypt)),
         Self::new("ecb-decrypt", |engine, _, input| one_key(engine, input, Mode::EcbDecrypt)),
         Self::new("ctr", |engine, _, input| one_key(engine, input, Mode::Ctr)),
         Self::new("cbc-decrypt", |engine, _, input| one_key(engine, input, Mode::CbcDecrypt)),
         Self::new("keystream", |engine, _, input| one_key(engine, input, Mode::Keystream)),
+        Self::new("prg", |engine, _, input| one_key(engine, input, Mode::Prg)),
         Self::without_192("xts-encrypt", |engine, _, input| xts(engine, input, Direction::Encrypt)),
         Self::without_192("xts-decrypt", |engine, _, input| xts(engine, input, Direction::Decrypt)),
         Self::new("gcm-encrypt", |engine, _, input| {

@@ -26,6 +26,8 @@ pub enum AnyOperation {
         /// The byte of key stream at which the output begins.
         offset: u64,
     },
+    /// Encryption with feed-forward.
+    Prg,
     /// CBC encryption.
     CbcEncrypt {
         /// The IV.
@@ -60,6 +62,10 @@ macro_rules! with_operation {
                 let $operation = aes_bitslice_runtime::Keystream::new(&$crate::operation::counter(block), offset);
                 $call
             }
+            $crate::operation::AnyOperation::Prg => {
+                let $operation = aes_bitslice_runtime::Prg::new();
+                $call
+            }
             $crate::operation::AnyOperation::CbcEncrypt { iv } => {
                 let $operation = aes_bitslice_runtime::CbcEncrypt::new(&iv);
                 $call
@@ -91,6 +97,7 @@ impl AnyOperation {
             Mode::Ctr => Self::Ctr { block, offset },
             Mode::CbcDecrypt => Self::CbcDecrypt { iv: block },
             Mode::Keystream => Self::Keystream { block, offset },
+            Mode::Prg => Self::Prg,
             other => panic!("the operation of {other} is not tested with those of other modes"),
         }
     }
@@ -108,6 +115,7 @@ impl AnyOperation {
             Self::EcbDecrypt => Some(Mode::EcbDecrypt),
             Self::Ctr { .. } => Some(Mode::Ctr),
             Self::Keystream { .. } => Some(Mode::Keystream),
+            Self::Prg => Some(Mode::Prg),
             Self::CbcEncrypt { .. } => None,
             Self::CbcDecrypt { .. } => Some(Mode::CbcDecrypt),
         }
@@ -149,6 +157,7 @@ impl AnyOperation {
             Self::EcbDecrypt => reference.ecb(Direction::Decrypt, input),
             Self::Ctr { block, offset } => reference.ctr(block, offset, input),
             Self::Keystream { block, offset } => reference.ctr(block, offset, &vec![0; input.len()]),
+            Self::Prg => reference.prg(input),
             Self::CbcEncrypt { iv } => reference.cbc(Direction::Encrypt, iv, input),
             Self::CbcDecrypt { iv } => reference.cbc(Direction::Decrypt, iv, input),
         }

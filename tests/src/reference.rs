@@ -50,6 +50,11 @@ impl Reference {
         data.chunks_exact(16).flat_map(|b| self.block(direction, b.try_into().expect("16 bytes"))).collect()
     }
 
+    /// Encryption with feed-forward (Matyas, Meyer, Oseas 1985) over whole blocks.
+    pub fn prg(&self, data: &[u8]) -> Vec<u8> {
+        self.ecb(Direction::Encrypt, data).iter().zip(data).map(|(y, x)| y ^ x).collect()
+    }
+
     /// CBC (SP 800-38A, section 6.2) over whole blocks.
     pub fn cbc(&self, direction: Direction, iv: [u8; 16], data: &[u8]) -> Vec<u8> {
         let xor = |a: [u8; 16], b: [u8; 16]| (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes();

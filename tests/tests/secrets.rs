@@ -16,7 +16,7 @@ use aes_bitslice_runtime::{
 };
 use aes_bitslice_runtime::{
     GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Ghash, Gmac, Instructions, Job, Jobs, Key, KeyBits, Keystream,
-    KeystreamRng, Mode, Nonce, XaesDecrypt, XaesEncrypt, Xts,
+    KeystreamRng, Mode, Nonce, Prg, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::tink::Keyset;
 use aes_bitslice_seal::{self as seal, PassphraseCost, Secret};
@@ -270,6 +270,7 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         cipher.run(Keystream::new(&counter, 3), &mut data).unwrap();
         cipher.run(Ecb::encrypt(), &mut data).unwrap();
         cipher.run(Ecb::decrypt(), &mut data).unwrap();
+        cipher.run(Prg::new(), &mut data).unwrap();
         cipher.run(CbcEncrypt::new(&[9; 16]), &mut data[..len.min(64 << 10)]).unwrap();
         cipher.run(CbcDecrypt::new(&[9; 16]), &mut data).unwrap();
         cipher.run(Ghash::new(), &data).unwrap();

@@ -7,6 +7,7 @@
 //! | `mode` | the description of a mode |
 //! | `ecb`, `cbc`, `ctr`, `xts` | the modes |
 //! | `gcm`, `gcm_siv`, `cmac` | modes with a tag, which are measured only |
+//! | `prg` | a generator for function secret sharing, which is measured only |
 //! | `keystream` | the key stream of CTR alone, which reads nothing |
 //! | `measured` | modes by direction: what `bench` and `tune` measure |
 
@@ -20,6 +21,7 @@ pub mod keystream;
 pub mod measured;
 pub mod mode;
 pub mod operation;
+mod prg;
 mod xts;
 
 use clap::ValueEnum;
@@ -33,13 +35,14 @@ use self::gcm::GCM;
 use self::gcm_siv::GCM_SIV;
 use self::keystream::KEYSTREAM;
 use self::mode::Mode;
+use self::prg::PRG;
 use self::xts::XTS;
 
 /// The modes of `encrypt` and `decrypt`.
 pub static ALL: [&Mode; 4] = [&ECB, &CBC, &CTR, &XTS];
 
 /// The modes that `bench` has.
-pub static MEASURED: [&Mode; 8] = [&GCM, &GCM_SIV, &ECB, &CBC, &CTR, &XTS, &KEYSTREAM, &CMAC];
+pub static MEASURED: [&Mode; 9] = [&GCM, &GCM_SIV, &ECB, &CBC, &CTR, &XTS, &KEYSTREAM, &PRG, &CMAC];
 
 impl ValueEnum for &'static Mode {
     fn value_variants<'a>() -> &'a [Self] {

@@ -6,6 +6,7 @@ use crate::op::ctr::Ctr;
 use crate::op::ecb::Ecb;
 use crate::op::keystream::Keystream;
 use crate::op::launch::{Launch, Shape};
+use crate::op::prg::Prg;
 use crate::op::xts::Xts;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::self_test::UNITS;
@@ -18,6 +19,7 @@ pub(crate) fn launches_of(mode: Mode, start: u128, shape: &Shape<'_>) -> Result<
         Mode::EcbDecrypt => Ecb::decrypt().launches(shape),
         Mode::Ctr | Mode::CtrLe32 => Ctr::from_block(start).launches(shape),
         Mode::Keystream => Keystream::from_block(start).launches(shape),
+        Mode::Prg => Prg::new().launches(shape),
         Mode::CbcDecrypt => CbcDecrypt::new(&start.to_be_bytes()).launches(shape),
         Mode::XtsEncrypt | Mode::XtsDecrypt => Xts::of_units(mode.direction(), UNITS).launches(shape),
         other => Err(Error::NoSuchKernel { what: format!("nothing here launches kernels for {other}") }),

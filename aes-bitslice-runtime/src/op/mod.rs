@@ -6,6 +6,7 @@
 //! | `ecb` | [`Ecb`](ecb::Ecb) | maps whole blocks | SP 800-38A, section 6.1 |
 //! | `ctr` | [`Ctr`](ctr::Ctr) | maps any bytes | SP 800-38A, section 6.5 |
 //! | `keystream` | [`Keystream`](keystream::Keystream) | writes any bytes | SP 800-38A, section 6.5 |
+//! | `prg` | [`Prg`](prg::Prg) | maps whole blocks | Matyas, Meyer, Oseas 1985 |
 //! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, returns a hash | SP 800-38D, section 6.4 |
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, returns a tag | SP 800-38D |
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, returns tags | SP 800-38D |
@@ -52,6 +53,7 @@ pub mod many_keys;
 pub mod operation;
 pub mod partial_hash;
 pub(crate) mod place;
+pub mod prg;
 pub mod tagging;
 pub mod xaes;
 pub mod xts;
@@ -74,6 +76,7 @@ pub mod names {
     pub use super::many_keys::{EachKey, Job, Jobs};
     pub use super::operation::{Keys, Operation};
     pub use super::partial_hash::PartialHash;
+    pub use super::prg::Prg;
     pub use super::xaes::{XaesDecrypt, XaesEncrypt};
     pub use super::xts::Xts;
 }

@@ -153,6 +153,10 @@
 // Decryption of XAES-256-GCM, if `tag`, 16 bytes, is right; otherwise as for GCM.
 #define AES_BITSLICE_XAES_DECRYPT 22
 
+// A pseudorandom generator from AES under a fixed, public key, of whole blocks of 16 bytes: each is encrypted and XORed with itself (Matyas,
+// Meyer, Oseas 1985). For function secret sharing and garbling; seeds must differ. It is no encryption.
+#define AES_BITSLICE_PRG 23
+
 // A key loaded on an engine; operations are called on it. Any number of threads may use it at the same time.
 typedef struct aes_bitslice_cipher aes_bitslice_cipher;
 
@@ -191,7 +195,7 @@ typedef struct aes_bitslice_gcm_message {
 // An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
 // pointers refer to is in host memory, and must not change before the call has returned.
 typedef struct aes_bitslice_operation {
-  // AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_XAES_DECRYPT.
+  // AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_PRG.
   int kind;
   // The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
   const uint8_t *counter;
@@ -480,7 +484,8 @@ int aes_bitslice_pending_result(const struct aes_bitslice_pending *pending,
                                 void *result,
                                 size_t result_len);
 
-// Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
+// Frees the handle; does nothing for NULL. That of a batch, or of calls under many keys, waits until the stream has reached the call, and that
+// of AES-GCM-SIV or XAES-256-GCM for all work of the GPU; others do not wait.
 void aes_bitslice_pending_free(struct aes_bitslice_pending *pending);
 
 // Seals `source` to `sink`: encrypts and authenticates it, as `aes-bitslice seal` does. n bytes become at most n + n / 65000 + 168 bytes;

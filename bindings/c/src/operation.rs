@@ -7,7 +7,7 @@ use crate::status::Failure;
 use aes_bitslice_runtime::{
     self as runtime, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, Direction,
     Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac,
-    Keystream, Nonce, Tag, XaesDecrypt, XaesEncrypt, Xts,
+    Keystream, Nonce, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use std::ffi::{c_int, c_void};
 
@@ -73,13 +73,16 @@ pub const AES_BITSLICE_CMAC_VERIFY_BATCH: c_int = 20;
 pub const AES_BITSLICE_XAES_ENCRYPT: c_int = 21;
 /// Decryption of XAES-256-GCM, if `tag`, 16 bytes, is right; otherwise as for GCM.
 pub const AES_BITSLICE_XAES_DECRYPT: c_int = 22;
+/// A pseudorandom generator from AES under a fixed, public key, of whole blocks of 16 bytes: each is encrypted and XORed with itself (Matyas,
+/// Meyer, Oseas 1985). For function secret sharing and garbling; seeds must differ. It is no encryption.
+pub const AES_BITSLICE_PRG: c_int = 23;
 
 /// An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
 /// pointers refer to is in host memory, and must not change before the call has returned.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_XAES_DECRYPT.
+    /// AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_PRG.
     pub kind: c_int,
     /// The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
     pub counter: *const u8,
@@ -175,7 +178,8 @@ impl Operation {
                 AES_BITSLICE_XAES_DECRYPT => {
                     work.outcome(XaesDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
                 }
-                kind => Err(unknown(kind, "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_XAES_DECRYPT (22)")),
+                AES_BITSLICE_PRG => work.data(Prg::new()),
+                kind => Err(unknown(kind, "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_PRG (23)")),
             }
         }
     }

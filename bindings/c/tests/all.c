@@ -153,6 +153,10 @@ static void raw_modes(void)
         OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_DECRYPT), data, data, 64, NULL, 0));
         EQUAL(data, plain, 64);
 
+        OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_PRG), data, data, 64, NULL, 0));
+        for (int n = 0; n < 64; n++)
+            CHECK(data[n] == (uint8_t)(expected[n] ^ plain[n]));
+
         hex(SP_800_38A[i][2], expected);
         OK(aes_bitslice_run(cipher, CBC(AES_BITSLICE_CBC_ENCRYPT, iv), plain, data, 64, NULL, 0));
         EQUAL(data, expected, 64);
@@ -792,7 +796,7 @@ static void refusals(void)
         {*GCM_BATCH(&message, 1), 1, 1, 16}, {*OPEN_BATCH(&message, 1, block, 16), 1, 1, 1},
         {*CMAC_BATCH(&message.range, 1), 1, 0, 16}, {*VERIFY_BATCH(&message.range, 1, block, 16), 1, 0, 1},
         {*SEAL(AES_BITSLICE_XAES_ENCRYPT, block, 24, block, 16), 1, 1, 16},
-        {*OPEN(AES_BITSLICE_XAES_DECRYPT, block, 24, block, 16, block, 16), 1, 1, 0},
+        {*OPEN(AES_BITSLICE_XAES_DECRYPT, block, 24, block, 16, block, 16), 1, 1, 0}, {*OP(AES_BITSLICE_PRG), 1, 1, 0},
     };
     const int has_streams = strstr(aes_bitslice_engine_description(engine), "(CUDA ") != NULL;
     uint8_t *const output = state.output;
@@ -853,7 +857,7 @@ static void refusals(void)
         IS_NULL("cipher", aes_bitslice_prepare(NULL, operation));
     }
     IS_NULL("operation", aes_bitslice_prepare(cipher, NULL));
-    const int unknown[] = {-1, 0, AES_BITSLICE_XAES_DECRYPT + 1};
+    const int unknown[] = {-1, 0, AES_BITSLICE_PRG + 1};
     for (size_t n = 0; n < 3; n++) {
         char words[60];
         snprintf(words, sizeof words, "`kind` is %d: give AES_BITSLICE_ECB_ENCRYPT", unknown[n]);

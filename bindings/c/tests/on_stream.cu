@@ -229,7 +229,7 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
                     OK(aes_bitslice_run(cpu, KEYSTREAM(counter, offset), nullptr, expected.data(), len, nullptr, 0));
                     equal(in, out, len, [&] { return aes_bitslice_run_on_stream(gpu, KEYSTREAM(counter, offset), nullptr, out, len, stream, nullptr); });
                 }
-                for (const int kind : {AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT}) {
+                for (const int kind : {AES_BITSLICE_ECB_ENCRYPT, AES_BITSLICE_ECB_DECRYPT, AES_BITSLICE_PRG}) {
                     OK(aes_bitslice_run(cpu, OP(kind), plain.data(), expected.data(), whole, nullptr, 0));
                     equal(in, out, whole, [&] { return aes_bitslice_run_on_stream(gpu, OP(kind), in, out, whole, stream, nullptr); });
                 }

@@ -15,8 +15,8 @@ use crate::outcome::{Outcome, given_tags};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode,
     Ctr, Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Tag, XaesDecrypt, XaesEncrypt,
-    Xts,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Prg, Tag, XaesDecrypt,
+    XaesEncrypt, Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -181,9 +181,11 @@ impl Cipher {
         }
     }
 
-    fn ecb<'py>(
+    /// An operation of this mode, which processes every block of 16 bytes on its own.
+    fn by_block<'py>(
         &self,
-        direction: Direction,
+        mode: Mode,
+        operation: impl Operation<Output = ()> + Copy,
         data: Any<'_, 'py>,
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
@@ -191,10 +193,8 @@ impl Cipher {
         self.begin(|| {
             let call = Call::mapping(data, out, stream)?;
             Self::check_blocks(&call)?;
-            let part = |_, host: &mut Host| self.cipher.run(Ecb::new(direction), host.buffers());
-            self.carry_out(call, 16, part, |gpu, call| {
-                gpu.run(data.py(), call, Mode::ecb(direction), Ecb::new(direction))
-            })
+            let part = |_, host: &mut Host| self.cipher.run(operation, host.buffers());
+            self.carry_out(call, 16, part, |gpu, call| gpu.run(data.py(), call, mode, operation))
         })
     }
 
@@ -368,7 +368,7 @@ impl Cipher {
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.ecb(Direction::Encrypt, data, out, stream)
+        self.by_block(Mode::EcbEncrypt, Ecb::encrypt(), data, out, stream)
     }
 
     /// ECB decryption of whole blocks of 16 bytes.
@@ -383,7 +383,23 @@ impl Cipher {
         out: Option<Any<'_, 'py>>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.ecb(Direction::Decrypt, data, out, stream)
+        self.by_block(Mode::EcbDecrypt, Ecb::decrypt(), data, out, stream)
+    }
+
+    /// A pseudorandom generator from AES under a fixed, public key: each block of 16 bytes is encrypted and XORed with itself (Matyas, Meyer,
+    /// Oseas 1985). For function secret sharing and garbling; seeds must differ. It is no encryption.
+    ///
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
+    #[pyo3(signature = (data, *, out = None, stream = None))]
+    fn prg<'py>(
+        &self,
+        data: Any<'_, 'py>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.by_block(Mode::Prg, Prg::new(), data, out, stream)
     }
 
     /// CBC encryption of whole blocks, without padding. Serial: on one CPU core whatever the engine, in host memory.

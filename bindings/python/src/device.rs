@@ -24,8 +24,9 @@ impl<'a> OnDevice<'a> {
     pub fn of(cipher: &'a Cipher, ordinal: usize, loaded: &'a AtomicU64) -> PyResult<Self> {
         let (at, context) = context_of(cipher.engine(), ordinal)?;
         let key = cipher.devices().map_err(of_runtime)?.swap_remove(at);
-        // There is room for eight GPUs; any further ones share the last place.
-        let bit = Mode::ALL.len() as u32 * (at as u32).min(7);
+        // There is room for some GPUs; any further ones share the last place.
+        let modes = Mode::ALL.len() as u32;
+        let bit = modes * (at as u32).min(u64::BITS / modes - 1);
         Ok(Self { cipher: key, context, loaded, bit })
     }
 

@@ -112,6 +112,7 @@ class Torch(Case):
             self.assertIs(cipher.keystream(IV, out=filled, offset=offset), filled)
             self.assertEqual(self.bytes_of(filled), cpu.keystream(IV, len(data), offset=offset))
         self.assertEqual(self.bytes_of(cipher.ecb_encrypt(plain)), cpu.ecb_encrypt(data))
+        self.assertEqual(self.bytes_of(cipher.prg(plain)), cpu.prg(data))
         self.assertEqual(self.bytes_of(cipher.ecb_decrypt(plain)), cpu.ecb_decrypt(data))
         self.assertEqual(self.bytes_of(cipher.cbc_decrypt(IV, plain)), cpu.cbc_decrypt(IV, data))
         in_place = plain.clone()

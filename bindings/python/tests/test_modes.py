@@ -103,7 +103,10 @@ def test_ecb_and_cbc(engine, size):
     assert cipher.ecb_decrypt(data) == reference(key, modes.ECB(), data, encrypt=False)
     assert cipher.cbc_encrypt(iv, data) == reference(key, modes.CBC(iv), data)
     assert cipher.cbc_decrypt(iv, data) == reference(key, modes.CBC(iv), data, encrypt=False)
+    assert cipher.prg(data) == bytes(y ^ x for y, x in zip(cipher.ecb_encrypt(data), data))
     in_place = bytearray(data)
+    assert cipher.prg(in_place, out=in_place) is in_place and in_place == cipher.prg(data)
+    in_place[:] = data
     assert cipher.cbc_decrypt(iv, in_place, out=in_place) is in_place
     assert cipher.cbc_encrypt(iv, in_place, out=in_place) == data
 
@@ -285,6 +288,7 @@ def test_cmac(cpu, size):
         lambda cipher, data: cipher.ctr(bytes(16), data, offset=5),
         lambda cipher, data: cipher.keystream(bytes(16), len(data), offset=5),
         lambda cipher, data: cipher.ecb_encrypt(data),
+        lambda cipher, data: cipher.prg(data),
         lambda cipher, data: cipher.cbc_decrypt(bytes(16), data),
         lambda cipher, data: cipher.gcm_encrypt(bytes(12), data, b"header"),
     ],

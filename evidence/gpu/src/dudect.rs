@@ -28,7 +28,7 @@
 use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUevent_flags;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmDecrypt, GcmEncrypt,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, KeyBits, Keystream, Nonce, Tag, Xts,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, KeyBits, Keystream, Nonce, Prg, Tag, Xts,
 };
 use aes_bitslice_tests::device_calls::{DeviceCall, Input, KEY_BYTES};
 use aes_bitslice_tests::engines::{Device, name};
@@ -280,11 +280,12 @@ fn calls(engine: &Engine) -> Vec<(String, Measure<'_>)> {
     let gcm = |cipher: &Cipher, data: &mut [u8]| cipher.run(GcmEncrypt::new(&nonce(), b""), data);
     let siv = |cipher: &Cipher, data: &mut [u8]| cipher.run(GcmSivEncrypt::new(&nonce(), b""), data);
     let mut calls: Vec<(String, Measure<'_>)> = KeyBits::ALL.map(schedule).into();
-    let modes: [(&str, Measure<'_>); 15] = [
+    let modes: [(&str, Measure<'_>); 16] = [
         ("ECB encryption", call(engine, |cipher, data| cipher.run(Ecb::encrypt(), data))),
         ("ECB decryption", call(engine, |cipher, data| cipher.run(Ecb::decrypt(), data))),
         ("CTR", call(engine, move |cipher, data| cipher.run(Ctr::new(&counter, 0), data))),
         ("key stream", call(engine, move |cipher, data| cipher.run(Keystream::new(&counter, 0), data))),
+        ("PRG", call(engine, |cipher, data| cipher.run(Prg::new(), data))),
         ("CBC encryption", call(engine, move |cipher, data| cipher.run(CbcEncrypt::new(&iv), data))),
         ("CBC decryption", call(engine, move |cipher, data| cipher.run(CbcDecrypt::new(&iv), data))),
         ("XTS encryption", xts(Xts::encrypt(512, 1).expect("a unit"))),

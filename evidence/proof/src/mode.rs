@@ -103,6 +103,8 @@ impl Given<'_> {
         for (n, block) in input.iter().enumerate() {
             output.push(match self.mode {
                 Mode::EcbEncrypt | Mode::EcbDecrypt => self.cipher(cells, block)?,
+                // Matyas, Meyer, Oseas 1985.
+                Mode::Prg => aes::sum(&self.cipher(cells, block)?, block),
                 // SP 800-38A, section 6.2.
                 Mode::CbcDecrypt => {
                     let before = if n == 0 { self.iv } else { &input[n - 1] };

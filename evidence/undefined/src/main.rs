@@ -24,7 +24,7 @@ use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, Error, GcmEncrypt,
     GcmEncryptBatch, GcmMessage, GcmSivEncrypt, Gmac, Instructions, Job, Jobs, Key, KeyBits, Keystream, Mode, Nonce,
-    Tag, XaesEncrypt, Xts,
+    Prg, Tag, XaesEncrypt, Xts,
 };
 use memcheck::{is_undefined, make_borrowed_undefined, make_defined, make_undefined, undefined_bytes};
 
@@ -85,6 +85,7 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     call!(Ecb::decrypt(), BYTES);
     call!(Ctr::new(&counter, 5), BYTES - 3);
     call!(Keystream::new(&counter, 5), BYTES - 3);
+    call!(Prg::new(), BYTES);
     call!(CbcEncrypt::new(&iv), 160);
     call!(CbcDecrypt::new(&iv), BYTES);
     let mut aad = [4; 77];

@@ -93,7 +93,7 @@ const fn xts(mode: Mode) -> Row {
 
 const STAGED_ECB: &[&str] = &[include_str!("staged/ecb.h")];
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 20] = [
     Row {
         mode: Mode::EcbEncrypt,
         layout: Layout::Column,
@@ -213,6 +213,28 @@ const ROWS: [Row; 18] = [
         // The ciphertext of 64 states is what fits in shared memory.
         at_launch: geometry(64, 4, 1),
         baked: Some(geometry(64, 4, 1)),
+        grid: Grid::Covers,
+        co_resident: None,
+    },
+    Row {
+        mode: Mode::Prg,
+        layout: Layout::Column,
+        data: DataPath::Direct,
+        templates: &[TILES, TURNS, COLUMN_WORDS, include_str!("column/prg.h")],
+        overlaps: true,
+        at_launch: TWO,
+        baked: Some(TWO),
+        grid: RESIDENT,
+        co_resident: None,
+    },
+    Row {
+        mode: Mode::Prg,
+        layout: Layout::State,
+        data: DataPath::Direct,
+        templates: &[include_str!("state/prg.h")],
+        overlaps: false,
+        at_launch: STATE,
+        baked: Some(STATE),
         grid: Grid::Covers,
         co_resident: None,
     },

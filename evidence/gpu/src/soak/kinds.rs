@@ -43,11 +43,12 @@ impl Kind {
     }
 
     /// All are equally frequent, except the calls that must be refused, which come last.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::new("ECB encryption", |call| one_key(call, Mode::EcbEncrypt)),
         Self::new("ECB decryption", |call| one_key(call, Mode::EcbDecrypt)),
         Self::new("CTR", |call| one_key(call, Mode::Ctr)),
         Self::new("key stream", |call| one_key(call, Mode::Keystream)),
+        Self::new("PRG", |call| one_key(call, Mode::Prg)),
         Self::new("CBC decryption", |call| one_key(call, Mode::CbcDecrypt)),
         Self::serial("CBC encryption", cbc_encryption),
         Self::new("XTS", xts),

@@ -4,7 +4,7 @@ use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt, GcmDecryptBatch,
     GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream,
-    Mode, Nonce, Tag, XaesDecrypt, XaesEncrypt, Xts,
+    Mode, Nonce, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::Error as SealError;
 use aes_bitslice_seal::tink::{self, Keyset};
@@ -102,7 +102,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 24] = [
+pub const CASES: [Case; 25] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -232,6 +232,7 @@ pub const CASES: [Case; 24] = [
         let nonce = Nonce::new(&[3; 16]).unwrap();
         bench.run_with_output(&bench.key(16), GcmDecrypt::new(&nonce, b"a header", &Tag::new(&tag).unwrap()), &secret)
     }),
+    case("PRG", On::All, Verified::Nothing, |bench| bench.run(&bench.key(16), Prg::new(), &bench.blocks(30, 6000))),
 ];
 
 /// Messages in any order, at any offsets.
