@@ -56,14 +56,18 @@ pub struct Keyed<E> {
     of_nothing: Arc<Results>,
 }
 
-/// Messages, whose first counters are overwritten on drop: the first counter reveals the hash key if the nonce does not
-/// have 12 bytes.
+/// Messages. Their first counters are overwritten on drop if any was computed from the hash key, which it reveals.
 #[derive(Clone, Debug)]
-struct Messages(Vec<Message>);
+struct Messages {
+    all: Vec<Message>,
+    reveal: bool,
+}
 
 impl Drop for Messages {
     fn drop(&mut self) {
-        self.0.iter_mut().for_each(|message| message.first.zeroize());
+        if self.reveal {
+            self.all.iter_mut().for_each(|message| message.first.zeroize());
+        }
     }
 }
 
@@ -71,7 +75,7 @@ impl Deref for Messages {
     type Target = [Message];
 
     fn deref(&self) -> &[Message] {
-        &self.0
+        &self.all
     }
 }
 
@@ -200,7 +204,7 @@ impl<E> GcmBatch<E> {
         }
         Ok(Self {
             order: longest_first(&all).into(),
-            messages: Arc::new(Messages(all)),
+            messages: Arc::new(Messages { all, reveal: false }),
             aad: aad.into(),
             others: others.into(),
             end,
@@ -303,8 +307,9 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
         let cipher = needed::<Self, _>(key)?;
         let hash = cipher.hash_key();
         if !self.others.is_empty() {
-            let messages = &mut Arc::make_mut(&mut self.messages).0;
-            self.others.iter().for_each(|(n, nonce)| messages[*n].first = first_counter(&hash, nonce));
+            let messages = Arc::make_mut(&mut self.messages);
+            messages.reveal = true;
+            self.others.iter().for_each(|(n, nonce)| messages.all[*n].first = first_counter(&hash, nonce));
         }
         let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };
         if keyed.batch.messages.iter().all(|message| message.bytes == 0) {

@@ -1,11 +1,19 @@
-//! 16 bytes of device memory for a hash, and the point of a stream after which the hash is available. They are kept
-//! from call to call, cleared, so that a call neither allocates nor clears anything on the caller's stream.
+//! 16 bytes of device memory for a hash, and the point of a stream after which the hash is available. They are kept from call to call, so
+//! that a call neither allocates nor clears anything on the caller's stream.
+//!
+//! ```text
+//! caller's stream   ... calls ahead, work that adds the hash ──┐
+//! own stream                                                   └── a copy, if it is asked for, and zeros again
+//! ```
+//!
+//! Nothing waits for the zeros but the next call that gets the memory, and that call only if they are not there yet.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
 use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
-use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
+use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUevent_wait_flags, CUstream};
+use std::collections::VecDeque;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +23,8 @@ const KEPT: usize = 256;
 /// The memory for hashes of a device that is kept between calls.
 pub(crate) struct HashMemories {
     context: Arc<Context>,
-    kept: Mutex<Vec<Memory>>,
+    /// The first was given back first.
+    kept: Mutex<VecDeque<Memory>>,
 }
 
 /// Memory for one hash, zeros between calls.
@@ -25,23 +34,28 @@ struct Memory {
     // Null until created.
     /// The stream on which it is read and cleared.
     stream: CUstream,
+    /// Marks the end of the call.
     event: CUevent,
+    /// Marks the end of the clearing after it.
+    cleared: CUevent,
 }
 
 // SAFETY: handles, which any thread that has made the context current may use.
 unsafe impl Send for Memory {}
 
-/// Memory for the hash of one call. It goes back on drop, which waits for the call.
+/// Memory for the hash of one call. It goes back on drop, which does not wait for the call.
 pub(crate) struct HashMemory {
     memories: Arc<HashMemories>,
     /// Present until drop.
     memory: Option<Memory>,
+    /// Whether it may not be cleared yet: then the call's stream waits for that.
+    waits: bool,
     state: State,
 }
 
 #[derive(PartialEq)]
 enum State {
-    /// Zeros that nothing writes to.
+    /// Zeros that nothing writes to, or that are on their way.
     Cleared,
     /// Written, or will be written before the event.
     InUse,
@@ -57,9 +71,15 @@ impl HashMemories {
 
     /// Memory of zeros for a call. The context was entered on this thread.
     pub(crate) fn take(self: &Arc<Self>) -> Result<HashMemory, Error> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let (kept, waits) = {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let waits = kept.front().is_some_and(|memory| !memory.is_cleared());
+            // One that is not ready is taken only where there are many.
+            (if waits && kept.len() < KEPT { None } else { kept.pop_front() }, waits)
+        };
+        let waits = waits && kept.is_some();
         let memory = Some(kept.map_or_else(|| Memory::new(&self.context), Ok)?);
-        Ok(HashMemory { memories: self.clone(), memory, state: State::Cleared })
+        Ok(HashMemory { memories: self.clone(), memory, waits, state: State::Cleared })
     }
 }
 
@@ -77,6 +97,12 @@ impl HashMemory {
         stream: CUstream,
         work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        if self.waits {
+            let Memory { context, cleared, .. } = self.memory();
+            let default = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+            // SAFETY: the caller guarantees the stream, and the event is live.
+            context.call("cuStreamWaitEvent", unsafe { result::stream::wait_event(stream, *cleared, default) })?;
+        }
         self.state = State::Lost;
         // Even after a failure, some of it may be on the stream.
         let worked = work(self.memory().pointer);
@@ -87,14 +113,12 @@ impl HashMemory {
         worked
     }
 
-    /// Waits for the hash, and clears the memory it is read from.
-    pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
+    /// Waits for the hash. The memory it is read from is cleared on drop.
+    pub(crate) fn read(self) -> Result<[u8; HASH], Error> {
         self.memories.context.enter()?;
         let mut hash = [0; HASH];
         self.memory().wait()?;
         self.memory().read(&mut hash)?;
-        self.memory().clear()?;
-        self.state = State::Cleared;
         Ok(hash)
     }
 }
@@ -103,15 +127,15 @@ impl Drop for HashMemory {
     fn drop(&mut self) {
         let Some(memory) = self.memory.take() else { return };
         // An error cannot be handled here; on a context that is lost, the memory is lost with it.
-        let cleared = match self.state {
-            State::Cleared => true,
-            State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => memory.clear().is_ok(),
+        match self.state {
+            State::Cleared => {}
+            State::InUse if memory.context.make_current().is_ok() && memory.clear_after_call().is_ok() => {}
             // It may still be written to.
             State::InUse | State::Lost => return std::mem::forget(memory),
-        };
+        }
         let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if cleared && kept.len() < KEPT {
-            kept.push(memory);
+        if kept.len() < KEPT {
+            kept.push_back(memory);
         }
     }
 }
@@ -119,15 +143,25 @@ impl Drop for HashMemory {
 impl Memory {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
         // If a later part cannot be created, drop frees the earlier ones.
-        let mut memory = Self { context: context.clone(), pointer: 0, stream: ptr::null_mut(), event: ptr::null_mut() };
+        let (stream, event, cleared) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        let mut memory = Self { context: context.clone(), pointer: 0, stream, event, cleared };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
         memory.stream = context.call("cuStreamCreate", stream)?;
-        let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
-        memory.event = context.call("cuEventCreate", event)?;
+        let event = || context.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
+        memory.event = event()?;
+        memory.cleared = event()?;
         // SAFETY: freed on drop.
         memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(HASH) })?;
         memory.clear()?;
+        // SAFETY: the stream is live.
+        context.call("cuStreamSynchronize", unsafe { result::stream::synchronize(memory.stream) })?;
         Ok(memory)
+    }
+
+    /// Whether the zeros are there.
+    fn is_cleared(&self) -> bool {
+        // SAFETY: the event is live.
+        unsafe { self.context.is_over(self.cleared) }
     }
 
     /// Waits for the call that writes it.
@@ -145,27 +179,37 @@ impl Memory {
         self.context.call("cuMemcpyDtoHAsync", copied)
     }
 
+    /// Puts clearing it on its own stream.
     fn clear(&self) -> Result<(), Error> {
-        // SAFETY: the length is the allocated length; waited for here, because another stream uses it next.
-        let cleared = unsafe {
-            result::memset_d8_async(self.pointer, 0, HASH, self.stream)
-                .and_then(|()| result::stream::synchronize(self.stream))
-        };
-        self.context.call("cuMemsetD8Async", cleared)
+        // SAFETY: the length is the allocated length.
+        self.context.call("cuMemsetD8Async", unsafe { result::memset_d8_async(self.pointer, 0, HASH, self.stream) })
+    }
+
+    /// Puts clearing it on its own stream, after the call that writes it.
+    fn clear_after_call(&self) -> Result<(), Error> {
+        let default = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: stream and events are live.
+        unsafe {
+            let ordered = result::stream::wait_event(self.stream, self.event, default);
+            self.context.call("cuStreamWaitEvent", ordered)?;
+            self.clear()?;
+            self.context.call("cuEventRecord", result::event::record(self.cleared, self.stream))
+        }
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
-        // An error cannot be handled here.
-        // SAFETY: created here, not used after this, and nothing writes to the memory.
+        // An error cannot be handled here; what cannot be waited for may still be written to.
+        // SAFETY: created here, and not used after this.
         unsafe {
-            if self.pointer != 0 {
+            let is_done = self.stream.is_null() || result::stream::synchronize(self.stream).is_ok();
+            if self.pointer != 0 && is_done {
                 let _ = result::free_sync(self.pointer);
             }
-            if !self.event.is_null() {
-                let _ = result::event::destroy(self.event);
+            for event in [self.event, self.cleared].into_iter().filter(|event| !event.is_null()) {
+                let _ = result::event::destroy(event);
             }
             if !self.stream.is_null() {
                 let _ = result::stream::destroy(self.stream);
