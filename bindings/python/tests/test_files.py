@@ -542,6 +542,9 @@ def test_sealed_bytes(key):
         aes_bitslice.open_bytes(sealed[:-1], passphrase="a passphrase")
     with pytest.raises(TypeError):
         aes_bitslice.seal_bytes("text", key=key)
+    for work in [aes_bitslice.seal_bytes, aes_bitslice.open_bytes]:
+        with pytest.raises(TypeError, match="^data must be bytes, .* not NoneType$"):
+            work(None, key=key)
 
 
 @pytest.mark.parametrize("size", [0, 1, (1 << 20) - 56, 1 << 20, 3_333_333, 40_000_000])
@@ -563,7 +566,7 @@ def test_a_sealed_file_is_a_file_object(key, tmp_path, size):
             with aes_bitslice.SealedFile(source, key=key) as file:
                 assert file.readable() and file.seekable() and file.length == size
                 assert file.read() == message and file.read() == b"" and file.read(5) == b""
-                for at, count in [(size // 3, 10), (size // 3 + 5, 2_000_000), (size, 5), (size + 7, 5), (0, 1)]:
+                for at, count in [(size // 3, 10), (size // 3 + 5, 2_000_000), (size, 5), (size + 7, 5), (1 << 70, 5), (0, 1)]:
                     assert file.seek(at) == at and file.read(count) == message[at : at + count]
                     assert file.tell() == at + len(message[at : at + count])
                 assert file.seek(-size, io.SEEK_END) == 0 and file.read1(9) == message[:9]

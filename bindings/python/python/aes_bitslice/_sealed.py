@@ -28,7 +28,7 @@ def seal_bytes(
     key, passphrase, keyset, associated_data, engine: as for `seal`.
     """
     sealed = io.BytesIO()
-    source, secret = io.BytesIO(data), {"passphrase": passphrase, "keyset": keyset, "associated_data": associated_data}
+    source, secret = _in_memory(data), {"passphrase": passphrase, "keyset": keyset, "associated_data": associated_data}
     _seal(source, sealed, key=key, engine=engine, **secret)  # type: ignore[arg-type]
     return sealed.getvalue()
 
@@ -49,9 +49,17 @@ def open_bytes(
     key, passphrase, keyset, associated_data, range, engine: as for `open`.
     """
     message = io.BytesIO()
-    source, secret = io.BytesIO(data), {"passphrase": passphrase, "keyset": keyset, "associated_data": associated_data}
+    source, secret = _in_memory(data), {"passphrase": passphrase, "keyset": keyset, "associated_data": associated_data}
     _open(source, message, key=key, range=range, engine=engine, **secret)  # type: ignore[arg-type]
     return message.getvalue()
+
+
+def _in_memory(data: Any) -> io.BytesIO:
+    """A file object of these bytes."""
+    # `BytesIO` makes an empty one of None: what is missing would be sealed as an empty message.
+    if data is None:
+        raise TypeError("data must be bytes, or another object with the buffer protocol, not NoneType")
+    return io.BytesIO(data)
 
 
 class SealedFile(io.BufferedIOBase):
@@ -138,7 +146,8 @@ class SealedFile(io.BufferedIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         """Fills a buffer; returns the number of bytes, which is less only at the end of the message."""
-        count = self._reads("read").readinto(self._at, buffer)
+        # A position far after the end may be larger than any number of bytes.
+        count = self._reads("read").readinto(min(self._at, self.length), buffer)
         self._at += count
         return count
 
