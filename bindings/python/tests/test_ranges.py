@@ -40,6 +40,10 @@ def test_a_range_is_a_pure_function(key, key_ref):
     for start in (0, 1, 777, 99_999):
         assert ranges.encrypt_range(key_ref, IV, start, data[start:], engine="cpu-bitsliced") == whole[start:]
     assert ranges.encrypt_range(key_ref, IV, 0, whole) == data
+    # As rows have it.
+    assert ranges.encrypt_range(key_ref, IV.hex(), 0, whole) == data
+    with pytest.raises(ValueError, match="^iv must be 16 bytes, or 32 hexadecimal digits"):
+        ranges.encrypt_range(key_ref, IV.hex()[:-2], 0, data)
 
 
 @pytest.mark.parametrize("size", [0, 1, 1_000_000])

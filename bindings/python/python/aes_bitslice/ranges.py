@@ -26,9 +26,9 @@ PIECE = 64 << 20
 
 
 def encrypt_range(key_ref: str, iv: Any, offset: int, buffer: Any, *, engine: str = "auto", out: Any = None) -> Any:
-    """CTR of a buffer that begins at byte `offset` of its message: encrypts and decrypts. Depends only on the
-    arguments."""
-    return _Worker.of_this_thread(engine).cipher(key_ref).ctr(iv, buffer, offset=offset, out=out)
+    """CTR of a buffer that begins at byte `offset` of its message: encrypts and decrypts. The IV is 16 bytes, or 32 hexadecimal
+    digits as in a row. Depends only on the arguments."""
+    return _Worker.of_this_thread(engine).cipher(key_ref).ctr(_iv(iv), buffer, offset=offset, out=out)
 
 
 def rows(
