@@ -60,6 +60,11 @@ impl Error {
     pub fn io(what: impl Display, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Error::told(Exit::InputOutput),
+            // In the system's words a resource is unavailable, which does not tell that waiting would have helped.
+            io::ErrorKind::WouldBlock => {
+                let why = "it is non-blocking, and not ready: have the program that opened it make it blocking, or use a file";
+                Error::new(Exit::InputOutput, format!("{what}: {why}"))
+            }
             _ => Error::new(Exit::InputOutput, format!("{what}: {error}")),
         }
     }

@@ -5,9 +5,11 @@
 mod common;
 
 use std::fs::{self, OpenOptions};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use common::{IV, KEYS, PROGRAM, bytes, message, pipe, program};
 use tempfile::TempDir;
@@ -142,4 +144,32 @@ fn null_for_reading_and_writing_is_what_it_is() {
         "\"$P\" keygen -b 256 -o k && \"$P\" seal -k k <>/dev/null | \"$P\" open -k k 1<>/dev/null",
     );
     assert!(sealed.status.success() && sealed.stderr.is_empty(), "{sealed:?}");
+}
+
+/// The system calls it unavailable, which does not say what to do.
+#[test]
+fn a_stream_that_would_have_to_be_waited_for_is_told() {
+    let non_blocking = || {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        (ours, Stdio::from(OwnedFd::from(theirs)))
+    };
+    for mode in ["ctr", "cbc --padding pkcs7"] {
+        let arguments = format!("encrypt --mode {mode} --backend cpu --key-env KEY --iv {IV}");
+        let command = || {
+            let mut command = program(&arguments);
+            command.env("KEY", KEYS[0]);
+            command
+        };
+        // No end is closed before the program ends: nothing comes, and nothing is taken.
+        let (_input, theirs) = non_blocking();
+        let read = command().stdin(theirs).output().unwrap();
+        let (_output, theirs) = non_blocking();
+        let written = command().arg(PROGRAM).stdout(theirs).output().unwrap();
+        for (output, what) in [(read, "cannot read standard input"), (written, "cannot write standard output")] {
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(4), "{mode}: {said}");
+            assert!(said.contains(&format!("{what}: it is non-blocking")) && !said.contains("os error"), "{said}");
+        }
+    }
 }
