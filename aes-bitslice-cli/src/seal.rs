@@ -207,11 +207,12 @@ fn read(args: &SealArgs, is_new: bool) -> Result<Held> {
 
 /// The first line of a text, which is a passphrase.
 fn first_line(text: &str) -> Result<Zeroizing<String>> {
-    let line = text.lines().next().unwrap_or_default();
-    if line.contains('\0') {
-        Err(Error::new(Exit::Key, "its first line has a NUL byte, which is no text: save it as plain text"))
-    } else {
-        Ok(Zeroizing::new(line.to_owned()))
+    match text.lines().next().unwrap_or_default() {
+        "" => Err(Error::new(Exit::Key, "its first line, which is the passphrase, is empty")),
+        line if line.contains('\0') => {
+            Err(Error::new(Exit::Key, "its first line has a NUL byte, which is no text: save it as plain text"))
+        }
+        line => Ok(Zeroizing::new(line.to_owned())),
     }
 }
 
@@ -284,16 +285,12 @@ mod tests {
 
     #[test]
     fn a_passphrase_is_its_line_and_nothing_less() {
-        for (text, line) in [
-            ("word", "word"),
-            ("word\nmore", "word"),
-            ("word\r\n", "word"),
-            (" two words\t \n", " two words\t "),
-            ("", ""),
-            ("\nword", ""),
-        ] {
+        for (text, line) in
+            [("word", "word"), ("word\nmore", "word"), ("word\r\n", "word"), (" two words\t \n", " two words\t ")]
+        {
             assert_eq!(*first_line(text).unwrap(), line, "{text:?}");
         }
         assert!(first_line("wo\0rd").is_err() && first_line("word\n\0").is_ok());
+        assert!(["", "\nword", "\r\nword"].iter().all(|text| first_line(text).is_err()));
     }
 }

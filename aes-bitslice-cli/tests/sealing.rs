@@ -134,7 +134,11 @@ fn bad_options_are_refused_with_a_line() {
         ("seal -k - -", 2, "not both"),
         ("seal --passphrase-file - -", 2, "not both"),
         ("seal --format tink --keyset -", 2, "not both"),
-        ("seal --passphrase-file - data", 3, "the passphrase is empty"),
+        (
+            "seal --passphrase-file - data",
+            3,
+            "standard input, for --passphrase-file: its first line, which is the passphrase, is empty",
+        ),
         ("seal --passphrase-file words --key-format raw data", 2, "cannot be used with '--key-format"),
         ("seal --key-env KEY --key-format raw data", 2, "use --key-file for a raw key"),
     ] {
@@ -161,6 +165,7 @@ fn a_passphrase_file_that_is_no_plain_text_is_refused() {
         (utf_16(b""), "`other`: it is UTF-16"),
         (utf_16(b"\xff\xfe"), "`other`: it is UTF-16"),
         (b"correct h\xf6rse\n".to_vec(), "`other`: it is not UTF-8: save it"),
+        (b"\ncorrect horse\n".to_vec(), "`other`: its first line, which is the passphrase, is empty"),
     ] {
         fs::write(folder.join("other"), text).unwrap();
         let said = fail(folder, "seal -q --passphrase-file other -o sealed data", 3);
