@@ -73,6 +73,10 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
         standard::input()?
     } else {
         standard::open(path).map_err(|error| match error.kind() {
+            // As `cargo xtask gen --key` and other programs want it.
+            ErrorKind::NotFound if is_behind_a_sign(path) => {
+                refuse("there is no such file; leave out the `@`: --key-file takes the name alone")
+            }
             ErrorKind::NotFound => refuse("there is no such file; for new data `aes-bitslice keygen` makes a key"),
             _ => refuse(&error.to_string()),
         })?
@@ -119,6 +123,11 @@ fn name(path: &Path) -> String {
     } else {
         format!("key file `{}`", path.display())
     }
+}
+
+/// Whether it is the name of a file with an `@` in front.
+fn is_behind_a_sign(path: &Path) -> bool {
+    path.to_str().and_then(|text| text.strip_prefix('@')).is_some_and(|name| Path::new(name).exists())
 }
 
 /// Whether a file's name has as many hexadecimal digits as a key, and nothing else.
