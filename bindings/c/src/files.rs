@@ -407,7 +407,10 @@ impl<'a> To<'a> {
             return Err(failed("write", output, FOLDER));
         }
         match sink.overwrite {
-            1 if output.metadata().is_ok_and(|metadata| !metadata.is_file()) => Err(failed("write", output, NO_FILE)),
+            // Also without `overwrite`: nobody should remove a device because of an error.
+            0 | 1 if output.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
+                Err(failed("write", output, NO_FILE))
+            }
             1 => Ok(()),
             0 if output.symlink_metadata().is_ok() => Err(failed("write", output, EXISTS)),
             0 => Ok(()),
