@@ -246,6 +246,10 @@ impl<'a> With<'a> {
         // SAFETY: as the caller guarantees.
         unsafe {
             match one_of([!secret.key.is_null(), !secret.passphrase.is_null(), !secret.keyset.is_null()]) {
+                // The caller would take it for authenticated.
+                Some(0 | 1) if secret.associated_data_len != 0 => Err(Failure::invalid(
+                    "`associated_data` of `secret` is for a Tink stream, with `keyset`: leave it out, because a sealed file has none",
+                )),
                 Some(0) => Ok(Self::Secret(sealed::Secret::Key(&reference(secret.key, "key")?.0))),
                 Some(1) => {
                     let passphrase = values(secret.passphrase, secret.passphrase_len, "passphrase")?;

@@ -61,8 +61,12 @@ static void kept_files(const char *folder)
         if (strcmp(format, ".json") == 0) {
             continue;
         }
-        aes_bitslice_secret secret = {.associated_data = (const uint8_t *)"associated", .associated_data_len = 10};
+        aes_bitslice_secret secret = {0};
         int is_tink = strcmp(format, ".tink") == 0;
+        if (is_tink) {
+            secret.associated_data = (const uint8_t *)"associated";
+            secret.associated_data_len = 10;
+        }
         if (is_tink && strncmp(name, "key-", 4) == 0) {
             /* A key of 256 bits as a keyset: segments of 1 MiB. */
             secret.keyset = "{\"primaryKeyId\": 1, \"key\": [{\"keyData\": {\"typeUrl\": "
@@ -197,6 +201,10 @@ static void memory_and_functions(void)
     REFUSED(AES_BITSLICE_INVALID, "passphrase is empty", aes_bitslice_seal(engine, &empty, &clear, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "Tink keyset", aes_bitslice_seal(engine, &bad, &clear, &all, NULL));
     const aes_bitslice_source nothing = {0}, two = {.memory = message, .path = "x"};
+    aes_bitslice_secret with_data = {.key = key, .associated_data = message, .associated_data_len = 5};
+    REFUSED(AES_BITSLICE_INVALID, "is for a Tink stream", aes_bitslice_seal(engine, &with_data, &clear, &all, NULL));
+    with_data.key = NULL, with_data.passphrase = message, with_data.passphrase_len = 5;
+    REFUSED(AES_BITSLICE_INVALID, "is for a Tink stream", aes_bitslice_seal(engine, &with_data, &clear, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "`source` must have", aes_bitslice_seal(engine, &secret, &nothing, &all, NULL));
     REFUSED(AES_BITSLICE_INVALID, "`source` must have", aes_bitslice_message_bytes(engine, &secret, &two, &length));
     const aes_bitslice_sink nowhere = {0}, twice = {.memory = opened, .write = write_all};
