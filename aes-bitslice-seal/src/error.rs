@@ -60,7 +60,7 @@ pub enum Error {
     PassphraseLines,
     /// Parameters of Argon2id out of bounds.
     #[error(
-        "the passphrase is to be stretched with {0}, which is out of bounds: up to 2 GiB of memory, 64 passes, 64 lanes"
+        "the passphrase is to be stretched with {0}, which is out of bounds: 8 KiB of memory for each lane to 2 GiB, 1 to 64 passes, 1 to 64 lanes"
     )]
     PassphraseCost(String),
     /// A segment that was changed, moved, or cut off.

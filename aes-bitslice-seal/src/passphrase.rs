@@ -63,4 +63,14 @@ mod tests {
             assert!(!within(beyond.0, beyond.1, beyond.2), "{beyond:?}");
         }
     }
+
+    #[test]
+    fn both_ends_of_the_bounds_are_told() {
+        let too_little = PassphraseCost { memory_kib: 31, passes: 3, lanes: 4 }.params().unwrap_err().to_string();
+        let bounds = "8 KiB of memory for each lane to 2 GiB, 1 to 64 passes, 1 to 64 lanes";
+        assert!(
+            too_little.contains("31 KiB of memory, 3 passes, 4 lanes") && too_little.ends_with(bounds),
+            "{too_little}"
+        );
+    }
 }
