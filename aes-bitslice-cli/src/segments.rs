@@ -204,9 +204,11 @@ pub fn explain(name: &str, error: SealError) -> Error {
     match error {
         SealError::Io(error) => Error::io(format!("cannot read {name}"), &error),
         SealError::Engine(error) => error.into(),
-        SealError::KeyLength(_) | SealError::EmptyPassphrase | SealError::PassphraseLines | SealError::Keyset(_) => {
-            Error::new(Exit::Key, error.to_string())
-        }
+        SealError::KeyLength(_)
+        | SealError::XtsKey
+        | SealError::EmptyPassphrase
+        | SealError::PassphraseLines
+        | SealError::Keyset(_) => Error::new(Exit::Key, error.to_string()),
         SealError::WrongKey
         | SealError::WrongPassphrase
         | SealError::NeedsPassphrase

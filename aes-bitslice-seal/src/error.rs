@@ -40,6 +40,9 @@ pub enum Error {
     /// A key of another length.
     #[error("a key of 256 bits (32 bytes) is needed here, and this one has {0} bits")]
     KeyLength(usize),
+    /// The two keys of XTS in place of one, even if they have 256 bits together.
+    #[error("a key of 256 bits (32 bytes) is needed here, and this is a key of XTS, which is two: give one alone")]
+    XtsKey,
     /// The wrong key.
     #[error("wrong key: the file was sealed with another")]
     WrongKey,

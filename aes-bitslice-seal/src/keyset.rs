@@ -107,10 +107,11 @@ impl Keyset {
     /// A keyset of this 256-bit key alone: `AES256_GCM_HKDF_1MB`.
     ///
     /// # Errors
-    /// [`Error::KeyLength`].
+    /// [`Error::KeyLength`], [`Error::XtsKey`].
     pub fn of_key(key: &Key) -> Result<Self, Error> {
         match key.expose() {
-            bytes if bytes.len() == 32 && !key.is_xts() => {
+            _ if key.is_xts() => Err(Error::XtsKey),
+            bytes if bytes.len() == 32 => {
                 Ok(Self { keys: vec![StreamKey::aes256_1mib(Zeroizing::new(bytes.to_vec()))] })
             }
             bytes => Err(Error::KeyLength(8 * bytes.len())),
@@ -307,7 +308,7 @@ mod tests {
         let short = Key::new(&[7; 16]).unwrap();
         let two = Key::xts(&[[7; 16], [8; 16]].concat());
         assert!(matches!(Keyset::of_key(&short), Err(Error::KeyLength(128))));
-        assert!(matches!(Keyset::of_key(&two.unwrap()), Err(Error::KeyLength(256))));
+        assert!(matches!(Keyset::of_key(&two.unwrap()), Err(Error::XtsKey)));
         assert_ne!(*Keyset::generate().unwrap().keys[0].input, *Keyset::generate().unwrap().keys[0].input);
     }
 }

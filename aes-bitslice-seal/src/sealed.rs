@@ -11,7 +11,8 @@ use std::ops::RangeBounds;
 /// Seals `input` to `output`; returns the bytes of `input`. The output is 136 bytes longer, and 16 for each segment of about a MiB.
 ///
 /// # Errors
-/// [`Error::KeyLength`], [`Error::EmptyPassphrase`], [`Error::TooLong`], and what reading, writing and the engine report.
+/// [`Error::KeyLength`], [`Error::XtsKey`], [`Error::EmptyPassphrase`], [`Error::TooLong`], and what reading, writing and the engine
+/// report.
 pub fn seal(engine: &Engine, secret: Secret<'_>, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
     seal_with(engine, secret, PassphraseCost::default(), input, output)
 }
@@ -19,8 +20,8 @@ pub fn seal(engine: &Engine, secret: Secret<'_>, input: impl Read + Send, output
 /// Seals with a cost of trying a passphrase other than the default.
 ///
 /// # Errors
-/// [`Error::KeyLength`], [`Error::EmptyPassphrase`], [`Error::PassphraseCost`], [`Error::TooLong`], and what reading, writing and the
-/// engine report.
+/// [`Error::KeyLength`], [`Error::XtsKey`], [`Error::EmptyPassphrase`], [`Error::PassphraseCost`], [`Error::TooLong`], and what reading,
+/// writing and the engine report.
 pub fn seal_with(
     engine: &Engine,
     secret: Secret<'_>,

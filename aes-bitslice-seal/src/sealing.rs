@@ -50,7 +50,7 @@ impl Sealing {
     /// A new sealed file. `cost` is the cost of trying a passphrase.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::EmptyPassphrase`], [`Error::PassphraseCost`], and what the engine reports.
+    /// [`Error::KeyLength`], [`Error::XtsKey`], [`Error::EmptyPassphrase`], [`Error::PassphraseCost`], and what the engine reports.
     pub fn new(engine: &Engine, secret: Secret<'_>, cost: PassphraseCost) -> Result<Self, Error> {
         let (header, key) = secret.header(cost)?;
         let header = header.to_bytes();

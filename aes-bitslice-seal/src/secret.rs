@@ -62,9 +62,8 @@ impl Secret<'_> {
     /// The 32 bytes that the keys are derived from.
     fn bytes(self, cost: Option<PassphraseCost>, salt: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, Error> {
         match self {
-            Secret::Key(key) if key.bits() != KeyBits::Aes256 || key.is_xts() => {
-                Err(Error::KeyLength(8 * key.expose().len()))
-            }
+            Secret::Key(key) if key.is_xts() => Err(Error::XtsKey),
+            Secret::Key(key) if key.bits() != KeyBits::Aes256 => Err(Error::KeyLength(8 * key.expose().len())),
             Secret::Key(key) => Ok(Zeroizing::new(key.expose().to_vec())),
             Secret::Passphrase([]) => Err(Error::EmptyPassphrase),
             Secret::Passphrase(passphrase) => cost.unwrap_or_default().stretch(passphrase, salt),

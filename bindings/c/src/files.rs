@@ -574,7 +574,7 @@ fn about(source: &Source, error: Error) -> Failure {
     let name = (!source.path.is_null()).then(|| unsafe { CStr::from_ptr(source.path) }.to_string_lossy());
     let of = match (&error, name) {
         (Error::Io(_) | Error::EmptyPassphrase, _) => String::new(),
-        (Error::KeyLength(_), _) => "`key`: ".into(),
+        (Error::KeyLength(_) | Error::XtsKey, _) => "`key`: ".into(),
         (_, Some(name)) => format!("`{name}`: "),
         (_, None) => String::new(),
     };
@@ -614,6 +614,7 @@ mod tests {
         let source = Source { path: c"folder/in".as_ptr(), memory, read: None, context, bytes: 0 };
         let of = |error| about(&source, error);
         assert!(of(Error::KeyLength(128)).message.starts_with("`key`: a key of 256 bits"));
+        assert!(of(Error::XtsKey).message.starts_with("`key`: a key of 256 bits"));
         let failure = of(Error::NeedsPassphrase);
         assert_eq!(failure.status, AES_BITSLICE_INVALID);
         assert_eq!(failure.message, format!("`folder/in`: {}", Error::NeedsPassphrase));

@@ -90,7 +90,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
         _ => error.to_string(),
     };
     let text = match (&error, source) {
-        (Seal::KeyLength(_), _) => format!("key: {text}"),
+        (Seal::KeyLength(_) | Seal::XtsKey, _) => format!("key: {text}"),
         (Seal::EmptyPassphrase | Seal::PassphraseLines, _) | (_, None) => text,
         (_, Some(path)) => format!("{}: {text}", path.display()),
     };
@@ -100,6 +100,7 @@ pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
         Seal::Engine(error) => with_text(error, text),
         Seal::Random(_) | Seal::Thread(_) => PyOSError::new_err(text),
         Seal::KeyLength(_)
+        | Seal::XtsKey
         | Seal::EmptyPassphrase
         | Seal::PassphraseLines
         | Seal::PassphraseCost(_)

@@ -420,6 +420,9 @@ def test_an_error_about_the_secret_has_no_path(key, tmp_path):
         with pytest.raises(ValueError) as raised:
             work(source, out, key=Key.generate(128))
         assert str(raised.value) == "key: a key of 256 bits (32 bytes) is needed here, and this one has 128 bits"
+        # Its two keys have 256 bits together.
+        with pytest.raises(ValueError, match=r"^key: a key of 256 bits .* this is a key of XTS, which is two"):
+            work(source, out, key=Key.generate(128, xts=True))
     with pytest.raises(ValueError, match="^the passphrase is empty$"):
         aes_bitslice.seal(message, out, passphrase="")
     assert sorted(tmp_path.iterdir()) == [message, sealed]
