@@ -20,6 +20,7 @@ use pyo3::types::PyString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Bound as Limit;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -173,7 +174,7 @@ fn run(
     let mut input = Source::of(source, seeks)?;
     refuse_same(source, destination)?;
     let like = match &input {
-        Source::File { file, path } => Like::file(file).map_err(of_path(path))?,
+        Source::File { file, path, .. } => Like::file(file).map_err(of_path(path))?,
         Source::Object(_) => Like::object(source),
     };
     let mut output = Destination::of(destination, overwrite, &like)?;
@@ -240,7 +241,12 @@ fn stat<'py>(os: &Bound<'py, PyModule>, file: &Bound<'py, PyAny>, method: &str) 
 
 /// The source of the data.
 pub enum Source {
-    File { file: File, path: PathBuf },
+    /// `at` is the position of one that is sought in: the system's is also that of forked processes, which may read at the same time.
+    File {
+        file: File,
+        path: PathBuf,
+        at: Option<u64>,
+    },
     Object(FileObject),
 }
 
@@ -252,7 +258,7 @@ impl Source {
         let path = path_of(source, "source")?;
         // Opening a pipe waits for its writer.
         match source.py().detach(|| File::open(&path)) {
-            Ok(file) => Ok(Self::File { file, path }),
+            Ok(file) => Ok(Self::File { file, path, at: seeks.then_some(0) }),
             Err(error) => Err(os_error(error, &path.display().to_string())),
         }
     }
@@ -280,7 +286,13 @@ fn of_path(path: &Path) -> impl FnOnce(io::Error) -> PyErr {
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::File { file, path } => file.read(buffer).map_err(|error| named(error, of_path(path))),
+            Self::File { file, path, at } => {
+                let read = match at {
+                    Some(at) => file.read_at(buffer, *at).inspect(|&read| *at += read as u64),
+                    None => file.read(buffer),
+                };
+                read.map_err(|error| named(error, of_path(path)))
+            }
             Self::Object(object) => object.read(buffer),
         }
     }
@@ -289,7 +301,18 @@ impl Read for Source {
 impl Seek for Source {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
-            Self::File { file, path } => file.seek(to).map_err(|error| named(error, of_path(path))),
+            Self::File { file, path, at } => {
+                let found = match (to, *at) {
+                    (SeekFrom::Start(place), Some(_)) => Ok(place),
+                    (SeekFrom::Current(by), Some(at)) => {
+                        at.checked_add_signed(by).ok_or_else(|| io::ErrorKind::InvalidInput.into())
+                    }
+                    _ => file.seek(to),
+                };
+                let found = found.map_err(|error| named(error, of_path(path)))?;
+                *at = at.map(|_| found);
+                Ok(found)
+            }
             Self::Object(object) => object.seek(to),
         }
     }

@@ -2,6 +2,7 @@
 //! (`aes_bitslice_seal::access`).
 
 use crate::error::os_error;
+use crate::fork::generation;
 use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
 use aes_bitslice_seal::naming::{OnDisk, folder_of, sync_folder_of};
@@ -74,9 +75,36 @@ fn holds_data(metadata: &Metadata) -> bool {
     metadata.is_file() || is_disk
 }
 
+/// A temporary file, which the process that made it removes when it drops it. A forked child has a copy of it, and must not.
+struct Temporary {
+    file: Option<NamedTempFile>,
+    generation: u64,
+}
+
+impl Temporary {
+    fn new(file: NamedTempFile) -> Self {
+        Self { file: Some(file), generation: generation() }
+    }
+
+    fn file(&self) -> &File {
+        self.file.as_ref().expect("there until it is dropped").as_file()
+    }
+
+    fn into_inner(mut self) -> NamedTempFile {
+        self.file.take().expect("there until it is dropped")
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let is_of_parent = self.generation != generation();
+        self.file.iter_mut().for_each(|file| file.disable_cleanup(is_of_parent));
+    }
+}
+
 /// A file that is being written under a temporary name in its folder, and removed when dropped.
 pub struct NewFile {
-    file: NamedTempFile,
+    file: Temporary,
     path: PathBuf,
     /// How messages name it.
     shown: String,
@@ -111,7 +139,7 @@ impl NewFile {
         }
         // Its owner's alone until it is complete, if it will replace another.
         let like = if old.is_some() { &Like::Private } else { like };
-        let file = like.make(folder_of(&path)).map_err(failed)?;
+        let file = Temporary::new(like.make(folder_of(&path)).map_err(failed)?);
         Ok(Self { file, path, shown, overwrite, old })
     }
 
@@ -124,8 +152,8 @@ impl NewFile {
     pub fn finish(self) -> PyResult<()> {
         let Self { file, path, shown, overwrite, old } = self;
         let failed = |error: io::Error| os_error(error, &shown);
-        old.map_or(Ok(()), |old| old.give(file.as_file()).map(drop)).map_err(failed)?;
-        let file = OnDisk::new(file).map_err(failed)?;
+        old.map_or(Ok(()), |old| old.give(file.file()).map(drop)).map_err(failed)?;
+        let file = OnDisk::new(file.into_inner()).map_err(failed)?;
         // That may have taken long.
         Python::attach(signals::check)?;
         file.name(&path, overwrite == Some(true)).map_err(|error| match error.kind() {
@@ -140,7 +168,7 @@ impl NewFile {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.as_file().write(bytes)
+        self.file.file().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

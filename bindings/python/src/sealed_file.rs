@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::error::{guarded, of_seal};
 use crate::file_object::raised;
 use crate::files::{Destination, Given, Source, checked, on_engine};
+use crate::fork::generation;
 use crate::key::Key;
 use crate::memory::{Host, Memory, on_host};
 use crate::new_file::Like;
@@ -153,6 +154,8 @@ impl Write for Into {
 #[pyclass(frozen, module = "aes_bitslice", name = "_SealedWriter")]
 pub struct SealedWriter {
     engine: Option<Arc<Opened>>,
+    /// The process that opened it.
+    generation: u64,
     /// None when it is complete or given up.
     state: Mutex<Option<Writing>>,
 }
@@ -191,7 +194,7 @@ impl SealedWriter {
                 Ok(Writing { sealing, output, memory: Zeroizing::new(Vec::new()), number: 0 })
             });
             let begun = begun.map_err(|error| of_seal(error, None))?;
-            Ok(Self { engine, state: Mutex::new(Some(begun)) })
+            Ok(Self { engine, generation: generation(), state: Mutex::new(Some(begun)) })
         })
     }
 
@@ -234,6 +237,12 @@ impl SealedWriter {
         py: Python<'_>,
         work: impl FnOnce(Writing) -> Result<Option<Writing>, Error> + Send,
     ) -> PyResult<()> {
+        // Both processes would write to the same place.
+        if self.generation != generation() {
+            return Err(PyRuntimeError::new_err(
+                "the sealed file was opened before this process was forked, and belongs to the parent: open another one here",
+            ));
+        }
         self.engine.iter().try_for_each(|engine| engine.check())?;
         guarded(|| {
             py.detach(|| {

@@ -660,6 +660,57 @@ def test_a_sealed_file_that_is_not_complete_does_not_appear(key, tmp_path):
     assert path.read_bytes() == b"precious"
 
 
+def test_a_sealed_file_cannot_be_pickled(key):
+    import pickle
+
+    sealed = io.BytesIO(aes_bitslice.seal_bytes(b"a message", key=key))
+    for file in [aes_bitslice.SealedFile(sealed, key=key), aes_bitslice.SealedFile(io.BytesIO(), "wb", key=key)]:
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match="^a sealed file cannot be pickled .*: open it in each process$"):
+                pickle.dumps(file, protocol)
+
+
+def test_a_forked_process_leaves_a_sealed_file_to_its_parent(key, tmp_path):
+    """It has a copy of everything, and must neither write nor complete nor remove the file."""
+    path = tmp_path / "sealed"
+    file = aes_bitslice.SealedFile(path, "wb", key=key)
+    file.write(b"a message")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            for call in [lambda: file.write(b" and more"), file.close]:
+                with pytest.raises(RuntimeError, match="belongs to the parent"):
+                    call()
+            file.discard()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    file.close()
+    assert aes_bitslice.open_bytes(path.read_bytes(), key=key) == b"a message"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_forked_processes_read_one_sealed_file_at_once(key, tmp_path):
+    """As the workers of a data loader do: what one reads is not where another is."""
+    path, message = tmp_path / "sealed", os.urandom(8 << 20)
+    path.write_bytes(aes_bitslice.seal_bytes(message, key=key))
+    with aes_bitslice.SealedFile(path, key=key) as file:
+        children = []
+        for worker in range(3):
+            children.append(os.fork())
+            if children[-1] == 0:
+                code = 1
+                try:
+                    for at in range(worker * 9, len(message) - 9, 99_991):
+                        assert file.seek(at) == at and file.read(9) == message[at : at + 9]
+                    code = 0
+                finally:
+                    os._exit(code)
+        assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+
+
 def test_a_sealed_file_that_was_changed_is_refused(key, tmp_path):
     sealed = bytearray(aes_bitslice.seal_bytes(bytes(3_000_000), key=key))
     with pytest.raises(AuthenticationError):

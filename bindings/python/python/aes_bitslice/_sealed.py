@@ -203,6 +203,9 @@ class SealedFile(io.BufferedIOBase):
         if not self.closed and hasattr(self, "mode"):
             self.discard()
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("a sealed file cannot be pickled because it holds a key: open it in each process")
+
     def _check(self) -> None:
         if self.closed:
             raise ValueError("I/O operation on closed file")
