@@ -119,3 +119,22 @@ fn what_the_pages_install_is_locked() {
         assert!(!installs.is_empty() && installs.iter().all(|line| line.contains(" --locked ")), "{installs:?}");
     }
 }
+
+/// Who pastes the examples in the repository makes keys there.
+#[test]
+fn no_key_of_the_pages_can_be_committed_by_mistake() {
+    let ignored: Vec<_> = include_str!("../../.gitignore").lines().collect();
+    let pages = [
+        include_str!("../../README.md"),
+        include_str!("../../docs/command-line.md"),
+        include_str!("../../docs/generator.md"),
+    ];
+    for page in pages {
+        let made = page.lines().filter(|line| line.starts_with("aes-bitslice keygen "));
+        let keys: Vec<_> = made.map(|line| line.split_once(" -o ").unwrap().1.trim()).collect();
+        assert!(!keys.is_empty());
+        for key in keys {
+            assert!(ignored.contains(&format!("/{key}").as_str()), "{key}");
+        }
+    }
+}
