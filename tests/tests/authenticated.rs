@@ -3,11 +3,13 @@
 
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::kernel::KernelSpec;
-use aes_bitslice_runtime::cuda::{Pending, cudarc::driver::CudaStream};
+use aes_bitslice_runtime::cuda::Pending;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtrMut};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CommandQueue};
 use aes_bitslice_runtime::{
     Backend, BakedStrategy, Cipher, Cmac, Ctr, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch,
-    GcmMessage, GcmPart, Ghash, Gmac, Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce, Operation, Tag, Xts,
+    GcmMessage, GcmPart, GcmSivEncrypt, Ghash, Gmac, Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce, Operation, Tag,
+    Xts,
 };
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, say};
@@ -308,6 +310,7 @@ fn device_memory(engines: &'static [Engine]) {
         drop(device.run_with_output(&stream, Gmac::new(&nonce), &mut data).unwrap());
         let mac = cpu.run(Gmac::new(&nonce), &expected).unwrap();
         macs.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), mac, "{len} bytes"));
+        tag_in_device_memory(&gpu, &stream, &nonce, &plain, (&expected, &tag, &mac));
         decrypted_in_device_memory(&gpu, &stream, &nonce, &tag, &plain, &expected);
         let wrong = device.run(&stream, GcmDecrypt::new(&nonce, b"header", &tag), &mut data);
         assert!(matches!(wrong, Err(Error::WrongCall { call: "run_with_output", .. })));
@@ -319,6 +322,54 @@ fn device_memory(engines: &'static [Engine]) {
         assert!(gpu.combine(&GcmDecrypt::new(&nonce, b"another", &tag), vec![part]).is_err());
         assert!(stream.clone_dtoh(&data).unwrap() == plain, "{len} bytes");
     }
+}
+
+/// Tags that the device writes to its own memory, 16 bytes beside others, at every place that they may have.
+fn tag_in_device_memory(
+    gpu: &Cipher,
+    stream: &Arc<CudaStream>,
+    nonce: &Nonce,
+    plain: &[u8],
+    (ciphertext, tag, mac): (&[u8], &Tag, &Tag),
+) {
+    let device = gpu.device().unwrap();
+    let encrypt = || GcmEncrypt::new(nonce, b"header");
+    for at in [0, 4, 8, 20] {
+        let mut tags = stream.clone_htod(&[0x5a; 64]).unwrap();
+        let mut data = stream.clone_htod(plain).unwrap();
+        device.run_to_tag(stream, encrypt(), &mut data, &mut tags.slice_mut(at..at + 16)).unwrap();
+        device.run_to_tag(stream, Gmac::new(nonce), &mut data, &mut tags.slice_mut(at + 16..)).unwrap();
+        let mut found = [0x5a; 64];
+        found[at..at + 16].copy_from_slice(tag.as_bytes());
+        found[at + 16..at + 32].copy_from_slice(mac.as_bytes());
+        assert!(stream.clone_dtoh(&data).unwrap() == ciphertext, "{} bytes", plain.len());
+        assert_eq!(stream.clone_dtoh(&tags).unwrap(), found, "{} bytes, tags from byte {at} on", plain.len());
+    }
+    // A message without data has a tag, too.
+    let mut made = stream.clone_htod(&[0x5a; 16]).unwrap();
+    let (pointer, guard) = made.device_ptr_mut(stream);
+    // SAFETY: the tag is in memory that is borrowed until the work is done.
+    unsafe { device.run_raw_to_tag(stream.cu_stream(), encrypt(), 0, 0, 0, pointer) }.unwrap();
+    drop(guard);
+    let of_nothing = gpu.run(encrypt(), &mut [][..]).unwrap();
+    assert_eq!(stream.clone_dtoh(&made).unwrap(), of_nothing.as_bytes());
+
+    let mut tags = stream.clone_htod(&[0x5a; 64]).unwrap();
+    let mut data = stream.clone_htod(plain).unwrap();
+    let mut refused = |bytes| device.run_to_tag(stream, encrypt(), &mut data, &mut tags.slice_mut(bytes)).unwrap_err();
+    assert!(matches!(refused(0..15), Error::OutOfRange { bytes: 16, len: 15, .. }));
+    assert!(matches!(refused(1..17), Error::Length { .. }));
+    let (pointer, guard) = data.device_ptr_mut(stream);
+    // SAFETY: the memory is borrowed, and the call is refused.
+    let overlapping =
+        unsafe { device.run_raw_to_tag(stream.cu_stream(), encrypt(), pointer, pointer, plain.len() as u64, pointer) };
+    assert!(matches!(overlapping, Err(Error::Overlap)));
+    let siv = GcmSivEncrypt::new(&Nonce::from([8; 12]), b"");
+    // SAFETY: as above.
+    let composed = unsafe { device.run_raw_to_tag(stream.cu_stream(), siv, pointer, pointer, 1, pointer + 64) };
+    assert!(matches!(composed, Err(Error::Unsupported { .. })));
+    drop(guard);
+    assert!(stream.clone_dtoh(&data).unwrap() == plain && stream.clone_dtoh(&tags).unwrap() == [0x5a; 64]);
 }
 
 /// Bytes on both sides of a call's data, which it must leave unchanged.

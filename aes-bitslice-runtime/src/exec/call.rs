@@ -14,6 +14,8 @@ use crate::op::buffers::Buffers;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready};
+#[cfg(feature = "cuda")]
+use crate::op::partial_hash::Terms;
 use crate::op::partial_hash::Verdict;
 
 /// A key on an engine, for calls on one kind of memory.
@@ -163,6 +165,12 @@ impl<O: Pass> Call<O> {
     /// verified. Leaves nothing on the stack.
     pub(crate) fn verdict(&self, bytes: u64) -> Option<Verdict> {
         scrubbed::<DERIVED, _>(|| (self.on_device().verdict)(&self.ready, bytes))
+    }
+
+    /// The terms that are the tag of `bytes` bytes, which are the whole message; `None` if no tag is made. Leaves nothing on the stack.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn tag(&self, bytes: u64) -> Option<Terms> {
+        scrubbed::<DERIVED, _>(|| (self.on_device().tag)(&self.ready, bytes))
     }
 
     /// Where its data may be cut.

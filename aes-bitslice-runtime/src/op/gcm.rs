@@ -16,7 +16,7 @@ use crate::op::ctr::Ctr;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
-use crate::op::partial_hash::{PartialHash, Verdict};
+use crate::op::partial_hash::{PartialHash, Terms, Verdict};
 use crate::op::place::{Place, one_pass};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -201,6 +201,20 @@ impl Derived {
         self.masked(self.hash.append_block(&both, &lengths(aad.1, ciphertext.bytes)))
     }
 
+    /// The terms that are the tag of this additional data and `bytes` bytes of ciphertext: the hash of the ciphertext times H, plus something
+    /// that does not depend on that hash.
+    fn terms(&self, aad: &[u8], bytes: u64) -> Terms {
+        let nothing = PartialHash { bytes, ..PartialHash::default() };
+        let addend = Zeroizing::new(self.tag((&self.hash.hash(aad), aad.len() as u64), &nothing));
+        Terms { factor: Zeroizing::new(*self.hash.bytes()), addend }
+    }
+
+    /// The terms that are the tag of `bytes` bytes of additional data without a ciphertext.
+    pub(crate) fn terms_of_aad(&self, bytes: u64) -> Terms {
+        let addend = Zeroizing::new(self.tag((&[0; 16], bytes), &PartialHash::default()));
+        Terms { factor: Zeroizing::new(*self.hash.bytes()), addend }
+    }
+
     /// The tag for the hash of everything.
     pub(crate) fn masked(&self, hash: [u8; 16]) -> [u8; 16] {
         (u128::from_be_bytes(hash) ^ self.of_nonce.both()[1]).to_be_bytes()
@@ -244,6 +258,13 @@ pub trait End: Clone + Send + Sync + 'static {
     #[expect(private_interfaces, reason = "implemented here only")]
     fn verdict(&self, derived: &Derived, aad: &[u8], bytes: u64) -> Option<Verdict>;
 
+    /// The terms that are the tag of `bytes` bytes of ciphertext, if one is made.
+    #[doc(hidden)]
+    #[expect(private_interfaces, reason = "implemented here only")]
+    fn terms(&self, _derived: &Derived, _aad: &[u8], _bytes: u64) -> Option<Terms> {
+        None
+    }
+
     /// Computes the result from the parts of the message from byte `offset` on.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
@@ -260,16 +281,15 @@ pub trait End: Clone + Send + Sync + 'static {
 impl<T: Tagging<[u8; 16]>> End for T {
     type Output = T::Output;
 
-    /// The tag is the hash of the ciphertext times H, plus something that does not depend on that hash.
     fn verdict(&self, derived: &Derived, aad: &[u8], bytes: u64) -> Option<Verdict> {
         let (expected, mask) = self.expected()?.padded();
-        let nothing = PartialHash { bytes, ..PartialHash::default() };
-        let computed = derived.tag((&derived.hash.hash(aad), aad.len() as u64), &nothing);
-        Some(Verdict {
-            factor: Zeroizing::new(*derived.hash.bytes()),
-            addend: Zeroizing::new(std::array::from_fn(|i| computed[i] ^ expected[i])),
-            mask,
-        })
+        let mut terms = derived.terms(aad, bytes);
+        terms.addend.iter_mut().zip(expected).for_each(|(byte, expected)| *byte ^= expected);
+        Some(Verdict { terms, mask })
+    }
+
+    fn terms(&self, derived: &Derived, aad: &[u8], bytes: u64) -> Option<Terms> {
+        self.expected().is_none().then(|| derived.terms(aad, bytes))
     }
 
     fn end(&self, derived: &Derived, aad: &[u8], _offset: u64, parts: Vec<PartialHash>) -> Result<T::Output, Error> {
@@ -381,7 +401,8 @@ impl<E: End> Ready for Keyed<E> {
 
     fn on_device(&self) -> OnDevice<'_, Self> {
         let verdict = |gcm: &Self, bytes| gcm.end.verdict(&gcm.derived, &gcm.aad, bytes);
-        OnDevice { hash: Some(&self.derived.hash), verdict, ..OnDevice::cipher(Self::launches) }
+        let tag = |gcm: &Self, bytes| gcm.end.terms(&gcm.derived, &gcm.aad, bytes).filter(|_| gcm.at.offset == 0);
+        OnDevice { hash: Some(&self.derived.hash), verdict, tag, ..OnDevice::cipher(Self::launches) }
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

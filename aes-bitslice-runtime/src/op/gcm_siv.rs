@@ -24,7 +24,7 @@ use crate::op::ghash::Hash;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, ready_as_it_is};
-use crate::op::partial_hash::{PartialHash, Verdict};
+use crate::op::partial_hash::{PartialHash, Terms, Verdict};
 use crate::op::place::{Composition, OwnKey, Passes, Place, one_pass};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -333,7 +333,7 @@ impl<E: Tagging<[u8; 16]>> Opening<E> {
         let factor = Zeroizing::new(message.hash.bytes().map(|byte| byte & !never));
         let mut mask = [0xff; 16];
         mask[0] = COUNTS;
-        Some(Verdict { factor, addend, mask })
+        Some(Verdict { terms: Terms { factor, addend }, mask })
     }
 }
 
@@ -404,8 +404,8 @@ mod tests {
 
     /// Determines, as a device does, whether a message with this hash is authentic.
     fn passes(verdict: &Verdict, hash: [u8; 16]) -> bool {
-        let product = HashKey::from_bytes(*verdict.factor).hash(&hash);
-        (0..16).all(|i| (product[i] ^ verdict.addend[i]) & verdict.mask[i] == 0)
+        let product = HashKey::from_bytes(*verdict.terms.factor).hash(&hash);
+        (0..16).all(|i| (product[i] ^ verdict.terms.addend[i]) & verdict.mask[i] == 0)
     }
 
     #[test]

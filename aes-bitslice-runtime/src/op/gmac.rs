@@ -74,7 +74,8 @@ impl Ready for Keyed {
     }
 
     fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice { hash: Some(&self.derived.hash), ..OnDevice::NOTHING }
+        let tag = |gmac: &Self, bytes| Some(gmac.derived.terms_of_aad(bytes));
+        OnDevice { hash: Some(&self.derived.hash), tag, ..OnDevice::NOTHING }
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

@@ -9,7 +9,7 @@ use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
-use crate::op::partial_hash::Verdict;
+use crate::op::partial_hash::{Terms, Verdict};
 use crate::op::place::Place;
 use aes_bitslice_core::aes::KeyBits;
 
@@ -202,6 +202,8 @@ pub struct OnDevice<'a, R> {
     /// The data from which it determines whether this number of bytes, which are the whole message, is authentic, so that it clears them if
     /// they are not; `None` if nothing is verified.
     pub(crate) verdict: fn(&R, u64) -> Option<Verdict>,
+    /// The terms that are the tag of this number of bytes, which are the whole message; `None` if no tag is made.
+    pub(crate) tag: fn(&R, u64) -> Option<Terms>,
     /// The messages of a batch, which it processes all at once.
     pub(crate) messages: Option<Batch<'a>>,
 }
@@ -211,7 +213,7 @@ pub(crate) type Launches<R> = fn(&R, &Shape<'_>) -> Result<Vec<Launch>, Error>;
 
 impl<R> OnDevice<'_, R> {
     pub(crate) const NOTHING: Self =
-        Self { launches: |_, _| Ok(vec![]), hash: None, verdict: |_, _| None, messages: None };
+        Self { launches: |_, _| Ok(vec![]), hash: None, verdict: |_, _| None, tag: |_, _| None, messages: None };
 
     /// The cipher alone.
     pub(crate) fn cipher(launches: Launches<R>) -> Self {

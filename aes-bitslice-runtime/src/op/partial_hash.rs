@@ -90,11 +90,23 @@ impl HashKey {
     }
 }
 
-/// Determines from the hash of a message whether it is authentic: if so, `hash · factor + addend` is zero in all bits
-/// of the mask.
-pub struct Verdict {
+/// What a device computes from the hash of a message: `hash · factor + addend`.
+pub struct Terms {
     pub(crate) factor: Zeroizing<[u8; 16]>,
     pub(crate) addend: Zeroizing<[u8; 16]>,
+}
+
+impl Terms {
+    /// The hash itself.
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
+    pub(crate) fn of_hash() -> Self {
+        Self { factor: Zeroizing::new(ONE), addend: Zeroizing::new([0; 16]) }
+    }
+}
+
+/// Determines from the hash of a message whether it is authentic: if so, these terms are zero in all bits of the mask.
+pub struct Verdict {
+    pub(crate) terms: Terms,
     pub(crate) mask: [u8; 16],
 }
 

@@ -5,8 +5,11 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::backend::cuda::pending::{Later, Pending, Results, Started};
+use crate::backend::device::driver::Driver;
+use crate::backend::device::hash::Sum;
 use crate::backend::device::key::OnDevice;
 use crate::base::error::Error;
+use crate::base::tag::Tag;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{self, Call, Data, Target};
@@ -14,6 +17,7 @@ use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Operation, Pass};
+use crate::op::partial_hash::{HASH, Terms};
 use crate::op::place::{Composition, OwnKey, Passes, Place};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
@@ -172,6 +176,57 @@ impl<'a> DeviceCipher<'a> {
         // SAFETY: as the caller guarantees.
         let data = unsafe { OnStream::new(self.key, stream, input, output, len) };
         operation.carry_out(PutWithOutput { cipher: self, own: None, data }).map(Pending)
+    }
+
+    /// Does an operation that makes a tag, [`GcmEncrypt`](crate::GcmEncrypt) or [`Gmac`](crate::Gmac), on `data`, in place, or only reading
+    /// it, and writes the tag to the first 16 bytes of `tag`. Nothing comes to the host and nothing is waited for, here or later: later work
+    /// on the stream sees the tag.
+    ///
+    /// # Errors
+    /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation that makes no tag in one pass, [`Error::NeedsKey`] on
+    /// a cipher of one kernel, [`Error::InCapture`] on a stream that is being captured into a graph, because each launch of the graph would
+    /// use the nonce again, [`Error::OutOfRange`] for fewer than 16 bytes of `tag`, [`Error::OtherContext`], and any error the driver reports.
+    pub fn run_to_tag<O: Operation<Output = Tag>, D: DevicePtrMut<u8>, T: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        operation: O,
+        data: &mut D,
+        tag: &mut T,
+    ) -> Result<(), Error> {
+        self.own(&[stream, data.stream(), tag.stream()])?;
+        if tag.len() < HASH {
+            return Err(Error::OutOfRange { at: 0, bytes: HASH, len: tag.len() });
+        }
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        let (to, _made) = tag.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.run_raw_to_tag(stream.cu_stream(), operation, pointer, pointer, len, to) }
+    }
+
+    /// Does an operation that makes a tag on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. An
+    /// operation that only reads ignores `output`, which may be 0. The tag goes to the 16 bytes at `tag`, which is a multiple of 4
+    /// ([`run_to_tag`](Self::run_to_tag)).
+    ///
+    /// # Safety
+    /// `input` and `output`, as far as the operation reads and writes them, point to `len` bytes, and `tag` to 16 bytes, of memory that this
+    /// device can reach, live until the work is done; `stream` is live and belongs to the engine's context.
+    ///
+    /// # Errors
+    /// Those of [`run_to_tag`](Self::run_to_tag), and [`Error::Overlap`] if input and output overlap without being equal, or either and the
+    /// tag. If the driver refuses a launch, discard output and tag.
+    pub unsafe fn run_raw_to_tag<O: Operation<Output = Tag>>(
+        &self,
+        stream: CUstream,
+        operation: O,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+        tag: CUdeviceptr,
+    ) -> Result<(), Error> {
+        // SAFETY: as the caller guarantees.
+        let data = unsafe { OnStream::new(self.key, stream, input, output, len) };
+        operation.carry_out(PutTag { cipher: self, data, tag })
     }
 
     /// Does an operation from `input` to `output`, which have equal lengths.
@@ -398,7 +453,10 @@ impl DeviceCipher<'_> {
         // SAFETY: as the type of the data says; the memory is live until the work is done.
         unsafe {
             memory.fill(stream, |hash| {
-                let launch = |step| key.launch_step(&mut { stream }, span, call, step, self.choice, hash);
+                let terms = Terms::of_hash();
+                let launch = |step| {
+                    key.launch_step(&mut { stream }, span, call, step, self.choice, Sum { terms: &terms, at: hash })
+                };
                 let launched = call.kernels().steps().try_for_each(launch);
                 launched.and_then(|()| key.clear_unless_authentic(&mut { stream }, span, call, hash)).inspect_err(
                     |_| {
@@ -447,6 +505,48 @@ impl Passes for PutWithOutput<'_> {
 
     fn last<O: Pass, V: Send + 'static>(self, operation: O, value: V) -> Result<Later<V>, Error> {
         Ok(self.start(operation)?.later(|_| value))
+    }
+}
+
+/// A call that puts an operation on a stream, which writes its tag to device memory.
+struct PutTag<'k> {
+    cipher: &'k DeviceCipher<'k>,
+    data: OnStream<'k>,
+    /// The tag's place, in memory as that of the data.
+    tag: CUdeviceptr,
+}
+
+impl Place for PutTag<'_> {
+    type Value<V: Send + 'static> = ();
+
+    fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
+        let Self { cipher: &DeviceCipher { key, choice, .. }, data, tag } = self;
+        let data = OnStream { returns_value: Some(true), ..data };
+        let (call, span) = Call::scrubbed(self.cipher, operation, data)?;
+        let no_tag = || Error::Unsupported { operation: O::NAME, backend: "a tag in GPU memory".into() };
+        let (terms, hash) = call.tag(span.len).zip(call.on_device().hash).ok_or_else(no_tag)?;
+        if !tag.is_multiple_of(4) {
+            let what = "the tag is made at a multiple of 4 bytes: give such a place for it".into();
+            return Err(Error::Length { operation: O::NAME, what });
+        }
+        let overlaps = |data: CUdeviceptr| data < tag + HASH as u64 && tag < data + span.len;
+        if span.input.into_iter().chain(span.output).any(overlaps) {
+            return Err(Error::Overlap);
+        }
+        // Before anything is written: its known-answer test may fail.
+        key.hash_kernel(hash)?;
+        let mut stream = data.stream;
+        // SAFETY: the type of the data guarantees stream and memory.
+        unsafe {
+            key.driver().clear(&mut stream, tag, HASH)?;
+            let launch =
+                |step| key.launch_step(&mut { stream }, span, &call, step, choice, Sum { terms: &terms, at: tag });
+            call.kernels().steps().try_for_each(launch)
+        }
+    }
+
+    fn composed<C: Composition>(self, _composition: C) -> Result<(), Error> {
+        Err(Error::Unsupported { operation: C::NAME, backend: "a tag in GPU memory".into() })
     }
 }
 

@@ -8,9 +8,9 @@ use crate::backend::device::span::{Place, Span};
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::cpu::hash_key::{HashKey, ONE};
+use crate::cpu::hash_key::HashKey;
 use crate::op::launch::{Entry, Launch, Value, block_words};
-use crate::op::partial_hash::Verdict;
+use crate::op::partial_hash::{Terms, Verdict};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::ghash::{self, Element, Shape};
 use aes_bitslice_core::manifest::{Hash, Manifest};
@@ -113,18 +113,18 @@ impl<D: Driver> HashKernel<D> {
         unsafe { driver.launch(queue, code, &launch, &Values { span, launch: &launch, keys: None, tables }) }
     }
 
-    /// Adds the hash of `len` bytes from `input` on to the 16 bytes at `out`, without waiting.
+    /// Adds the terms of the hash of `len` bytes from `input` on to a sum, without waiting.
     ///
     /// # Safety
-    /// Both are in memory of the device that is live until the work is done, as are the tables, which belong to this kernel; `out` is
-    /// aligned to 4 bytes; the queue belongs to the device.
+    /// Input and sum are in memory of the device that is live until the work is done, as are the tables, which belong to this kernel; the
+    /// queue belongs to the device.
     pub(crate) unsafe fn run(
         &self,
         queue: &mut D::Queue,
         input: D::Place,
         len: u64,
         tables: &D::KeyMemory,
-        out: D::Place,
+        Sum { terms, at }: Sum<'_, D::Place>,
     ) -> Result<(), Error> {
         let Loaded { manifest, units, .. } = &*self.0;
         let entry = if input.is_aligned() { Entry::Hash } else { Entry::HashBytes };
@@ -132,11 +132,11 @@ impl<D: Driver> HashKernel<D> {
             (Argument::Length, Value::U64(len)),
             (Argument::Tables, Value::Address(D::key_place(tables).address())),
             (Argument::Units, Value::U32(*units)),
-            (Argument::Factor, Value::Words(block_words(&ONE))),
-            (Argument::Addend, Value::Words([0; 4])),
+            (Argument::Factor, Value::Words(block_words(&terms.factor))),
+            (Argument::Addend, Value::Words(block_words(&terms.addend))),
         ];
         let tiles = manifest.shape.tiles(len).clamp(1, (*units).into()) as u32;
-        let span = Span::between(Some(input), Some(out), len);
+        let span = Span::between(Some(input), Some(at), len);
         // SAFETY: as the caller guarantees.
         unsafe { self.launch(entry, queue, tiles, span, Some(tables), values) }
     }
@@ -158,8 +158,8 @@ impl<D: Driver> HashKernel<D> {
         let values = vec![
             (Argument::Length, Value::U64(len)),
             (Argument::Hash, Value::Address(hash.address())),
-            (Argument::Factor, Value::Words(block_words(&verdict.factor))),
-            (Argument::Addend, Value::Words(block_words(&verdict.addend))),
+            (Argument::Factor, Value::Words(block_words(&verdict.terms.factor))),
+            (Argument::Addend, Value::Words(block_words(&verdict.terms.addend))),
             (Argument::Mask, Value::Words(block_words(&verdict.mask))),
         ];
         // Few, because there is almost never anything to clear, and launching more takes longer.
@@ -224,6 +224,13 @@ impl<D: Driver> HashKernel<D> {
         // SAFETY: as the caller promises.
         unsafe { self.launch(Entry::ClearMessages, queue, thread_blocks, span, None, values) }
     }
+}
+
+/// A sum of the terms of hashes, in 16 bytes of device memory that are aligned to 4.
+#[derive(Clone, Copy)]
+pub(crate) struct Sum<'a, P> {
+    pub(crate) terms: &'a Terms,
+    pub(crate) at: P,
 }
 
 /// The device addresses of the data that describes messages, and of their masks.

@@ -1,7 +1,7 @@
 //! A key on a device: the launches of a call's steps, in order.
 
 use crate::backend::device::driver::Driver;
-use crate::backend::device::hash::{HashKernel, Tables};
+use crate::backend::device::hash::{HashKernel, Sum, Tables};
 use crate::backend::device::slots::{Slot, Slots};
 use crate::backend::device::span::Span;
 use crate::base::error::Error;
@@ -11,6 +11,7 @@ use crate::exec::choice::Choice;
 use crate::exec::steps::Step;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::Pass;
+use crate::op::partial_hash::Terms;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
@@ -79,16 +80,17 @@ pub(crate) trait OnDevice: Send + Sync {
         call.kernels().launch_in(slot, |slot, step| {
             let hash = slot.hash();
             // SAFETY: as the caller guarantees; queue and hash are the slot's.
-            unsafe { self.launch_step(slot.queue(), span, call, step, asked, hash) }
+            unsafe {
+                self.launch_step(slot.queue(), span, call, step, asked, Sum { terms: &Terms::of_hash(), at: hash })
+            }
         })
     }
 
-    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch); a hash is added to the 16 bytes
-    /// at `hash`.
+    /// Puts a step of an operation into a queue, without waiting: the cipher as in [`launch`](Self::launch); the terms of a hash are added to
+    /// the sum.
     ///
     /// # Safety
-    /// The span and `hash` are within memory of the device that is live until the work is done; `hash` is aligned to 4 bytes; the queue
-    /// belongs to the device. Commands in the queue begin in order.
+    /// The span and the sum are within memory of the device that is live until the work is done; the queue belongs to the device. Commands in the queue begin in order.
     unsafe fn launch_step<O: Pass>(
         &self,
         queue: &mut QueueOf<Self>,
@@ -96,17 +98,17 @@ pub(crate) trait OnDevice: Send + Sync {
         call: &Call<O>,
         step: Step,
         asked: Option<Choice>,
-        hash: PlaceOf<Self>,
+        sum: Sum<'_, PlaceOf<Self>>,
     ) -> Result<(), Error> {
         let hashed = match step {
             // SAFETY: as the caller guarantees.
             Step::Cipher(mode) => return unsafe { self.launch(queue, span, call, mode, asked) },
             Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
-        let (Some(data), Some(key)) = (hashed.filter(|_| span.len > 0), call.on_device().hash) else { return Ok(()) };
+        let (Some(data), Some(key)) = (hashed, call.on_device().hash) else { return Ok(()) };
         let (kernel, tables) = self.hash_kernel(key)?;
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
-        unsafe { kernel.run(queue, data, span.len, &tables, hash) }
+        unsafe { kernel.run(queue, data, span.len, &tables, sum) }
     }
 
     /// After all [steps](Self::launch_step) of an operation that verifies, on all its data: clears the output if it is not authentic. Does

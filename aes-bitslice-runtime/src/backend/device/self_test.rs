@@ -1,7 +1,7 @@
 //! The known answers that kernels must give on a device before their first use.
 
 use crate::backend::device::driver::Driver;
-use crate::backend::device::hash::HashKernel;
+use crate::backend::device::hash::{HashKernel, Sum};
 use crate::backend::device::kernel::Kernel;
 use crate::backend::device::round_keys::RoundKeys;
 use crate::backend::device::slots::{Slot, Slots};
@@ -14,7 +14,7 @@ use crate::exec::steps::HashSlot;
 use crate::op::by_mode::launches_of;
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Entry, Launch, Shape, block_words};
-use crate::op::partial_hash::{self, HASH, Verdict};
+use crate::op::partial_hash::{self, HASH, Terms, Verdict};
 use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::self_test::COUNTER;
 use zeroize::Zeroizing;
@@ -124,7 +124,9 @@ fn hashes<D: Driver>(kernel: &HashKernel<D>, slots: &Slots<D>, blocks: Blocks) -
             .copy_in_staged(at, data.len())
             .and_then(|()| slot.clear_hash())
             // SAFETY: everything is in the slot's memory, except for the tables, which outlive the wait.
-            .and_then(|()| unsafe { kernel.run(slot.queue(), input, data.len() as u64, &tables, hash) })
+            .and_then(|()| unsafe {
+                kernel.run(slot.queue(), input, data.len() as u64, &tables, Sum { terms: &Terms::of_hash(), at: hash })
+            })
             .and_then(|()| slot.copy_hash());
         slot.wait().and(started)?;
         if slot.hash_copied() != expected {
@@ -133,7 +135,8 @@ fn hashes<D: Driver>(kernel: &HashKernel<D>, slots: &Slots<D>, blocks: Blocks) -
         let mut one_bit = expected;
         one_bit[7] ^= 0x10;
         for (addend, is_authentic) in [(expected, true), (one_bit, false)] {
-            let verdict = Verdict { factor: Zeroizing::new(ONE), addend: Zeroizing::new(addend), mask: [0xff; HASH] };
+            let terms = Terms { factor: Zeroizing::new(ONE), addend: Zeroizing::new(addend) };
+            let verdict = Verdict { terms, mask: [0xff; HASH] };
             let (output, len) = (slot.room(at, data.len()), data.len() as u64);
             slot.staging(at, data.len()).fill(0x5a);
             // SAFETY: the output is in the slot's memory, and the hash outlives the wait.

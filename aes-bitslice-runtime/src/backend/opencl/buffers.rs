@@ -1,6 +1,7 @@
 //! Calls on data in the caller's buffers: in the caller's queue, in place or not, without waiting.
 
 use crate::backend::device::driver::Driver;
+use crate::backend::device::hash::Sum;
 use crate::backend::device::key::OnDevice;
 use crate::backend::opencl::commands::{Commands, Place, Span};
 use crate::backend::opencl::context::Context;
@@ -16,7 +17,7 @@ use crate::exec::steps::Step;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Operation, Pass};
-use crate::op::partial_hash::HASH;
+use crate::op::partial_hash::{HASH, Terms};
 use crate::op::place::{self, Composition};
 use aes_bitslice_core::mode::Mode;
 use opencl3::command_queue::{self, CommandQueue};
@@ -288,13 +289,13 @@ impl PutWithOutput<'_> {
         let at_hash = Place::start_of(hash.raw());
         let mut commands = Commands::of(queue);
         clear(context, &mut commands, at_hash, HASH)?;
-        let mut writes = false;
+        let (terms, mut writes) = (Terms::of_hash(), false);
         let launched = call.kernels().steps().try_for_each(|step| {
             // The next commands wait for what is in the queue.
             commands.barrier()?;
             writes |= matches!(step, Step::Cipher(_));
             // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
-            unsafe { key.launch_step(&mut commands, span, &call, step, None, at_hash) }
+            unsafe { key.launch_step(&mut commands, span, &call, step, None, Sum { terms: &terms, at: at_hash }) }
         });
         let launched = launched.and_then(|()| commands.barrier()).and_then(|()| {
             // SAFETY: queue and buffers are alive, belong to the device's context, and the buffers have these bytes.
