@@ -20,7 +20,7 @@ crate::named::named_enum! {
         /// The key stream of counter mode, which reads no data.
         Keystream = "keystream",
         /// Encryption with feed-forward: each block is encrypted and XORed with itself (Matyas, Meyer, Oseas 1985). Under a public key it is
-        /// one-way, which its inverse, the block cipher alone, is not.
+        /// one-way, which the block cipher alone is not.
         Prg = "prg",
         /// XTS, encryption (IEEE 1619): data units under tweaks, which are computed with a second key.
         XtsEncrypt = "xts-encrypt",

@@ -60,12 +60,13 @@ pub struct Keyed<E> {
 #[derive(Clone, Debug)]
 struct Messages {
     all: Vec<Message>,
-    reveal: bool,
+    /// Whether any first counter was computed from the hash key.
+    are_secret: bool,
 }
 
 impl Drop for Messages {
     fn drop(&mut self) {
-        if self.reveal {
+        if self.are_secret {
             self.all.iter_mut().for_each(|message| message.first.zeroize());
         }
     }
@@ -204,7 +205,7 @@ impl<E> GcmBatch<E> {
         }
         Ok(Self {
             order: longest_first(&all).into(),
-            messages: Arc::new(Messages { all, reveal: false }),
+            messages: Arc::new(Messages { all, are_secret: false }),
             aad: aad.into(),
             others: others.into(),
             end,
@@ -308,7 +309,7 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
         let hash = cipher.hash_key();
         if !self.others.is_empty() {
             let messages = Arc::make_mut(&mut self.messages);
-            messages.reveal = true;
+            messages.are_secret = true;
             self.others.iter().for_each(|(n, nonce)| messages.all[*n].first = first_counter(&hash, nonce));
         }
         let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };

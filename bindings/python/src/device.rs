@@ -24,9 +24,8 @@ impl<'a> OnDevice<'a> {
     pub fn of(cipher: &'a Cipher, ordinal: usize, loaded: &'a AtomicU64) -> PyResult<Self> {
         let (at, context) = context_of(cipher.engine(), ordinal)?;
         let key = cipher.devices().map_err(of_runtime)?.swap_remove(at);
-        // There is room for some GPUs; any further ones share the last place.
-        let modes = Mode::ALL.len() as u32;
-        let bit = modes * (at as u32).min(u64::BITS / modes - 1);
+        // There is room for eight GPUs; any further ones share the last place.
+        let bit = 8 * (at as u32).min(7);
         Ok(Self { cipher: key, context, loaded, bit })
     }
 
@@ -43,7 +42,9 @@ impl<'a> OnDevice<'a> {
     }
 
     fn mask(&self, mode: Mode) -> u64 {
-        1 << (self.bit + Mode::ALL.iter().position(|&m| m == mode).unwrap_or(0) as u32)
+        // The counter mode of AES-GCM-SIV is prepared with its operation.
+        let mut modes = Mode::ALL.iter().filter(|&&mode| mode != Mode::CtrLe32);
+        1 << (self.bit + modes.position(|&m| m == mode).unwrap_or(0) as u32)
     }
 
     /// Does an operation that returns nothing.

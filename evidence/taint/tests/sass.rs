@@ -74,6 +74,9 @@ fn every_sink_is_seen() {
         ),
         ("ISETP.NE.AND P1, PT, R4, RZ, PT\n LOP3.LUT P0, RZ, R5, 0x80, RZ, 0xc0, P1\n @P0 EXIT", "predicate"),
         ("LOP3.LUT R6, R4, R5, RZ, 0x3c, !PT\n LDS R8, [R6]", "address"),
+        // The high word of a shift is not the low one.
+        ("SHF.L.U64.HI R6, RZ, 0x8, R5\n LOP3.LUT R6, R4, R6, RZ, 0xc0, !PT\n LDS R8, [R6]", "address"),
+        ("P2R R6, PR, R4, 0x7f\n R2P PR, R6.B1, 0x1\n @P0 EXIT", "predicate"),
         ("ISETP.NE.AND P1, PT, R4, RZ, PT\n P2R R6, PR, RZ, 0x7f\n R2P PR, R6, 0x2\n @P1 EXIT", "predicate"),
         ("R2P PR, R4, 0x7f\n @P3 EXIT", "predicate"),
         ("SHFL.IDX PT, R6, R5, R4, 0x1f", "lane"),

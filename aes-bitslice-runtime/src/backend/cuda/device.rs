@@ -3,12 +3,12 @@
 use crate::backend::cuda::commands::{HashKernel, Kernel, RoundKeys, Slots};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
-use crate::backend::cuda::kernel::hash;
 use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
 use crate::backend::cuda::memory::batch_memory::BatchMemories;
 use crate::backend::cuda::memory::hash_memory::HashMemories;
+use crate::backend::cuda::select::hash;
 use crate::backend::cuda::select::stored::{Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
 use crate::backend::device::loaded::Loaded;

@@ -1,9 +1,9 @@
 //! One call on data in device memory, wherever it came from: its choice of kernel, and its launch.
 
+use crate::backend::cuda::co_resident::{self, Part};
 use crate::backend::cuda::commands::{HashKernel, Slots, Span};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::kernel::co_resident::{self, Part};
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::backend::device::hash::Tables;
 use crate::backend::device::key::OnDevice;
@@ -26,7 +26,7 @@ impl OnDevice for DeviceKey {
         self.device().slots()
     }
 
-    fn hasher(&self) -> Result<HashKernel, Error> {
+    fn loaded_hash(&self) -> Result<HashKernel, Error> {
         self.device().hash_kernel()
     }
 

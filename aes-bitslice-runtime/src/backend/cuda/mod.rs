@@ -21,9 +21,10 @@
 //! |---|---|
 //! | `driver` | whether CUDA is there; errors by name; which errors are fatal to a context |
 //! | `context` | a device's context, and whether an error has left it unusable |
-//! | `commands` | the driver as `backend::device` uses it: memory, copies, launches |
 //! | `memory` | device memory, pinned memory, and copies |
-//! | `kernel` | the code of kernels: loaded, captured into graphs, launched in pairs |
+//! | `kernel` | the code of kernels: loaded, captured into graphs, with arguments in the driver's form |
+//! | `commands` | the driver as `backend::device` uses it: memory, copies, launches |
+//! | `co_resident` | two kernels at the same time, on shares of one input |
 //! | `select` | which kernels a device has, and which is fastest |
 //! | `device` | an open device |
 //! | `device_key` | a key on a device |
@@ -39,6 +40,7 @@
 pub(crate) mod batch;
 mod batch_self_test;
 pub(crate) mod cmac_batch;
+pub(crate) mod co_resident;
 pub(crate) mod commands;
 pub(crate) mod context;
 pub(crate) mod device;

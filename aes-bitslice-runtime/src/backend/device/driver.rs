@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) trait Driver: Send + Sync + Sized + 'static {
     /// A byte of device memory.
     type Place: Place;
-    /// A queue of commands, which begin in order: the caller's or the engine's.
+    /// A queue of commands: the caller's, or the engine's, which is in order.
     type Queue;
     /// A queue of the engine's, released on drop.
     type OwnQueue: Send;
@@ -30,7 +30,7 @@ pub(crate) trait Driver: Send + Sync + Sized + 'static {
     /// Prepares this thread for freeing, even if the device is unusable.
     fn enter_to_free(&self);
 
-    /// A queue of the engine's, of which nothing else waits for anything.
+    /// A queue of the engine's, which waits for no other queue, and for which none waits.
     fn own_queue(self: &Arc<Self>) -> Result<Self::OwnQueue, Error>;
 
     fn queue(own: &mut Self::OwnQueue) -> &mut Self::Queue;

@@ -72,7 +72,7 @@ struct Staged {
 }
 
 impl Staged {
-    /// For this data. The device was entered on this thread.
+    /// For this data. A device of this kind was entered on this thread.
     fn of(driver: &impl Driver, data: &mut Buffers<'_>) -> Self {
         let input = data.reads() && !driver.is_pinned(data.input());
         Self { input, output: data.writes() && !driver.is_pinned(data.output()) }

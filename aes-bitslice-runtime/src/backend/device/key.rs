@@ -25,7 +25,7 @@ pub(crate) trait OnDevice: Send + Sync {
     fn slots(&self) -> &Slots<Self::Driver>;
 
     /// The device's GHASH kernel, loaded and tested on first use. The device was entered on this thread.
-    fn hasher(&self) -> Result<HashKernel<Self::Driver>, Error>;
+    fn loaded_hash(&self) -> Result<HashKernel<Self::Driver>, Error>;
 
     /// The tables that launches of the GHASH kernel read under this key.
     fn tables(&self) -> &Tables<Self::Driver>;
@@ -38,8 +38,7 @@ pub(crate) trait OnDevice: Send + Sync {
     /// key allows. Its kernels compute `mode`.
     ///
     /// # Safety
-    /// The span is within memory of the device that is live until the work is done; the queue belongs to the device. Commands in the queue
-    /// begin in order.
+    /// The span is within memory of the device that is live until the work is done; the queue belongs to the device.
     unsafe fn launch<O: Pass>(
         &self,
         queue: &mut QueueOf<Self>,
@@ -51,7 +50,7 @@ pub(crate) trait OnDevice: Send + Sync {
 
     /// The GHASH kernel, and its tables for this key, whose hash key is `key`; built on first use. The device was entered on this thread.
     fn hash_kernel(&self, key: &HashKey) -> Result<Hasher<Self::Driver>, Error> {
-        let kernel = self.hasher()?;
+        let kernel = self.loaded_hash()?;
         let tables = self.tables().get(|| kernel.tables(key))?;
         Ok((kernel, tables))
     }
@@ -90,7 +89,8 @@ pub(crate) trait OnDevice: Send + Sync {
     /// the sum.
     ///
     /// # Safety
-    /// The span and the sum are within memory of the device that is live until the work is done; the queue belongs to the device. Commands in the queue begin in order.
+    /// The span and the sum are within memory of the device that is live until the work is done; the queue belongs to the device. It is in
+    /// order, or a barrier was put into it after earlier work.
     unsafe fn launch_step<O: Pass>(
         &self,
         queue: &mut QueueOf<Self>,
@@ -116,7 +116,8 @@ pub(crate) trait OnDevice: Send + Sync {
     ///
     /// # Safety
     /// The span and `hash` are within memory of the device that is live until the work is done; `hash` is aligned to 4 bytes; the queue
-    /// belongs to the device. Commands in the queue begin in order.
+    /// belongs to the device. It is in
+    /// order, or a barrier was put into it after earlier work.
     unsafe fn clear_unless_authentic<O: Pass>(
         &self,
         queue: &mut QueueOf<Self>,

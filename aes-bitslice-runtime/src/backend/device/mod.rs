@@ -1,6 +1,6 @@
 //! What CUDA and OpenCL devices do in the same way, over a [`Driver`](driver::Driver) for each kind of device.
 //!
-//! Each file uses only those below it:
+//! Each file uses only those below it; `driver`, `round_keys` and `values` name each other, because a driver takes the values of a launch:
 //!
 //! | file | idea |
 //! |---|---|

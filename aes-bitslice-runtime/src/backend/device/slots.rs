@@ -59,7 +59,6 @@ impl<D: Driver> Slots<D> {
 /// The resources of a slot.
 struct Resources<D: Driver> {
     driver: Arc<D>,
-    /// Present until drop, as all that follows.
     queue: D::OwnQueue,
     /// `len` bytes, followed by a hash.
     memory: Option<D::Memory>,
@@ -215,9 +214,12 @@ impl<D: Driver> Slot<'_, D> {
 impl<D: Driver> HashSlot for Slot<'_, D> {
     fn clear_hash(&mut self) -> Result<(), Error> {
         self.hashed = true;
-        let (driver, hash) = (self.driver, self.hash());
+        let hash = self.hash();
+        let Resources { driver, queue, hash_staging, .. } = self.resources();
+        // Now, while nothing is in the queue that making it might wait for.
+        provide::<D>(driver, queue, hash_staging, HASH)?;
         // SAFETY: the range is the slot's own.
-        unsafe { driver.clear(self.queue(), hash, HASH) }
+        unsafe { driver.clear(D::queue(queue), hash, HASH) }
     }
 
     /// To pinned memory, so that the call does not wait.

@@ -3,13 +3,14 @@
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::Sum;
 use crate::backend::device::key::OnDevice;
-use crate::backend::opencl::commands::{Commands, Place, Span};
+use crate::backend::opencl::commands::{Commands, Span};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::backend::opencl::handles::{Event, number};
 use crate::backend::opencl::memory::device_memory::DeviceMemory;
 use crate::backend::opencl::memory::slice::BufferSlice;
 use crate::backend::opencl::pending::{Later, Pending, Started};
+use crate::backend::opencl::place::Place;
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{Call, Data, Target};

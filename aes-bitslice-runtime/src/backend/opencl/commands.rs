@@ -10,10 +10,11 @@ use crate::backend::opencl::kernel::gather::Gathered;
 use crate::backend::opencl::kernel::program::EntryPoints;
 use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::backend::opencl::memory::pinned::Pinned;
+use crate::backend::opencl::place::Place;
 use crate::base::error::Error;
 use crate::op::launch::Launch;
 use opencl3::command_queue;
-use opencl3::types::{CL_FALSE, cl_command_queue, cl_event, cl_mem};
+use opencl3::types::{CL_FALSE, cl_command_queue, cl_event};
 use std::ptr;
 use std::sync::Arc;
 
@@ -22,43 +23,6 @@ pub(crate) type Slots = slots::Slots<Context>;
 pub(crate) type Kernel = kernel::Kernel<Context>;
 pub(crate) type RoundKeys = round_keys::RoundKeys<Context>;
 pub(crate) type HashKernel = hash::HashKernel<Context>;
-
-/// A byte of a buffer.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Place {
-    pub(crate) buffer: cl_mem,
-    /// The number of bytes of the buffer before it.
-    pub(crate) at: u64,
-    /// Whether the buffer begins at a multiple of 16 bytes.
-    pub(crate) buffer_is_aligned: bool,
-}
-
-impl Place {
-    /// The start of a buffer of the engine's.
-    pub(crate) fn start_of(buffer: cl_mem) -> Self {
-        Self { buffer, at: 0, buffer_is_aligned: true }
-    }
-}
-
-impl span::Place for Place {
-    fn after(self, bytes: u64) -> Self {
-        Self { at: self.at + bytes, ..self }
-    }
-
-    fn before(self, bytes: u64) -> Self {
-        Self { at: self.at.wrapping_sub(bytes), ..self }
-    }
-
-    fn is_aligned(self) -> bool {
-        self.buffer_is_aligned && self.at.is_multiple_of(16)
-    }
-
-    /// In OpenCL, an address in device memory is a buffer.
-    fn address(self) -> u64 {
-        debug_assert_eq!(self.at, 0, "the start of a buffer");
-        self.buffer as u64
-    }
-}
 
 /// A queue, and the commands that were put into it through this value.
 pub(crate) struct Commands {
@@ -180,15 +144,19 @@ impl Driver for Context {
     ) -> Result<(), Error> {
         let entry = code.one(launch.entry)?;
         let mut gathered = Vec::new();
-        for parameter in &entry.signature.parameters {
-            if let Found::Gathered(input, blocks) = values.find(parameter)? {
-                // SAFETY: as the caller guarantees; the blocks are within the span.
-                gathered.push((parameter.name, unsafe { Gathered::new(self, commands.queue, input, *blocks) }?));
+        let mut gather = || {
+            for parameter in &entry.signature.parameters {
+                if let Found::Gathered(input, blocks) = values.find(parameter)? {
+                    // SAFETY: as the caller guarantees; the blocks are within the span.
+                    gathered.push((parameter.name, unsafe { Gathered::new(self, commands.queue, input, *blocks) }?));
+                }
             }
-        }
+            Ok(())
+        };
         // SAFETY: the entry point takes what its parameters say: they were read from its source, and counted. The caller guarantees the
         // values.
-        let enqueued = unsafe { Bound::new(entry, values, &gathered) }.and_then(|bound| {
+        let bound = gather().and_then(|()| unsafe { Bound::new(entry, values, &gathered) });
+        let enqueued = bound.and_then(|bound| {
             let (global, local) =
                 ([launch.thread_blocks as usize * launch.threads as usize], [launch.threads as usize]);
             let before: Vec<cl_event> = gathered.iter().map(|(_, blocks)| blocks.done().raw()).collect();

@@ -135,7 +135,7 @@ impl OnDevice for DeviceKey {
         self.device.slots()
     }
 
-    fn hasher(&self) -> Result<HashKernel, Error> {
+    fn loaded_hash(&self) -> Result<HashKernel, Error> {
         self.device.hash_kernel()
     }
 

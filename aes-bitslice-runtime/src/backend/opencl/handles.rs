@@ -112,19 +112,14 @@ impl Queue {
 
     /// Sets bytes of a buffer to zero.
     pub(crate) fn clear(&self, buffer: &Buffer, len: usize) -> Result<Event, Error> {
-        self.clear_from(buffer, 0, len)
+        event_of("clEnqueueFillBuffer", self.fill(buffer, len))
     }
 
-    /// Sets `len` bytes of a buffer to zero, from byte `at` on.
-    pub(crate) fn clear_from(&self, buffer: &Buffer, at: usize, len: usize) -> Result<Event, Error> {
-        event_of("clEnqueueFillBuffer", self.fill(buffer, at, len))
-    }
-
-    fn fill(&self, buffer: &Buffer, at: usize, len: usize) -> Result<cl_event, cl_int> {
+    fn fill(&self, buffer: &Buffer, len: usize) -> Result<cl_event, cl_int> {
         let zero = 0u8;
         let pattern = (&raw const zero).cast();
         // SAFETY: queue and buffer are alive; a range beyond the buffer is an error; the pattern is copied by the call.
-        unsafe { command_queue::enqueue_fill_buffer(self.0, buffer.0, pattern, 1, at, len, 0, std::ptr::null()) }
+        unsafe { command_queue::enqueue_fill_buffer(self.0, buffer.0, pattern, 1, 0, len, 0, std::ptr::null()) }
     }
 }
 
@@ -163,7 +158,7 @@ impl Buffer {
     pub(crate) unsafe fn zeroed(context: cl_context, queue: &Queue, len: usize) -> Result<Self, Error> {
         // SAFETY: as the caller guarantees.
         let buffer = unsafe { Self::new(context, len) }?;
-        let filled = for_buffer("clEnqueueFillBuffer", len, queue.fill(&buffer, 0, len))?;
+        let filled = for_buffer("clEnqueueFillBuffer", len, queue.fill(&buffer, len))?;
         // SAFETY: the call created the event for us.
         let filled = unsafe { Event::owning(filled) };
         for_buffer("clWaitForEvents", len, Event::waited(&[filled])).map(|()| buffer)

@@ -28,8 +28,9 @@
 //! | `device_key` | a key on a device |
 //! | `device` | an open device: its context, its slots, and its kernels |
 //! | `commands` | OpenCL as `backend::device` uses it: memory, copies, launches |
-//! | `kernel` | a kernel: compiled, tested, launched |
-//! | `memory` | device memory: slots, round keys, and memory and queues for callers |
+//! | `kernel` | the code of kernels: compiled, with arguments in OpenCL's form |
+//! | `memory` | device memory: pinned memory, key material, and memory and queues for callers |
+//! | `place` | a place in device memory |
 //! | `context` | a device's context, and a queue in it |
 //! | `platforms` | whether OpenCL is there, and its devices |
 //! | `handles` | OpenCL's objects, and its errors in this crate's terms |
@@ -61,6 +62,7 @@ pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod opened;
 mod pending;
+pub(crate) mod place;
 pub(crate) mod platforms;
 
 pub use buffers::BufferCipher;

@@ -475,14 +475,14 @@ impl Step<'_, '_> {
                 Value { at: LEADER, ..Value::some(secret) }
             }
             ("SEL" | "USEL", [a, b, _]) => self.flow.either(*a, *b),
-            ("SHF" | "USHF", [a, by, ..]) if self.has("L") => shifted(*a, *by),
-            ("LOP3" | "ULOP3", [a, b, c, table, ..]) => logic([*a, *b, *c], *table),
+            ("SHF" | "USHF", [a, by, ..]) if self.has("L") && is_plain => shifted(*a, *by),
+            ("LOP3" | "ULOP3", [a, b, c, table, ..]) if !is_double => logic([*a, *b, *c], *table),
             ("P2R" | "P2UR", [_, rest, mask]) if from[0] == Operand::Predicates => self.packed(*rest, *mask),
             _ => Value::some(secret),
         };
         // What these compute depends on their operands bit by bit.
         let tainted = match name {
-            "LOP3" | "ULOP3" => guarded,
+            "LOP3" | "ULOP3" if !is_double => guarded,
             "P2R" | "P2UR" if from[0] == Operand::Predicates => guarded,
             _ => secret,
         };
@@ -493,7 +493,7 @@ impl Step<'_, '_> {
             match to {
                 Operand::Predicates => self.unpack(&values, guarded),
                 // Whether the result is zero, combined with a predicate.
-                to if to.is_predicate() && name.ends_with("LOP3") && name != "PLOP3" && name != "UPLOP3" => {
+                to if to.is_predicate() && matches!(name, "LOP3" | "ULOP3") => {
                     let combined = values.get(4).is_some_and(|predicate| predicate.secret);
                     self.write(to, 1, Value::some(value.secret || combined || guarded));
                 }
@@ -547,7 +547,10 @@ impl Step<'_, '_> {
             }
             _ => {
                 let secret = guarded || values.iter().any(|value| value.secret);
-                (512..528).for_each(|n| self.registers[n] = self.registers[n].value.tainted(secret).into());
+                for n in 512..528 {
+                    let value = self.registers[n].value.tainted(secret);
+                    self.write(&Operand::Predicate(n), 1, value);
+                }
             }
         }
     }

@@ -6,15 +6,11 @@
 //! | `parameters` | the sizes of an entry point's parameters, according to its code |
 //! | `binding` | the arguments of a launch in the driver's form |
 //! | `module` | a module of the driver, and the entry points of a kernel in it |
-//! | `hash` | the stored GHASH kernels |
 //! | `capture` | what a graph keeps of the calls that are captured into it |
 //! | `side_stream` | a second stream next to the caller's |
-//! | `co_resident` | two kernels at the same time, on shares of one input |
 
 pub(crate) mod binding;
 pub(crate) mod capture;
-pub(crate) mod co_resident;
-pub(crate) mod hash;
 pub(crate) mod image;
 pub(crate) mod module;
 pub(crate) mod parameters;

@@ -17,8 +17,11 @@ use std::collections::VecDeque;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The maximum number kept between calls.
+/// The number from which on a call waits for one of them, rather than another is made.
 const KEPT: usize = 256;
+
+/// The number of them that a call asks whether they are ready.
+const ASKED: usize = 4;
 
 /// The memory for hashes of a device that is kept between calls.
 pub(crate) struct HashMemories {
@@ -73,11 +76,21 @@ impl HashMemories {
     pub(crate) fn take(self: &Arc<Self>) -> Result<HashMemory, Error> {
         let (kept, waits) = {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            let waits = kept.front().is_some_and(|memory| !memory.is_cleared());
+            // The first were given back first. One whose call takes long must not hold up the others.
+            let mut ready = None;
+            for _ in 0..kept.len().min(ASKED) {
+                match kept.pop_front() {
+                    Some(memory) if memory.is_cleared() => {
+                        ready = Some(memory);
+                        break;
+                    }
+                    not_ready => kept.extend(not_ready),
+                }
+            }
             // One that is not ready is taken only where there are many.
-            (if waits && kept.len() < KEPT { None } else { kept.pop_front() }, waits)
+            let waits = ready.is_none() && kept.len() >= KEPT;
+            (if waits { kept.pop_front() } else { ready }, waits)
         };
-        let waits = waits && kept.is_some();
         let memory = Some(kept.map_or_else(|| Memory::new(&self.context), Ok)?);
         Ok(HashMemory { memories: self.clone(), memory, waits, state: State::Cleared })
     }
@@ -133,10 +146,7 @@ impl Drop for HashMemory {
             // It may still be written to.
             State::InUse | State::Lost => return std::mem::forget(memory),
         }
-        let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < KEPT {
-            kept.push_back(memory);
-        }
+        self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner).push_back(memory);
     }
 }
 

@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `stored` | the kernels that come with this crate, and which of them a device runs |
+//! | `hash` | the GHASH kernel of a device |
 //! | `built_in` | which is fastest where nothing was measured |
 //! | `measurements` | the measurements |
 //! | `tuning_file` | measurements in a file |
@@ -11,6 +12,7 @@
 
 pub(crate) mod built_in;
 pub(crate) mod crossover;
+pub(crate) mod hash;
 pub(crate) mod measurements;
 pub(crate) mod stored;
 pub(crate) mod tuning;

@@ -129,8 +129,9 @@ impl Drop for Bound<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::opencl::commands::{Place, RoundKeys, Span};
+    use crate::backend::opencl::commands::{RoundKeys, Span};
     use crate::backend::opencl::handles::{Buffer, Program, event_of};
+    use crate::backend::opencl::place::Place;
     use crate::backend::opencl::platforms::Wanted;
     use crate::op::launch::{Entry, Launch, Value};
     use aes_bitslice_core::key_source::KeySource;

@@ -1,8 +1,8 @@
 //! Blocks of the input, copied to separate memory before a launch that may overwrite them.
 
-use crate::backend::opencl::commands::Place;
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
+use crate::backend::opencl::place::Place;
 use crate::base::error::Error;
 use crate::op::launch::Gather;
 use opencl3::command_queue;
