@@ -128,10 +128,19 @@ impl Cipher {
         let mut data = data.into();
         if cores::is_of_one(data.len())
             && (data.len() == 0 || self.is_on_cpu(operation.kernels(), data.len() as u64))
-            && let Some(result) = call::in_one_step(self, &operation, &mut data)
+            && let Some(value) = call::in_one_step(self, &operation, &mut data)
         {
-            return result;
+            return match value {
+                Some(value) => Ok(value),
+                None => Err(Error::Unauthenticated),
+            };
         }
+        self.in_steps(operation, data)
+    }
+
+    /// A call for which there is no shorter way. Not inlined, so that little is on the way of short messages.
+    #[inline(never)]
+    fn in_steps<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
         match &self.cpu {
             Some(cpu) => cpu.scrubbed(|| self.carry_out(operation, data)),
             None => self.carry_out(operation, data),
@@ -155,6 +164,7 @@ impl Cipher {
     }
 
     /// Whether the CPU performs an operation with these kernels, whatever the engine.
+    #[inline]
     fn is_on_cpu(&self, kernels: KernelsNeeded, bytes: u64) -> bool {
         match (&self.cpu, kernels.as_fast_as) {
             _ if kernels.on_host == OnHost::Cpu || !self.engine.device_supports(kernels) => true,

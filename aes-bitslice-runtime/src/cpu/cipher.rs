@@ -4,6 +4,7 @@ use crate::base::counter::CounterBlock;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
+use crate::cpu::kernel::WholeMessage;
 use crate::cpu::modes::ctr::Order;
 use crate::cpu::portable;
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -83,15 +84,9 @@ pub trait CpuCipher: Sync + Sized {
         portable::crypt_and_hash(self, direction, key, counter, hash, data);
     }
 
-    /// Encrypts or decrypts a whole message of GCM with this J0 and additional data, and returns its tag; `None`, and nothing is done,
-    /// where there is no function that does all of that.
-    fn message(
-        &self,
-        _direction: Direction,
-        _first: u128,
-        _aad: &[u8],
-        _data: InOutBuf<'_, '_, u8>,
-    ) -> Option<[u8; 16]> {
+    /// Encrypts or decrypts a whole message of GCM, and returns its tag; `None`, and nothing is done, where there is no function that does
+    /// all of that.
+    fn message(&self, _message: &mut WholeMessage<'_, '_, '_>) -> Option<[u8; 16]> {
         None
     }
 

@@ -33,6 +33,15 @@ impl RoundKeys {
     }
 }
 
+/// A whole message of GCM. What calls a kernel passes it on by reference, so that nothing is copied on the way.
+pub struct WholeMessage<'a, 'i, 'o> {
+    pub(crate) direction: Direction,
+    /// J0, the counter block before the one of the first block.
+    pub(crate) first: u128,
+    pub(crate) aad: &'a [u8],
+    pub(crate) data: InOutBuf<'i, 'o, u8>,
+}
+
 /// Gives a macro the methods of [`Kernel`]: `name = file(arguments)` is the function `name` of that file of
 /// [`modes`](crate::cpu::modes), whose first argument is the set of instructions.
 macro_rules! with_methods {
@@ -66,15 +75,8 @@ macro_rules! with_methods {
                 state: &mut [u8; 16],
                 data: InOutBuf<'_, '_, u8>,
             );
-            /// Encrypts or decrypts a whole message of GCM with this J0 and additional data, and returns its tag.
-            fn message = gcm(
-                direction: Direction,
-                keys: &RoundKeys,
-                powers: &Powers,
-                first: u128,
-                aad: &[u8],
-                data: InOutBuf<'_, '_, u8>,
-            ) -> [u8; 16];
+            /// Encrypts or decrypts a whole message of GCM, and returns its tag.
+            fn message = gcm(keys: &RoundKeys, powers: &Powers, message: &mut WholeMessage<'_, '_, '_>) -> [u8; 16];
         }
     };
 }
@@ -124,7 +126,7 @@ pub(super) use kernel;
 
 /// The types of the methods.
 pub(super) mod types {
-    pub(crate) use super::{Kernel, RoundKeys};
+    pub(crate) use super::{Kernel, RoundKeys, WholeMessage};
     pub(crate) use crate::base::counter::CounterBlock;
     pub(crate) use crate::cpu::modes::ctr::Order;
     pub(crate) use crate::cpu::modes::ghash::Powers;

@@ -7,7 +7,7 @@ use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::cipher::{Block, CpuCipher};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
-use crate::cpu::kernel::{Kernel, RoundKeys};
+use crate::cpu::kernel::{Kernel, RoundKeys, WholeMessage};
 use crate::cpu::modes::ctr::Order;
 use crate::cpu::portable;
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -220,10 +220,10 @@ impl CpuCipher for CpuKey {
         }
     }
 
-    fn message(&self, direction: Direction, first: u128, aad: &[u8], data: InOutBuf<'_, '_, u8>) -> Option<[u8; 16]> {
+    fn message(&self, message: &mut WholeMessage<'_, '_, '_>) -> Option<[u8; 16]> {
         let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
         let powers = self.hash_key.get_or_init(|| self.scrubbed(|| HashKey::new(self))).powers(self.instructions)?;
-        Some(kernel.message(direction, keys, powers, first, aad, data))
+        Some(kernel.message(keys, powers, message))
     }
 
     fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {

@@ -215,6 +215,7 @@ impl<O: Pass> Call<O> {
 /// # Errors
 /// Those of the operation's own checks and of [`Target::kernels_for`]; [`Error::WrongKeys`] for a key of a different kind or length;
 /// [`Error::NeedsKey`] if the operation needs the key on the CPU, and it is not there.
+#[inline(always)]
 pub(crate) fn check<O: Operation>(target: &impl Target, operation: &O, bytes: u64) -> Result<KernelsNeeded, Error> {
     operation.check(bytes)?;
     let kernels = target.kernels_for(operation)?;
@@ -223,16 +224,23 @@ pub(crate) fn check<O: Operation>(target: &impl Target, operation: &O, bytes: u6
 }
 
 /// Checks a call, and performs it on one core in one step; `None`, and nothing is done, where the operation has no such step, or the call
-/// is refused. If it fails, the output is cleared. Leaves nothing on the stack.
+/// is refused. `Some(None)` if the message is not authentic: the output is cleared. Leaves nothing on the stack.
+///
+/// What is here is inlined, and no [`Error`] is passed on, which is long: a short message takes less time than copies from frame to frame,
+/// each of which waits for the stores of the one before.
+#[inline(always)]
 pub(crate) fn in_one_step<O: Operation>(
     target: &impl Target,
     operation: &O,
     data: &mut Buffers<'_>,
-) -> Option<Result<O::Output, Error>> {
+) -> Option<Option<O::Output>> {
     let checked = data.reborrow().accessed(O::ACCESS, O::NAME).ok()?;
     check(target, operation, checked.len() as u64).ok()?;
     let result = operation.in_one_step(target.cpu()?, checked)?;
-    Some(result.inspect_err(|_| data.output().fill(0)))
+    if result.is_none() {
+        data.output().fill(0);
+    }
+    Some(result)
 }
 
 /// Does work, which is scrubbed if the operation derives anything from the key.

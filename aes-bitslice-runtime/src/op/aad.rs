@@ -14,6 +14,7 @@ pub(crate) enum Aad {
 }
 
 impl From<&[u8]> for Aad {
+    #[inline]
     fn from(aad: &[u8]) -> Self {
         if aad.len() > MOST {
             return Self::Many(aad.into());
@@ -27,6 +28,7 @@ impl From<&[u8]> for Aad {
 impl Deref for Aad {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         match self {
             Self::Few { bytes, len } => &bytes[..usize::from(*len)],

@@ -52,42 +52,49 @@ pub enum Buffers<'a> {
 }
 
 impl<'a> From<&'a mut [u8]> for Buffers<'a> {
+    #[inline]
     fn from(data: &'a mut [u8]) -> Self {
         Self::InPlace(data)
     }
 }
 
 impl<'a, const N: usize> From<&'a mut [u8; N]> for Buffers<'a> {
+    #[inline]
     fn from(data: &'a mut [u8; N]) -> Self {
         Self::InPlace(data)
     }
 }
 
 impl<'a> From<&'a mut Vec<u8>> for Buffers<'a> {
+    #[inline]
     fn from(data: &'a mut Vec<u8>) -> Self {
         Self::InPlace(data)
     }
 }
 
 impl<'a> From<&'a [u8]> for Buffers<'a> {
+    #[inline]
     fn from(input: &'a [u8]) -> Self {
         Self::Read(input)
     }
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Buffers<'a> {
+    #[inline]
     fn from(input: &'a [u8; N]) -> Self {
         Self::Read(input)
     }
 }
 
 impl<'a> From<&'a Vec<u8>> for Buffers<'a> {
+    #[inline]
     fn from(input: &'a Vec<u8>) -> Self {
         Self::Read(input)
     }
 }
 
 impl<'a> From<(&'a [u8], &'a mut [u8])> for Buffers<'a> {
+    #[inline]
     fn from((input, output): (&'a [u8], &'a mut [u8])) -> Self {
         Self::To { input, output }
     }
@@ -99,6 +106,7 @@ impl<'a> Buffers<'a> {
     /// # Errors
     /// [`Error::LengthMismatch`] for an input and an output of different lengths, [`Error::WrongAccess`] if an input or
     /// an output is missing, or there is one that the operation does not use.
+    #[inline]
     pub(crate) fn accessed(self, access: Access, operation: &'static str) -> Result<Self, Error> {
         if let Self::To { input, output } = &self
             && input.len() != output.len()
@@ -124,6 +132,7 @@ impl<'a> Buffers<'a> {
     }
 
     /// The output: in place it holds the input. Empty if nothing is written.
+    #[inline]
     pub(crate) fn output(&mut self) -> &mut [u8] {
         match self {
             Self::InPlace(data) | Self::Write(data) => data,
@@ -143,6 +152,7 @@ impl<'a> Buffers<'a> {
     }
 
     /// The length in bytes of the input, of the output, or of each if there are both.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::InPlace(data) | Self::Write(data) => data.len(),
@@ -158,6 +168,7 @@ impl<'a> Buffers<'a> {
     }
 
     /// Input and output, for an operation that maps.
+    #[inline]
     pub(crate) fn into_in_out(self) -> InOutBuf<'a, 'a, u8> {
         match self {
             Self::InPlace(data) => data.into(),
@@ -167,6 +178,7 @@ impl<'a> Buffers<'a> {
     }
 
     /// Borrows this data; this value cannot be used until the borrow ends.
+    #[inline]
     pub(crate) fn reborrow(&mut self) -> Buffers<'_> {
         match self {
             Self::InPlace(data) => Buffers::InPlace(data),

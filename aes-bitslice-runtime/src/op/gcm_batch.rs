@@ -9,6 +9,7 @@ use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::hash_key::HashKey;
+use crate::cpu::kernel::WholeMessage;
 use crate::op::batch::{Batch, OfGcm, Results, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::{LONGEST, first_counter, lengths};
@@ -235,7 +236,8 @@ impl<E: Tagging<Results>> Keyed<E> {
         let (key, first) = (&self.hash, u128::from_be_bytes(message.first));
         let direction = if self.batch.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
         let aad = &self.batch.aad[message.aad_at as usize..][..message.aad_bytes as usize];
-        if let Some(tag) = cipher.message(direction, first, aad, data.reborrow().into_in_out()) {
+        let whole = data.reborrow().into_in_out();
+        if let Some(tag) = cipher.message(&mut WholeMessage { direction, first, aad, data: whole }) {
             return tag;
         }
         let mut hash = key.hash(aad);

@@ -37,10 +37,10 @@ pub trait Operation: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     fn kernels(&self) -> KernelsNeeded;
 
-    /// Performs a whole call on one core, without the other steps, if there is a shorter way. If it fails, the output of the call is
-    /// cleared. Leaves nothing derived from the key on the stack.
+    /// Performs a whole call on one core, without the other steps, if there is a shorter way. `Some(None)` if the message is not authentic:
+    /// the call fails, and its output is cleared. Leaves nothing derived from the key on the stack.
     #[doc(hidden)]
-    fn in_one_step(&self, _cipher: &impl CpuCipher, _data: Buffers<'_>) -> Option<Result<Self::Output, Error>> {
+    fn in_one_step(&self, _cipher: &impl CpuCipher, _data: Buffers<'_>) -> Option<Option<Self::Output>> {
         None
     }
 
@@ -76,6 +76,7 @@ impl Keys {
     ///
     /// # Errors
     /// [`Error::WrongKeys`], [`Error::NeedsKey`].
+    #[inline]
     pub(crate) fn check(self, operation: &'static str, cpu: Option<&CpuKey>) -> Result<(), Error> {
         let refused = |needs| Err(Error::WrongKeys { operation, needs });
         match (self, cpu) {

@@ -41,6 +41,7 @@ impl Tagging<[u8; 16]> for Make {
         None
     }
 
+    #[inline]
     fn finish(&self, computed: [u8; 16]) -> Result<Tag, Error> {
         Ok(Tag::from(computed))
     }
@@ -53,6 +54,7 @@ impl Tagging<[u8; 16]> for Verify<Tag> {
         Some(&self.0)
     }
 
+    #[inline]
     fn finish(&self, computed: [u8; 16]) -> Result<(), Error> {
         self.0.verify(&computed)
     }

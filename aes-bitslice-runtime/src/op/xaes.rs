@@ -89,7 +89,7 @@ impl<E: Tagging<[u8; 16]>> Operation for Xaes<E> {
         KernelsNeeded { under_own_key: true, ..self.gcm.kernels() }
     }
 
-    fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Result<E::Output, Error>> {
+    fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
         let own = cipher.scrubbed(|| self.derive(cipher)).ok()?;
         self.gcm.in_one_step(&*own.cpu, data)
     }

@@ -2,7 +2,7 @@
 //! a core busy at the same time.
 
 use crate::base::counter::CounterBlock;
-use crate::cpu::kernel::RoundKeys;
+use crate::cpu::kernel::{RoundKeys, WholeMessage};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::modes::ctr::{Counters, Order};
 use crate::cpu::modes::ghash::{Hash, Powers, Sum};
@@ -109,7 +109,7 @@ impl<'k, L: Lanes> Gcm<'k, L> {
 
     /// Processes data, and hashes the block of the lengths after it, where the message ends.
     #[inline(always)]
-    fn all(mut self, direction: Direction, mut data: InOutBuf<'_, '_, u8>, end: Option<u128>) -> Hash<'k, L> {
+    fn all(mut self, direction: Direction, mut data: InOutBuf<'_, '_, u8>, mut end: Option<u128>) -> Hash<'k, L> {
         let group = WIDE * L::BYTES;
         match direction {
             Direction::Encrypt if data.len() >= group => {
@@ -122,7 +122,8 @@ impl<'k, L: Lanes> Gcm<'k, L> {
                     self.both(these.reborrow(), Some(before.get_out()));
                     (before, data) = (these, rest);
                 }
-                self.hash.step::<WIDE, true>(before.get_out());
+                let last = if data.is_empty() { end.take() } else { None };
+                self.hash.vectors(&load::<L, WIDE, true>(self.l, before.get_out()), WIDE * L::BLOCKS, last);
             }
             Direction::Encrypt => {}
             Direction::Decrypt => {
@@ -166,17 +167,15 @@ pub(crate) fn gcm<L: Lanes>(
     *state = l.first_of(hash.block());
 }
 
-/// Encrypts or decrypts a whole message with this J0, and returns its tag (SP 800-38D, section 7).
+/// Encrypts or decrypts a whole message, and returns its tag (SP 800-38D, section 7).
 #[inline(always)]
 pub(crate) fn message<L: Lanes>(
     l: L,
-    direction: Direction,
     keys: &RoundKeys,
     powers: &Powers,
-    first: u128,
-    aad: &[u8],
-    data: InOutBuf<'_, '_, u8>,
+    message: &mut WholeMessage<'_, '_, '_>,
 ) -> [u8; 16] {
+    let (first, aad, data) = (message.first, message.aad, message.data.reborrow());
     let keys = keys.encrypt();
     let mut mask = [l.reverse(l.number(first))];
     process(l, Direction::Encrypt, keys, &mut mask);
@@ -185,7 +184,7 @@ pub(crate) fn message<L: Lanes>(
     let hash = if aad.is_empty() { hash } else { hash.all(aad) };
     let end = Some(u128::from_be_bytes(lengths(aad.len() as u64, data.len() as u64)));
     let gcm = Gcm { l, keys, counters: Counters { l, next, order: Order::Big }, hash };
-    let hash = match direction {
+    let hash = match message.direction {
         Direction::Encrypt => gcm.all(Direction::Encrypt, data, end),
         Direction::Decrypt => gcm.all(Direction::Decrypt, data, end),
     };
