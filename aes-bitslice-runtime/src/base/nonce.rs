@@ -9,13 +9,11 @@ use std::sync::Arc;
 /// **Never encrypt two messages under one key with the same nonce:** that gives away the XOR of the messages and the
 /// hash key, with which anyone can forge messages.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Nonce(Bytes);
-
-/// Each number of bytes has one form, so that equal nonces are equal values.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Bytes {
-    Twelve([u8; 12]),
-    Other(Arc<[u8]>),
+pub struct Nonce {
+    /// Not in an enumeration, which is copied in words that begin between its bytes: that waits for the stores of all of them.
+    twelve: [u8; 12],
+    /// Another number of bytes than 12, which are zeros then: equal nonces are equal values.
+    other: Option<Arc<[u8]>>,
 }
 
 impl Nonce {
@@ -26,8 +24,8 @@ impl Nonce {
     pub fn new(bytes: &[u8]) -> Result<Self, Error> {
         match (bytes.len(), bytes.try_into()) {
             (0, _) => Err(Error::NonceLength { bytes: 0 }),
-            (_, Ok(twelve)) => Ok(Self(Bytes::Twelve(twelve))),
-            (_, Err(_)) => Ok(Self(Bytes::Other(bytes.into()))),
+            (_, Ok(twelve)) => Ok(Self { twelve, other: None }),
+            (_, Err(_)) => Ok(Self { twelve: [0; 12], other: Some(bytes.into()) }),
         }
     }
 
@@ -41,7 +39,7 @@ impl Nonce {
     pub fn random() -> Result<Self, Error> {
         let mut bytes = [0; 12];
         getrandom::fill(&mut bytes)?;
-        Ok(Self(Bytes::Twelve(bytes)))
+        Ok(bytes.into())
     }
 
     /// Generates a new nonce of 24 random bytes, for [`XaesEncrypt`](crate::XaesEncrypt): enough for 2^80 messages under one key.
@@ -55,17 +53,16 @@ impl Nonce {
     }
 
     /// Its bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        match &self.0 {
-            Bytes::Twelve(bytes) => bytes,
-            Bytes::Other(bytes) => bytes,
-        }
+        self.other.as_deref().unwrap_or(&self.twelve)
     }
 }
 
 impl From<[u8; 12]> for Nonce {
-    fn from(bytes: [u8; 12]) -> Self {
-        Self(Bytes::Twelve(bytes))
+    #[inline]
+    fn from(twelve: [u8; 12]) -> Self {
+        Self { twelve, other: None }
     }
 }
 
