@@ -12,7 +12,7 @@ use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::WholeMessage;
 use crate::op::batch::{Batch, OfGcm, Results, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::gcm::{LONGEST, first_counter, lengths};
+use crate::op::gcm::{LONGEST, first_counter, lengths, of_twelve};
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
 use crate::op::place::{Place, one_pass};
@@ -20,6 +20,7 @@ use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::messages::{Message, longest_first};
 use aes_bitslice_core::mode::Mode;
+use cipher::inout::InOutBuf;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
@@ -184,15 +185,14 @@ impl<E> GcmBatch<E> {
             if end - start > LONGEST {
                 return refused(format!("message {n} has {} bytes, and GCM has room for {LONGEST}", end - start));
             }
-            let mut first = [0; 16];
-            match nonce.len() {
-                0 => return Err(Error::NonceLength { bytes: 0 }),
-                12 => {
-                    first[..12].copy_from_slice(nonce);
-                    first[15] = 1;
+            let first = match (nonce.len(), (*nonce).try_into()) {
+                (0, _) => return Err(Error::NonceLength { bytes: 0 }),
+                (_, Ok(twelve)) => of_twelve(twelve).to_be_bytes(),
+                (_, Err(_)) => {
+                    others.push((n, Box::from(*nonce)));
+                    [0; 16]
                 }
-                _ => others.push((n, Box::from(*nonce))),
-            }
+            };
             let [aad_at, aad_bytes] = [aad.len(), of_this.len()].map(|bytes| bytes as u32);
             aad.extend_from_slice(of_this);
             let (bytes, tag_bytes, first_run) = (end - start, tag_bytes(n), runs as u32);
@@ -232,40 +232,46 @@ impl<E: Tagging<Results>> GcmBatch<E> {
 
 impl<E: Tagging<Results>> Keyed<E> {
     /// Processes one message on this core and returns its tag.
-    fn one(&self, cipher: &impl CpuCipher, message: &Message, mut data: Buffers<'_>) -> [u8; 16] {
+    fn one(&self, cipher: &impl CpuCipher, message: &Message, data: InOutBuf<'_, '_, u8>) -> [u8; 16] {
         let (key, first) = (&self.hash, u128::from_be_bytes(message.first));
         let direction = if self.batch.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
         let aad = &self.batch.aad[message.aad_at as usize..][..message.aad_bytes as usize];
-        let whole = data.reborrow().into_in_out();
-        if let Some(tag) = cipher.message(&mut WholeMessage { direction, first, aad, data: whole }) {
+        let mut whole = WholeMessage { direction, first, aad, data };
+        if let Some(tag) = cipher.message(&mut whole) {
             return tag;
         }
         let mut hash = key.hash(aad);
         let counter = CounterBlock { block: first, bits: 32 };
-        cipher.crypt_and_hash(direction, key, counter.after(1), &mut hash, data.into_in_out());
+        cipher.crypt_and_hash(direction, key, counter.after(1), &mut hash, whole.data);
         let mut mask = Zeroizing::new(message.first);
         encrypt_block(cipher, &mut mask);
         let hash = key.append_block(&hash, &lengths(message.aad_bytes.into(), message.bytes));
         std::array::from_fn(|i| hash[i] ^ mask[i])
     }
 
-    fn all(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
+    fn all(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> Results {
         let messages = &self.batch.messages;
-        let parts = data.parts(messages.iter().map(|message| message.at..message.at + message.bytes));
-        let mut work: Vec<_> = messages.iter().zip(parts).collect();
-        let some = |work: &mut [(&Message, Buffers<'_>)]| {
+        // A single message stays on this thread, whose caches may have it.
+        let at_a_time = messages.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
+        let range = |group: &[Message]| group[0].at..group.last().map_or(0, |last| last.at + last.bytes);
+        let groups = messages.chunks(at_a_time);
+        let work = groups.clone().zip(data.reborrow().parts(groups.map(range))).collect();
+        let some = |(group, data): (&[Message], Buffers<'_>)| {
             cipher.scrubbed(|| {
-                let one = |(message, data): &mut (&Message, Buffers<'_>)| self.one(cipher, message, data.reborrow());
-                work.iter_mut().map(one).collect::<Vec<_>>()
+                let (mut rest, mut at, mut tags) = (data.into_in_out(), group[0].at, Vec::with_capacity(group.len()));
+                for message in group {
+                    let (_, from) = rest.split_at((message.at - at) as usize);
+                    let (this, after) = from.split_at(message.bytes as usize);
+                    (rest, at) = (after, message.at + message.bytes);
+                    tags.push(self.one(cipher, message, this));
+                }
+                tags
             })
         };
-        let at_a_time = work.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
-        // A single message stays on this thread, whose caches may have it.
-        let tags = divided(work.chunks_mut(at_a_time).collect(), some).concat();
-        let results = self.batch.results_of(tags);
-        for ((_, data), is_authentic) in work.iter_mut().zip(&results.authentic) {
+        let results = self.batch.results_of(divided(work, some).concat());
+        for (message, is_authentic) in messages.iter().zip(&results.authentic) {
             if !is_authentic {
-                data.output().fill(0);
+                data.output()[message.at as usize..][..message.bytes as usize].fill(0);
             }
         }
         results
@@ -316,7 +322,7 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
         }
         let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };
         if keyed.batch.messages.iter().all(|message| message.bytes == 0) {
-            let one = |message| keyed.one(cipher, message, Buffers::InPlace(&mut []));
+            let one = |message| keyed.one(cipher, message, (&mut [][..]).into());
             let tags = keyed.batch.messages.iter().map(one).collect();
             keyed.of_nothing = Arc::new(keyed.batch.results_of(tags));
         }
