@@ -22,7 +22,7 @@ use aes_bitslice_core::messages::{Message, longest_first};
 use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use zeroize::{Zeroize, Zeroizing};
 
 /// A message of a batch: its nonce and additional data, and where in the call's data its bytes are.
@@ -40,8 +40,8 @@ pub struct GcmMessage<'a> {
 #[derive(Clone, Debug)]
 pub struct GcmBatch<E> {
     messages: Arc<Messages>,
-    /// Their numbers, in the order in which a device hashes them.
-    order: Arc<[u32]>,
+    /// Their numbers, in the order in which a device hashes them, once it was asked for.
+    order: Arc<OnceLock<Vec<u32>>>,
     /// The additional data of all messages.
     aad: Arc<[u8]>,
     /// The nonces that do not have 12 bytes, with the numbers of their messages: their J0 depends on the key.
@@ -205,7 +205,7 @@ impl<E> GcmBatch<E> {
             return too_long();
         }
         Ok(Self {
-            order: longest_first(&all).into(),
+            order: Arc::default(),
             messages: Arc::new(Messages { all, are_secret: false }),
             aad: aad.into(),
             others: others.into(),
@@ -255,20 +255,21 @@ impl<E: Tagging<Results>> Keyed<E> {
         let at_a_time = messages.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
         let range = |group: &[Message]| group[0].at..group.last().map_or(0, |last| last.at + last.bytes);
         let groups = messages.chunks(at_a_time);
-        let work = groups.clone().zip(data.reborrow().parts(groups.map(range))).collect();
-        let some = |(group, data): (&[Message], Buffers<'_>)| {
+        let mut tags = vec![[0; 16]; messages.len()];
+        let parts = data.reborrow().parts(groups.clone().map(range));
+        let work = groups.zip(parts).zip(tags.chunks_mut(at_a_time)).collect();
+        divided(work, |((group, data), tags): ((&[Message], Buffers<'_>), &mut [[u8; 16]])| {
             cipher.scrubbed(|| {
-                let (mut rest, mut at, mut tags) = (data.into_in_out(), group[0].at, Vec::with_capacity(group.len()));
-                for message in group {
+                let (mut rest, mut at) = (data.into_in_out(), group[0].at);
+                for (message, tag) in group.iter().zip(tags) {
                     let (_, from) = rest.split_at((message.at - at) as usize);
                     let (this, after) = from.split_at(message.bytes as usize);
                     (rest, at) = (after, message.at + message.bytes);
-                    tags.push(self.one(cipher, message, this));
+                    *tag = self.one(cipher, message, this);
                 }
-                tags
-            })
-        };
-        let results = self.batch.results_of(divided(work, some).concat());
+            });
+        });
+        let results = self.batch.results_of(tags);
         for (message, is_authentic) in messages.iter().zip(&results.authentic) {
             if !is_authentic {
                 data.output()[message.at as usize..][..message.bytes as usize].fill(0);
@@ -343,7 +344,7 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         let batch = &self.batch;
         let of = OfGcm {
             messages: &batch.messages,
-            order: &batch.order,
+            order: batch.order.get_or_init(|| longest_first(&batch.messages)),
             aad: &batch.aad,
             expected: batch.end.expected().map(|tags| &*tags.padded),
             counters_are_secret: !batch.others.is_empty(),
