@@ -26,7 +26,7 @@ const ASKED: usize = 4;
 /// The memory for hashes of a device that is kept between calls.
 pub(crate) struct HashMemories {
     context: Arc<Context>,
-    /// The first was given back first.
+    /// Those that are known to be zeros come first, then those that were given back first.
     kept: Mutex<VecDeque<Memory>>,
 }
 
@@ -41,6 +41,8 @@ struct Memory {
     event: CUevent,
     /// Marks the end of the clearing after it.
     cleared: CUevent,
+    /// Whether the clearing was waited for.
+    is_waited_for: bool,
 }
 
 // SAFETY: handles, which any thread that has made the context current may use.
@@ -126,19 +128,22 @@ impl HashMemory {
         worked
     }
 
-    /// Waits for the hash. The memory it is read from is cleared on drop.
-    pub(crate) fn read(self) -> Result<[u8; HASH], Error> {
+    /// Waits for the hash, and clears the memory it is read from.
+    pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
         self.memories.context.enter()?;
         let mut hash = [0; HASH];
-        self.memory().wait()?;
-        self.memory().read(&mut hash)?;
+        let memory = self.memory.as_mut().expect("there until drop");
+        memory.wait()?;
+        memory.read(&mut hash)?;
+        memory.clear_and_wait()?;
+        self.state = State::Cleared;
         Ok(hash)
     }
 }
 
 impl Drop for HashMemory {
     fn drop(&mut self) {
-        let Some(memory) = self.memory.take() else { return };
+        let Some(mut memory) = self.memory.take() else { return };
         // An error cannot be handled here; on a context that is lost, the memory is lost with it.
         match self.state {
             State::Cleared => {}
@@ -146,7 +151,8 @@ impl Drop for HashMemory {
             // It may still be written to.
             State::InUse | State::Lost => return std::mem::forget(memory),
         }
-        self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner).push_back(memory);
+        let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.is_waited_for { kept.push_front(memory) } else { kept.push_back(memory) }
     }
 }
 
@@ -154,7 +160,7 @@ impl Memory {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
         // If a later part cannot be created, drop frees the earlier ones.
         let (stream, event, cleared) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        let mut memory = Self { context: context.clone(), pointer: 0, stream, event, cleared };
+        let mut memory = Self { context: context.clone(), pointer: 0, stream, event, cleared, is_waited_for: false };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
         memory.stream = context.call("cuStreamCreate", stream)?;
         let event = || context.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
@@ -162,16 +168,14 @@ impl Memory {
         memory.cleared = event()?;
         // SAFETY: freed on drop.
         memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(HASH) })?;
-        memory.clear()?;
-        // SAFETY: the stream is live.
-        context.call("cuStreamSynchronize", unsafe { result::stream::synchronize(memory.stream) })?;
+        memory.clear_and_wait()?;
         Ok(memory)
     }
 
     /// Whether the zeros are there.
     fn is_cleared(&self) -> bool {
         // SAFETY: the event is live.
-        unsafe { self.context.is_over(self.cleared) }
+        self.is_waited_for || unsafe { self.context.is_over(self.cleared) }
     }
 
     /// Waits for the call that writes it.
@@ -195,8 +199,18 @@ impl Memory {
         self.context.call("cuMemsetD8Async", unsafe { result::memset_d8_async(self.pointer, 0, HASH, self.stream) })
     }
 
+    /// Clears it, when the call that writes it is done, and waits for that.
+    fn clear_and_wait(&mut self) -> Result<(), Error> {
+        self.clear()?;
+        // SAFETY: the stream is live.
+        self.context.call("cuStreamSynchronize", unsafe { result::stream::synchronize(self.stream) })?;
+        self.is_waited_for = true;
+        Ok(())
+    }
+
     /// Puts clearing it on its own stream, after the call that writes it.
-    fn clear_after_call(&self) -> Result<(), Error> {
+    fn clear_after_call(&mut self) -> Result<(), Error> {
+        self.is_waited_for = false;
         let default = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         // SAFETY: stream and events are live.
         unsafe {
