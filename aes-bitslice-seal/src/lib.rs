@@ -32,7 +32,7 @@
 //! | `chunk` | several segments in one buffer, on their way from a reader to a writer |
 //! | `segments` | how they are sealed and opened, at once |
 //! | `gpus` | chunks on CUDA GPUs |
-//! | `pipeline` | chunks read, worked on by all cores, and written, at the same time |
+//! | `pipeline` | chunks read, worked on by all cores, and written, at the same time; or one after another |
 //! | `error` | everything that can go wrong |
 //! | [`access`] | who may use a new file: no more users than its source or the file it replaces |
 //! | [`naming`] | how it gets its name, once it is complete |

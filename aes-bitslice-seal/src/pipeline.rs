@@ -27,6 +27,9 @@ const EACH: usize = 4;
 /// The most bytes of a batch of several chunks.
 const BATCH_BYTES: usize = 64 << 20;
 
+/// Bytes that are read at a time, at least.
+const BUFFER: usize = 1 << 16;
+
 /// Reads chunks from `input` until it ends, each of `bytes(number)` bytes except the last; `work`s on each, in any order: it gets the
 /// chunk's bytes with `room` zeros after them, and returns how many bytes there are then; and `write`s them to `output` in order. A batch
 /// in which something fails is not written.
@@ -44,15 +47,7 @@ pub(crate) fn run<W: Write>(
     mut write: impl FnMut(&mut W, &Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let batch_len = (EACH * threads()).min(BATCH_BYTES / (bytes(1) + room)).max(1);
-    let work = |chunk: &mut Chunk| {
-        let mut bytes = std::mem::take(&mut chunk.bytes);
-        // The capacity suffices: nothing moves.
-        bytes.resize(chunk.read + room, 0);
-        let len = work(chunk, &mut bytes)?;
-        bytes.truncate(len);
-        chunk.bytes = bytes;
-        Ok::<_, Error>(())
-    };
+    let work = |chunk: &mut Chunk| in_place(chunk, room, &work);
     thread::scope(|scope| {
         // Moved here to be dropped before the scope waits.
         let mut output = output;
@@ -64,7 +59,7 @@ pub(crate) fn run<W: Write>(
         }
         let bytes = &bytes;
         let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
-            let mut input = BufReader::with_capacity(1 << 16, input);
+            let mut input = BufReader::with_capacity(BUFFER, input);
             let mut number = 0;
             while let Ok(mut batch) = buffers.recv() {
                 let outcome = fill(&mut input, &mut batch, batch_len, &mut number, bytes, room);
@@ -93,6 +88,41 @@ pub(crate) fn run<W: Write>(
         }
         Ok(output.flush()?)
     })
+}
+
+/// As [`run`], one chunk after another, and all on the caller's thread: for an input that may stay silent. Its `read` can then end the call,
+/// and no thread is left in it. A chunk is worked on and written as soon as a byte after it shows that it is not the last.
+pub(crate) fn in_turn<W: Write>(
+    input: impl Read,
+    mut output: W,
+    bytes: impl Fn(u64) -> usize,
+    room: usize,
+    work: impl Fn(&Chunk, &mut [u8]) -> Result<usize, Error>,
+    mut write: impl FnMut(&mut W, &Chunk) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut input = BufReader::with_capacity(BUFFER, input);
+    let (mut batch, mut number, mut is_last) = (Vec::new(), 0, false);
+    while !is_last {
+        is_last = fill(&mut input, &mut batch, 1, &mut number, &bytes, room)?;
+        batch.iter_mut().try_for_each(|chunk| in_place(chunk, room, &work))?;
+        batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
+    }
+    Ok(output.flush()?)
+}
+
+/// Works on a chunk, with `room` zeros after its bytes.
+fn in_place(
+    chunk: &mut Chunk,
+    room: usize,
+    work: impl Fn(&Chunk, &mut [u8]) -> Result<usize, Error>,
+) -> Result<(), Error> {
+    let mut bytes = std::mem::take(&mut chunk.bytes);
+    // The capacity suffices: nothing moves.
+    bytes.resize(chunk.read + room, 0);
+    let len = work(chunk, &mut bytes)?;
+    bytes.truncate(len);
+    chunk.bytes = bytes;
+    Ok(())
 }
 
 /// Fills a batch. Returns whether the input ended.
@@ -135,6 +165,7 @@ fn is_at_end(input: &mut impl BufRead) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
     use std::time::Duration;
@@ -153,7 +184,7 @@ mod tests {
     fn chunks_come_in_order_with_the_last_marked() {
         for len in [0, 1, 9, 10, 11, 20, 29, 1000, 1001] {
             let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
-            for slow in [false, true] {
+            for (in_turn, slow) in [(false, false), (false, true), (true, true)] {
                 let (mut found, mut seen) = (vec![], vec![]);
                 let write = |_: &mut Vec<u8>, chunk: &Chunk| {
                     assert_eq!((chunk.bytes.len(), chunk.bytes.last()), (chunk.read + 1, Some(&0xee)));
@@ -168,10 +199,10 @@ mod tests {
                 };
                 // The first is shorter, like the one after a header.
                 let bytes = |number: u64| if number == 0 { 9 } else { 10 };
-                if slow {
-                    run(false, Slow(&data), vec![], bytes, 2, work, write).unwrap()
-                } else {
-                    run(true, &data[..], vec![], bytes, 2, work, write).unwrap()
+                match (in_turn, slow) {
+                    (true, _) => super::in_turn(Slow(&data), vec![], bytes, 2, work, write).unwrap(),
+                    (false, true) => run(false, Slow(&data), vec![], bytes, 2, work, write).unwrap(),
+                    (false, false) => run(true, &data[..], vec![], bytes, 2, work, write).unwrap(),
                 }
                 assert_eq!(found, data);
                 let count = if len <= 9 { 1 } else { 1 + (len as u64 - 9).div_ceil(10) };
@@ -255,6 +286,28 @@ mod tests {
         let work = |_: &Chunk, _: &mut [u8]| Err(Error::Damaged { index: 0 });
         let outcome = run(true, Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
+    }
+
+    /// A byte after the chunk tells that it is not the last.
+    #[test]
+    fn in_turn_a_chunk_is_written_before_more_than_a_byte_after_it_is_waited_for() {
+        struct Asks<'a>(usize, &'a Cell<usize>);
+        impl Read for Asks<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                assert_eq!(self.1.get(), self.0.saturating_sub(1) / 10, "after {} bytes", self.0);
+                let more = usize::from(self.0 < 35);
+                self.0 += more;
+                buffer[..more].fill(7);
+                Ok(more)
+            }
+        }
+        let written = Cell::new(0);
+        let write = |_: &mut Vec<u8>, _: &Chunk| {
+            written.set(written.get() + 1);
+            Ok(())
+        };
+        in_turn(Asks(0, &written), vec![], |_| 10, 0, |chunk, _| Ok(chunk.read), write).unwrap();
+        assert_eq!(written.get(), 4);
     }
 
     #[test]

@@ -55,11 +55,19 @@ impl Sealing {
         let (header, key) = secret.header(cost)?;
         let header = header.to_bytes();
         let (of_stream, stream) = key.begin(engine, &header, header.len())?;
-        Ok(Self { header: [&header[..], &of_stream].concat(), stream })
+        Ok(Self::of_stream([&header[..], &of_stream].concat(), stream))
     }
 
     pub(crate) fn of_stream(header: Vec<u8>, stream: Stream) -> Self {
         Self { header, stream }
+    }
+
+    /// For the bindings: whether [`run`](Self::run) reads on the caller's thread, and works on each chunk and writes it before it waits for
+    /// the next.
+    #[doc(hidden)]
+    pub fn in_turn(mut self, in_turn: bool) -> Self {
+        self.stream.in_turn = in_turn;
+        self
     }
 
     /// The beginning of the file.
@@ -93,22 +101,23 @@ impl Sealing {
         self.stream.seal(first, is_last, memory, bytes)
     }
 
-    /// Seals a whole message. Returns how many bytes it has.
-    pub(crate) fn run(&self, input: impl Read + Send, mut output: impl Write) -> Result<u64, Error> {
+    /// For the bindings: seals a whole message. Returns how many bytes it has.
+    #[doc(hidden)]
+    pub fn run<W: Write>(&self, input: impl Read + Send, mut output: W) -> Result<u64, Error> {
         output.write_all(&self.header)?;
         let (places, segments, mut bytes) = (self.places(), self.chunk_segments() as u64, 0);
-        pipeline::run(
-            self.stream.is_on_cpu(),
-            input,
-            output,
-            |number| (places.first_byte((number + 1) * segments) - places.first_byte(number * segments)) as usize,
-            TAG * segments as usize,
-            |of, memory| self.seal(of.number * segments, of.is_last, memory, of.read),
-            |output, of| {
-                bytes += of.read as u64;
-                Ok(output.write_all(&of.bytes)?)
-            },
-        )?;
+        let of_chunk =
+            |number| (places.first_byte((number + 1) * segments) - places.first_byte(number * segments)) as usize;
+        let room = TAG * segments as usize;
+        let work = |of: &Chunk, memory: &mut [u8]| self.seal(of.number * segments, of.is_last, memory, of.read);
+        let write = |output: &mut W, of: &Chunk| {
+            bytes += of.read as u64;
+            Ok(output.write_all(&of.bytes)?)
+        };
+        match self.stream.in_turn {
+            true => pipeline::in_turn(input, output, of_chunk, room, work, write)?,
+            false => pipeline::run(self.stream.is_on_cpu(), input, output, of_chunk, room, work, write)?,
+        }
         Ok(bytes)
     }
 }
@@ -136,11 +145,19 @@ impl Opening {
         let (header, of_stream) = start.split_at(start.len().min(header::BYTES));
         let key = secret.stream_key(&Header::parse(header)?)?;
         let of_stream = &of_stream[..of_stream.len().min(key.header_bytes())];
-        Ok(Self { stream: key.stream(engine, of_stream, header, header.len())? })
+        Ok(Self::of_stream(key.stream(engine, of_stream, header, header.len())?))
     }
 
     pub(crate) fn of_stream(stream: Stream) -> Self {
         Self { stream }
+    }
+
+    /// For the bindings: whether [`run`](Self::run) and [`open_range`](Self::open_range) read on the caller's thread, and work on each chunk
+    /// and write it before they wait for the next.
+    #[doc(hidden)]
+    pub fn in_turn(mut self, in_turn: bool) -> Self {
+        self.stream.in_turn = in_turn;
+        self
     }
 
     /// Where segments are.
@@ -203,8 +220,9 @@ impl Opening {
         })
     }
 
-    /// Opens a whole file; `input` is past its header. Returns how many bytes the message has.
-    pub(crate) fn run(&self, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
+    /// For the bindings: opens a whole file; `input` is past its header. Returns how many bytes the message has.
+    #[doc(hidden)]
+    pub fn run(&self, input: impl Read + Send, output: impl Write) -> Result<u64, Error> {
         let mut bytes = 0;
         self.chunks(
             input,
@@ -262,15 +280,13 @@ impl Opening {
     ) -> Result<(), Error> {
         let (places, segments) = (self.places(), self.chunk_segments() as u64);
         let segment = |number: u64| first + number * segments;
-        pipeline::run(
-            self.stream.is_on_cpu(),
-            input,
-            output,
-            |number| (places.place(segment(number + 1)) - places.place(segment(number))) as usize,
-            0,
-            |of, memory| self.open(segment(of.number), is_last(of), memory, of.read),
-            |output, of| write(output, &of.bytes),
-        )
+        let of_chunk = |number| (places.place(segment(number + 1)) - places.place(segment(number))) as usize;
+        let work = |of: &Chunk, memory: &mut [u8]| self.open(segment(of.number), is_last(of), memory, of.read);
+        let write = |output: &mut W, of: &Chunk| write(output, &of.bytes);
+        match self.stream.in_turn {
+            true => pipeline::in_turn(input, output, of_chunk, 0, work, write),
+            false => pipeline::run(self.stream.is_on_cpu(), input, output, of_chunk, 0, work, write),
+        }
     }
 }
 

@@ -97,9 +97,10 @@ impl Stream {
         Ok(segments.last().map_or(0, |last| last.message.end))
     }
 
-    /// Whether this many segments are one batch call. On a GPU a single one is not: a batch has an eighth of a thread block for each.
+    /// Whether this many segments are one batch call. On a GPU a single one is not: a batch has an eighth of a thread block for each. Nor is
+    /// it where no other chunk occupies the other cores: a batch has one core for each.
     fn is_batched(&self, segments: usize) -> bool {
-        self.is_batched && (segments > 1 || !self.cipher.engine().backend().is_cuda())
+        self.is_batched && (segments > 1 || !(self.in_turn || self.cipher.engine().backend().is_cuda()))
     }
 
     /// Runs an operation where the engine is.

@@ -90,6 +90,8 @@ pub(crate) struct Stream {
     pub(crate) places: Places,
     /// Whether the segments of a chunk take one call, or one call each.
     pub(crate) is_batched: bool,
+    /// Whether one chunk is read, worked on and written at a time.
+    pub(crate) in_turn: bool,
     #[cfg(feature = "cuda")]
     pub(crate) gpus: Option<Gpus>,
 }
@@ -102,6 +104,7 @@ impl Stream {
             places,
             // A batch in host memory runs on the CPU: other engines get each segment separately.
             is_batched: engine.backend().is_cuda() || engine.backend() == Backend::Cpu,
+            in_turn: false,
             #[cfg(feature = "cuda")]
             gpus: Gpus::of(engine)?,
         })

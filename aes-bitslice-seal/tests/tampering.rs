@@ -3,7 +3,9 @@
 
 use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
 use aes_bitslice_seal::tink::{self, Keyset};
-use aes_bitslice_seal::{Error, PassphraseCost, Secret, message_bytes, open, open_range, seal, seal_with};
+use aes_bitslice_seal::{
+    Error, Opening, PassphraseCost, Sealing, Secret, message_bytes, open, open_range, seal, seal_with,
+};
 use std::io::Cursor;
 use std::ops::Bound;
 
@@ -46,6 +48,37 @@ fn messages_of_every_length_come_back() {
         let stream = encrypt(&message);
         let (out, outcome) = decrypt(&stream, b"about");
         assert_eq!((outcome.unwrap(), out), (len as u64, message), "{len} bytes");
+    }
+}
+
+/// With one segment in a chunk, and with several.
+#[test]
+fn what_is_done_in_turn_is_the_same() {
+    let (engine, key) = (engine(), Key::generate(KeyBits::Aes256).unwrap());
+    let (keyset, message) = (small(), message(2_500_000));
+    let sealing = Sealing::new(&engine, Secret::Key(&key), PassphraseCost::default()).unwrap();
+    for sealing in [sealing, tink::sealing(&engine, &keyset, b"").unwrap()] {
+        let is_sealed = sealing.places().segment_bytes() > 100;
+        let (mut file, mut whole, mut part) = (vec![], vec![], vec![]);
+        assert_eq!(sealing.in_turn(true).run(&message[..], &mut file).unwrap(), 2_500_000);
+        let opening = match is_sealed {
+            true => Opening::new(&engine, Secret::Key(&key), &file[..Opening::START]),
+            false => tink::opening(&engine, &keyset, b"", &file[..keyset.start_bytes()]),
+        };
+        let mut opening = opening.unwrap();
+        for in_turn in [false, true] {
+            opening = opening.in_turn(in_turn);
+            whole.clear();
+            part.clear();
+            opening.run(&file[opening.places().header_bytes()..], &mut whole).unwrap();
+            assert!(whole == message);
+            opening.open_range(Cursor::new(&file), 1_000_000..2_200_000, &mut part).unwrap();
+            assert!(part == message[1_000_000..2_200_000]);
+        }
+        file[1_500_000] ^= 1;
+        whole.clear();
+        let outcome = opening.run(&file[opening.places().header_bytes()..], &mut whole);
+        assert!(matches!(outcome, Err(Error::Damaged { .. })) && message.starts_with(&whole), "{outcome:?}");
     }
 }
 

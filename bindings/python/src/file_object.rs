@@ -1,11 +1,13 @@
 //! Python's file objects as Rust readers, writers and seekers: the results of their methods are checked.
 
 use crate::buffer::small;
+use crate::new_file::{holds_data, open_path};
 use aes_bitslice_core::count::counted;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// A file object.
@@ -40,6 +42,18 @@ impl FileObject {
         let start = seek(object, SeekFrom::Current(0))?;
         Ok(Self { start, ..Self::new(object) })
     }
+}
+
+/// Whether reading an object may have to wait for as long as somebody else likes: unless it is a file or plain memory. Python then looks for
+/// signals meanwhile, but only on the thread that made the call.
+pub fn may_wait(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let in_memory = object.py().import(intern!(object.py(), "io"))?.getattr(intern!(object.py(), "BytesIO"))?;
+    // Not of a derived class, which may do anything.
+    if object.get_type().is(&in_memory) {
+        return Ok(false);
+    }
+    let metadata = open_path(object).and_then(|path| fs::metadata(path).ok());
+    Ok(!metadata.is_some_and(|metadata| holds_data(&metadata)))
 }
 
 impl Read for FileObject {

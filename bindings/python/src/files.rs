@@ -4,20 +4,20 @@ use crate::buffer::small;
 use crate::documented::parameter;
 use crate::engine::Engine;
 use crate::error::{guarded, of_io, of_seal, os_error};
-use crate::file_object::{FileObject, raised};
+use crate::file_object::{FileObject, may_wait, raised};
 use crate::key::Key;
 use crate::new_file::{Like, NewFile, path_of};
 use crate::number;
 use crate::opened::Opened;
+use crate::patient::Patient;
 use crate::signals::Looks;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use aes_bitslice_seal::tink::{self, Keyset};
-use aes_bitslice_seal::{self as sealing, Secret};
+use aes_bitslice_seal::{Error, Opening, PassphraseCost, Sealing, Secret};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Bound as Limit;
 use std::os::unix::fs::FileExt;
@@ -52,10 +52,8 @@ pub fn seal(
 ) -> PyResult<u64> {
     let given = Given::of(key, passphrase, keyset, associated_data)?;
     let seeks = false;
-    run(py, source, seeks, destination, overwrite, engine, move |engine, input, output| match &given {
-        Given::Key(key) => sealing::seal(engine, Secret::Key(&key.get().key), input, output),
-        Given::Passphrase(passphrase) => sealing::seal(engine, Secret::Passphrase(passphrase), input, output),
-        Given::Keyset(keyset, data) => tink::encrypt(engine, keyset, data, input, output),
+    run(py, source, seeks, destination, overwrite, engine, move |engine, input, output| {
+        given.sealing(engine)?.in_turn(input.may_wait()).run(input, output)
     })
 }
 
@@ -94,19 +92,10 @@ pub fn open(
     let given = Given::of(key, passphrase, keyset, associated_data)?;
     let range = range.map(|(start, end)| (Limit::Included(start), end.map_or(Limit::Unbounded, Limit::Excluded)));
     run(py, source, range.is_some(), destination, overwrite, engine, move |engine, input, output| {
-        let secret = match &given {
-            Given::Key(key) => Secret::Key(&key.get().key),
-            Given::Passphrase(passphrase) => Secret::Passphrase(passphrase),
-            Given::Keyset(keyset, data) => {
-                return match range {
-                    Some(range) => tink::decrypt_range(engine, keyset, data, input, range, output),
-                    None => tink::decrypt(engine, keyset, data, input, output),
-                };
-            }
-        };
+        let (opening, start) = given.opening(engine, input)?;
         match range {
-            Some(range) => sealing::open_range(engine, secret, input, range, output),
-            None => sealing::open(engine, secret, input, output),
+            Some(range) => opening.open_range(input, range, output),
+            None => opening.run(start[opening.places().header_bytes()..].chain(input), output),
         }
     })
 }
@@ -116,7 +105,7 @@ pub fn open(
 /// start: the first bytes of the data, 9 or more.
 #[pyfunction]
 pub fn is_sealed(start: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(sealing::is_sealed(small(start, "start")?.bytes()))
+    Ok(aes_bitslice_seal::is_sealed(small(start, "start")?.bytes()))
 }
 
 /// The secret that a file is sealed with.
@@ -153,6 +142,32 @@ impl Given {
             _ => Err(PyTypeError::new_err("give one of key=, passphrase= and keyset=")),
         }
     }
+
+    /// A new file.
+    pub fn sealing(&self, engine: &RuntimeEngine) -> Result<Sealing, Error> {
+        let new = |secret| Sealing::new(engine, secret, PassphraseCost::default());
+        match self {
+            Self::Key(key) => new(Secret::Key(&key.get().key)),
+            Self::Passphrase(passphrase) => new(Secret::Passphrase(passphrase)),
+            Self::Keyset(keyset, data) => tink::sealing(engine, keyset, data),
+        }
+    }
+
+    /// The file that `input` is at the start of, and what was read to open it.
+    pub fn opening(&self, engine: &RuntimeEngine, input: &mut Source) -> Result<(Opening, Vec<u8>), Error> {
+        let bytes = match self {
+            Self::Keyset(keyset, _) => keyset.start_bytes(),
+            _ => Opening::START,
+        };
+        let mut start = Vec::new();
+        input.take(bytes as u64).read_to_end(&mut start)?;
+        let opening = match self {
+            Self::Key(key) => Opening::new(engine, Secret::Key(&key.get().key), &start),
+            Self::Passphrase(passphrase) => Opening::new(engine, Secret::Passphrase(passphrase), &start),
+            Self::Keyset(keyset, data) => tink::opening(engine, keyset, data, &start),
+        };
+        Ok((opening?.in_turn(input.may_wait()), start))
+    }
 }
 
 fn not_utf8() -> PyErr {
@@ -168,14 +183,14 @@ fn run(
     destination: &Bound<'_, PyAny>,
     overwrite: bool,
     engine: Option<Py<Engine>>,
-    work: impl FnOnce(&RuntimeEngine, &mut Source, &mut Destination) -> Result<u64, sealing::Error> + Send,
+    work: impl FnOnce(&RuntimeEngine, &mut Source, &mut Destination) -> Result<u64, Error> + Send,
 ) -> PyResult<u64> {
     let opened = checked(engine)?;
     let mut input = Source::of(source, seeks)?;
     refuse_same(source, destination)?;
     let like = match &input {
-        Source::File { file, path, .. } => Like::file(file).map_err(of_path(path))?,
-        Source::Object(_) => Like::object(source),
+        Source::File { file, path, .. } => Like::file(file.file()).map_err(of_path(path))?,
+        Source::Object { .. } => Like::object(source),
     };
     let mut output = Destination::of(destination, overwrite, &like)?;
     guarded(|| {
@@ -200,8 +215,8 @@ pub fn checked(engine: Option<Py<Engine>>) -> PyResult<Option<Arc<Opened>>> {
 pub fn on_engine<T: Send>(
     py: Python<'_>,
     opened: &Option<Arc<Opened>>,
-    work: impl FnOnce(&RuntimeEngine) -> Result<T, sealing::Error> + Send,
-) -> Result<T, sealing::Error> {
+    work: impl FnOnce(&RuntimeEngine) -> Result<T, Error> + Send,
+) -> Result<T, Error> {
     py.detach(|| match opened {
         Some(opened) => work(&opened.engine),
         None => work(&RuntimeEngine::open(Backend::Cpu)?),
@@ -243,30 +258,41 @@ fn stat<'py>(os: &Bound<'py, PyModule>, file: &Bound<'py, PyAny>, method: &str) 
 pub enum Source {
     /// `at` is the position of one that is sought in: the system's is also that of forked processes, which may read at the same time.
     File {
-        file: File,
+        file: Patient,
         path: PathBuf,
         at: Option<u64>,
     },
-    Object(FileObject),
+    Object {
+        object: FileObject,
+        may_wait: bool,
+    },
 }
 
 impl Source {
     pub fn of(source: &Bound<'_, PyAny>, seeks: bool) -> PyResult<Self> {
         if source.hasattr(intern!(source.py(), "read"))? {
-            return Ok(Self::Object(if seeks { FileObject::to_seek(source)? } else { FileObject::new(source) }));
+            let object = if seeks { FileObject::to_seek(source)? } else { FileObject::new(source) };
+            return Ok(Self::Object { object, may_wait: may_wait(source)? });
         }
         let path = path_of(source, "source")?;
-        // Opening a pipe waits for its writer.
-        match source.py().detach(|| File::open(&path)) {
+        match source.py().detach(|| Patient::open(&path)) {
             Ok(file) => Ok(Self::File { file, path, at: seeks.then_some(0) }),
             Err(error) => Err(os_error(error, &path.display().to_string())),
+        }
+    }
+
+    /// Whether reading may have to wait for as long as somebody else likes; then this is for the thread that made the call.
+    pub fn may_wait(&self) -> bool {
+        match self {
+            Self::File { file, .. } => file.may_wait(),
+            Self::Object { may_wait, .. } => *may_wait,
         }
     }
 
     /// Puts a file object back to where it was before seeking in it, for the next call.
     fn restore(&mut self, seeks: bool) -> PyResult<()> {
         match self {
-            Self::Object(object) if seeks => object.seek(SeekFrom::Start(0)).map(drop).map_err(of_io),
+            Self::Object { object, .. } if seeks => object.seek(SeekFrom::Start(0)).map(drop).map_err(of_io),
             _ => Ok(()),
         }
     }
@@ -274,7 +300,7 @@ impl Source {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::File { path, .. } => Some(path),
-            Self::Object(_) => None,
+            Self::Object { .. } => None,
         }
     }
 }
@@ -288,12 +314,12 @@ impl Read for Source {
         match self {
             Self::File { file, path, at } => {
                 let read = match at {
-                    Some(at) => file.read_at(buffer, *at).inspect(|&read| *at += read as u64),
+                    Some(at) => file.file().read_at(buffer, *at).inspect(|&read| *at += read as u64),
                     None => file.read(buffer),
                 };
                 read.map_err(|error| named(error, of_path(path)))
             }
-            Self::Object(object) => object.read(buffer),
+            Self::Object { object, .. } => object.read(buffer),
         }
     }
 }
@@ -307,13 +333,13 @@ impl Seek for Source {
                     (SeekFrom::Current(by), Some(at)) => {
                         at.checked_add_signed(by).ok_or_else(|| io::ErrorKind::InvalidInput.into())
                     }
-                    _ => file.seek(to),
+                    _ => file.file().seek(to),
                 };
                 let found = found.map_err(|error| named(error, of_path(path)))?;
                 *at = at.map(|_| found);
                 Ok(found)
             }
-            Self::Object(object) => object.seek(to),
+            Self::Object { object, .. } => object.seek(to),
         }
     }
 }

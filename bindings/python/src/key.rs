@@ -7,13 +7,13 @@ use crate::error::{of_runtime, os_error};
 use crate::memory::Host;
 use crate::new_file::{Like, NewFile};
 use crate::number;
+use crate::patient::Patient;
 use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::borrow::Cow;
 use std::fmt::Arguments;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
@@ -89,7 +89,7 @@ impl Key {
     #[pyo3(signature = (path, *, xts = false))]
     fn from_file(py: Python<'_>, path: PathBuf, xts: bool) -> PyResult<Self> {
         let mut text = Zeroizing::new([0; LONGEST + 2]);
-        // Opening a pipe waits for its writer.
+        // A pipe may have to be waited for.
         let len = py.detach(|| read_start(&path, &mut text[..])).map_err(|error| at_path(error, &path))?;
         of_text(&text[..len], xts, format_args!("the file {} holds no key", path_shown(&path)))
     }
@@ -199,7 +199,7 @@ impl Key {
 
 /// Reads a file until it ends or `bytes` is full; returns the number of bytes read.
 fn read_start(path: &Path, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut file = File::open(path)?;
+    let mut file = Patient::open(path)?;
     let mut len = 0;
     while len < bytes.len() {
         match file.read(&mut bytes[len..]) {

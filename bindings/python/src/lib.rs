@@ -18,6 +18,7 @@
 //! | `key`, `engine`, `cipher` | the classes |
 //! | `batch` | how a call's many messages are given: their ranges, nonces, additional data, tags |
 //! | `many_keys` | calls under many keys, which take an engine, not a cipher |
+//! | `patient` | files that may stay silent: waiting for them looks for signals |
 //! | `files` | sealing and opening files |
 //! | `new_file` | files that are made: complete or absent, and no more open than their source |
 //! | `sealed_file` | the message of a sealed file, read at any position or written bit by bit |
@@ -53,6 +54,7 @@ mod new_file;
 mod number;
 mod opened;
 mod outcome;
+mod patient;
 mod sealed_file;
 mod signals;
 

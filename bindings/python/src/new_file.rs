@@ -38,10 +38,7 @@ impl Like {
     /// Like the file of a file object. What comes from a pipe or from memory may be anybody's; if the system does not tell about a
     /// descriptor, the new file is its owner's alone.
     pub fn object(object: &Bound<'_, PyAny>) -> Self {
-        let descriptor = object.call_method0(intern!(object.py(), "fileno")).and_then(|number| number.extract::<u32>());
-        let Ok(number) = descriptor else { return Self::Any };
-        // It leads to the open file, even if that has no name any more.
-        let path = PathBuf::from(format!("/dev/fd/{number}"));
+        let Some(path) = open_path(object) else { return Self::Any };
         match fs::metadata(&path) {
             Ok(metadata) if holds_data(&metadata) => Self::Source(Access::of(&path, &metadata)),
             Ok(_) => Self::Any,
@@ -66,8 +63,14 @@ impl Like {
     }
 }
 
-/// Whether it is a file or a disk, whose data only some users may read.
-fn holds_data(metadata: &Metadata) -> bool {
+/// A path of the open file of a file object, even if that has no name any more; none for one without a descriptor.
+pub fn open_path(object: &Bound<'_, PyAny>) -> Option<PathBuf> {
+    let descriptor = object.call_method0(intern!(object.py(), "fileno")).and_then(|number| number.extract::<u32>());
+    descriptor.ok().map(|number| PathBuf::from(format!("/dev/fd/{number}")))
+}
+
+/// Whether it is a file or a disk, whose data only some users may read, and which is never silent.
+pub fn holds_data(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
     #[cfg(not(unix))]

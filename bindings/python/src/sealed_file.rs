@@ -11,8 +11,8 @@ use crate::memory::{Host, Memory, on_host};
 use crate::new_file::Like;
 use crate::opened::Opened;
 use crate::signals::Looks;
-use aes_bitslice_runtime::{Buffers, Engine as RuntimeEngine};
-use aes_bitslice_seal::{Error, Opening, PassphraseCost, Sealing, Secret, tink};
+use aes_bitslice_runtime::Buffers;
+use aes_bitslice_seal::{Error, Opening, Sealing};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -56,7 +56,8 @@ impl SealedReader {
         guarded(|| {
             let found = on_engine(py, &engine, |engine| {
                 let file = input.seek(SeekFrom::End(0))?;
-                let opening = opening(&given, engine, &mut input)?;
+                input.seek(SeekFrom::Start(0))?;
+                let (opening, _) = given.opening(engine, &mut input)?;
                 let length = opening.message_bytes(file, |place, bytes| {
                     input.seek(SeekFrom::Start(place))?;
                     input.read_exact(bytes)
@@ -189,7 +190,7 @@ impl SealedWriter {
         let mut output = Destination::of(destination, overwrite, &Like::Any)?;
         guarded(|| {
             let begun = on_engine(py, &engine, |engine| {
-                let sealing = sealing(&given, engine)?;
+                let sealing = given.sealing(engine)?;
                 output.write_all(sealing.header())?;
                 Ok(Writing { sealing, output, memory: Zeroizing::new(Vec::new()), number: 0 })
             });
@@ -297,29 +298,5 @@ fn held<T>(state: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
         Err(TryLockError::WouldBlock) => {
             Err(PyRuntimeError::new_err("the sealed file is in use: wait until the other call on it has returned"))
         }
-    }
-}
-
-fn opening(given: &Given, engine: &RuntimeEngine, input: &mut Source) -> Result<Opening, Error> {
-    let mut start = Vec::new();
-    input.seek(SeekFrom::Start(0))?;
-    let mut read = |bytes: usize| input.take(bytes as u64).read_to_end(&mut start).map(|_| ());
-    match given {
-        Given::Keyset(keyset, _) => read(keyset.start_bytes())?,
-        _ => read(Opening::START)?,
-    }
-    match given {
-        Given::Key(key) => Opening::new(engine, Secret::Key(&key.get().key), &start),
-        Given::Passphrase(passphrase) => Opening::new(engine, Secret::Passphrase(passphrase), &start),
-        Given::Keyset(keyset, data) => tink::opening(engine, keyset, data, &start),
-    }
-}
-
-fn sealing(given: &Given, engine: &RuntimeEngine) -> Result<Sealing, Error> {
-    let new = |secret| Sealing::new(engine, secret, PassphraseCost::default());
-    match given {
-        Given::Key(key) => new(Secret::Key(&key.get().key)),
-        Given::Passphrase(passphrase) => new(Secret::Passphrase(passphrase)),
-        Given::Keyset(keyset, data) => tink::sealing(engine, keyset, data),
     }
 }

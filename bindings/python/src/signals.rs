@@ -17,7 +17,10 @@ pub fn check(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// Looks for signals in many short steps: every 50 ms.
+/// How often a call that goes on in many short steps, or waits, looks for signals.
+pub const EVERY: Duration = Duration::from_millis(50);
+
+/// Looks for signals in many short steps.
 pub struct Looks(Instant);
 
 impl Default for Looks {
@@ -29,7 +32,7 @@ impl Default for Looks {
 impl Looks {
     /// Looks if it is time; not attached to the interpreter.
     pub fn look(&mut self) -> PyResult<()> {
-        if self.0.elapsed() > Duration::from_millis(50) || UNTIL.load(Ordering::Relaxed) > 0 {
+        if self.0.elapsed() > EVERY || UNTIL.load(Ordering::Relaxed) > 0 {
             Python::attach(check)?;
             self.0 = Instant::now();
         }

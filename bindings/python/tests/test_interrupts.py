@@ -1,6 +1,10 @@
 """A call that Ctrl-C ends has cleared its output, wherever in the call it came: at each place where a call looks for signals."""
 
 import io
+import os
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -143,3 +147,91 @@ def test_an_interrupted_file_is_not_there(tmp_path, work):
 
     assert interrupted(call, check) >= 1
     assert out.exists()
+
+
+#: Each waits for a source that stays silent.
+WAITS = {
+    "seal, object of a pipe": "aes_bitslice.seal(reads, 'out', key=key)",
+    "seal, unbuffered object of a pipe": "aes_bitslice.seal(open(reads.fileno(), 'rb', buffering=0, closefd=False), 'out', key=key)",
+    "seal, object of a socket": "aes_bitslice.seal(pair[0].makefile('rb'), 'out', key=key)",
+    "seal, object that waits for another thread": "aes_bitslice.seal(Waits(), 'out', key=key)",
+    "seal, path of a pipe": "send(b'some bytes', fifo()); aes_bitslice.seal('pipe', 'out', key=key)",
+    "seal, path of a pipe without a writer": "aes_bitslice.seal('pipe', 'out', key=key)",
+    "open, object of a pipe": "send(sealed[:2_000_000], writes); aes_bitslice.open(reads, 'out', key=key)",
+    "open, object of a pipe that says nothing": "aes_bitslice.open(reads, 'out', key=key)",
+    "open, path of a pipe": "send(sealed[:2_000_000], fifo()); aes_bitslice.open('pipe', 'out', key=key)",
+    "open, path of a pipe without a writer": "aes_bitslice.open('pipe', 'out', key=key)",
+    "a key, path of a pipe": "send(b'00', fifo()); Key.from_file('pipe')",
+    "a key, path of a pipe without a writer": "Key.from_file('pipe')",
+}
+
+
+#: Seconds after which a program that waits for ever is killed.
+LIMIT = 20
+
+
+@pytest.mark.parametrize("call", list(WAITS.values()), ids=list(WAITS))
+def test_ctrl_c_ends_waiting_for_a_silent_source(tmp_path, call):
+    program = """
+        import os, queue, signal, socket, threading, time, aes_bitslice
+        from aes_bitslice import Key
+        key = Key(bytes(32))
+        sealed = aes_bitslice.seal_bytes(bytes(4_000_000), key=key)
+        pair, (reads, writes) = socket.socketpair(), os.pipe()
+        reads = os.fdopen(reads, "rb")
+
+        class Waits:
+            def read(self, size):
+                return queue.Queue().get()
+
+        def fifo():
+            return os.open("pipe", os.O_RDWR)
+
+        def send(data, into):
+            # A pipe holds less: another thread writes it.
+            threading.Thread(target=os.write, args=(into, data), daemon=True).start()
+
+        def interrupt():
+            global sent
+            sent = time.monotonic()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Timer(0.3, interrupt).start()
+        try:
+            CALL
+        except KeyboardInterrupt:
+            late = time.monotonic() - sent
+            print("interrupted", late if late > 1 else "at once", os.listdir())
+            # No thread that was left behind takes what comes now.
+            os.set_blocking(reads.fileno(), False)
+            while reads.read():
+                pass
+            os.write(writes, b"more")
+            time.sleep(0.05)
+            print(reads.read())
+    """
+    os.mkfifo(tmp_path / "pipe")
+    program = textwrap.dedent(program).replace("CALL", call)
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT)
+    assert ran.stdout.splitlines() == ["interrupted at once ['pipe']", "b'more'"], ran
+
+
+@pytest.mark.parametrize("source", ["object", "path"])
+def test_damage_is_reported_while_the_source_stays_open(tmp_path, source):
+    program = """
+        import os, sys, threading, aes_bitslice
+        key = aes_bitslice.Key(bytes(32))
+        sealed = bytearray(aes_bitslice.seal_bytes(bytes(4_000_000), key=key))
+        sealed[1_500_000] ^= 1
+        pipe = os.open("pipe", os.O_RDWR)
+        # It is never closed.
+        threading.Thread(target=lambda: os.write(pipe, sealed[:2_500_000]), daemon=True).start()
+        try:
+            aes_bitslice.open(open("pipe", "rb") if sys.argv[1] == "object" else "pipe", "out", key=key)
+        except aes_bitslice.AuthenticationError as error:
+            print("segment 1 is damaged" in str(error), os.listdir())
+    """
+    os.mkfifo(tmp_path / "pipe")
+    program = [sys.executable, "-c", textwrap.dedent(program), source]
+    ran = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT)
+    assert ran.stdout.strip() == "True ['pipe']", ran
