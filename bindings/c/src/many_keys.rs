@@ -77,7 +77,8 @@ impl ManyKeys {
             match (self.jobs.is_null(), self.keys.is_null()) {
                 (true, false) => Asked::EachKey(self.each_key(mode)?),
                 (false, false) => return Err(Failure::invalid("neither `jobs` nor `keys` is NULL: give one of them")),
-                (true, true) if self.count > 0 => {
+                // An empty list may be NULL, but a caller who has data meant to give something.
+                (true, true) if self.count > 0 || len > 0 => {
                     return Err(Failure::invalid("`jobs` and `keys` are both NULL: give one of them"));
                 }
                 (_, true) => Asked::Jobs(self.jobs(mode)?),

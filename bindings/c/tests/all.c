@@ -698,6 +698,7 @@ static void many_keys(void)
     IS_NULL("engine", aes_bitslice_run_many_keys(NULL, JOBS(AES_BITSLICE_CTR, &good, 1), plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "`kind` is 0", aes_bitslice_run_many_keys(engine, JOBS(0, &good, 1), plain, output, 64));
     REFUSED(AES_BITSLICE_INVALID, "both NULL: give one of them", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, NULL, 1), plain, output, 64));
+    REFUSED(AES_BITSLICE_INVALID, "both NULL: give one of them", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, NULL, 0), plain, output, 64));
     IS_NULL("input", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, &good, 1), NULL, output, 64));
     IS_NULL("output", aes_bitslice_run_many_keys(engine, JOBS(AES_BITSLICE_CTR, &good, 1), plain, NULL, 64));
 
