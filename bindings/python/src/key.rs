@@ -5,7 +5,7 @@ use crate::call::{Anywhere, Pace, in_parts};
 use crate::documented::parameter;
 use crate::error::{of_runtime, os_error};
 use crate::memory::Host;
-use crate::new_file::{Like, NewFile};
+use crate::new_file::{Like, NewFile, only_path};
 use crate::number;
 use crate::patient::Patient;
 use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
@@ -87,7 +87,7 @@ impl Key {
     #[doc = parameter!(xts)]
     #[staticmethod]
     #[pyo3(signature = (path, *, xts = false))]
-    fn from_file(py: Python<'_>, path: PathBuf, xts: bool) -> PyResult<Self> {
+    fn from_file(py: Python<'_>, #[pyo3(from_py_with = only_path)] path: PathBuf, xts: bool) -> PyResult<Self> {
         let mut text = Zeroizing::new([0; LONGEST + 2]);
         // A pipe may have to be waited for.
         let len = py.detach(|| read_start(&path, &mut text[..])).map_err(|error| at_path(error, &path))?;
@@ -140,7 +140,7 @@ impl Key {
     /// `FileExistsError` if the file exists.
     ///
     /// path: of the new file.
-    fn save(&self, path: PathBuf) -> PyResult<()> {
+    fn save(&self, #[pyo3(from_py_with = only_path)] path: PathBuf) -> PyResult<()> {
         let digits = Zeroizing::new(base16ct::lower::encode_string(self.key.expose()));
         let text = Zeroizing::new([digits.as_bytes(), b"\n"].concat());
         let mut file = NewFile::at(&path, path_shown(&path).into_owned(), None, &Like::Private)?;

@@ -21,6 +21,7 @@
 //! | `patient` | files that may stay silent: waiting for them looks for signals |
 //! | `files` | sealing and opening files |
 //! | `new_file` | files that are made: complete or absent, and no more open than their source |
+//! | `at_exit` | those that are not complete when Python ends |
 //! | `sealed_file` | the message of a sealed file, read at any position or written bit by bit |
 //! | `signals` | looking for Ctrl-C |
 //! | `file_object` | Python's file objects as Rust readers, writers and seekers |
@@ -29,6 +30,8 @@
 #![deny(unsafe_code)]
 
 mod arrays;
+#[allow(unsafe_code)]
+mod at_exit;
 mod batch;
 #[allow(unsafe_code)]
 mod buffer;
@@ -88,6 +91,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        crate::at_exit::register()?;
         py.get_type::<AuthenticationError>().setattr("failed", PyTuple::empty(py))
     }
 

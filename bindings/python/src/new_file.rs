@@ -1,6 +1,7 @@
 //! New files: each appears complete or not at all, and is no more open than the file that it replaces or is made from
 //! (`aes_bitslice_seal::access`).
 
+use crate::at_exit;
 use crate::error::os_error;
 use crate::fork::generation;
 use crate::signals;
@@ -86,6 +87,7 @@ struct Temporary {
 
 impl Temporary {
     fn new(file: NamedTempFile) -> Self {
+        at_exit::add(file.path());
         Self { file: Some(file), generation: generation() }
     }
 
@@ -94,14 +96,19 @@ impl Temporary {
     }
 
     fn into_inner(mut self) -> NamedTempFile {
-        self.file.take().expect("there until it is dropped")
+        let file = self.file.take().expect("there until it is dropped");
+        at_exit::forget(file.path());
+        file
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
         let is_of_parent = self.generation != generation();
-        self.file.iter_mut().for_each(|file| file.disable_cleanup(is_of_parent));
+        if let Some(file) = &mut self.file {
+            file.disable_cleanup(is_of_parent);
+            at_exit::forget(file.path());
+        }
     }
 }
 
@@ -199,6 +206,14 @@ pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> Py
     };
     let file: File = py.detach(open).map_err(|error| os_error(error, &path.display().to_string()))?;
     Ok(file.into_raw_fd())
+}
+
+/// The path that an argument is, where nothing but a path is taken.
+pub fn only_path(argument: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    argument.extract().or_else(|_| {
+        let kind = argument.get_type();
+        Err(PyTypeError::new_err(format!("path must be a str or a pathlib.Path, not {}", kind.name()?)))
+    })
 }
 
 /// The path that an argument of this name is.

@@ -86,6 +86,8 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
         (lambda: Key.from_file(tmp_path / f"{digits}\n"), FileNotFoundError, hidden),
         (lambda: Key.from_file(tmp_path / ("ab" * 32 + ".key")), FileNotFoundError, f"{tmp_path}/{'ab' * 32}.key"),
         (lambda: Key.from_file(tmp_path), IsADirectoryError, str(tmp_path)),
+        (lambda: Key.from_file(3), TypeError, "path must be a str or a pathlib.Path, not int"),
+        (lambda: Key.from_file(b"key"), TypeError, "path must be a str or a pathlib.Path, not bytes"),
         (lambda: Key.from_env("BAD_KEY"), ValueError, "the environment variable BAD_KEY holds no key: a key has 32, 48 or 64"),
         (lambda: Key.from_env(f"{digits}00"), ValueError, f"the environment variable {hidden} holds no key: a key has 32, 48 or 64"),
         (lambda: Key.from_env("NO_SUCH_KEY"), LookupError, "the environment variable NO_SUCH_KEY is not set"),

@@ -660,6 +660,41 @@ def test_a_sealed_file_that_is_not_complete_does_not_appear(key, tmp_path):
     assert path.read_bytes() == b"precious"
 
 
+#: Python ends daemon threads without a word to them.
+DAEMONS = {
+    "a thread that holds a sealed file": "file = aes_bitslice.SealedFile('out', 'wb', key=key); start(time.sleep, 100, file)",
+    "a thread that seals": "start(aes_bitslice.seal, os.fdopen(os.pipe()[0], 'rb'), 'out')",
+}
+
+
+@pytest.mark.parametrize("leave", list(DAEMONS.values()), ids=list(DAEMONS))
+def test_no_incomplete_file_is_left_when_python_ends(tmp_path, leave):
+    program = f"""
+import atexit, os, threading, time, aes_bitslice
+key = aes_bitslice.Key(bytes(32))
+
+def start(work, first, second):
+    def run(first, second):
+        work(first) if work is time.sleep else work(first, second, key=key)
+    threading.Thread(target=run, args=(first, second), daemon=True).start()
+
+# It still completes its file.
+late = aes_bitslice.SealedFile("late", "wb", key=key)
+atexit.register(late.close)
+{leave}
+while len(os.listdir()) < 2:
+    time.sleep(0.01)
+if os.fork() == 0:
+    # A child leaves the files to its parent.
+    atexit.unregister(late.close)
+    raise SystemExit
+os.wait()
+print(len(os.listdir()))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+    assert (ran.stdout, ran.stderr, [path.name for path in tmp_path.iterdir()]) == ("2\n", "", ["late"]), ran
+
+
 def test_a_sealed_file_cannot_be_pickled(key):
     import pickle
 
