@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use aes_bitslice_runtime as runtime;
+use aes_bitslice_seal::Error as SealError;
 
 /// The exit codes other than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,11 @@ impl Error {
             }
             _ => Error::new(Exit::InputOutput, format!("{what}: {error}")),
         }
+    }
+
+    /// The system started no thread.
+    pub fn thread(error: io::Error) -> Self {
+        Error::new(Exit::Failure, SealError::Thread(error).to_string())
     }
 
     /// The exit code.

@@ -101,7 +101,7 @@ use error::Error;
 fn main() -> ExitCode {
     core_dumps::disable();
     if let Err(error) = signals::watch() {
-        return Error::io("cannot start a thread", &error).report();
+        return Error::thread(error).report();
     }
     let outcome = command::parse().and_then(|asked| match asked {
         Asked::Command(command) => run(*command),

@@ -14,7 +14,7 @@ pub enum Error {
     #[error(transparent)]
     Engine(#[from] aes_bitslice_runtime::Error),
     /// The system started no thread.
-    #[error("cannot start a thread: {0}")]
+    #[error("cannot start a thread: {0}{advice}", advice = on_threads(.0))]
     Thread(#[source] io::Error),
     /// Too little memory for a segment, or to stretch a passphrase.
     #[error("the system has too little memory for a segment of the stream, or to stretch the passphrase")]
@@ -100,4 +100,14 @@ pub enum Error {
     /// A text that is not a keyset, or has no key that can be used here.
     #[error("not a usable Tink keyset: {0}")]
     Keyset(String),
+}
+
+/// What to do where the system's words are that a resource is unavailable.
+fn on_threads(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            ": there are as many processes and threads as the system allows: end some, or raise that limit, such as `ulimit -u`"
+        }
+        _ => "",
+    }
 }

@@ -73,7 +73,7 @@ pub fn run(
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let thread = thread::Builder::new().name(name.into()).spawn(work);
-    thread.map_err(|error| Error::new(Exit::Failure, format!("cannot start a thread: {error}")))
+    thread.map_err(Error::thread)
 }
 
 struct Pool<F> {
