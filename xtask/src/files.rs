@@ -59,6 +59,9 @@ fn write_temporary(folder: &Path, contents: &[u8], private: bool) -> std::io::Re
 }
 
 fn make_folder(folder: &Path, private: bool) -> std::io::Result<()> {
+    if folder.is_file() {
+        return Err(std::io::Error::other("it is a file: name a folder"));
+    }
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -398,6 +398,7 @@ fn bad_input_is_one_line_and_changes_nothing() {
         (&["--key", &key, "--mode", "cbc"], 2, "is for one of ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
         (&["--key", &key, "--strategy", "planes"], 2, "known: one-hot-mux, immediate"),
         (&["--key", &key, "--out", &under_a_file], 1, "cannot make the folder"),
+        (&["--key", &key, "--out", &key[1..]], 1, "it is a file: name a folder"),
         (&["--key", &key, "--check"], 2, "cannot be used with"),
         (&["--mode", "ctr"], 2, "--key"),
     ] {
