@@ -15,8 +15,10 @@ use crate::chunk::Chunk;
 use crate::error::Error;
 use aes_bitslice_runtime::{at_once, divided, threads};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::Duration;
 
 /// Batches in flight: one is read, one worked on, one written.
 const BATCHES: usize = 3;
@@ -27,6 +29,9 @@ const EACH: usize = 4;
 /// The most bytes of a batch of several chunks.
 const BATCH_BYTES: usize = 64 << 20;
 
+/// How often the output is flushed while the input is waited for.
+const IDLE: Duration = Duration::from_millis(50);
+
 /// Bytes that are read at a time, at least.
 const BUFFER: usize = 1 << 16;
 
@@ -35,6 +40,8 @@ const BUFFER: usize = 1 << 16;
 /// in which something fails is not written.
 ///
 /// The library's pool of threads does the work if it is `on_cpu`. No thread may wait in the pool, so for a GPU other threads do it.
+///
+/// While the input is slow, `output` is flushed now and then, which may end the call.
 ///
 /// An empty input is one chunk of no bytes.
 pub(crate) fn run<W: Write>(
@@ -54,12 +61,15 @@ pub(crate) fn run<W: Write>(
         // A reader that waits to send, or for buffers, is released when the other ends are dropped.
         let (filled, batches) = sync_channel::<Result<Vec<Chunk>, Error>>(1);
         let (done, buffers) = sync_channel::<Vec<Chunk>>(BATCHES);
+        // Dropped at the end, too: a batch that nobody will take is not read to its end.
+        let wanting = Arc::new(());
+        let by = Arc::downgrade(&wanting);
         for _ in 0..BATCHES {
             done.send(Vec::new()).expect("there is room for each");
         }
         let bytes = &bytes;
         let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
-            let mut input = BufReader::with_capacity(BUFFER, input);
+            let mut input = BufReader::with_capacity(BUFFER, Wanted { input, by });
             let mut number = 0;
             while let Ok(mut batch) = buffers.recv() {
                 let outcome = fill(&mut input, &mut batch, batch_len, &mut number, bytes, room);
@@ -72,7 +82,12 @@ pub(crate) fn run<W: Write>(
         reader.map_err(Error::Thread)?;
         let mut is_last = false;
         while !is_last {
-            let mut batch = batches.recv().expect("the reader ends with the last segment or an error")?;
+            let mut batch = loop {
+                match batches.recv_timeout(IDLE) {
+                    Err(RecvTimeoutError::Timeout) => output.flush()?,
+                    received => break received.expect("the reader ends with the last segment or an error")?,
+                }
+            };
             // If several fail, the first is reported.
             let outcomes = if on_cpu {
                 divided(batch.iter_mut().collect(), work)
@@ -88,6 +103,18 @@ pub(crate) fn run<W: Write>(
         }
         Ok(output.flush()?)
     })
+}
+
+/// An input that ends when nobody wants it any more.
+struct Wanted<R> {
+    input: R,
+    by: Weak<()>,
+}
+
+impl<R: Read> Read for Wanted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.by.strong_count() == 0 { Ok(0) } else { self.input.read(buffer) }
+    }
 }
 
 /// As [`run`], one chunk after another, and all on the caller's thread: for an input that may stay silent. Its `read` can then end the call,
@@ -167,8 +194,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-    use std::time::Duration;
+    use std::sync::mpsc::{Receiver, SyncSender};
 
     /// Returns a byte at a time.
     struct Slow<'a>(&'a [u8]);
@@ -286,6 +312,32 @@ mod tests {
         let work = |_: &Chunk, _: &mut [u8]| Err(Error::Damaged { index: 0 });
         let outcome = run(true, Idle(dropped, batch + 5), Output(output), |_| 10, 0, work, |_, _| Ok(()));
         assert!(matches!(outcome, Err(Error::Damaged { index: 0 })));
+    }
+
+    #[test]
+    fn a_flush_that_fails_ends_a_slow_input_within_a_batch() {
+        struct Slow<'a>(&'a AtomicUsize);
+        impl Read for Slow<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                thread::sleep(Duration::from_millis(10));
+                self.0.fetch_add(1, Ordering::Relaxed);
+                Ok(buffer.len().min(1))
+            }
+        }
+        struct Interrupted;
+        impl Write for Interrupted {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                unreachable!("no batch is complete")
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Err(std::io::Error::other("on purpose"))
+            }
+        }
+        let (read, batch) = (AtomicUsize::new(0), 10 * EACH * threads());
+        let write = |output: &mut Interrupted, chunk: &Chunk| Ok(output.write_all(&chunk.bytes)?);
+        let outcome = run(true, Slow(&read), Interrupted, |_| 10, 0, |chunk, _| Ok(chunk.read), write);
+        assert!(matches!(outcome, Err(Error::Io(_))), "{outcome:?}");
+        assert!(read.into_inner() < batch);
     }
 
     /// A byte after the chunk tells that it is not the last.

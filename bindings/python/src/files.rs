@@ -384,8 +384,9 @@ impl Write for Destination {
         }
     }
 
+    /// While a slow file is waited for, this comes in place of `write`.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.looks.look().map_err(raised)
     }
 }
 

@@ -157,6 +157,7 @@ WAITS = {
     "seal, object that waits for another thread": "aes_bitslice.seal(Waits(), 'out', key=key)",
     "seal, path of a pipe": "send(b'some bytes', fifo()); aes_bitslice.seal('pipe', 'out', key=key)",
     "seal, path of a pipe without a writer": "aes_bitslice.seal('pipe', 'out', key=key)",
+    "seal, object of a slow file": "aes_bitslice.seal(Slow(), 'out', key=key)",
     "open, object of a pipe": "send(sealed[:2_000_000], writes); aes_bitslice.open(reads, 'out', key=key)",
     "open, object of a pipe that says nothing": "aes_bitslice.open(reads, 'out', key=key)",
     "open, path of a pipe": "send(sealed[:2_000_000], fifo()); aes_bitslice.open('pipe', 'out', key=key)",
@@ -183,6 +184,14 @@ def test_ctrl_c_ends_waiting_for_a_silent_source(tmp_path, call):
         class Waits:
             def read(self, size):
                 return queue.Queue().get()
+
+        class Slow:
+            file = open(os.__file__, "rb")
+            fileno = file.fileno
+
+            def read(self, size):
+                time.sleep(0.1)
+                return bytes(1000)
 
         def fifo():
             return os.open("pipe", os.O_RDWR)
@@ -237,3 +246,14 @@ def test_damage_is_reported_while_the_source_stays_open(tmp_path, source):
     program = [sys.executable, "-c", textwrap.dedent(program), source]
     ran = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT)
     assert ran.stdout.strip() == "True ['pipe']", ran
+
+
+def test_what_needs_to_seek_refuses_a_pipe_without_waiting_for_its_writer(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for call in [
+        lambda: aes_bitslice.SealedFile(tmp_path / "pipe", key=KEY),
+        lambda: aes_bitslice.open(tmp_path / "pipe", tmp_path / "out", key=KEY, range=(0, 1)),
+    ]:
+        with pytest.raises(OSError) as raised:
+            call()
+        assert raised.value.filename == str(tmp_path / "pipe") and os.listdir(tmp_path) == ["pipe"]
