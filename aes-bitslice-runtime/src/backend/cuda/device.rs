@@ -31,7 +31,7 @@ pub(crate) struct Device {
     clock_khz: u32,
     /// The stored kernels for this device.
     stored: Stored,
-    kernels: Loaded<(Mode, StoredKind), Kernel>,
+    kernels: Loaded<(Mode, StoredKind), Option<Kernel>>,
     /// The GHASH kernel.
     hash: Loaded<(), HashKernel>,
     tuning: Tuning,
@@ -138,8 +138,8 @@ impl Device {
 
     /// A stored kernel for keys given at launch, loaded and tested on first use; `None` if this device has none.
     pub(crate) fn kernel(&self, mode: Mode, kind: StoredKind) -> Result<Option<Kernel>, Error> {
-        let Some(stored) = self.stored.find(mode, kind) else { return Ok(None) };
-        let load = || {
+        self.kernels.get((mode, kind), || {
+            let Some(stored) = self.stored.find(mode, kind) else { return Ok(None) };
             let kernel = self.load(&stored.manifest, &Image::of_stored(self.architecture, stored.kernel)?)?;
             if kind.is_co_resident() {
                 kernel.share_multiprocessors()?;
@@ -148,9 +148,8 @@ impl Device {
                 let keys = stored.key_form.round_keys(&sources::expanded(&key)).expect("a key of the kernel's kind");
                 self.test(&kernel, Some(&keys), |answer| answer == expected)?;
             }
-            Ok(kernel)
-        };
-        self.kernels.get((mode, kind), load).map(Some)
+            Ok(Some(kernel))
+        })
     }
 
     /// The number of multiprocessors.
