@@ -182,7 +182,7 @@ fn table_4(page: &mut Page) {
         "The resulting rates: without streams (our kernel, data in pageable memory), with the best number of streams, \
          and with one allocation of pinned memory of that size counted, too. The paper's text has {WITH_COPIES} \
          Gbit/s at most with copies that are not overlapped, 23.2 with 8 streams and 14.22 with the allocation, and \
-         says that streams make a small file, such as 256 KiB, slower: they do where the allocation is counted.",
+         says that streams make a small file, such as 256 KiB, slower: by its figures, where the allocation is counted.",
     ));
     page.table(&sums);
     copies_alone(page);
