@@ -484,8 +484,7 @@ int aes_bitslice_pending_result(const struct aes_bitslice_pending *pending,
                                 void *result,
                                 size_t result_len);
 
-// Frees the handle; does nothing for NULL. That of a batch, or of calls under many keys, waits until the stream has reached the call, and that
-// of AES-GCM-SIV or XAES-256-GCM for all work of the GPU; others do not wait.
+// Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
 void aes_bitslice_pending_free(struct aes_bitslice_pending *pending);
 
 // Seals `source` to `sink`: encrypts and authenticates it, as `aes-bitslice seal` does. n bytes become at most n + n / 65000 + 168 bytes;

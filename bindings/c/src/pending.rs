@@ -92,8 +92,7 @@ pub unsafe extern "C" fn aes_bitslice_pending_result(
     })
 }
 
-/// Frees the handle; does nothing for NULL. That of a batch, or of calls under many keys, waits until the stream has reached the call, and that
-/// of AES-GCM-SIV or XAES-256-GCM for all work of the GPU; others do not wait.
+/// Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_free(pending: *mut PendingHandle) {
     // SAFETY: required of callers at the top of the header.

@@ -3,7 +3,7 @@
 
 use crate::backend::cuda::driver::{self, DeviceInfo};
 use crate::base::error::Error;
-use cudarc::driver::sys::{self, CUevent, CUevent_wait_flags, CUstream};
+use cudarc::driver::sys::{CUevent, CUevent_wait_flags, CUstream};
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::sync::{Arc, OnceLock};
 
@@ -75,25 +75,6 @@ impl Context {
         // SAFETY: as the caller guarantees.
         let wait = || unsafe { result::stream::synchronize(stream) };
         recorded.or_else(|error| self.call("cuStreamSynchronize", wait()).map_err(|_| error))
-    }
-
-    /// Whether everything that an event was recorded after is done. An error does not belong to the caller: then it is not.
-    ///
-    /// # Safety
-    /// The event is live and belongs to this context.
-    pub(crate) unsafe fn is_over(&self, event: CUevent) -> bool {
-        // Querying an event would invalidate a graph that is captured meanwhile, from another stream or by another thread, except in a
-        // thread that declares that it has nothing to do with such captures.
-        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is to a live value, which receives the previous mode; the caller guarantees the event.
-        unsafe {
-            if sys::cuThreadExchangeStreamCaptureMode(&mut mode).result().is_err() {
-                return false;
-            }
-            let done = result::event::query(event);
-            let _ = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
-            done.is_ok()
-        }
     }
 
     /// Makes later work on one stream wait for what is on another.

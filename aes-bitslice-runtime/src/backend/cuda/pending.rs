@@ -10,8 +10,7 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 
 /// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it.
 ///
-/// Dropping it does not wait, with two exceptions: that of a batch waits for that point of the stream, and that of AES-GCM-SIV or XAES-256-GCM,
-/// which has the message's keys on the device, for everything the device is doing.
+/// Dropping it waits for that point of the stream.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation>(pub(crate) Later<O::Output>);
 

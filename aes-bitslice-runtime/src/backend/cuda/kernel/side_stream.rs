@@ -8,7 +8,7 @@
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
 use cudarc::driver::result;
-use cudarc::driver::sys::{CUevent, CUevent_flags, CUstream};
+use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUstream};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,8 +49,18 @@ impl SideStream {
 
     /// Whether everything that it was used for is done. An error does not belong to this call: the stream is just not taken.
     fn is_idle(&self) -> bool {
-        // SAFETY: the event is alive.
-        unsafe { self.context.is_over(self.joined) }
+        // Querying an event would invalidate a graph that is captured meanwhile, from another stream or by another thread, except in a
+        // thread that declares that it has nothing to do with such captures.
+        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the pointer is to a live value, which receives the previous mode; the event is alive.
+        unsafe {
+            if sys::cuThreadExchangeStreamCaptureMode(&mut mode).result().is_err() {
+                return false;
+            }
+            let done = result::event::query(self.joined);
+            let _ = sys::cuThreadExchangeStreamCaptureMode(&mut mode);
+            done.is_ok()
+        }
     }
 }
 

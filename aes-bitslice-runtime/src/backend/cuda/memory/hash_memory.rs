@@ -1,33 +1,21 @@
-//! 16 bytes of device memory for a hash, and the point of a stream after which the hash is available. They are kept from call to call, so
-//! that a call neither allocates nor clears anything on the caller's stream.
-//!
-//! ```text
-//! caller's stream   ... calls ahead, work that adds the hash ──┐
-//! own stream                                                   └── a copy, if it is asked for, and zeros again
-//! ```
-//!
-//! Nothing waits for the zeros but the next call that gets the memory, and that call only if they are not there yet.
+//! 16 bytes of device memory for a hash, and the point of a stream after which the hash is available. They are kept
+//! from call to call, cleared, so that a call neither allocates nor clears anything on the caller's stream.
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
 use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
-use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUevent_wait_flags, CUstream};
-use std::collections::VecDeque;
+use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The number from which on a call waits for one of them, rather than another is made.
+/// The maximum number kept between calls.
 const KEPT: usize = 256;
-
-/// The number of them that a call asks whether they are ready.
-const ASKED: usize = 4;
 
 /// The memory for hashes of a device that is kept between calls.
 pub(crate) struct HashMemories {
     context: Arc<Context>,
-    /// Those that are known to be zeros come first, then those that were given back first.
-    kept: Mutex<VecDeque<Memory>>,
+    kept: Mutex<Vec<Memory>>,
 }
 
 /// Memory for one hash, zeros between calls.
@@ -37,30 +25,23 @@ struct Memory {
     // Null until created.
     /// The stream on which it is read and cleared.
     stream: CUstream,
-    /// Marks the end of the call.
     event: CUevent,
-    /// Marks the end of the clearing after it.
-    cleared: CUevent,
-    /// Whether the clearing was waited for.
-    is_waited_for: bool,
 }
 
 // SAFETY: handles, which any thread that has made the context current may use.
 unsafe impl Send for Memory {}
 
-/// Memory for the hash of one call. It goes back on drop, which does not wait for the call.
+/// Memory for the hash of one call. It goes back on drop, which waits for the call.
 pub(crate) struct HashMemory {
     memories: Arc<HashMemories>,
     /// Present until drop.
     memory: Option<Memory>,
-    /// Whether it may not be cleared yet: then the call's stream waits for that.
-    waits: bool,
     state: State,
 }
 
 #[derive(PartialEq)]
 enum State {
-    /// Zeros that nothing writes to, or that are on their way.
+    /// Zeros that nothing writes to.
     Cleared,
     /// Written, or will be written before the event.
     InUse,
@@ -76,25 +57,9 @@ impl HashMemories {
 
     /// Memory of zeros for a call. The context was entered on this thread.
     pub(crate) fn take(self: &Arc<Self>) -> Result<HashMemory, Error> {
-        let (kept, waits) = {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            // The first were given back first. One whose call takes long must not hold up the others.
-            let mut ready = None;
-            for _ in 0..kept.len().min(ASKED) {
-                match kept.pop_front() {
-                    Some(memory) if memory.is_cleared() => {
-                        ready = Some(memory);
-                        break;
-                    }
-                    not_ready => kept.extend(not_ready),
-                }
-            }
-            // One that is not ready is taken only where there are many.
-            let waits = ready.is_none() && kept.len() >= KEPT;
-            (if waits { kept.pop_front() } else { ready }, waits)
-        };
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let memory = Some(kept.map_or_else(|| Memory::new(&self.context), Ok)?);
-        Ok(HashMemory { memories: self.clone(), memory, waits, state: State::Cleared })
+        Ok(HashMemory { memories: self.clone(), memory, state: State::Cleared })
     }
 }
 
@@ -112,12 +77,6 @@ impl HashMemory {
         stream: CUstream,
         work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if self.waits {
-            let Memory { context, cleared, .. } = self.memory();
-            let default = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-            // SAFETY: the caller guarantees the stream, and the event is live.
-            context.call("cuStreamWaitEvent", unsafe { result::stream::wait_event(stream, *cleared, default) })?;
-        }
         self.state = State::Lost;
         // Even after a failure, some of it may be on the stream.
         let worked = work(self.memory().pointer);
@@ -132,10 +91,9 @@ impl HashMemory {
     pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
         self.memories.context.enter()?;
         let mut hash = [0; HASH];
-        let memory = self.memory.as_mut().expect("there until drop");
-        memory.wait()?;
-        memory.read(&mut hash)?;
-        memory.clear_and_wait()?;
+        self.memory().wait()?;
+        self.memory().read(&mut hash)?;
+        self.memory().clear()?;
         self.state = State::Cleared;
         Ok(hash)
     }
@@ -143,39 +101,33 @@ impl HashMemory {
 
 impl Drop for HashMemory {
     fn drop(&mut self) {
-        let Some(mut memory) = self.memory.take() else { return };
+        let Some(memory) = self.memory.take() else { return };
         // An error cannot be handled here; on a context that is lost, the memory is lost with it.
-        match self.state {
-            State::Cleared => {}
-            State::InUse if memory.context.make_current().is_ok() && memory.clear_after_call().is_ok() => {}
+        let cleared = match self.state {
+            State::Cleared => true,
+            State::InUse if memory.context.make_current().is_ok() && memory.wait().is_ok() => memory.clear().is_ok(),
             // It may still be written to.
             State::InUse | State::Lost => return std::mem::forget(memory),
-        }
+        };
         let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if memory.is_waited_for { kept.push_front(memory) } else { kept.push_back(memory) }
+        if cleared && kept.len() < KEPT {
+            kept.push(memory);
+        }
     }
 }
 
 impl Memory {
     fn new(context: &Arc<Context>) -> Result<Self, Error> {
         // If a later part cannot be created, drop frees the earlier ones.
-        let (stream, event, cleared) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        let mut memory = Self { context: context.clone(), pointer: 0, stream, event, cleared, is_waited_for: false };
+        let mut memory = Self { context: context.clone(), pointer: 0, stream: ptr::null_mut(), event: ptr::null_mut() };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
         memory.stream = context.call("cuStreamCreate", stream)?;
-        let event = || context.call("cuEventCreate", result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING));
-        memory.event = event()?;
-        memory.cleared = event()?;
+        let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        memory.event = context.call("cuEventCreate", event)?;
         // SAFETY: freed on drop.
         memory.pointer = context.call("cuMemAlloc", unsafe { result::malloc_sync(HASH) })?;
-        memory.clear_and_wait()?;
+        memory.clear()?;
         Ok(memory)
-    }
-
-    /// Whether the zeros are there.
-    fn is_cleared(&self) -> bool {
-        // SAFETY: the event is live.
-        self.is_waited_for || unsafe { self.context.is_over(self.cleared) }
     }
 
     /// Waits for the call that writes it.
@@ -193,47 +145,27 @@ impl Memory {
         self.context.call("cuMemcpyDtoHAsync", copied)
     }
 
-    /// Puts clearing it on its own stream.
     fn clear(&self) -> Result<(), Error> {
-        // SAFETY: the length is the allocated length.
-        self.context.call("cuMemsetD8Async", unsafe { result::memset_d8_async(self.pointer, 0, HASH, self.stream) })
-    }
-
-    /// Clears it, when the call that writes it is done, and waits for that.
-    fn clear_and_wait(&mut self) -> Result<(), Error> {
-        self.clear()?;
-        // SAFETY: the stream is live.
-        self.context.call("cuStreamSynchronize", unsafe { result::stream::synchronize(self.stream) })?;
-        self.is_waited_for = true;
-        Ok(())
-    }
-
-    /// Puts clearing it on its own stream, after the call that writes it.
-    fn clear_after_call(&mut self) -> Result<(), Error> {
-        self.is_waited_for = false;
-        let default = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        // SAFETY: stream and events are live.
-        unsafe {
-            let ordered = result::stream::wait_event(self.stream, self.event, default);
-            self.context.call("cuStreamWaitEvent", ordered)?;
-            self.clear()?;
-            self.context.call("cuEventRecord", result::event::record(self.cleared, self.stream))
-        }
+        // SAFETY: the length is the allocated length; waited for here, because another stream uses it next.
+        let cleared = unsafe {
+            result::memset_d8_async(self.pointer, 0, HASH, self.stream)
+                .and_then(|()| result::stream::synchronize(self.stream))
+        };
+        self.context.call("cuMemsetD8Async", cleared)
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.context.make_current();
-        // An error cannot be handled here; what cannot be waited for may still be written to.
-        // SAFETY: created here, and not used after this.
+        // An error cannot be handled here.
+        // SAFETY: created here, not used after this, and nothing writes to the memory.
         unsafe {
-            let is_done = self.stream.is_null() || result::stream::synchronize(self.stream).is_ok();
-            if self.pointer != 0 && is_done {
+            if self.pointer != 0 {
                 let _ = result::free_sync(self.pointer);
             }
-            for event in [self.event, self.cleared].into_iter().filter(|event| !event.is_null()) {
-                let _ = result::event::destroy(event);
+            if !self.event.is_null() {
+                let _ = result::event::destroy(self.event);
             }
             if !self.stream.is_null() {
                 let _ = result::stream::destroy(self.stream);
