@@ -781,7 +781,7 @@ fn bench_of_everything_draws_what_it_writes() {
     let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
     // Modes with all key lengths and with two, engines; serial modes with all key lengths on one engine.
-    let cases = (7 * 3 + 4 * 2) * 2 + 2 * 3;
+    let cases = (8 * 3 + 4 * 2) * 2 + 2 * 3;
     // Sizes, in place and not.
     let results = json["results"].as_array().unwrap();
     assert_eq!(results.len(), cases * 2 * 2);
