@@ -86,7 +86,7 @@ fn proved(manifest: &Manifest, ptx: &str, case: &Case) -> Proved {
 #[test]
 fn tiles_of_every_stored_kernel() {
     let kernels = kernels();
-    assert_eq!(kernels.len(), 11, "another number of kernels is stored");
+    assert_eq!(kernels.len(), 12, "another number of kernels is stored");
     kernels.par_iter().enumerate().for_each(|(n, (manifest, ptx))| {
         let case = if all_cases() || n % 3 == 0 { several_tiles(manifest) } else { whole_tile(manifest) };
         assert_eq!(proved(manifest, ptx, &case).bits, 8 * case.bytes);
