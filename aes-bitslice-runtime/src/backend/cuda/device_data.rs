@@ -7,7 +7,7 @@ use crate::backend::cuda::memory::hash_memory::HashMemory;
 use crate::backend::cuda::pending::{Later, Pending, Results, Started};
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::Sum;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::cpu::cipher::CpuCipher;

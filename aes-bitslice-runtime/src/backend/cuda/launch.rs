@@ -6,7 +6,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::backend::device::hash::Tables;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::exec::call::Call;
 use crate::exec::choice::{self, Choice, Kernels};
@@ -15,7 +15,7 @@ use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::CUstream;
 use std::sync::Arc;
 
-impl OnDevice for DeviceKey {
+impl KeyOnDevice for DeviceKey {
     type Driver = Context;
 
     fn driver(&self) -> &Arc<Context> {

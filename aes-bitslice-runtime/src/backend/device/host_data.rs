@@ -6,7 +6,7 @@
 //! it takes longer than the copies, docs/record/2026-11-host-memory.md.)
 
 use crate::backend::device::driver::Driver;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::backend::device::slots::{SMALLEST, Slot};
 use crate::backend::device::span::Span;
 use crate::backend::past_caches::past_caches;
@@ -29,7 +29,7 @@ pub(crate) struct Shared<'k, K> {
     pub(crate) first: usize,
 }
 
-impl<K: OnDevice> Shared<'_, K> {
+impl<K: KeyOnDevice> Shared<'_, K> {
     /// Performs a call; `plan` plans the transfers of this number of bytes, of which the caller's memory is pinned, or not.
     ///
     /// # Errors
@@ -90,14 +90,14 @@ impl Staged {
 }
 
 /// The size of the largest possible chunk on a device that has little memory free.
-fn room_on(key: &impl OnDevice, wanted: usize) -> Result<usize, Error> {
+fn room_on(key: &impl KeyOnDevice, wanted: usize) -> Result<usize, Error> {
     key.driver().enter()?;
     let slot = key.slots().take(wanted)?;
     Ok((slot.len() / 16 * 16).min(wanted))
 }
 
 /// A worker's slots; at least one, with room for a chunk.
-fn slots<'k, 'a, K: OnDevice, O: Pass>(
+fn slots<'k, 'a, K: KeyOnDevice, O: Pass>(
     key: &'k K,
     plan: &Plan,
     staged: Staged,
@@ -117,7 +117,7 @@ fn slots<'k, 'a, K: OnDevice, O: Pass>(
 }
 
 /// A slot with a chunk of the caller's data.
-struct HostSlot<'k, 'a, K: OnDevice, O: Pass> {
+struct HostSlot<'k, 'a, K: KeyOnDevice, O: Pass> {
     key: &'k K,
     slot: Slot<'k, K::Driver>,
     staged: Staged,
@@ -148,7 +148,7 @@ fn span_over_link<D: Driver, O: Pass>(
     span.is_aligned(call.head()).then_some(span)
 }
 
-impl<'a, K: OnDevice, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, K, O> {
+impl<'a, K: KeyOnDevice, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, K, O> {
     fn start(&mut self, chunk: Chunk<'a, O>) -> Result<(), Error> {
         let Self { key, slot, staged, over_link, chunk: in_flight } = self;
         // Stored before anything is put into the queue: from here on there is something to wait for.
@@ -195,7 +195,7 @@ impl<'a, K: OnDevice, O: Pass> pipeline::Slot<'a, O> for HostSlot<'_, 'a, K, O> 
     }
 }
 
-impl<K: OnDevice, O: Pass> Drop for HostSlot<'_, '_, K, O> {
+impl<K: KeyOnDevice, O: Pass> Drop for HostSlot<'_, '_, K, O> {
     fn drop(&mut self) {
         // After a failure: work that was started may still read and write the caller's memory.
         if self.chunk.is_some() {

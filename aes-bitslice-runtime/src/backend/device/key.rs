@@ -16,7 +16,7 @@ use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
 /// A key on a device, for the kernels of one kind of device.
-pub(crate) trait OnDevice: Send + Sync {
+pub(crate) trait KeyOnDevice: Send + Sync {
     type Driver: Driver;
 
     fn driver(&self) -> &Arc<Self::Driver>;
@@ -138,6 +138,6 @@ pub(crate) trait OnDevice: Send + Sync {
 /// A GHASH kernel, and the tables of a key for it.
 pub(crate) type Hasher<D> = (HashKernel<D>, Arc<<D as Driver>::KeyMemory>);
 
-type QueueOf<K> = <<K as OnDevice>::Driver as Driver>::Queue;
-type PlaceOf<K> = <<K as OnDevice>::Driver as Driver>::Place;
+type QueueOf<K> = <<K as KeyOnDevice>::Driver as Driver>::Queue;
+type PlaceOf<K> = <<K as KeyOnDevice>::Driver as Driver>::Place;
 type SpanOf<K> = Span<PlaceOf<K>>;

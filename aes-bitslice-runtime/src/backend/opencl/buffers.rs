@@ -2,7 +2,7 @@
 
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::Sum;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::backend::opencl::commands::{Commands, Span};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device_key::DeviceKey;

@@ -2,7 +2,7 @@
 
 use crate::backend::device::hash::Tables;
 use crate::backend::device::host_data::Shared;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::backend::opencl::commands::{Commands, HashKernel, Kernel, RoundKeys, Slots, Span};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::device::Device;
@@ -124,7 +124,7 @@ impl OnBackend for DeviceKey {
     }
 }
 
-impl OnDevice for DeviceKey {
+impl KeyOnDevice for DeviceKey {
     type Driver = Context;
 
     fn driver(&self) -> &Arc<Context> {

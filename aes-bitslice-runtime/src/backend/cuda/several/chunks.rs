@@ -8,7 +8,7 @@ use crate::backend::cuda::commands::{Slot, Span};
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::gather::gather;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::exec::call::{Call, PartOf};
 use crate::exec::choice::Choice;

@@ -7,7 +7,7 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::driver;
 use crate::backend::cuda::memory::pinned::Pinned;
 use crate::backend::cuda::several::group_key::GroupKey;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::backend::device::one_kernel;
 use crate::base::backend::Backend;
 use crate::base::error::Error;

@@ -2,7 +2,7 @@
 
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::device::host_data::Shared;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
 use crate::exec::call::{Call, PartOf};

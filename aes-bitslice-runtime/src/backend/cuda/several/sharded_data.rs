@@ -5,7 +5,7 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::several::chunks::{self, DEPTH, Gpu, ShareChunk, chunk_bytes, drive, ends};
 use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::cuda::several::sharded_buffer::ShardedBuffer;
-use crate::backend::device::key::OnDevice;
+use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::{Call, Data, PartOf, Target};
