@@ -7,9 +7,9 @@ use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtrMut};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CommandQueue};
 use aes_bitslice_runtime::{
-    Backend, BakedStrategy, Cipher, Cmac, Ctr, Direction, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch,
-    GcmMessage, GcmPart, GcmSivEncrypt, Ghash, Gmac, Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce, Operation, Tag,
-    Xts,
+    Backend, BakedStrategy, Choice, Cipher, Cmac, Ctr, Direction, Engine, Error, GcmDecrypt, GcmEncrypt,
+    GcmEncryptBatch, GcmMessage, GcmPart, GcmSivEncrypt, Ghash, Gmac, Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce,
+    Operation, Tag, Xts,
 };
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, say};
@@ -38,7 +38,11 @@ fn main() -> ExitCode {
         )
         .on_each(&Device::ALL, &[], tests_of_engines![a_secret_counter_that_wraps])
         .on_each(&[Device::Cpu], &[], tests_of_engines![cmac_vectors, lengths_and_keys_that_cannot_be_are_refused,])
-        .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, long_messages])
+        .on_each(
+            &[Device::Cuda(Kernels::Auto)],
+            &[],
+            tests_of_engines![device_memory, one_launch_or_two, long_messages],
+        )
         .on_each(&[Device::OpenCl], &[], tests_of_engines![opencl_buffers])
         .with(&[], tests![a_counter_that_wraps_in_the_middle])
         .run()
@@ -321,6 +325,62 @@ fn device_memory(engines: &'static [Engine]) {
         gpu.combine(&GcmDecrypt::new(&nonce, b"header", &tag), vec![part]).unwrap();
         assert!(gpu.combine(&GcmDecrypt::new(&nonce, b"another", &tag), vec![part]).is_err());
         assert!(stream.clone_dtoh(&data).unwrap() == plain, "{len} bytes");
+    }
+}
+
+/// Messages of all lengths around what warps, warpgroups, thread blocks and devices take at a time, by the kernel of GCM in one launch, where
+/// the device has it, against two launches: whole messages and parts, in place and not.
+fn one_launch_or_two(engines: &'static [Engine]) {
+    let engine = &engines[0];
+    let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+    let cipher = cipher(engine, &noise(3, 24));
+    let (one, two) = (cipher.device().unwrap(), cipher.device().unwrap().by(Choice::Bitsliced));
+    const SPAN: usize = 16 * 1024;
+    let near = |blocks: usize| [blocks * 16 - 32, blocks * 16 - 16, blocks * 16 - 3, blocks * 16, blocks * 16 + 16];
+    let mut lengths = [256, 1024, 4096, 132 * 1024, 528 * 1024, 1320 * 1024].map(near).concat();
+    lengths.extend([16, 32, 48, 5 * SPAN, 133 * SPAN + 7, 2000 * SPAN - 32, (96 << 20) + 11]);
+    for (i, len) in lengths.into_iter().enumerate() {
+        let nonce = Nonce::new(&noise(i as u64, 12)).unwrap();
+        let plain = noise(77, len);
+        let input = stream.clone_htod(&plain).unwrap();
+        let mut outputs = [(); 2].map(|()| stream.clone_htod(&vec![0x5a; len + 64]).unwrap());
+        let mut tags = vec![];
+        for (device, output) in [&one, &two].into_iter().zip(&mut outputs) {
+            let encrypt = GcmEncrypt::new(&nonce, &plain[..i.min(len)]);
+            let mut data = output.slice_mut(..len);
+            tags.push(device.run_to_with_output(&stream, encrypt, &input, &mut data).unwrap().wait().unwrap());
+        }
+        let [first, second] = [0, 1].map(|n| stream.clone_dtoh(&outputs[n]).unwrap());
+        assert!(first == second && first[len..] == [0x5a; 64], "{len} bytes");
+        assert!(tags[0] == tags[1], "{len} bytes");
+        let aad = &plain[..i.min(len)];
+        for (device, output) in [&one, &two].into_iter().zip(&mut outputs) {
+            let at = (i * 4096).min(len) / 16 * 16;
+            let part = |from| GcmPart::new(Direction::Decrypt, &nonce, from as u64);
+            let mut of = |from, to| {
+                let mut data = output.slice_mut(from..to);
+                device.run_with_output(&stream, part(from), &mut data).unwrap().wait().unwrap()
+            };
+            let parts = vec![of(at, len), of(0, at)];
+            cipher.combine(&GcmDecrypt::new(&nonce, aad, &tags[0]), parts).unwrap();
+            let found = stream.clone_dtoh(output).unwrap();
+            assert!(found[..len] == plain && found[len..] == [0x5a; 64], "{len} bytes, in parts");
+        }
+        // One bit, in the last byte or in the first.
+        for at in [0, len - 1] {
+            let mut wrong = first.clone();
+            wrong[at] ^= 0x80;
+            let mut data = stream.clone_htod(&wrong).unwrap();
+            let decrypt = GcmDecrypt::new(&nonce, aad, &tags[0]);
+            let refused = one.run_with_output(&stream, decrypt, &mut data.slice_mut(..len)).unwrap().wait();
+            assert!(matches!(refused, Err(Error::Unauthenticated)), "{len} bytes");
+            let found = stream.clone_dtoh(&data).unwrap();
+            assert!(found[..len].iter().all(|&byte| byte == 0) && found[len..] == [0x5a; 64], "{len} bytes, refused");
+        }
+        let mut data = stream.clone_htod(&first).unwrap();
+        let decrypt = GcmDecrypt::new(&nonce, aad, &tags[0]);
+        one.run_with_output(&stream, decrypt, &mut data.slice_mut(..len)).unwrap().wait().unwrap();
+        assert!(stream.clone_dtoh(&data).unwrap()[..len] == plain, "{len} bytes, decrypted");
     }
 }
 

@@ -5,7 +5,7 @@ use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::Arrangement;
 use aes_bitslice_core::manifest::{Hash, Manifest, Printed};
 use aes_bitslice_core::signature::EntryPoint;
-use aes_bitslice_gen::emit::{cuda, ghash, opencl};
+use aes_bitslice_gen::emit::{cuda, gcm, ghash, opencl};
 use aes_bitslice_gen::ghash::Ghash;
 use aes_bitslice_gen::kernel::Design;
 use aes_bitslice_gen::stored;
@@ -87,7 +87,6 @@ fn published_key() -> String {
 /// A stored GHASH kernel as it would be generated now.
 pub struct StoredHash {
     pub name: String,
-    pub kernel: Ghash,
     pub source: String,
     pub manifest: Manifest<Hash>,
 }
@@ -98,17 +97,22 @@ impl StoredHash {
     }
 }
 
+impl From<Printed<Hash>> for StoredHash {
+    fn from(Printed { source, manifest }: Printed<Hash>) -> Self {
+        Self { name: manifest.kernel.clone(), source: source.to_string(), manifest }
+    }
+}
+
 fn hashes(kernels: Vec<Ghash>, dialect: Dialect) -> Vec<StoredHash> {
-    let print = |kernel: Ghash| {
-        let Printed { source, manifest } = ghash::print(kernel, dialect, COMMAND).expect("a kernel that there is");
-        StoredHash { name: kernel.name(), kernel, source: source.to_string(), manifest }
-    };
+    let print = |kernel| ghash::print(kernel, dialect, COMMAND).expect("a kernel that there is").into();
     kernels.into_iter().map(print).collect()
 }
 
-/// The GHASH kernels to store for CUDA.
+/// The GHASH kernels to store for CUDA, and the kernel of GCM in one launch.
 pub fn cuda_hashes() -> Vec<StoredHash> {
-    hashes(stored::cuda_hashes(), Dialect::Cuda)
+    let mut all = hashes(stored::cuda_hashes(), Dialect::Cuda);
+    all.push(gcm::print(COMMAND).into());
+    all
 }
 
 /// The GHASH kernels to store for OpenCL.
@@ -150,7 +154,7 @@ impl From<&StoredKernel> for ToCompile {
 impl From<&StoredHash> for ToCompile {
     fn from(hash: &StoredHash) -> Self {
         // Machine code if it is the preferred kernel on an architecture with machine code.
-        let (targets, capable): (_, fn(u32) -> bool) = match hash.kernel.0 {
+        let (targets, capable): (_, fn(u32) -> bool) = match hash.manifest.shape.arrangement {
             Arrangement::Wgmma => (vec![Target::SpecificCubin(90)], |_| false),
             Arrangement::Mma => (vec![Target::Ptx(80)], |arch| (80..100).contains(&arch)),
             Arrangement::Element => (vec![Target::Ptx(PTX)], |_| true),

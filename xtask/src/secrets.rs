@@ -26,6 +26,8 @@ enum Part {
     Nothing,
     /// Nothing, not even what non-coherent loads read there.
     Table,
+    /// Nothing, not even what is counted there.
+    Arrivals,
     /// All words but the last, which is the number of rounds.
     Keys,
     /// Everything.
@@ -39,6 +41,9 @@ impl Part {
             Argument::In | Argument::Out | Argument::Previous => Self::Nothing,
             Argument::CipherKeys | Argument::KeyPlanes | Argument::RoundKeys | Argument::Subkeys => Self::Nothing,
             Argument::Tables | Argument::Hash | Argument::Masks | Argument::Tags => Self::Nothing,
+            Argument::Sums | Argument::Copy => Self::Nothing,
+            // How many thread blocks have come, which is counted by an instruction that nothing else has.
+            Argument::Arrived => Self::Arrivals,
             Argument::Aad | Argument::Expected | Argument::Verdicts => Self::Nothing,
             // The buffers that describe the work: where messages and jobs are, which counters and additional data they have, and their
             // order. They are public, except counters that are read by coherent loads.
@@ -67,6 +72,7 @@ pub fn secrets(point: &EntryPoint) -> Secrets {
         match Part::of(parameter.name) {
             Part::Nothing => secrets.parameter(bytes, 0..0),
             Part::Table => secrets.table(),
+            Part::Arrivals => secrets.arrivals(),
             Part::Keys => secrets.parameter(bytes, 0..bytes - 4),
             Part::All => secrets.parameter(bytes, 0..bytes),
         }

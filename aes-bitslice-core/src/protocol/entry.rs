@@ -31,6 +31,10 @@ crate::named::named_enum! {
         HashMessages = "hash-messages",
         /// Clears those of many messages that are not authentic.
         ClearMessages = "clear-messages",
+        /// Counter mode, and the hash of its output: GCM encryption of a message that is aligned to 16 bytes.
+        Encrypt = "encrypt",
+        /// Counter mode, and the hash of its input: GCM decryption of a message that is aligned to 16 bytes.
+        Decrypt = "decrypt",
     }
 }
 
@@ -48,6 +52,8 @@ impl Entry {
             Self::Jobs => "_jobs",
             Self::Clear => "_clear",
             Self::ClearMessages => "_messages_clear",
+            Self::Encrypt => "_encrypt",
+            Self::Decrypt => "_decrypt",
         }
     }
 
@@ -62,6 +68,7 @@ impl Entry {
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs => false,
             Self::Hash | Self::HashBytes | Self::Clear | Self::HashMessages | Self::ClearMessages => true,
+            Self::Encrypt | Self::Decrypt => true,
         }
     }
 
@@ -80,6 +87,9 @@ impl Entry {
             Self::Clear => &[Out, Length, Hash, Factor, Addend, Mask],
             Self::HashMessages => &[In, Messages, Order, All, Aad, Masks, Tables, Out],
             Self::ClearMessages => &[Out, Messages, All, Tags, Expected, Verdicts],
+            Self::Encrypt | Self::Decrypt => {
+                &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Copy, Factor, Addend]
+            }
         }
     }
 
@@ -87,6 +97,7 @@ impl Entry {
     pub fn may_overlap(self) -> bool {
         match self {
             Self::Blocks | Self::Bytes | Self::Hash | Self::HashBytes | Self::Clear => true,
+            Self::Encrypt | Self::Decrypt => true,
             // They do not wait for earlier work.
             Self::SecretCounter | Self::Messages | Self::Cmac | Self::HashMessages | Self::ClearMessages => false,
             Self::Each | Self::Expand | Self::Jobs => false,
@@ -99,6 +110,7 @@ impl Entry {
             Self::Clear | Self::ClearMessages => true,
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs | Self::Hash | Self::HashBytes | Self::HashMessages => false,
+            Self::Encrypt | Self::Decrypt => false,
         }
     }
 }

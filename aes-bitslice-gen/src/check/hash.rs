@@ -66,7 +66,7 @@ impl fmt::Display for HashLaunch<'_> {
 }
 
 /// A C function that calls an entry point with the program's values for its parameters, by name.
-fn call(function: &str, entry: &EntryPoint) -> String {
+pub(super) fn call(function: &str, entry: &EntryPoint) -> String {
     let arguments: Vec<String> =
         entry.parameters.iter().map(|parameter| format!("launch.{}", parameter.name)).collect();
     format!("static void {function}(void) {{ {}({}); }}\n", entry.name, arguments.join(", "))

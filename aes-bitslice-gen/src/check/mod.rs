@@ -5,6 +5,7 @@
 //! | [`evaluate`] | circuits, steps and round keys that are not the cipher of FIPS 197 |
 //! | [`printed`] | all of that, and printing faults: transposition, counters, indices, accesses beyond the data |
 //! | [`printed_hash`] | printing faults of a hash kernel |
+//! | [`printed_gcm`] | printing faults of the kernel of GCM in one launch |
 //! | [`printed_messages`] | printing faults of the entry points for many messages |
 //! | [`printed_cmac`] | printing faults of the entry point for CMAC of many messages |
 //! | [`printed_jobs`] | printing faults of the entry points for many keys |
@@ -20,6 +21,7 @@
 //! | `compiled` | a printed kernel as a program for the CPU |
 //! | `library` | a printed kernel as a library, for programs that manage the memory of its launches themselves |
 //! | `hash` | a hash kernel as a program, and its check |
+//! | `gcm` | the kernel of GCM in one launch as a program, and its check |
 //! | `messages` | kernels for many messages as programs, and their check |
 //! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
 //! | `jobs` | a kernel for many keys as a program, and its check |
@@ -34,6 +36,7 @@ mod checks;
 mod cmac;
 mod compiled;
 mod error;
+mod gcm;
 mod hash;
 mod jobs;
 mod launch;
@@ -47,6 +50,7 @@ pub use checks::{evaluate, printed};
 pub use cmac::printed_cmac;
 pub use compiled::CompiledC;
 pub use error::CheckError;
+pub use gcm::printed_gcm;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use jobs::printed_jobs;
 pub use launch::{Access, Launch, Tweaks};

@@ -21,6 +21,7 @@ pub fn print(kernel: Ghash, dialect: Dialect, command: &str) -> Option<Printed<H
         message_shape: is_cuda.then(|| kernel.message_shape()),
         units_per_sm: kernel.units_per_sm(),
         compute_capability: is_cuda.then(|| kernel.compute_capability()),
+        key_basis: None,
     };
     let manifest = Manifest {
         overlaps: kernel.0 == Arrangement::Wgmma,

@@ -5,6 +5,7 @@
 //! | [`c`] | circuits as statements |
 //! | [`bitsliced`] | bitsliced kernels as text, the same in every dialect |
 //! | [`ghash`] | kernels of another function, from their own templates |
+//! | [`gcm`] | that function and counter mode in one kernel |
 //! | `conflict_free` | table kernels as text for the memory of NVIDIA's GPUs |
 //! | [`look_ups`] | the text that kernels with table look-ups share |
 //! | [`dialect`] | the differences between dialects: a page in front of the text |
@@ -18,6 +19,7 @@ pub mod c;
 mod conflict_free;
 pub mod cuda;
 pub mod dialect;
+pub mod gcm;
 pub mod ghash;
 pub mod header;
 pub mod look_ups;

@@ -18,19 +18,28 @@
 //! | `sum.h` | from rows to the hash |
 //! | `parities.h` | from counts to bits |
 //! | `clear.h` | the end of a decryption: clears data that is not authentic |
+//! | `products.h` | products by `wgmma`, which compute capability 9.0 has |
 //! | `wgmma.h`, `mma.h` | rows with tensor cores: compute capability 9.0; 8.0 to 9.0 |
 //! | `element.h` | rows with products of elements: everywhere |
 //! | `messages.h` | many messages at a time: groups of messages, and their tags |
 //! | `wgmma_messages.h`, `mma_messages.h`, `element_messages.h` | their rows |
 //! | `clear_messages.h` | the end of their decryption |
+//! | `gcm.h` | counter mode and the hash in one launch ([`gcm`]) |
 //!
 //! [`aes_bitslice_core::ghash`] describes how a message is divided and the contents of a kernel's tables,
 //! [`aes_bitslice_core::manifest::Hash`] how a kernel is launched.
+
+pub mod gcm;
 
 use crate::templates::PUBLIC;
 use aes_bitslice_core::ghash::{Arrangement, Shape};
 use aes_bitslice_core::manifest::Capabilities;
 use aes_bitslice_core::messages::GROUP;
+
+const FIELD: &str = include_str!("field.h");
+const SUM: &str = include_str!("sum.h");
+const PARITIES: &str = include_str!("parities.h");
+const PRODUCTS: &str = include_str!("products.h");
 
 /// A GHASH kernel, identified by the contents of its tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,6 +122,7 @@ impl Ghash {
             ("BLOCKS_PER_SM", self.blocks_per_sm()),
             ("POWERS", powers),
             ("ROWS", rows),
+            ("TILE_ROWS", rows),
             ("TILE_BLOCKS", self.shape().tile_blocks()),
             ("PRODUCTS_ARE_MANY", u32::from(self.0 == Arrangement::Element)),
         ];
@@ -139,13 +149,10 @@ impl Ghash {
 
     /// Its templates, in order.
     pub(crate) fn templates(self) -> &'static [&'static str] {
-        const FIELD: &str = include_str!("field.h");
         const MESSAGE: &str = include_str!("message.h");
-        const SUM: &str = include_str!("sum.h");
-        const PARITIES: &str = include_str!("parities.h");
         const CLEAR: &str = include_str!("clear.h");
         match self.0 {
-            Arrangement::Wgmma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("wgmma.h"), CLEAR],
+            Arrangement::Wgmma => &[FIELD, MESSAGE, SUM, PARITIES, PRODUCTS, include_str!("wgmma.h"), CLEAR],
             Arrangement::Mma => &[FIELD, MESSAGE, SUM, PARITIES, include_str!("mma.h"), CLEAR],
             Arrangement::Element => &[FIELD, MESSAGE, SUM, include_str!("element.h"), CLEAR],
         }

@@ -107,6 +107,23 @@ impl HashKey {
         *self.product(&sum, &self.0.key)
     }
 
+    /// H^-1, which is H^(2^128 - 2); 0 if H is 0.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn inverse(&self) -> Zeroizing<[u8; 16]> {
+        let (mut result, mut square) = (Zeroizing::new(ONE), self.0.key.clone());
+        for _ in 1..128 {
+            square = self.product(&square, &square);
+            result = self.product(&result, &square);
+        }
+        result
+    }
+
+    /// An element times x^n, for n of at least 1. The time depends only on n.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn times_power(&self, element: &[u8; 16], x: &[u8; 16], n: u64) -> Zeroizing<[u8; 16]> {
+        self.product(element, &self.to_the_power(x, n))
+    }
+
     /// x^n by squaring, for n of at least 1. The time depends only on n, which is a length.
     fn to_the_power(&self, x: &[u8; 16], mut n: u64) -> Zeroizing<[u8; 16]> {
         let (mut result, mut square) = (None::<Zeroizing<[u8; 16]>>, Zeroizing::new(*x));

@@ -189,9 +189,12 @@ impl Derived {
         data: Buffers<'_>,
         hash: &mut [u8; 16],
     ) {
-        let before = CounterBlock { block: self.of_nonce.both()[0], bits: 32 };
-        let counter = before.after(1 + u128::from(offset / 16));
-        cipher.crypt_and_hash(direction, &self.hash, counter, hash, data.into_in_out());
+        cipher.crypt_and_hash(direction, &self.hash, self.counter(offset), hash, data.into_in_out());
+    }
+
+    /// The counter of the block at byte `offset` of the message.
+    fn counter(&self, offset: u64) -> CounterBlock {
+        CounterBlock { block: self.of_nonce.both()[0], bits: 32 }.after(1 + u128::from(offset / 16))
     }
 
     /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1,
@@ -409,7 +412,8 @@ impl<E: End> Ready for Keyed<E> {
     fn on_device(&self) -> OnDevice<'_, Self> {
         let verdict = |gcm: &Self, bytes| gcm.end.verdict(&gcm.derived, &gcm.aad, bytes);
         let tag = |gcm: &Self, bytes| gcm.end.terms(&gcm.derived, &gcm.aad, bytes).filter(|_| gcm.at.offset == 0);
-        OnDevice { hash: Some(&self.derived.hash), verdict, tag, ..OnDevice::cipher(Self::launches) }
+        let counter = |gcm: &Self| (!gcm.counters_are_secret).then(|| gcm.derived.counter(gcm.at.offset).block);
+        OnDevice { hash: Some(&self.derived.hash), verdict, tag, counter, ..OnDevice::cipher(Self::launches) }
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

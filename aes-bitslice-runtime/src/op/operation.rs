@@ -205,6 +205,8 @@ pub struct OnDevice<'a, R> {
     pub(crate) verdict: fn(&R, u64) -> Option<Verdict>,
     /// The terms that are the tag of this number of bytes, which are the whole message; `None` if no tag is made.
     pub(crate) tag: fn(&R, u64) -> Option<Terms>,
+    /// The counter of the first block, a big-endian number whose last four bytes count, and wrap: of GCM, unless it is secret.
+    pub(crate) counter: fn(&R) -> Option<u128>,
     /// The messages of a batch, which it processes all at once.
     pub(crate) messages: Option<Batch<'a>>,
 }
@@ -213,8 +215,14 @@ pub struct OnDevice<'a, R> {
 pub(crate) type Launches<R> = fn(&R, &Shape<'_>) -> Result<Vec<Launch>, Error>;
 
 impl<R> OnDevice<'_, R> {
-    pub(crate) const NOTHING: Self =
-        Self { launches: |_, _| Ok(vec![]), hash: None, verdict: |_, _| None, tag: |_, _| None, messages: None };
+    pub(crate) const NOTHING: Self = Self {
+        launches: |_, _| Ok(vec![]),
+        hash: None,
+        verdict: |_, _| None,
+        tag: |_, _| None,
+        counter: |_| None,
+        messages: None,
+    };
 
     /// The cipher alone.
     pub(crate) fn cipher(launches: Launches<R>) -> Self {

@@ -11,6 +11,9 @@
 //! public in it by non-coherent loads, and read nothing else so. In PTX each of these is traced to its pointer, and one that does not
 //! belong to a table is reported; in machine code, which is compiled from that PTX, they are recognised by their kind.
 //!
+//! A count of arrivals ([`Secrets::arrivals`]) is memory that only atomic increments (`atom.global.inc`, `ATOMG.INC`) write, in code that has
+//! no others: by what these return, the last thread block knows that it is the last.
+//!
 //! Parameters that are not named, special registers (index of the thread, sizes of the launch) and immediates are public.
 //!
 //! # What must not depend on it

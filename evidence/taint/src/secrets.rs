@@ -8,6 +8,8 @@ pub struct Secrets {
     parameters: Vec<(usize, Range<usize>)>,
     /// Those that point to tables.
     tables: Vec<usize>,
+    /// Whether one points to a count of arrivals.
+    counts_arrivals: bool,
 }
 
 impl Secrets {
@@ -26,6 +28,18 @@ impl Secrets {
     pub fn table(mut self) -> Self {
         self.tables.push(self.parameters.len());
         self.parameter(8, 0..0)
+    }
+
+    /// Adds a pointer to a count of thread blocks that have arrived: memory that only atomic increments write. What these return is public,
+    /// and there are no others.
+    pub fn arrivals(mut self) -> Self {
+        self.counts_arrivals = true;
+        self.parameter(8, 0..0)
+    }
+
+    /// Whether a parameter points to a count of arrivals.
+    pub(crate) fn count_arrivals(&self) -> bool {
+        self.counts_arrivals
     }
 
     /// Whether a parameter points to a table.

@@ -191,6 +191,21 @@ fn tables_are_public() {
     assert!(!is_clean("LDG.E", table));
 }
 
+/// What atomic increments return is public where arrivals are counted, and what other updates of memory return is not.
+#[test]
+fn arrivals_are_public() {
+    let is_clean = |update: &str, secrets: Secrets| {
+        let listing = format!(
+            "\t.section\t.text.k,\"ax\",@progbits\n.text.k:\n/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ {update} PT, R4, \
+             desc[UR4][R2.64], R5 ;\n/*0020*/ LDS R6, [R4] ;\n/*0030*/ EXIT ;\n.section .nv.constant0.k,\"a\"\n.zero 536\n"
+        );
+        sass::check(&listing, "k", &secrets, &[]).unwrap().findings.is_empty()
+    };
+    let (arrivals, other) = (Secrets::default().arrivals(), Secrets::default().parameter(8, 0..0));
+    assert!(is_clean("ATOMG.E.INC.STRONG.GPU", arrivals.clone()) && !is_clean("ATOMG.E.INC.STRONG.GPU", other));
+    assert!(!is_clean("ATOMG.E.EXCH.STRONG.GPU", arrivals.clone()) && !is_clean("ATOM.E.INC.STRONG.GPU", arrivals));
+}
+
 /// Examples of all instructions that have a rule: the names, and what follows them. The words say what an operand is, and the digit after
 /// one how many registers it occupies: `to` is written, and public if the others are; `secret` is written, and always secret; what is
 /// written depends on `from`, shared memory on `stored`, local memory on `local`; `p` stands before what is said of a predicate. A secret in

@@ -2,12 +2,13 @@
 // Kernel: ghash-mma, GHASH (SP 800-38D) by tensor cores, mma on single bits. Constant-time.
 // Geometry: 128 threads a block; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 8c5547ce576ddc6e6e67416a2b8e6bcf22d47b213ed23340e5dcc629fc1111f5
+// SHA-256 of all that follows this line: 2339c2664447da7b78ccfd78129a478f8c0746dc1fb68434ea1672cac790bc4d
 
 #define THREADS 128
 #define BLOCKS_PER_SM 3
 #define POWERS 16
 #define ROWS 64
+#define TILE_ROWS 64
 #define TILE_BLOCKS 1024
 #define PRODUCTS_ARE_MANY 0
 
@@ -292,10 +293,13 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of rows, then the powers of units.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
-    EACH_THREAD(r, ROWS)
-        weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
+// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
+// one unit, or of several that are `apart` units apart.
+DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
+    EACH_THREAD(r, ROWS) {
+        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
+        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
+    }
 }
 
 // Each thread comes after a barrier, with the rows in memory.
@@ -396,7 +400,7 @@ DEVICE void hash(const message *m, IN_GLOBAL const u32 *tables, IN_GLOBAL u32 *o
     SHARED element rows[ROWS];
     SHARED element weights[ROWS];
     EACH_THREAD(i, 128 * (POWERS + 2)) matrix[i] = ((IN_GLOBAL const uint4 *)tables)[i];
-    put_weights(weights, tables + 512 * (POWERS + 2), factor);
+    put_weights(weights, tables + 512 * (POWERS + 2), factor, 0);
     BARRIER();
     const u32 lane = threadIdx.x & 31, segment = threadIdx.x / 32 * SEGMENTS;
     u32 sum[SEGMENTS] = {0}, x[SEGMENTS][POWERS];

@@ -2,12 +2,13 @@
 // Kernel: ghash-wgmma, GHASH (SP 800-38D) by tensor cores, wgmma on single bits. Constant-time.
 // Geometry: 128 threads a block, 85024 bytes of shared memory; tiles of 1024 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: f92d11190d1f93af899f2db57b0de9b8783cee10ce2512825a6ec1b5cca78eee
+// SHA-256 of all that follows this line: f0dde1efe2aba3036cd1278cd0564c5bac1bab891d31636e582c279f314f38d0
 
 #define THREADS 128
 #define BLOCKS_PER_SM 4
 #define POWERS 16
 #define ROWS 64
+#define TILE_ROWS 64
 #define TILE_BLOCKS 1024
 #define PRODUCTS_ARE_MANY 0
 #define STAGES 3
@@ -294,10 +295,13 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of rows, then the powers of units.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
-    EACH_THREAD(r, ROWS)
-        weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
+// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
+// one unit, or of several that are `apart` units apart.
+DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
+    EACH_THREAD(r, ROWS) {
+        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
+        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
+    }
 }
 
 // Each thread comes after a barrier, with the rows in memory.
@@ -323,51 +327,20 @@ DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED cons
 DEVICE u32 next_parities(u32 word, u32 low, u32 high) { return word << 1 | ((low + (high << 16)) & 0x00010001); }
 
 // ---------------------------------------------------------------------------------------------------------------
-// wgmma.m64n128k256 on single bits, which only compute capability 9.0 has: four warps multiply 64 rows, a tile as it is in shared memory,
-// by matrices of 128 x 128 bits. Eight neighbouring blocks are a core matrix of the instruction: eight rows of 16 bytes. The copy engine
-// fetches tiles, STAGES of them ahead.
+// wgmma.m64n128k256 on single bits, which only compute capability 9.0 has: four warps, a warpgroup, multiply 64 rows, a tile as it is in
+// shared memory, by matrices of 128 x 128 bits. Eight neighbouring blocks are a core matrix of the instruction: eight rows of 16 bytes.
 //
-// Thread (g, q) of warp w, g = lane / 4, q = lane % 4, has columns 8 i + 2 q and 8 i + 2 q + 1 of rows 16 w + g and 16 w + g + 8. The
-// tables put the bits of word q there, so a thread packs one word of each of its two rows, as the instruction requires for the left operand
-// of the next product.
+// Thread (g, q) of warp w of a warpgroup, g = lane / 4, q = lane % 4, has columns 8 i + 2 q and 8 i + 2 q + 1 of rows 16 w + g and
+// 16 w + g + 8. The tables put the bits of word q there, so a thread packs one word of each of its two rows, as the instruction requires
+// for the left operand of the next product.
 // ---------------------------------------------------------------------------------------------------------------
 
-#define TILE_WORDS (TILE_BYTES / 4)
 #define MATRIX_BYTES (2048 * (POWERS + 1))
-// In shared memory: matrices, the last of which may be read past its end, times zeros; tiles; weights; barriers.
-#define TILES_AT MATRIX_BYTES
-#define WEIGHTS_AT (TILES_AT + STAGES * TILE_BYTES)
-#define BARRIERS_AT (WEIGHTS_AT + 16 * ROWS)
 
 #ifdef __CUDACC__
 DEVICE u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
-// A barrier at which this number of threads arrive at a time.
-DEVICE void new_arrivals(u64 *barrier, u32 threads) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
-}
-// Makes ordinary writes visible to the copy engine and the tensor cores.
-DEVICE void publish(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
-// A thread arrives at the barrier when the bytes do, even if there are none.
-DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
-    const u32 at = shared_address(barrier);
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
-    if (bytes > 0)
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                         shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
-                     : "memory");
-}
-// All threads wait for the n-th arrival at the barrier, counted from 0.
-DEVICE void wait_for(u64 *barrier, u32 n) {
-    asm volatile("{\n"
-                 ".reg .pred arrived;\n"
-                 "again:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 arrived, [%0], %1;\n"
-                 "@arrived bra done;\n"
-                 "bra again;\n"
-                 "done:\n"
-                 "}" ::"r"(shared_address(barrier)), "r"(n & 1)
-                 : "memory");
-}
+// Makes ordinary writes to shared memory visible to the copy engine and the tensor cores.
+DEVICE void publish(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 // An operand without swizzle: `along_k` and `across` are the distances in bytes of its core matrices along K and along rows or columns.
 DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
     return (u64)(shared_address(p) >> 4) | (u64)(along_k >> 4) << 16 | (u64)(across >> 4) << 32;
@@ -383,19 +356,8 @@ DEVICE u64 operand(const void *p, u32 along_k, u32 across) {
 #if POWERS != 16
 #error "PAIR is written for 16 powers"
 #endif
-#define UNROLL_BY_8 _Pragma("unroll 8")
 #else
-static void new_arrivals(u64 *barrier, u32 threads) { *barrier = threads; }
 static void publish(void) {}
-static void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
-    (void)barrier;
-    for (u32 i = 0; i < bytes; i++) ((u8 *)to)[i] = ((const u8 *)from)[i];
-}
-static void wait_for(u64 *barrier, u32 n) {
-    (void)barrier, (void)n;
-    BARRIER();
-}
-#define UNROLL_BY_8
 #endif
 
 // d = (sum, sum8) times the last matrix + the tile times the others, as counts of ones: `sum` is this thread's word of row 16 w + g, and
@@ -417,7 +379,7 @@ DEVICE void count_ones(u32 *d, u32 sum, u32 sum8, const u32 *tile, const u32 *ma
                    "l"(operand(matrix + 512 * POWERS, 0, 128)), "r"(0)
                  : "memory");
 #else
-    static u32 sums[ROWS][4];
+    static u32 sums[THREADS / 2][4];
     const u32 row = threadIdx.x / 32 * 16 + threadIdx.x / 4 % 8, q = threadIdx.x % 4;
     sums[row][q] = sum;
     sums[row + 8][q] = sum8;
@@ -427,7 +389,7 @@ DEVICE void count_ones(u32 *d, u32 sum, u32 sum8, const u32 *tile, const u32 *ma
         d[i] = 0;
         for (u32 t = 0; t <= POWERS; t++)
             for (u32 k = 0; k < 4; k++) {
-                const u32 left = t == POWERS ? sums[r][k] : tile[32 * POWERS * (r / 8) + 32 * t + 4 * (r % 8) + k];
+                const u32 left = t == POWERS ? sums[r][k] : tile[32 * POWERS * (r % 64 / 8) + 32 * t + 4 * (r % 8) + k];
                 for (u32 bits = left & matrix[512 * t + 4 * column + k]; bits; bits &= bits - 1) d[i]++;
             }
     }
@@ -444,6 +406,56 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
     }
     return word;
 }
+
+// ---------------------------------------------------------------------------------------------------------------
+// A thread block is a warpgroup. The copy engine fetches tiles, STAGES of them ahead.
+// ---------------------------------------------------------------------------------------------------------------
+
+#define TILE_WORDS (TILE_BYTES / 4)
+// In shared memory: matrices, the last of which may be read past its end, times zeros; tiles; weights; barriers.
+#define TILES_AT MATRIX_BYTES
+#define WEIGHTS_AT (TILES_AT + STAGES * TILE_BYTES)
+#define BARRIERS_AT (WEIGHTS_AT + 16 * ROWS)
+
+#ifdef __CUDACC__
+// A barrier at which this number of threads arrive at a time.
+DEVICE void new_arrivals(u64 *barrier, u32 threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
+}
+// A thread arrives at the barrier when the bytes do, even if there are none.
+DEVICE void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
+    const u32 at = shared_address(barrier);
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
+    if (bytes > 0)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                         shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(at)
+                     : "memory");
+}
+// All threads wait for the n-th arrival at the barrier, counted from 0.
+DEVICE void wait_for(u64 *barrier, u32 n) {
+    asm volatile("{\n"
+                 ".reg .pred arrived;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 arrived, [%0], %1;\n"
+                 "@arrived bra done;\n"
+                 "bra again;\n"
+                 "done:\n"
+                 "}" ::"r"(shared_address(barrier)), "r"(n & 1)
+                 : "memory");
+}
+#define UNROLL_BY_8 _Pragma("unroll 8")
+#else
+static void new_arrivals(u64 *barrier, u32 threads) { *barrier = threads; }
+static void copy(void *to, const void *from, u32 bytes, u64 *barrier) {
+    (void)barrier;
+    for (u32 i = 0; i < bytes; i++) ((u8 *)to)[i] = ((const u8 *)from)[i];
+}
+static void wait_for(u64 *barrier, u32 n) {
+    (void)barrier, (void)n;
+    BARRIER();
+}
+#define UNROLL_BY_8
+#endif
 
 // Begins to fetch tile n, if there is one: called by one thread.
 DEVICE void bring(u8 *memory, u64 *barriers, const message *m, u32 n) {
@@ -470,7 +482,7 @@ DEVICE void hash(const message *m, const u32 *tables, u32 *out, const block128 *
         AWAIT_LAST();
         for (u32 n = 0; n < STAGES; n++) bring(memory, barriers, m, n);
     }
-    put_weights(weights, tables + MATRIX_BYTES / 4, factor);
+    put_weights(weights, tables + MATRIX_BYTES / 4, factor, 0);
     AWAIT_LAST();
     wait_for(&barriers[STAGES], 0);
 

@@ -2,12 +2,13 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 092dbc6f99385825f92acf04ef7b40f85262092bf72a2b4c4ed32cf1f22d218d
+// SHA-256 of all that follows this line: 20769d1bc61c1cdab45ed680a3e2c7c1fe4e99c77fcd257928443bc8d37c1030
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
 #define POWERS 1
 #define ROWS 256
+#define TILE_ROWS 256
 #define TILE_BLOCKS 256
 #define PRODUCTS_ARE_MANY 1
 
@@ -262,10 +263,13 @@ DEVICE u32 word_at(const message *m, u64 at) {
 #define ADD_TO(place, value) *(place) ^= (value)
 #endif
 
-// The weights that rows are multiplied by. `elements` are the powers of rows, then the powers of units.
-DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor) {
-    EACH_THREAD(r, ROWS)
-        weights[r] = product(product(element_at(elements, ROWS + blockIdx.x), element_of(factor->word)), element_at(elements, r));
+// The weights that rows are multiplied by. `elements` are the powers of a tile's rows, then those of units. A thread block has the rows of
+// one unit, or of several that are `apart` units apart.
+DEVICE void put_weights(IN_SHARED element *weights, IN_GLOBAL const u32 *elements, const block128 *factor, u32 apart) {
+    EACH_THREAD(r, ROWS) {
+        const u32 unit = r / TILE_ROWS * apart + blockIdx.x;
+        weights[r] = product(product(element_at(elements, TILE_ROWS + unit), element_of(factor->word)), element_at(elements, r % TILE_ROWS));
+    }
 }
 
 // Each thread comes after a barrier, with the rows in memory.
@@ -289,7 +293,7 @@ DEVICE void add_rows(IN_GLOBAL u32 *out, IN_SHARED element *rows, IN_SHARED cons
 
 DEVICE void hash(IN_SHARED element *rows, IN_SHARED element *weights, const message *m, IN_GLOBAL const u32 *tables,
                  IN_GLOBAL u32 *out, const block128 *factor, const block128 *addend) {
-    put_weights(weights, tables + 8, factor);
+    put_weights(weights, tables + 8, factor, 0);
     const element step = element_at(tables, 0);
     const u32 reversed = tables[4];
     element sum = {{0, 0, 0, 0}};

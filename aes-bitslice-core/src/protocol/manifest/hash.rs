@@ -1,6 +1,7 @@
-//! A hash kernel, which has no cipher key, mode or basis, and how it is launched.
+//! A hash kernel, which has no mode, and no cipher key unless it encrypts what it hashes, and how it is launched.
 
 use super::{Function, Manifest, ManifestError};
+use crate::column_basis::ColumnBasis;
 use crate::dialect::Dialect;
 use crate::ghash::Shape;
 use crate::protocol::entry::Entry;
@@ -47,6 +48,24 @@ use serde::{Deserialize, Serialize};
 /// | `hash` | buffer of u32 | 16 bytes, as another launch wrote them with factor 1 and addend 0 |
 /// | `factor`, `addend`, `mask` | 4 words | blocks |
 ///
+/// # GCM in one launch
+///
+/// A kernel with a `key_basis` has `encrypt` and `decrypt` instead: counter mode (SP 800-38A, section 6.5) of a message under a counter whose
+/// last four bytes count, and wrap, and the hash of the ciphertext. W is a multiple of `threads` / 128, and a launch has at most W · 128 / `threads`
+/// thread blocks. A tile begins where the counter's low word is a multiple of 256, so the first one has `skipped` = (low word) mod 256
+/// blocks in front of the data. As many zero blocks as the last one has room for are hashed after the data: the sum that is multiplied by
+/// `factor` is the hash times H^(those blocks), so a caller who wants `factor` times the hash passes `factor` times H^-(those blocks).
+///
+/// | parameter | kind | what |
+/// |---|---|---|
+/// | `in`, `out` | start of the data | the message, aligned to 16 bytes, and its output, which may be in place |
+/// | `length` | u64 | bytes, at least 1 |
+/// | `counter` | 4 words | the counter of the first block, least significant word first |
+/// | `keys` | round keys | as of the kernel for counter mode whose key basis is this one's |
+/// | `tables`, `units`, `factor`, `addend` | | as above |
+/// | `sums`, `arrived` | buffers of u32 | 16 and 4 bytes of zeros, which are zeros again after the launch; launches that may run at a time have their own |
+/// | `hash`, `copy` | buffers of u32 | 16 bytes each, to which `hash · factor + addend` is written, whatever they held |
+///
 /// # Many messages at a time
 ///
 /// `hash-messages` computes the GCM tags of many messages, and `clear-messages` ends their decryption. The description of the
@@ -87,6 +106,9 @@ pub struct Hash {
     /// CUDA: the compute capabilities that have its instructions; 80 means 8.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_capability: Option<Capabilities>,
+    /// GCM in one launch: the rows of the basis of columns of round keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_basis: Option<[u32; 32]>,
 }
 
 /// A range of compute capabilities; 80 means 8.0.
@@ -109,12 +131,24 @@ impl Capabilities {
 
 impl Function for Hash {
     const HASHES: bool = true;
-    const NEEDED: &[Entry] = &[Entry::Hash, Entry::HashBytes, Entry::Clear];
+    const NEEDED: &[Entry] = &[];
 
     fn check(manifest: &Manifest<Self>) -> Result<(), ManifestError> {
         let field = |field, what: &str| Err(ManifestError::Field { field, what: what.into() });
         if let Err(error) = manifest.shape.check() {
             return field("shape", &error.to_string());
+        }
+        let encrypts = manifest.key_basis.is_some();
+        for entry in [Entry::Hash, Entry::HashBytes, Entry::Clear, Entry::Encrypt, Entry::Decrypt] {
+            if manifest.entry(entry).is_ok() != (encrypts == matches!(entry, Entry::Encrypt | Entry::Decrypt)) {
+                return field(entry.name(), "is there as `key_basis` has it: with one, a kernel encrypts and decrypts");
+            }
+        }
+        if encrypts && !manifest.threads.is_multiple_of(128) {
+            return field("threads", "must be whole warpgroups of 128 where a kernel encrypts");
+        }
+        if let Some(Err(error)) = manifest.key_basis.map(ColumnBasis::new) {
+            return field("key_basis", &error.to_string());
         }
         if manifest.units_per_sm == 0 {
             return field("units_per_sm", "must not be 0");

@@ -39,6 +39,8 @@ const COLUMN_WORDS: &str = include_str!("column/words.h");
 const LAST_WORD: &str = include_str!("column/last_word.h");
 const COLUMN_KEY_STREAM: &str = include_str!("column/key_stream.h");
 const COLUMN_CTR: &str = include_str!("column/ctr.h");
+/// By column, the key stream of counter mode: what comes before its entry points.
+pub(in crate::emit) const KEY_STREAM: [&str; 5] = [COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM];
 const STATE_ECB: &[&str] = &[include_str!("state/ecb.h")];
 const COLUMN_ECB: &[&str] = &[TILES, TURNS, COLUMN_WORDS, include_str!("column/ecb.h")];
 
@@ -304,6 +306,7 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
     let overlaps = row.overlaps;
     Some(Parts {
         name,
+        what: "AES on bit-planes",
         strategy,
         geometry,
         grid,
@@ -312,6 +315,7 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
         keys,
         mode,
         batches,
+        definitions: vec![],
         access,
         direction,
         tweak_bytes,

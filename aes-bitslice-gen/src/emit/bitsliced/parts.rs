@@ -24,6 +24,8 @@ pub struct Geometry {
 pub struct Parts {
     /// The kernel's name: file stem and, with underscores, entry point.
     pub name: String,
+    /// What it is, for headings.
+    pub what: &'static str,
     /// Where the round keys are, for headings and manifests.
     pub strategy: KeyStrategy,
     /// The size of a thread block.
@@ -40,6 +42,8 @@ pub struct Parts {
     pub mode: Vec<&'static str>,
     /// Batch entry points, after the entry points of the mode.
     pub batches: Vec<&'static Batch>,
+    /// Numbers that the templates use, in order.
+    pub definitions: Vec<(&'static str, u32)>,
     /// How the code reaches the round keys.
     pub access: KeyAccess,
     /// The direction of the cipher on the data.

@@ -67,7 +67,7 @@ pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> St
         );
     }
     lines.push(format!("{}{command}", header::COMMAND));
-    lines.push(format!("Kernel: {}, AES on bit-planes.", parts.name));
+    lines.push(format!("Kernel: {}, {}.", parts.name, parts.what));
     lines.push(format!("Mode: {}; round keys: {}; S-box: {}.", spec.mode, parts.strategy, spec.sbox.name));
     lines.push(match spec.layout {
         Layout::State if spec.data == DataPath::Staged => {
@@ -138,6 +138,9 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
     let mut geometry = format!("\n#define THREADS {threads}\n#define BLOCKS_PER_SM {blocks_per_sm}\n\n");
     if parts.tweak_bytes > 0 {
         let _ = writeln!(geometry, "#define SHARED_BYTES {}\n", parts.shared_bytes());
+    }
+    for (name, value) in &parts.definitions {
+        let _ = writeln!(geometry, "#define {name} {value}");
     }
     geometry += &dialect::page(dialect, &text);
     Zeroizing::new([&geometry, text.as_str()].concat())

@@ -3,19 +3,23 @@
 use crate::backend::cuda::commands::{HashKernel, Kernel, RoundKeys, Slots};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver;
+use crate::backend::cuda::gcm_self_test;
 use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
 use crate::backend::cuda::memory::batch_memory::BatchMemories;
 use crate::backend::cuda::memory::hash_memory::HashMemories;
+use crate::backend::cuda::memory::hash_results::HashResults;
+use crate::backend::cuda::memory::stream_sums::StreamSums;
 use crate::backend::cuda::select::hash;
-use crate::backend::cuda::select::stored::{Stored, StoredKind};
+use crate::backend::cuda::select::stored::{KeyForm, Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
 use crate::backend::device::loaded::Loaded;
 use crate::backend::device::self_test;
 use crate::base::error::Error;
 use crate::exec::{known_answer, sources};
 use crate::op::kernels::KernelsNeeded;
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
@@ -32,13 +36,22 @@ pub(crate) struct Device {
     /// The stored kernels for this device.
     stored: Stored,
     kernels: Loaded<(Mode, StoredKind), Option<Kernel>>,
+    /// Whether there is a GHASH kernel for it.
+    hashes: bool,
     /// The GHASH kernel.
     hash: Loaded<(), HashKernel>,
+    /// The kernel of GCM in one launch, and the form of its keys.
+    gcm: Loaded<(), Option<(HashKernel, KeyForm)>>,
+    /// The rate of its memory, in bytes a second.
+    memory_rate: u64,
     tuning: Tuning,
     /// Slots for data from the host.
     slots: Slots,
     /// Memory for hashes of data in device memory.
     hash_memories: Arc<HashMemories>,
+    /// Memory for hashes that one launch computes with the cipher.
+    stream_sums: StreamSums,
+    hash_results: Arc<HashResults>,
     /// Memory for calls on many messages in device memory.
     batch_memories: Arc<BatchMemories>,
     /// The entry points for batches that gave their known answers, by the mode of their kernel.
@@ -61,10 +74,15 @@ impl Device {
             clock_khz: info.clock_khz,
             stored: Stored::for_device(info.shared_memory_bytes),
             kernels: Loaded::default(),
+            hashes: hash::is_there_for(10 * major + minor),
             hash: Loaded::default(),
+            gcm: Loaded::default(),
+            memory_rate: info.memory_rate,
             tuning,
             slots: Slots::new(context.clone()),
             hash_memories: HashMemories::new(context.clone()),
+            stream_sums: StreamSums::new(context.clone()),
+            hash_results: HashResults::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
             tested: Loaded::default(),
             side_streams: SideStreams::new(context.clone()),
@@ -109,6 +127,16 @@ impl Device {
     /// Memory for hashes of data in device memory.
     pub(crate) fn hash_memories(&self) -> &Arc<HashMemories> {
         &self.hash_memories
+    }
+
+    /// Memory in which hashes are added up.
+    pub(crate) fn stream_sums(&self) -> &StreamSums {
+        &self.stream_sums
+    }
+
+    /// Memory that hashes come back in.
+    pub(crate) fn hash_results(&self) -> &Arc<HashResults> {
+        &self.hash_results
     }
 
     /// Memory for calls on many messages.
@@ -159,8 +187,7 @@ impl Device {
 
     /// Whether it has these kernels.
     pub(crate) fn supports(&self, KernelsNeeded { mode, hashed, .. }: KernelsNeeded) -> bool {
-        mode.is_none_or(|mode| self.stored.supports(mode))
-            && (hashed.is_none() || hash::is_there_for(self.architecture))
+        mode.is_none_or(|mode| self.stored.supports(mode)) && (hashed.is_none() || self.hashes)
     }
 
     /// The GHASH kernel, loaded and tested on first use. The caller has entered the device.
@@ -172,6 +199,26 @@ impl Device {
             let kernel = hash::load(&self.context, self.architecture, self.multiprocessors)?;
             self_test::of_hash(&kernel, &self.slots).map(|()| kernel)
         })
+    }
+
+    /// The kernel of GCM in one launch, loaded and tested on first use, and the form of its keys; `None` if there is none for this device.
+    /// The caller has entered the device.
+    ///
+    /// # Errors
+    /// [`Error::SelfTestFailed`], and any error the driver reports.
+    pub(crate) fn gcm_kernel(&self) -> Result<Option<(HashKernel, KeyForm)>, Error> {
+        self.gcm.get((), || {
+            let loaded = hash::load_gcm(&self.context, self.architecture, self.multiprocessors)?;
+            if let Some((kernel, form)) = &loaded {
+                gcm_self_test::test(kernel, &self.slots, &self.stream_sums, form)?;
+            }
+            Ok(loaded)
+        })
+    }
+
+    /// The length of the longest message for which GCM in one launch is faster than more launches, in bytes.
+    pub(crate) fn most_in_one_launch(&self, direction: Direction) -> u64 {
+        hash::most_in_one_launch(self.memory_rate, direction)
     }
 
     /// Compiles a source for this device and loads it.

@@ -3,7 +3,9 @@
 use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
+use crate::backend::cuda::launch::InOneLaunch;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
+use crate::backend::cuda::memory::hash_results::HashResult;
 use crate::backend::cuda::pending::{Later, Pending, Results, Started};
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::Sum;
@@ -425,8 +427,7 @@ impl PutWithOutput<'_> {
         let Self { cipher, own, data } = self;
         let (key, OnStream { stream, len, .. }) = (cipher.key, data);
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        let (messages, hash) = (call.on_device().messages, call.on_device().hash);
-        let results = match messages {
+        let results = match call.on_device().messages {
             // The results for messages that are all empty were computed with the key.
             Some(batch) if batch.is_empty() || len == 0 => Results::None,
             Some(batch) => {
@@ -435,9 +436,18 @@ impl PutWithOutput<'_> {
                 Results::Batch(unsafe { key.launch_batch(stream, span, &batch) }?)
             }
             None => {
-                // Before anything is written: its known-answer test may fail.
-                hash.map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
-                if len == 0 { Results::None } else { Results::Hash(len, cipher.launch_all(stream, span, &call)?) }
+                // Before anything is written: known-answer tests may fail.
+                let one = key.in_one_launch(&call, span, cipher.choice)?;
+                match (&one, call.on_device().hash) {
+                    // The end of a decryption is the hash kernel's.
+                    (Some(_), _) => drop(key.device().hash_kernel()?),
+                    (None, hash) => hash.map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?,
+                }
+                match one {
+                    _ if len == 0 => Results::None,
+                    Some(one) => Results::Written(len, cipher.launch_one(stream, span, &call, &one)?),
+                    None => Results::Hash(len, cipher.launch_all(stream, span, &call)?),
+                }
             }
         };
         Ok(Started { call, results, _own: own })
@@ -445,6 +455,28 @@ impl PutWithOutput<'_> {
 }
 
 impl DeviceCipher<'_> {
+    /// Puts a call that one launch performs on a stream, without waiting. The data is as in [`OnStream`].
+    fn launch_one<O: Pass>(
+        &self,
+        stream: CUstream,
+        span: Span,
+        call: &Call<O>,
+        one: &InOneLaunch<'_>,
+    ) -> Result<HashResult, Error> {
+        let device = self.key.device();
+        let mut result = device.hash_results().take()?;
+        // SAFETY: as the type of the data says; the result's memory is live until the work is done.
+        unsafe {
+            result.fill(stream, |copy| {
+                let launched = one
+                    .run(device, stream, &Terms::of_hash(), None, Some(copy))
+                    .and_then(|hash| self.key.clear_unless_authentic(&mut { stream }, span, call, hash));
+                launched.inspect_err(|_| clear_unverified(stream, span, call))
+            })?;
+        }
+        Ok(result)
+    }
+
     /// Puts all steps of a call on a stream, without waiting. The memory of its hash is zeros where it computes none. The data is as in
     /// [`OnStream`].
     fn launch_all<O: Pass>(&self, stream: CUstream, span: Span, call: &Call<O>) -> Result<HashMemory, Error> {
@@ -458,18 +490,25 @@ impl DeviceCipher<'_> {
                     key.launch_step(&mut { stream }, span, call, step, self.choice, Sum { terms: &terms, at: hash })
                 };
                 let launched = call.kernels().steps().try_for_each(launch);
-                launched.and_then(|()| key.clear_unless_authentic(&mut { stream }, span, call, hash)).inspect_err(
-                    |_| {
-                        let verifies = call.verdict(span.len).is_some();
-                        if let Some(output) = span.output.filter(|_| verifies && span.len > 0) {
-                            // Data that was not verified must not stay there; if even this fails, nothing more can be done.
-                            let _ = result::memset_d8_async(output, 0, span.len as usize, stream);
-                        }
-                    },
-                )
+                launched
+                    .and_then(|()| key.clear_unless_authentic(&mut { stream }, span, call, hash))
+                    .inspect_err(|_| clear_unverified(stream, span, call))
             })?;
         }
         Ok(memory)
+    }
+}
+
+/// After a failure, clears what a call that verifies may have decrypted: data that was not verified must not stay there. If even this fails,
+/// nothing more can be done.
+///
+/// # Safety
+/// The span is within memory of the device that is live until the work is done; the stream is live.
+unsafe fn clear_unverified<O: Pass>(stream: CUstream, span: Span, call: &Call<O>) {
+    let verifies = call.verdict(span.len).is_some();
+    if let Some(output) = span.output.filter(|_| verifies && span.len > 0) {
+        // SAFETY: as the caller guarantees.
+        let _ = unsafe { result::memset_d8_async(output, 0, span.len as usize, stream) };
     }
 }
 
@@ -534,8 +573,13 @@ impl Place for PutTag<'_> {
             return Err(Error::Overlap);
         }
         // Before anything is written: its known-answer test may fail.
-        key.hash_kernel(hash)?;
+        let one = key.in_one_launch(&call, span, choice)?;
         let mut stream = data.stream;
+        if let Some(one) = one {
+            // SAFETY: the type of the data guarantees stream and memory.
+            return unsafe { one.run(key.device(), stream, &terms, Some(tag), None) }.map(drop);
+        }
+        key.hash_kernel(hash)?;
         // SAFETY: the type of the data guarantees stream and memory.
         unsafe {
             key.driver().clear(&mut stream, tag, HASH)?;
@@ -560,7 +604,7 @@ impl Preparation<'_> {
         key.device().enter()?;
         match call.on_device().messages {
             Some(batch) => key.prepare_batch(&batch)?,
-            None => key.prepare_all(&call, choice)?,
+            None => key.prepare_call(&call, choice)?,
         }
         Ok(call)
     }

@@ -4,7 +4,7 @@ use crate::backend::cuda::commands::{Kernel, RoundKeys};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
-use crate::backend::device::hash::Tables;
+use crate::backend::device::hash::{Gcm, GcmTables, OfHashKey, Tables};
 use crate::backend::device::key::Hasher;
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -25,6 +25,9 @@ pub(crate) struct DeviceKey {
     pub(crate) hash_tables: Tables<Context>,
     /// The tables that its launches on many messages read under this key, once requested.
     message_tables: Tables<Context>,
+    /// What launches of the kernel of GCM in one launch need of it, once requested; `None` in a key of one call only, for which making that
+    /// takes longer than a launch.
+    gcm: Option<OfHashKey<GcmTables<Context>>>,
 }
 
 enum Code {
@@ -49,8 +52,9 @@ impl DeviceKey {
         Self {
             device,
             code: Arc::new(Code::Stored { kernels, key_bits, is_xts, keys }),
-            hash_tables: Tables::default(),
-            message_tables: Tables::default(),
+            hash_tables: OfHashKey::default(),
+            message_tables: OfHashKey::default(),
+            gcm: Some(OfHashKey::default()),
         }
     }
 
@@ -58,7 +62,8 @@ impl DeviceKey {
     pub(crate) fn of_one_call(&self, key: &Key) -> Result<Self, Error> {
         match *self.code {
             Code::Stored { kernels, .. } => {
-                Ok(scrubbed::<EXPANSION, _>(|| Self::with_stored(self.device.clone(), key, kernels)))
+                let own = scrubbed::<EXPANSION, _>(|| Self::with_stored(self.device.clone(), key, kernels));
+                Ok(Self { gcm: None, ..own })
             }
             Code::One(..) => Err(Error::NeedsKey { what: "a call under a key of its own" }),
         }
@@ -69,9 +74,23 @@ impl DeviceKey {
         Self {
             device,
             code: Arc::new(Code::One(kernel, keys)),
-            hash_tables: Tables::default(),
-            message_tables: Tables::default(),
+            hash_tables: OfHashKey::default(),
+            message_tables: OfHashKey::default(),
+            gcm: None,
         }
+    }
+
+    /// The kernel of GCM in one launch, and what it needs of this key, whose hash key is `key`; built on first use. `None` if there is none
+    /// for this device, or if the key does not allow it. The caller has entered the device.
+    pub(crate) fn gcm(&self, key: &HashKey) -> Result<Option<Gcm<'_, Context>>, Error> {
+        let (Code::Stored { kernels, keys, .. }, Some(made)) = (&*self.code, &self.gcm) else { return Ok(None) };
+        if !kernels.allow(Choice::Bitsliced) {
+            return Ok(None);
+        }
+        let Some((kernel, form)) = self.device.gcm_kernel()? else { return Ok(None) };
+        let Some((_, keys)) = keys.iter().find(|(of, _)| *of == form) else { return Ok(None) };
+        let make = || Ok(GcmTables { tables: kernel.tables(key)?, inverse: key.inverse() });
+        Ok(Some(Gcm { tables: made.get(make)?, kernel, keys }))
     }
 
     /// The GHASH kernel, and its tables for launches on many messages under this key, whose hash key is `key`; built on first use. The

@@ -20,6 +20,8 @@ pub struct DeviceInfo {
     pub clock_khz: u32,
     /// Its memory, in bytes.
     pub memory_bytes: u64,
+    /// The rate of its memory, in bytes a second: of the clock and width that the driver reports.
+    pub memory_rate: u64,
     /// The shared memory that a thread block may have, in bytes.
     pub shared_memory_bytes: u32,
     /// The newest CUDA that its driver supports.
@@ -52,6 +54,10 @@ fn describe(ordinal: usize) -> Result<DeviceInfo, Error> {
         ),
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? as u32,
+        // Two transfers a clock.
+        memory_rate: 2 * 1000 / 8
+            * attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)? as u64
+            * attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)? as u64,
         shared_memory_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32,
         // SAFETY: the driver returned this device.
         memory_bytes: unsafe { result::device::total_mem(device) }.map_err(|e| error("cuDeviceTotalMem", e))? as u64,

@@ -3,16 +3,20 @@
 use crate::backend::cuda::co_resident::{self, Part};
 use crate::backend::cuda::commands::{HashKernel, Slots, Span};
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::select::stored::StoredKind;
-use crate::backend::device::hash::Tables;
+use crate::backend::device::hash::{Crypt, Gcm, GcmHash, Tables};
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
+use crate::cpu::hash_key::HashKey;
 use crate::exec::call::Call;
 use crate::exec::choice::{self, Choice, Kernels};
 use crate::op::operation::Pass;
+use crate::op::partial_hash::Terms;
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::sync::Arc;
 
 impl KeyOnDevice for DeviceKey {
@@ -72,6 +76,71 @@ impl KeyOnDevice for DeviceKey {
     }
 }
 
+/// A call of GCM that one launch performs.
+pub(crate) struct InOneLaunch<'k> {
+    gcm: Gcm<'k, Context>,
+    crypt: Crypt<CUdeviceptr>,
+    key: HashKey,
+}
+
+impl DeviceKey {
+    /// The launch that performs a call of GCM on this data alone, where that is the fastest way, unless another is `asked` for; its kernel
+    /// is loaded and tested, and its tables are built, on first use. The caller has entered the device.
+    pub(crate) fn in_one_launch<O: Pass>(
+        &self,
+        call: &Call<O>,
+        span: Span,
+        asked: Option<Choice>,
+    ) -> Result<Option<InOneLaunch<'_>>, Error> {
+        let (device, hashed) = (call.on_device(), call.kernels().hashed);
+        let (Some(hashed), Some(key), Some(counter)) = (hashed, device.hash, (device.counter)(call.operation())) else {
+            return Ok(None);
+        };
+        let direction = hashed.of(Direction::Decrypt, Direction::Encrypt);
+        let is_fast = (1..=self.device().most_in_one_launch(direction)).contains(&span.len) && span.is_aligned(0);
+        if asked.is_some() || !is_fast {
+            return Ok(None);
+        }
+        let crypt = Crypt { direction, counter, span };
+        Ok(self.gcm(key)?.map(|gcm| InOneLaunch { gcm, crypt, key: key.clone() }))
+    }
+
+    /// Loads everything that a call of an operation may need, and builds the tables of its hash, unless that was done before.
+    pub(crate) fn prepare_call<O: Pass>(&self, call: &Call<O>, asked: Option<Choice>) -> Result<(), Error> {
+        self.prepare_all(call, asked)?;
+        match call.on_device().hash.filter(|_| (call.on_device().counter)(call.operation()).is_some()) {
+            Some(key) if asked.is_none() => self.gcm(key).map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl InOneLaunch<'_> {
+    /// Puts it on a stream, without waiting. The terms of the hash go to both places; without the first, to the stream's own memory, which is
+    /// returned.
+    ///
+    /// # Safety
+    /// The data and the places are in memory of the device that is live until the work is done, and the stream is live and belongs to the
+    /// device's context, which was entered on this thread.
+    pub(crate) unsafe fn run(
+        &self,
+        device: &Device,
+        mut stream: CUstream,
+        terms: &Terms,
+        hash: Option<CUdeviceptr>,
+        copy: Option<CUdeviceptr>,
+    ) -> Result<CUdeviceptr, Error> {
+        // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
+        unsafe {
+            let sums = device.stream_sums().of(stream)?;
+            let hash = hash.unwrap_or(sums.hash());
+            let places = GcmHash { sum: sums.sum(), hash, copy: copy.unwrap_or(sums.hash()) };
+            self.gcm.run(&mut stream, self.crypt, &self.key, terms, places)?;
+            Ok(hash)
+        }
+    }
+}
+
 impl DeviceKey {
     /// The choice for a call. With only one kernel it means nothing, whatever was requested.
     pub(crate) fn choose(&self, mode: Mode, bytes: u64, aligned: bool, asked: Option<Choice>) -> Result<Choice, Error> {
@@ -89,7 +158,6 @@ impl DeviceKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::device::Device;
     use crate::backend::device::slots::MOST;
     use crate::base::key::Key;
     use std::sync::Arc;

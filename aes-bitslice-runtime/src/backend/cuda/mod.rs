@@ -31,6 +31,7 @@
 //! | `program` | kernels that are not ciphers |
 //! | `launch` | one call on device memory: its choice of kernel, and its launch |
 //! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
+//! | `gcm_self_test` | the known answers that the kernel of GCM in one launch must give first |
 //! | `batch_self_test` | the known answers that the batch kernels must give first |
 //! | `many_keys` | calls under many keys in device memory |
 //! | `pending` | the result of a call on device memory, available once its stream reaches it |
@@ -48,6 +49,7 @@ pub(crate) mod device_data;
 pub(crate) mod device_key;
 pub(crate) mod driver;
 pub(crate) mod gcm_batch;
+mod gcm_self_test;
 pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod many_keys;

@@ -3,6 +3,7 @@
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
+use crate::backend::cuda::memory::hash_results::HashResult;
 use crate::base::error::Error;
 use crate::exec::call::Call;
 use crate::op::operation::{Operation, Pass, Ready};
@@ -10,7 +11,7 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 
 /// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it.
 ///
-/// Dropping it waits for that point of the stream.
+/// Dropping it waits for that point of the stream where the call took more than one launch, or had a key of its own, or was a batch.
 #[must_use = "the value comes through it"]
 pub struct Pending<O: Operation>(pub(crate) Later<O::Output>);
 
@@ -41,6 +42,8 @@ pub(crate) enum Results {
     None,
     /// The hash of this number of bytes.
     Hash(u64, HashMemory),
+    /// The hash of this number of bytes, of one launch.
+    Written(u64, HashResult),
     /// The results of a batch.
     Batch(BatchMemory),
 }
@@ -57,6 +60,7 @@ impl<O: Pass> Started<O> {
         let parts = match self.results {
             Results::None => vec![],
             Results::Hash(bytes, memory) => vec![self.call.operation().part(bytes, &memory.read()?)],
+            Results::Written(bytes, result) => vec![self.call.operation().part(bytes, &result.read()?)],
             Results::Batch(memory) => vec![self.call.operation().part(0, &memory.read()?)],
         };
         self.call.finish(parts)

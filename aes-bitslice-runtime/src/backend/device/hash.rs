@@ -4,18 +4,21 @@
 //! (`aes_bitslice_core::manifest`).
 
 use crate::backend::device::driver::Driver;
+use crate::backend::device::round_keys::RoundKeys;
 use crate::backend::device::span::{Place, Span};
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
-use crate::op::launch::{Entry, Launch, Value, block_words};
-use crate::op::partial_hash::{Terms, Verdict};
+use crate::op::launch::{Entry, Launch, Value, block_words, counter_words};
+use crate::op::partial_hash::{HASH, Terms, Verdict};
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::ghash::{self, Element, Shape};
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_core::messages::GROUP;
 use std::sync::{Arc, Mutex, PoisonError};
+use zeroize::Zeroizing;
 
 /// A kernel on a device. Clones share the code.
 pub(crate) struct HashKernel<D: Driver>(Arc<Loaded<D>>);
@@ -35,29 +38,117 @@ impl<D: Driver> Clone for HashKernel<D> {
     }
 }
 
-/// Tables of a key's only hash key in device memory, made on first use. Clones share them.
-pub(crate) struct Tables<D: Driver>(Arc<Mutex<Option<Arc<D::KeyMemory>>>>);
+/// What is derived from a key's only hash key, made on first use. Clones share it.
+pub(crate) struct OfHashKey<T>(Arc<Mutex<Option<Arc<T>>>>);
 
-impl<D: Driver> Clone for Tables<D> {
+/// Tables in device memory.
+pub(crate) type Tables<D> = OfHashKey<<D as Driver>::KeyMemory>;
+
+impl<T> Clone for OfHashKey<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<D: Driver> Default for Tables<D> {
+impl<T> Default for OfHashKey<T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<D: Driver> Tables<D> {
-    /// The tables, made now if they are not there. Making them leaves nothing on the stack.
-    pub(crate) fn get(&self, make: impl FnOnce() -> Result<D::KeyMemory, Error>) -> Result<Arc<D::KeyMemory>, Error> {
-        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if tables.is_none() {
-            *tables = Some(Arc::new(scrubbed::<DERIVED, _>(make)?));
+impl<T> OfHashKey<T> {
+    /// It, made now if it is not there. Making it leaves nothing on the stack.
+    pub(crate) fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<Arc<T>, Error> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.is_none() {
+            *made = Some(Arc::new(scrubbed::<DERIVED, _>(make)?));
         }
-        Ok(tables.clone().expect("made above"))
+        Ok(made.clone().expect("made above"))
+    }
+}
+
+/// GCM in one launch: counters begin at a multiple of this number; and threads of a warpgroup, which is a unit.
+const COUNTERS: u64 = 256;
+const WARPGROUP: u32 = 128;
+
+/// What the kernel of GCM in one launch needs of a hash key.
+pub(crate) struct GcmTables<D: Driver> {
+    pub(crate) tables: D::KeyMemory,
+    /// H^-1.
+    pub(crate) inverse: Zeroizing<[u8; 16]>,
+}
+
+/// The kernel of GCM in one launch, and what it needs of a key.
+pub(crate) struct Gcm<'a, D: Driver> {
+    pub(crate) kernel: HashKernel<D>,
+    pub(crate) keys: &'a RoundKeys<D>,
+    pub(crate) tables: Arc<GcmTables<D>>,
+}
+
+/// Where the hash of a launch of GCM is added up and goes.
+#[derive(Clone, Copy)]
+pub(crate) struct GcmHash<P> {
+    /// 16 bytes, and 4 bytes after them: zeros, which are zeros again after the launch.
+    pub(crate) sum: P,
+    pub(crate) hash: P,
+    pub(crate) copy: P,
+}
+
+/// What is encrypted or decrypted.
+#[derive(Clone, Copy)]
+pub(crate) struct Crypt<P> {
+    pub(crate) direction: Direction,
+    /// The counter of the first block.
+    pub(crate) counter: u128,
+    /// The data, which is aligned, and not empty.
+    pub(crate) span: Span<P>,
+}
+
+impl<D: Driver> Gcm<'_, D> {
+    /// Encrypts or decrypts in counter mode, and writes the terms of the hash of the ciphertext, without waiting
+    /// (`aes_bitslice_core::manifest`). The tables are of `key`.
+    ///
+    /// # Safety
+    /// The span and the places of the hash are in memory of the device that is live until the work is done, as are the tables; the queue belongs to the
+    /// device.
+    pub(crate) unsafe fn run(
+        &self,
+        queue: &mut D::Queue,
+        Crypt { direction, counter, span }: Crypt<D::Place>,
+        key: &HashKey,
+        terms: &Terms,
+        GcmHash { sum, hash, copy }: GcmHash<D::Place>,
+    ) -> Result<(), Error> {
+        let Self { kernel, keys, tables } = self;
+        let Loaded { driver, manifest, code, units, .. } = &*kernel.0;
+        let (blocks, skipped) = (span.len.div_ceil(16), counter as u64 % COUNTERS);
+        let tile = u64::from(manifest.shape.tile_blocks());
+        let tiles = (skipped + blocks).div_ceil(tile);
+        let factor = match tiles * tile - skipped - blocks {
+            0 => terms.factor.clone(),
+            after => key.times_power(&terms.factor, &tables.inverse, after),
+        };
+        let entry = match direction {
+            Direction::Encrypt => Entry::Encrypt,
+            Direction::Decrypt => Entry::Decrypt,
+        };
+        let values = vec![
+            (Argument::Length, Value::U64(span.len)),
+            (Argument::Counter, Value::Words(counter_words(counter))),
+            (Argument::Tables, Value::Address(D::key_place(&tables.tables).address())),
+            (Argument::Units, Value::U32(*units)),
+            (Argument::Sums, Value::Address(sum.address())),
+            (Argument::Arrived, Value::Address(sum.after(HASH as u64).address())),
+            (Argument::Hash, Value::Address(hash.address())),
+            (Argument::Copy, Value::Address(copy.address())),
+            (Argument::Factor, Value::Words(block_words(&factor))),
+            (Argument::Addend, Value::Words(block_words(&terms.addend))),
+        ];
+        let thread_blocks = tiles.clamp(1, (*units / (manifest.threads / WARPGROUP)).into()) as u32;
+        let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
+        let values = Values { span, launch: &launch, keys: Some(keys), tables: Some(&tables.tables) };
+        // SAFETY: as the caller promises; the threads are the manifest's.
+        unsafe { driver.launch(queue, code, &launch, &values) }
     }
 }
 

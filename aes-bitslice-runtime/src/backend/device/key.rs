@@ -125,11 +125,9 @@ pub(crate) trait KeyOnDevice: Send + Sync {
         call: &Call<O>,
         hash: PlaceOf<Self>,
     ) -> Result<(), Error> {
-        let (Some(output), Some(key)) = (span.output.filter(|_| span.len > 0), call.on_device().hash) else {
-            return Ok(());
-        };
+        let Some(output) = span.output.filter(|_| span.len > 0) else { return Ok(()) };
         let Some(verdict) = call.verdict(span.len) else { return Ok(()) };
-        let (kernel, _) = self.hash_kernel(key)?;
+        let kernel = self.loaded_hash()?;
         // SAFETY: as the caller guarantees.
         unsafe { kernel.clear_unless_authentic(queue, output, span.len, hash, &verdict) }
     }

@@ -1,6 +1,6 @@
 //! A key on a device: its kernels, and the round keys to launch them with.
 
-use crate::backend::device::hash::Tables;
+use crate::backend::device::hash::{OfHashKey, Tables};
 use crate::backend::device::host_data::Shared;
 use crate::backend::device::key::KeyOnDevice;
 use crate::backend::opencl::commands::{Commands, HashKernel, Kernel, RoundKeys, Slots, Span};
@@ -45,7 +45,7 @@ impl DeviceKey {
         let modes = modes.filter(|&mode| mode.has_tweaks() == key.is_xts() && device.supports(mode));
         let keys = modes.map(|mode| Ok((mode, device.round_keys(mode, key)?)));
         let code = Code::Stored { keys: keys.collect::<Result<_, Error>>()?, is_xts: key.is_xts() };
-        Ok(Self { device: device.clone(), code, hash_tables: Tables::default(), transfers })
+        Ok(Self { device: device.clone(), code, hash_tables: OfHashKey::default(), transfers })
     }
 
     /// A key for one kernel: baked in, or to be launched with it.
@@ -55,7 +55,7 @@ impl DeviceKey {
         keys: Option<RoundKeys>,
         transfers: Transfers,
     ) -> Self {
-        Self { device: device.clone(), code: Code::One(kernel, keys), hash_tables: Tables::default(), transfers }
+        Self { device: device.clone(), code: Code::One(kernel, keys), hash_tables: OfHashKey::default(), transfers }
     }
 
     /// The mode of an operation's kernel. `memory` is the kind of memory that the call is on, for the message.

@@ -77,6 +77,8 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
             // No two devices report the same speed, but each of four has some of 4 MiB of sharded memory.
             Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE if state.options.fast == Some(device as usize) => c_int::MAX,
             Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE => 10_000 + 1_000 * device,
+            Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE => 1_000_000,
+            Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH => 1024,
             Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
             // CUDA C++ Programming Guide, technical specifications by compute capability.
             Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => match architecture {

@@ -54,6 +54,16 @@ pub extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, _flags: c_
     })
 }
 
+/// No two streams of the process have one number; that of the default stream is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamGetId(stream: CUstream, id: *mut u64) -> CUresult {
+    call_in_context(c"cuStreamGetId", |state| {
+        state.stream(stream as usize)?;
+        // SAFETY: the caller has room for it.
+        unsafe { put(id, stream as u64) }
+    })
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamIsCapturing(stream: CUstream, status: *mut CUstreamCaptureStatus) -> CUresult {
     call_in_context(c"cuStreamIsCapturing", |state| {

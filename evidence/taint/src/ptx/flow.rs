@@ -247,7 +247,9 @@ impl Step<'_, '_> {
             }
             Effect::Update => {
                 self.store(space, at.at, secret);
-                let read = secret || self.flow.is_secret(space, at.at, self.bytes());
+                let is_increment = self.statement.opcode.split('.').any(|part| part == "inc");
+                let counts = is_increment && space == Some(Space::Global) && self.flow.secrets.count_arrivals();
+                let read = secret || (!counts && self.flow.is_secret(space, at.at, self.bytes()));
                 to.into_iter().for_each(|to| self.write(to, Value::some(read)));
             }
             Effect::Compute => self.compute(&values, secret),

@@ -674,7 +674,8 @@ impl Step<'_, '_> {
                     self.flow.store_local(At::Anywhere, bytes, data);
                 }
                 self.flow.report.secret_stores += usize::from(data && self.is_known);
-                (words, true)
+                let counts = opcode[0] == "ATOMG" && self.has("INC") && self.flow.secrets.count_arrivals();
+                (words, !counts || data || address)
             }
             // From global to shared memory, by the copy engine or by threads.
             Some(Effect::Transfer) => {

@@ -68,6 +68,12 @@ pub(crate) struct KeyForm {
 }
 
 impl KeyForm {
+    /// The form in which a kernel takes the key of counter mode with the launch, if these rows are a basis of its columns.
+    pub(crate) fn of_counter_mode(rows: [u32; 32]) -> Option<Self> {
+        let basis = ColumnBasis::new(rows).ok()?;
+        Some(Self { source: KeySource::Argument, direction: Mode::Ctr.direction(), basis, tweaks: None })
+    }
+
     /// A key in this form; `None` if it is one key and there should be two, or the other way round.
     pub(crate) fn round_keys(&self, key: &ExpandedKey) -> Option<RoundKeys> {
         let data = || self.source.words(key, self.direction, self.basis);

@@ -1,0 +1,147 @@
+//! The printed kernel of GCM in one launch as a program for the CPU, and its check against the definitions of counter mode and of GHASH.
+
+use super::compiled::{THREADS, start_program};
+use super::error::CheckError;
+use super::hash::call;
+use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
+use aes_bitslice_core::column_basis::ColumnBasis;
+use aes_bitslice_core::entry::Entry;
+use aes_bitslice_core::ghash::{Element, ghash, tables};
+use aes_bitslice_core::key_source::{ExpandedKey, KeySource};
+use aes_bitslice_core::manifest::{Hash, Printed};
+use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::reference::reference;
+use std::io::{Read, Write};
+use zeroize::Zeroizing;
+
+const PROGRAM: &str = include_str!("gcm_program.h");
+
+/// The blocks of a tile of counter mode, at multiples of which counters begin.
+const COUNTERS: u32 = 256;
+
+/// Compiles the printed kernel as C and compares launches of both entry points with the definitions: messages of whole blocks and others,
+/// from one byte to several spans for each warpgroup, first counters anywhere in a tile, in place and not, one thread block and several.
+/// Returns `false` if there is no C compiler.
+///
+/// In C, loops replace the products of tensor cores: only a GPU can show that an instruction has its operands where the loops have them.
+pub fn printed_gcm(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckError> {
+    let (source, manifest) = (&*printed.source, &printed.manifest);
+    manifest.check()?;
+    let calls = [("run_encrypt", Entry::Encrypt), ("run_decrypt", Entry::Decrypt)]
+        .map(|(function, entry)| call(function, &manifest.entries[&entry]))
+        .concat();
+    let Some(mut process) = start_program(&manifest.kernel, false, &[source, "\n", THREADS, PROGRAM, &calls])? else {
+        return Ok(false);
+    };
+    let (mut requests, mut answers) = (process.stdin.take().expect("piped"), process.stdout.take().expect("piped"));
+    let schedule = KeySchedule::new(key, Direction::Encrypt).ok_or(CheckError::KeyLength(key.len()))?;
+    let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Direction::Encrypt));
+    let basis = ColumnBasis::new(manifest.key_basis.expect("of a kernel that encrypts")).expect("checked above");
+    let expanded = ExpandedKey::new(key).expect("its length is right, as above");
+    let keys = KeySource::Argument.words(&expanded, Direction::Encrypt, basis);
+    let (groups, span) = (manifest.threads / 128, 16 * manifest.shape.tile_blocks() as usize);
+    for (i, (first, thread_blocks, length)) in [
+        (0, 1, 16_usize),
+        (2, 1, 1),
+        (2, 2, span),
+        (0, 1, span),
+        (255, 2, span - 16 * 255),
+        (200, 1, 9 * span + 21),
+        (2, 3, 4 * span - 32),
+        (2, 2, 20 * span + 16 * 77 + 5),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let units = groups * thread_blocks;
+        let counter = 0x0f1e_2d3c_4b5a_6978_8796_a5b4_u128 << 32 | u128::from(0x0102_0300 + first);
+        let stream = reference(Mode::Ctr, &schedule, !counter, 0, &vec![0; 48 + length]);
+        let (blocks, input) = stream.split_at(48);
+        let [factor, addend, before] = std::array::from_fn(|i| blocks.as_chunks::<16>().0[i]);
+        let output = reference(Mode::Ctr, &schedule, counter, 0, input);
+        let decrypts = i % 2 == 1;
+        let ciphertext = if decrypts { input } else { &output };
+        let skipped = first % COUNTERS;
+        let spans = (16 * skipped as usize + length).div_ceil(span);
+        let after = (spans * span / 16) as u64 - u64::from(skipped) - (length as u64).div_ceil(16);
+        let element = Element::from_block;
+        let hash = ghash(hash_key, ciphertext) * hash_key.pow(after);
+        let expected = (hash * element(factor) + element(addend)).to_block();
+
+        let tables = tables(aes_bitslice_core::ghash::Blocks::AsTheyAre, hash_key, &manifest.shape, units);
+        let numbers = [
+            u64::from(decrypts),
+            (i / 2 % 2) as u64,
+            length as u64,
+            units.into(),
+            (spans as u64).min(thread_blocks.into()),
+            4 * tables.len() as u64,
+        ];
+        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * (tables.len() + keys.len()) + 64 + length));
+        request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+        request.extend(tables.iter().chain(&*keys).flat_map(|word| word.to_le_bytes()));
+        request.extend(counter.to_le_bytes());
+        request.extend([factor, addend, before].as_flattened());
+        request.extend(input);
+        requests.write_all(&request)?;
+        requests.flush()?;
+        let (mut verdict, mut hashed, mut found) = ([0], [0; 16], vec![0; length]);
+        answers.read_exact(&mut verdict)?;
+        answers.read_exact(&mut hashed)?;
+        answers.read_exact(&mut found)?;
+        let kernel = manifest.kernel.clone();
+        let launch = format!(
+            "{} of {length} bytes from counter {first} on, {thread_blocks} thread blocks",
+            if decrypts { "decryption" } else { "encryption" }
+        );
+        match verdict {
+            [0] if found == output && hashed == expected => {}
+            [0] => return Err(CheckError::Hash { kernel, launch }),
+            [2] => return Err(CheckError::Stuck { kernel, launch }),
+            _ => return Err(CheckError::OutOfBounds { kernel, launch }),
+        }
+    }
+    drop(requests);
+    process.wait()?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::sample::all_or_some;
+    use crate::emit::gcm::print;
+
+    const KEY: [u8; 24] = *b"twenty-four bytes of key";
+
+    fn check(wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
+        let mut printed = print("a test");
+        if let Some((text, with)) = wrong {
+            assert!(printed.source.contains(text), "{text}");
+            printed.source = Zeroizing::new(printed.source.replacen(text, with, 1));
+        }
+        printed_gcm(&printed, &KEY)
+    }
+
+    #[test]
+    fn the_printed_kernel_passes_and_faults_show() {
+        if !check(None).unwrap() {
+            eprintln!("there is no C compiler: the printed kernel was not tested");
+            return;
+        }
+        let faults = [
+            // A part of a word; blocks in front of the message; what is cleared after it; the order of spans; units; whose ciphertext; counters.
+            ("length - at < 4 ? (u32)(length - at) : 4", "length - at < 4 ? 0 : 4"),
+            ("whole_tiles(skipped, length / 16)", "whole_tiles(0, length / 16)"),
+            ("else w[j] &= (1u << 8 * bytes) - 1;", "else w[j] &= 0xffffffff;"),
+            ("4 * (spans - 1 - unit - n * units)", "4 * (unit + n * units)"),
+            ("group * (units / WARPGROUPS) + blockIdx.x", "group + WARPGROUPS * blockIdx.x"),
+            ("decrypts ? w[j] : s[j]", "decrypts ? s[j] : s[j]"),
+            ("*arrived = (*arrived + 1) % gridDim.x;", "*arrived += 1;"),
+            ("counter.word[0] + TILE_BLOCKS * tile", "counter.word[0] + TILE_BLOCKS * (tile + 1)"),
+        ];
+        for (text, with) in all_or_some(0, &faults) {
+            assert!(check(Some((text, with))).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Pinned memory into which kernels write hashes, each with the point of a stream after which the hash is there. It is kept from call to
+//! call. A hash that nobody asks for is waited for by nobody: its memory is used again once its call is done.
+
+use crate::backend::cuda::context::Context;
+use crate::backend::cuda::memory::pinned::{self, Pinned};
+use crate::base::error::Error;
+use crate::op::partial_hash::HASH;
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Results that are allocated at a time, and the maximum number of those that nobody has asked for: then the oldest is waited for.
+const AT_A_TIME: usize = 64;
+const MOST_LEFT: usize = 512;
+
+/// The results of a device.
+pub(crate) struct HashResults {
+    context: Arc<Context>,
+    all: Mutex<All>,
+}
+
+#[derive(Default)]
+struct All {
+    idle: Vec<Slot>,
+    /// Those that were dropped before anybody asked for them, in this order: their calls may be under way.
+    left: VecDeque<Slot>,
+}
+
+/// Memory of several results.
+struct Memory {
+    _pinned: Pinned,
+    start: *mut u8,
+    on_device: CUdeviceptr,
+}
+
+// SAFETY: each slot alone uses its bytes, through the pointer.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+/// Room for one hash: zeros unless its call is under way.
+struct Slot {
+    context: Arc<Context>,
+    memory: Arc<Memory>,
+    number: usize,
+    event: CUevent,
+}
+
+// SAFETY: handles, which any thread that has made the context current may use.
+unsafe impl Send for Slot {}
+
+/// The hash of one call.
+pub(crate) struct HashResult {
+    results: Arc<HashResults>,
+    /// Present until drop.
+    slot: Option<Slot>,
+    is_under_way: bool,
+}
+
+impl HashResults {
+    /// Those of a device with this context; none is allocated before it is needed.
+    pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
+        Arc::new(Self { context, all: Mutex::default() })
+    }
+
+    /// Room for the hash of a call. The context was entered on this thread.
+    pub(crate) fn take(self: &Arc<Self>) -> Result<HashResult, Error> {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.idle.is_empty()
+            && let Some(oldest) = all.left.front()
+            && (oldest.is_done()? || (all.left.len() >= MOST_LEFT && oldest.wait().is_ok()))
+        {
+            let oldest = all.left.pop_front().expect("seen above");
+            oldest.clear();
+            all.idle.push(oldest);
+        }
+        if all.idle.is_empty() {
+            all.idle = self.more()?;
+        }
+        Ok(HashResult { results: self.clone(), slot: all.idle.pop(), is_under_way: false })
+    }
+
+    fn more(&self) -> Result<Vec<Slot>, Error> {
+        let mut pinned = Pinned::new(&self.context, AT_A_TIME * HASH)?;
+        let no_access = || Error::Cuda { call: "cuPointerGetAttribute".into(), code: "no device pointer".into() };
+        let on_device = pinned::on_device(&pinned).ok_or_else(no_access)?;
+        let start = pinned.as_mut_ptr();
+        let memory = Arc::new(Memory { _pinned: pinned, start, on_device });
+        let slot = |number| {
+            let event = result::event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING);
+            let event = self.context.call("cuEventCreate", event)?;
+            Ok(Slot { context: self.context.clone(), memory: memory.clone(), number, event })
+        };
+        (0..AT_A_TIME).map(slot).collect()
+    }
+}
+
+impl HashResult {
+    fn slot(&self) -> &Slot {
+        self.slot.as_ref().expect("there until drop")
+    }
+
+    /// Does work on a stream that writes the hash.
+    ///
+    /// # Safety
+    /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it.
+    pub(crate) unsafe fn fill(
+        &mut self,
+        stream: CUstream,
+        work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Slot { context, memory, number, event } = self.slot();
+        // Even after a failure, some of it may be on the stream.
+        let worked = work(memory.on_device + (HASH * number) as u64);
+        // SAFETY: the caller guarantees the stream, and the event is live.
+        let recorded = unsafe { context.record(*event, stream) };
+        if recorded.is_err() {
+            // It may be written at an unknown time.
+            std::mem::forget(self.slot.take());
+            return recorded;
+        }
+        self.is_under_way = true;
+        worked
+    }
+
+    /// Waits for the hash.
+    pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
+        self.results.context.enter()?;
+        self.slot().wait()?;
+        let hash = self.slot().read();
+        self.slot().clear();
+        self.is_under_way = false;
+        Ok(hash)
+    }
+}
+
+impl Drop for HashResult {
+    fn drop(&mut self) {
+        let Some(slot) = self.slot.take() else { return };
+        let mut all = self.results.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_under_way {
+            all.left.push_back(slot);
+        } else {
+            all.idle.push(slot);
+        }
+    }
+}
+
+impl Slot {
+    fn start(&self) -> *mut [u8; HASH] {
+        // SAFETY: within the memory.
+        unsafe { self.memory.start.add(HASH * self.number).cast() }
+    }
+
+    fn read(&self) -> [u8; HASH] {
+        // SAFETY: these bytes are this slot's, and their call was waited for.
+        unsafe { self.start().read_volatile() }
+    }
+
+    fn clear(&self) {
+        // SAFETY: these bytes are this slot's, and their call was waited for.
+        unsafe { self.start().write_volatile([0; HASH]) }
+    }
+
+    /// Waits for the call that writes it.
+    fn wait(&self) -> Result<(), Error> {
+        // SAFETY: the event is live.
+        self.context.call("cuEventSynchronize", unsafe { result::event::synchronize(self.event) })
+    }
+
+    /// Whether that call is done.
+    fn is_done(&self) -> Result<bool, Error> {
+        // SAFETY: the event is live.
+        match unsafe { sys::cuEventQuery(self.event) } {
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            asked => self.context.call("cuEventQuery", asked.result()).map(|()| true),
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // An error cannot be handled here. Nobody has waited for what was left: memory that a call may still write to is not freed.
+        if self.context.make_current().is_err() || self.wait().is_err() {
+            std::mem::forget(self.memory.clone());
+        }
+        // SAFETY: created here, and not used after this.
+        let _ = unsafe { result::event::destroy(self.event) };
+    }
+}

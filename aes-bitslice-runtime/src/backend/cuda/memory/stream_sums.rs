@@ -1,0 +1,130 @@
+//! Device memory in which the thread blocks of a launch of GCM add up its hash. Each stream has its own, because launches on one stream do
+//! not run at a time; the last thread block leaves zeros for the next launch, so that nobody has to clear it.
+
+use crate::backend::cuda::context::Context;
+use crate::base::error::Error;
+use crate::op::partial_hash::HASH;
+use cudarc::driver::result;
+use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The sum, the count of thread blocks, and the hash, each with room that nothing uses after it.
+const BYTES: usize = 64;
+/// Streams for which memory is allocated at a time.
+const AT_A_TIME: usize = 64;
+/// The maximum number of streams; before there are more, the device is waited for, and all begin anew.
+const MOST: usize = 4096;
+
+/// The memory of a stream for launches of GCM.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums(CUdeviceptr);
+
+impl Sums {
+    /// 16 bytes, zeros between launches.
+    pub(crate) fn sum(self) -> CUdeviceptr {
+        self.0
+    }
+
+    /// The hash of the last launch.
+    pub(crate) fn hash(self) -> CUdeviceptr {
+        self.0 + 2 * HASH as u64
+    }
+}
+
+/// That of all streams of a device.
+pub(crate) struct StreamSums {
+    context: Arc<Context>,
+    all: Mutex<All>,
+}
+
+#[derive(Default)]
+struct All {
+    /// By the number of the stream, which no other stream of the process ever has.
+    of_streams: HashMap<u64, Sums>,
+    unused: Vec<Sums>,
+    allocated: Vec<CUdeviceptr>,
+}
+
+impl StreamSums {
+    /// That of a device with this context; none is allocated before it is needed.
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, all: Mutex::default() }
+    }
+
+    /// That of a stream.
+    ///
+    /// # Safety
+    /// The stream is live and belongs to the context, which was entered on this thread.
+    pub(crate) unsafe fn of(&self, stream: CUstream) -> Result<Sums, Error> {
+        let mut number = 0;
+        // SAFETY: the caller guarantees the stream; the pointer is to a live value.
+        self.context.call("cuStreamGetId", unsafe { sys::cuStreamGetId(stream, &mut number) }.result())?;
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sums) = all.of_streams.get(&number) {
+            return Ok(*sums);
+        }
+        if all.unused.is_empty() {
+            if all.of_streams.len() >= MOST {
+                self.context.call("cuCtxSynchronize", result::ctx::synchronize())?;
+                let taken: Vec<Sums> = all.of_streams.drain().map(|(_, sums)| sums).collect();
+                all.unused.extend(taken);
+            } else {
+                let memory = self.allocate()?;
+                all.allocated.push(memory);
+                all.unused.extend((0..AT_A_TIME).map(|n| Sums(memory + (n * BYTES) as u64)));
+            }
+        }
+        let sums = all.unused.pop().expect("some, as of now");
+        all.of_streams.insert(number, sums);
+        Ok(sums)
+    }
+
+    /// Zeros, which were waited for.
+    fn allocate(&self) -> Result<CUdeviceptr, Error> {
+        let len = AT_A_TIME * BYTES;
+        // SAFETY: the context is current on this thread, as the caller has entered it; freed on drop.
+        let memory = self.context.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
+        // SAFETY: the length is the allocated length; the default stream's work is waited for before anybody uses the memory.
+        let cleared = unsafe { clear(memory, len) };
+        self.context.call("cuMemsetD8", cleared).inspect_err(|_| {
+            // SAFETY: allocated above, and nothing uses it.
+            let _ = unsafe { result::free_sync(memory) };
+        })?;
+        Ok(memory)
+    }
+}
+
+/// Clears device memory on a stream of its own, and waits.
+///
+/// # Safety
+/// The memory is live, and nothing uses it.
+unsafe fn clear(memory: CUdeviceptr, len: usize) -> Result<(), cudarc::driver::DriverError> {
+    let stream = result::stream::create(result::stream::StreamKind::NonBlocking)?;
+    // SAFETY: as the caller guarantees; the stream is live until it is destroyed here.
+    unsafe {
+        let cleared =
+            result::memset_d8_async(memory, 0, len, stream).and_then(|()| result::stream::synchronize(stream));
+        cleared.and(result::stream::destroy(stream))
+    }
+}
+
+impl Drop for StreamSums {
+    fn drop(&mut self) {
+        let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if all.allocated.is_empty() || self.context.make_current().is_err() {
+            return;
+        }
+        // Launches may be in flight. If waiting fails, they may still write there, so it stays.
+        if result::ctx::synchronize().is_ok() {
+            for memory in all.allocated.drain(..) {
+                // An error cannot be handled here.
+                // SAFETY: allocated here, not used after this; it is cleared, because hashes are secret.
+                unsafe {
+                    let _ = clear(memory, AT_A_TIME * BYTES);
+                    let _ = result::free_sync(memory);
+                }
+            }
+        }
+    }
+}
