@@ -133,6 +133,7 @@ pub(crate) mod fake {
     use super::*;
     use std::collections::BTreeMap;
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// An address.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -174,6 +175,8 @@ pub(crate) mod fake {
         fails: Mutex<Fails>,
         /// Memory by address; `None` once it was freed.
         memory: Arc<Mutex<BTreeMap<At, Option<Vec<u8>>>>>,
+        /// The number of times that pinned memory was allocated.
+        pinned: AtomicUsize,
         left_uncleared: Arc<Mutex<usize>>,
     }
 
@@ -207,6 +210,11 @@ pub(crate) mod fake {
         /// The number of bytes that were not zero when they were freed.
         pub(crate) fn left_uncleared(&self) -> usize {
             *self.left_uncleared.lock().unwrap()
+        }
+
+        /// How often memory was allocated, and pinned memory.
+        pub(crate) fn allocated(&self) -> [usize; 2] {
+            [self.memory.lock().unwrap().len(), self.pinned.load(Ordering::Relaxed)]
         }
 
         pub(crate) fn is_freed(&self, at: At) -> bool {
@@ -267,6 +275,7 @@ pub(crate) mod fake {
         }
 
         fn pinned(self: &Arc<Self>, _queue: &mut (), len: usize) -> Result<Box<[u8]>, Error> {
+            self.pinned.fetch_add(1, Ordering::Relaxed);
             Ok(vec![0; len].into())
         }
 
