@@ -126,7 +126,7 @@ impl Cipher {
     /// CPU and this is a single-kernel cipher; else errors from the device.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let mut data = data.into();
-        if cores::is_of_one(data.len())
+        if self.cpu.as_deref().is_some_and(|cpu| cores::is_of_one(cpu, data.len()))
             && (data.len() == 0 || self.is_on_cpu(operation.kernels(), data.len() as u64))
             && let Some(value) = call::in_one_step(self, &operation, &mut data)
         {

@@ -28,6 +28,11 @@ pub trait CpuCipher: Sync + Sized {
         Instructions::best()
     }
 
+    /// The maximum number of bytes of a call that one core performs alone, because others would begin too late to help.
+    fn alone(&self) -> usize {
+        Instructions::Portable.alone()
+    }
+
     /// The key's length; for XTS, the length of each of the two keys.
     fn bits(&self) -> KeyBits;
 

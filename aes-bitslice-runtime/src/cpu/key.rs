@@ -138,6 +138,10 @@ impl CpuCipher for CpuKey {
         self.instructions
     }
 
+    fn alone(&self) -> usize {
+        self.instructions.alone()
+    }
+
     fn bits(&self) -> KeyBits {
         match self.cipher {
             Aes::Kernel(_, bits, _) => bits,
