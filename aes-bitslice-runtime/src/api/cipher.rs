@@ -16,8 +16,8 @@ use crate::exec::choice::Choice;
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
 use crate::op::kernels::{KernelsNeeded, OnHost};
-use crate::op::operation::{Operation, Pass, Ready};
-use crate::op::place::{Composition, OwnKey, Passes, Place};
+use crate::op::operation::{Composition, Operation, Pass, Passes, Place, Ready};
+use crate::op::own_key::OwnKey;
 use std::fmt;
 use std::sync::Arc;
 

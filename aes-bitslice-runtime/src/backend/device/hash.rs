@@ -4,6 +4,7 @@
 //! (`aes_bitslice_core::manifest`).
 
 use crate::backend::device::driver::Driver;
+use crate::backend::device::round_keys::KeyMaterial;
 use crate::backend::device::span::{Place, Span};
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
@@ -130,7 +131,7 @@ impl<D: Driver> HashKernel<D> {
         let entry = if input.is_aligned() { Entry::Hash } else { Entry::HashBytes };
         let values = vec![
             (Argument::Length, Value::U64(len)),
-            (Argument::Tables, Value::Address(D::key_place(tables).address())),
+            (Argument::Tables, Value::Address(tables.place().address())),
             (Argument::Units, Value::U32(*units)),
             (Argument::Factor, Value::Words(block_words(&terms.factor))),
             (Argument::Addend, Value::Words(block_words(&terms.addend))),
@@ -188,7 +189,7 @@ impl<D: Driver> HashKernel<D> {
             (Argument::All, Value::U32(of.all)),
             (Argument::Aad, Value::Address(of.aad)),
             (Argument::Masks, Value::Address(of.masks)),
-            (Argument::Tables, Value::Address(D::key_place(tables).address())),
+            (Argument::Tables, Value::Address(tables.place().address())),
         ];
         let thread_blocks = of.all.div_ceil(GROUP).min(self.0.units);
         let span = Span::between(Some(input), Some(out), 0);

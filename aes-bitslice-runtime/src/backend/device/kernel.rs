@@ -94,7 +94,7 @@ impl<D: Driver> Kernel<D> {
         &self,
         queue: &mut D::Queue,
         span: Span<D::Place>,
-        keys: Option<&RoundKeys<D>>,
+        keys: Option<&RoundKeys<D::KeyMemory>>,
         launches: impl FnOnce(&Shape<'_>) -> Result<Vec<Launch>, Error>,
     ) -> Result<(), Error> {
         let Loaded { driver, geometry, code, .. } = &*self.0;

@@ -7,6 +7,7 @@ use crate::backend::opencl::context::Context;
 use crate::backend::opencl::kernel::hash;
 use crate::backend::opencl::kernel::program::EntryPoints;
 use crate::backend::opencl::kernel::stored::{self, StoredKernel};
+use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::backend::opencl::platforms::Wanted;
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -80,7 +81,12 @@ impl Device {
     pub(crate) fn round_keys(&self, mode: Mode, key: &Key) -> Result<Option<RoundKeys>, Error> {
         let manifest = &self.find(mode)?.manifest;
         let tweaks = sources::tweak_words(manifest, key)?;
-        RoundKeys::new(&self.context, manifest.keys, sources::key_words(manifest, key)?, tweaks)
+        RoundKeys::new(
+            |words| KeyMemory::new(&self.context, words),
+            manifest.keys,
+            sources::key_words(manifest, key)?,
+            tweaks,
+        )
     }
 
     /// The stored kernel for a mode.
