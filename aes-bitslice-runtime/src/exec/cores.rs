@@ -1,12 +1,13 @@
 //! One call's chunks, divided between the cores of the processor where the call is long enough.
 
+use crate::base::lock::lock;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::CpuCipher;
 use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Pass, Ready};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
 /// costs nothing in comparison.
@@ -33,10 +34,6 @@ pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffer
 /// Whether one core performs a call on this many bytes.
 pub(crate) fn is_of_one(cipher: &impl CpuCipher, bytes: usize) -> bool {
     bytes <= cipher.alone() || threads() == 1
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs the jobs with all numbers below `jobs`, divided between the cores. It has the same type for all operations, so that the division is

@@ -11,7 +11,7 @@ use crate::backend::cuda::memory::hash_memory::HashMemories;
 use crate::backend::cuda::select::hash;
 use crate::backend::cuda::select::stored::{Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
-use crate::backend::device::loaded::Loaded;
+use crate::backend::device::on_first_use::OnFirstUse;
 use crate::backend::device::self_test;
 use crate::base::error::Error;
 use crate::exec::{known_answer, sources};
@@ -31,9 +31,9 @@ pub(crate) struct Device {
     clock_khz: u32,
     /// The stored kernels for this device.
     stored: Stored,
-    kernels: Loaded<(Mode, StoredKind), Option<Kernel>>,
+    kernels: OnFirstUse<(Mode, StoredKind), Option<Kernel>>,
     /// The GHASH kernel.
-    hash: Loaded<(), HashKernel>,
+    hash: OnFirstUse<(), HashKernel>,
     tuning: Tuning,
     /// Slots for data from the host.
     slots: Slots,
@@ -42,7 +42,7 @@ pub(crate) struct Device {
     /// Memory for calls on many messages in device memory.
     batch_memories: Arc<BatchMemories>,
     /// The entry points for batches that gave their known answers, by the mode of their kernel.
-    tested: Loaded<(Mode, Entry), ()>,
+    tested: OnFirstUse<(Mode, Entry), ()>,
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -60,13 +60,13 @@ impl Device {
             multiprocessors: info.multiprocessors,
             clock_khz: info.clock_khz,
             stored: Stored::for_device(info.shared_memory_bytes),
-            kernels: Loaded::default(),
-            hash: Loaded::default(),
+            kernels: OnFirstUse::default(),
+            hash: OnFirstUse::default(),
             tuning,
             slots: Slots::new(context.clone()),
             hash_memories: HashMemories::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
-            tested: Loaded::default(),
+            tested: OnFirstUse::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
         })

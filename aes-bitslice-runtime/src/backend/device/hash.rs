@@ -8,6 +8,7 @@ use crate::backend::device::round_keys::KeyMaterial;
 use crate::backend::device::span::{Place, Span};
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::op::launch::{Entry, Launch, Value, block_words};
@@ -16,12 +17,12 @@ use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::ghash::{self, Element, Shape};
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_core::messages::GROUP;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A kernel on a device. Clones share the code.
-pub(crate) struct HashKernel<D: Driver>(Arc<Loaded<D>>);
+pub(crate) struct HashKernel<D: Driver>(Arc<LoadedHashKernel<D>>);
 
-struct Loaded<D: Driver> {
+struct LoadedHashKernel<D: Driver> {
     driver: Arc<D>,
     manifest: Manifest<Hash>,
     code: D::Code,
@@ -54,7 +55,7 @@ impl<D: Driver> Default for Tables<D> {
 impl<D: Driver> Tables<D> {
     /// The tables, made now if they are not there. Making them leaves nothing on the stack.
     pub(crate) fn get(&self, make: impl FnOnce() -> Result<D::KeyMemory, Error>) -> Result<Arc<D::KeyMemory>, Error> {
-        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = lock(&self.0);
         if tables.is_none() {
             *tables = Some(Arc::new(scrubbed::<DERIVED, _>(make)?));
         }
@@ -66,7 +67,7 @@ impl<D: Driver> HashKernel<D> {
     /// A kernel from its code, which was loaded on a device of this number of multiprocessors.
     pub(crate) fn new(driver: &Arc<D>, multiprocessors: u32, manifest: Manifest<Hash>, code: D::Code) -> Self {
         let units = manifest.units_per_sm * multiprocessors.max(1);
-        Self(Arc::new(Loaded { driver: driver.clone(), manifest, code, units, multiprocessors }))
+        Self(Arc::new(LoadedHashKernel { driver: driver.clone(), manifest, code, units, multiprocessors }))
     }
 
     /// The kernel's name.
@@ -108,7 +109,7 @@ impl<D: Driver> HashKernel<D> {
         tables: Option<&D::KeyMemory>,
         values: Vec<(Argument, Value)>,
     ) -> Result<(), Error> {
-        let Loaded { driver, manifest, code, .. } = &*self.0;
+        let LoadedHashKernel { driver, manifest, code, .. } = &*self.0;
         let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
         // SAFETY: as the caller promises; the threads are the manifest's.
         unsafe { driver.launch(queue, code, &launch, &Values { span, launch: &launch, keys: None, tables }) }
@@ -127,7 +128,7 @@ impl<D: Driver> HashKernel<D> {
         tables: &D::KeyMemory,
         Sum { terms, at }: Sum<'_, D::Place>,
     ) -> Result<(), Error> {
-        let Loaded { manifest, units, .. } = &*self.0;
+        let LoadedHashKernel { manifest, units, .. } = &*self.0;
         let entry = if input.is_aligned() { Entry::Hash } else { Entry::HashBytes };
         let values = vec![
             (Argument::Length, Value::U64(len)),
@@ -155,7 +156,7 @@ impl<D: Driver> HashKernel<D> {
         hash: D::Place,
         verdict: &Verdict,
     ) -> Result<(), Error> {
-        let Loaded { manifest, multiprocessors, .. } = &*self.0;
+        let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
         let values = vec![
             (Argument::Length, Value::U64(len)),
             (Argument::Hash, Value::Address(hash.address())),
@@ -211,7 +212,7 @@ impl<D: Driver> HashKernel<D> {
         hashes: u64,
         verdicts: u64,
     ) -> Result<(), Error> {
-        let Loaded { manifest, multiprocessors, .. } = &*self.0;
+        let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
         let values = vec![
             (Argument::Messages, Value::Address(of.messages)),
             (Argument::All, Value::U32(of.all)),

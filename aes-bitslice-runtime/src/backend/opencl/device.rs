@@ -1,6 +1,6 @@
 //! An open device: its context, its slots, and its kernels, each compiled on first use.
 
-use crate::backend::device::loaded::Loaded;
+use crate::backend::device::on_first_use::OnFirstUse;
 use crate::backend::device::self_test;
 use crate::backend::opencl::commands::{HashKernel, Kernel, RoundKeys, Slots};
 use crate::backend::opencl::context::Context;
@@ -21,16 +21,16 @@ pub(crate) struct Device {
     context: Arc<Context>,
     /// Slots for data from the host.
     slots: Slots,
-    kernels: Loaded<Mode, Kernel>,
+    kernels: OnFirstUse<Mode, Kernel>,
     /// The GHASH kernel.
-    hash: Loaded<(), HashKernel>,
+    hash: OnFirstUse<(), HashKernel>,
 }
 
 impl Device {
     pub(crate) fn open(wanted: Wanted) -> Result<Arc<Self>, Error> {
         let context = Context::open(wanted)?;
         let slots = Slots::new(context.clone());
-        Ok(Arc::new(Self { context, slots, kernels: Loaded::default(), hash: Loaded::default() }))
+        Ok(Arc::new(Self { context, slots, kernels: OnFirstUse::default(), hash: OnFirstUse::default() }))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

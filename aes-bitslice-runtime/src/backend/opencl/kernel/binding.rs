@@ -1,11 +1,12 @@
 //! The arguments of a launch: those that the kernel's manifest lists, in its order, each found by name.
 
 use crate::backend::device::values::{Found, Values};
-use crate::backend::opencl::handles::{KernelObject, call, lock};
+use crate::backend::opencl::handles::{KernelObject, call};
 use crate::backend::opencl::kernel::gather::Gathered;
 use crate::backend::opencl::kernel::program::EntryPoint;
 use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use aes_bitslice_core::argument::{Argument, Kind};
 use opencl3::kernel;
 use opencl3::types::{cl_kernel, cl_mem};
