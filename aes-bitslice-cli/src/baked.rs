@@ -13,6 +13,15 @@ use zeroize::Zeroizing;
 /// No manifest is larger.
 const LARGEST: u64 = 1 << 20;
 
+/// The manifests that the options name.
+#[derive(Clone, Copy, Default)]
+pub struct KernelFiles<'a> {
+    /// Of a kernel with its key in it.
+    pub baked: Option<&'a Path>,
+    /// Of a kernel that takes its key at launch.
+    pub generated: Option<&'a Path>,
+}
+
 /// What is known of a kernel before an engine loads it.
 pub struct Baked {
     /// The files that are the key: manifest and source; if the manifest cannot be read, the existing sources beside it.

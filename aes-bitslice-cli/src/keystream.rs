@@ -4,6 +4,7 @@ use aes_bitslice_runtime as runtime;
 
 use crate::args::iv::Iv;
 use crate::args::keystream::KeystreamArgs;
+use crate::baked::KernelFiles;
 use crate::chunk::BLOCK;
 use crate::context::Context;
 use crate::error::{Error, Result, note};
@@ -11,7 +12,7 @@ use crate::method::Method;
 use crate::modes::keystream::KEYSTREAM;
 use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
-use crate::secret::{KernelFiles, Secret};
+use crate::secret::Secret;
 use crate::single;
 use crate::transform::{Transform, in_hex};
 

@@ -8,7 +8,7 @@ use same_file::Handle;
 
 use crate::access::exposure;
 use crate::args::key::{KeyArgs, KeySource};
-use crate::baked::{self, Baked};
+use crate::baked::{self, Baked, KernelFiles};
 use crate::error::{Error, Exit, Result, warn};
 use crate::keys;
 use crate::method::Method;
@@ -19,15 +19,6 @@ pub enum Secret<'a> {
     Key(Key, &'a KeySource, Option<&'a Path>),
     /// The kernel's manifest.
     Kernel(&'a Path),
-}
-
-/// The manifests that the options name.
-#[derive(Clone, Copy, Default)]
-pub struct KernelFiles<'a> {
-    /// Of a kernel with its key in it.
-    pub baked: Option<&'a Path>,
-    /// Of a kernel that takes its key at launch.
-    pub generated: Option<&'a Path>,
 }
 
 impl<'a> Secret<'a> {

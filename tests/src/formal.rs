@@ -1,9 +1,9 @@
 //! One-lane words that are a formal bit, so that code for words computes with unknown bits: the generator's circuits, and the cipher of the
 //! CPU engines, from the Rust that is compiled into them.
 
+use aes_bitslice_analysis::proof::anf::{Bit, Cells};
 use aes_bitslice_gen::circuit::{self, Lut3};
 use aes_bitslice_kernels::Lanes;
-use aes_bitslice_proof::anf::{Bit, Cells};
 use std::cell::RefCell;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 

@@ -107,7 +107,7 @@ fn length() -> impl Strategy<Value = usize> {
         6 => 0usize..=49,
         2 => select(vec![511, 512, 513]),
         6 => select(vec![1 << 10, 1 << 12, 1 << 13, 1 << 14]).prop_flat_map(near),
-        1 => select(vec![1 << 16, 1 << 18, 1 << 19]).prop_flat_map(near),
+        1 => select(vec![1 << 16, 1 << 18, 1 << 19, 1 << 20]).prop_flat_map(near),
         4 => 0usize..20_000,
         1 => 0usize..200_000,
     ]

@@ -1,6 +1,11 @@
 //! Proofs for all data and all round keys: compiled kernels (PTX) compute their modes, and the cipher of the CPU engines and plans of
-//! rounds compute AES. The head of `aes-bitslice-proof` says how, and what this rests on.
+//! rounds compute AES. The head of `aes_bitslice_analysis::proof` says how, and what this rests on.
 
+use aes_bitslice_analysis::proof::aes::{self, Block};
+use aes_bitslice_analysis::proof::batch::{Batch, Flow};
+use aes_bitslice_analysis::proof::context::{Grid, buffer};
+use aes_bitslice_analysis::proof::kernel::{Case, Proved, prove, round_keys};
+use aes_bitslice_analysis::proof::mode::{Start, before_wrap};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::key_source::KeySource;
@@ -12,11 +17,6 @@ use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_kernels::{KERNELS, rust};
-use aes_bitslice_proof::aes::{self, Block};
-use aes_bitslice_proof::batch::{Batch, Flow};
-use aes_bitslice_proof::context::{Grid, buffer};
-use aes_bitslice_proof::kernel::{Case, Proved, prove, round_keys};
-use aes_bitslice_proof::mode::{Start, before_wrap};
 use aes_bitslice_tests::environment::{MUTANTS, PROOFS, is_set, turn};
 use aes_bitslice_tests::formal::{FormalBit, with_cells};
 use aes_bitslice_tests::reference::noise;

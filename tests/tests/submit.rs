@@ -141,7 +141,7 @@ impl AsMut<[u8]> for Gated {
 fn every_call_gives_back_what_the_reference_computes(engines: &'static [Engine]) {
     or_give_up(|| {
         for (name, cipher, reference) in ciphers(engines) {
-            for len in [0, 16, 1040, 600 << 10] {
+            for len in [0, 16, 1040, 1100 << 10] {
                 let data = noise(len as u64, len);
                 let (vec, boxed) = (|| data.clone(), || data.clone().into_boxed_slice());
                 let applied = cipher.submit(ctr(5), vec()).unwrap();

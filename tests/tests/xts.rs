@@ -175,7 +175,7 @@ fn host_memory(engines: &'static [Engine]) {
         }
     };
     // A unit of which two cores have a part each.
-    test(Call::new(32, 1 << 20, 7, 300 << 10));
+    test(Call::new(32, 4 << 20, 7, 1100 << 10));
     at_random(800 << 10, test);
 }
 

@@ -2,8 +2,8 @@
 //!
 //! | code | how |
 //! |---|---|
-//! | the stored PTX, and that of kernels stored as machine code only | [`aes_bitslice_taint::ptx`] |
-//! | the stored machine code, and here or in `ptx` that of every architecture compiled for | [`aes_bitslice_taint::sass`] |
+//! | the stored PTX, and that of kernels stored as machine code only | [`aes_bitslice_analysis::taint::ptx`] |
+//! | the stored machine code, and here or in `ptx` that of every architecture compiled for | [`aes_bitslice_analysis::taint::sass`] |
 //! | the kernels of Hajihassani et al. 2019, with keys in the code and with keys fetched | compiled here, to PTX and to machine code for `sm_90`; keys in the code are constants, and only the data is followed |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
@@ -13,11 +13,11 @@
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::sass::Disassembler;
 use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};
+use aes_bitslice_analysis::taint::{Report, ptx};
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Preset};
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
-use aes_bitslice_taint::{Report, ptx};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,10 +6,10 @@
 //! lookup at the kernel's output planted in the text, the same entry point must be found guilty. Those that end a decryption write zeros
 //! only: they must have one branch by what is secret, which is the tag's, and nothing else.
 
+use aes_bitslice_analysis::taint::{Report, Secrets, ptx, sass};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::signature::EntryPoint;
-use aes_bitslice_taint::{Report, Secrets, ptx, sass};
 use anyhow::{Result, anyhow, ensure};
 use std::collections::BTreeMap;
 
@@ -229,12 +229,15 @@ mod tests {
     #[test]
     fn verdicts_and_planted_leaks() {
         let point = || EntryPoint { name: "k".into(), parameters: vec![] };
-        let finding =
-            |instruction: &str, what| aes_bitslice_taint::Finding { line: 1, instruction: instruction.into(), what };
+        let finding = |instruction: &str, what| aes_bitslice_analysis::taint::Finding {
+            line: 1,
+            instruction: instruction.into(),
+            what,
+        };
         let branch = finding("@%p1 bra L", "its predicate is secret");
         let address = finding("ld.shared.u32 %r1, [%r2]", "an address depends on a secret");
         let store = finding("@%p1 st.global.u32 [%rd1], 0", "its predicate is secret");
-        let judged = |entry: Entry, findings: &[aes_bitslice_taint::Finding], stores, sees: bool| {
+        let judged = |entry: Entry, findings: &[aes_bitslice_analysis::taint::Finding], stores, sees: bool| {
             let report = |findings: &[_]| Report {
                 instructions: 1,
                 secret: 1,

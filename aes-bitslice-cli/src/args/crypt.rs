@@ -10,7 +10,7 @@ use super::mode::{ModeName, ModeParser};
 use super::numbers::parse_bytes;
 use super::sectors::SectorArgs;
 use super::stream::StreamArgs;
-use crate::secret::KernelFiles;
+use crate::baked::KernelFiles;
 
 /// What `encrypt --help` and `decrypt --help` end with.
 pub const EXAMPLES: &str = "\

@@ -16,8 +16,8 @@ use crate::exec::choice::Choice;
 use crate::exec::cores;
 use crate::op::buffers::Buffers;
 use crate::op::kernels::{KernelsNeeded, OnHost};
-use crate::op::operation::{Operation, Pass, Ready};
-use crate::op::place::{Composition, OwnKey, Passes, Place};
+use crate::op::operation::{Composition, Operation, Pass, Passes, Place, Ready};
+use crate::op::own_key::OwnKey;
 use std::fmt;
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ impl Cipher {
     /// CPU and this is a single-kernel cipher; else errors from the device.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let mut data = data.into();
-        if cores::is_of_one(data.len())
+        if self.cpu.as_deref().is_some_and(|cpu| cores::is_of_one(cpu, data.len()))
             && (data.len() == 0 || self.is_on_cpu(operation.kernels(), data.len() as u64))
             && let Some(value) = call::in_one_step(self, &operation, &mut data)
         {

@@ -10,6 +10,7 @@
 //! | `tag` | authentication tags, compared in constant time |
 //! | `backend` | the backends, by name |
 //! | `sync` | primitives for state shared between threads |
+//! | `lock` | locking a mutex, whoever panicked |
 //! | `per_process` | a value of which each process has its own |
 //! | `threads` | the threads that share a call's work |
 
@@ -17,6 +18,7 @@ pub mod backend;
 pub mod counter;
 pub mod error;
 pub mod key;
+pub(crate) mod lock;
 pub mod nonce;
 pub(crate) mod per_process;
 pub(crate) mod scrubbed;

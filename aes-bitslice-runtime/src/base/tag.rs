@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 #[derive(Clone, Copy)]
 pub struct Tag {
     bytes: [u8; 16],
-    len: usize,
+    len: u8,
 }
 
 impl Tag {
@@ -26,7 +26,7 @@ impl Tag {
             len @ (4 | 8 | 12..=16) => {
                 let mut tag = [0; 16];
                 tag[..len].copy_from_slice(bytes);
-                Ok(Self { bytes: tag, len })
+                Ok(Self { bytes: tag, len: len as u8 })
             }
             bytes => Err(Error::TagLength { bytes }),
         }
@@ -42,12 +42,12 @@ impl Tag {
 
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes[..usize::from(self.len)]
     }
 
     /// Its bytes padded with zeros to 16, and a mask that is 0xff for its own bytes.
     pub(crate) fn padded(&self) -> ([u8; 16], [u8; 16]) {
-        (self.bytes, std::array::from_fn(|i| if i < self.len { 0xff } else { 0 }))
+        (self.bytes, std::array::from_fn(|i| if i < self.len.into() { 0xff } else { 0 }))
     }
 
     /// Refuses a tag that differs from the first bytes of the computed one, as many as this tag has.
@@ -55,7 +55,7 @@ impl Tag {
     pub(crate) fn verify(&self, computed: &[u8; 16]) -> Result<(), Error> {
         let differences = u128::from_le_bytes(self.bytes) ^ u128::from_le_bytes(*computed);
         // The bytes of this tag are the lowest: others are shifted out.
-        let differences = differences << (128 - 8 * self.len);
+        let differences = differences << (128 - 8 * u32::from(self.len));
         if bool::from(((differences | differences >> 64) as u64).ct_eq(&0)) {
             Ok(())
         } else {

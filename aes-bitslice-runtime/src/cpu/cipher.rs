@@ -2,21 +2,20 @@
 
 use crate::base::counter::CounterBlock;
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::cpu::block::{Block, BlockCipher};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::WholeMessage;
 use crate::cpu::modes::ctr::Order;
 use crate::cpu::portable;
 use aes_bitslice_core::aes::{Direction, KeyBits};
-use cipher::array::Array;
-use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 
-/// A block of 16 bytes.
-pub(crate) type Block = Array<u8, U16>;
+/// Bytes encrypted and hashed at a time on a core: they stay in its second-level cache.
+const IN_CACHE: usize = 64 << 10;
 
 /// A key on the CPU, as operations use it.
-pub trait CpuCipher: Sync + Sized {
+pub trait CpuCipher: BlockCipher + Sync + Sized {
     /// Does work that computes with the key or with what is derived from it, and leaves nothing of it on the stack. The other methods
     /// are called within.
     fn scrubbed<R>(&self, work: impl FnOnce() -> R) -> R {
@@ -28,11 +27,13 @@ pub trait CpuCipher: Sync + Sized {
         Instructions::best()
     }
 
+    /// The maximum number of bytes of a call that one core performs alone, because others would begin too late to help.
+    fn alone(&self) -> usize {
+        Instructions::Portable.alone()
+    }
+
     /// The key's length; for XTS, the length of each of the two keys.
     fn bits(&self) -> KeyBits;
-
-    /// Runs blocks through the block cipher, each on its own.
-    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>);
 
     /// Whether several units of XTS at a time are faster than one, where units are small.
     fn batches_small_units(&self) -> bool {
@@ -52,7 +53,7 @@ pub trait CpuCipher: Sync + Sized {
 
     /// The key of GHASH.
     fn hash_key(&self) -> HashKey {
-        HashKey::new(self)
+        HashKey::new(self, self.instructions())
     }
 
     /// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`.
@@ -81,7 +82,7 @@ pub trait CpuCipher: Sync + Sized {
         hash: &mut [u8; 16],
         data: InOutBuf<'_, '_, u8>,
     ) {
-        portable::crypt_and_hash(self, direction, key, counter, hash, data);
+        crypt_and_hash(self, direction, key, counter, hash, data);
     }
 
     /// Encrypts or decrypts a whole message of GCM, and returns its tag; `None`, and nothing is done, where there is no function that does
@@ -96,8 +97,27 @@ pub trait CpuCipher: Sync + Sized {
     }
 }
 
-/// Encrypts one block.
-pub(crate) fn encrypt_block(cipher: &impl CpuCipher, block: &mut [u8; 16]) {
-    let block: &mut Block = block.into();
-    cipher.process(Direction::Encrypt, InOutBuf::from(std::slice::from_mut(block)));
+/// [`CpuCipher::crypt_and_hash`], a piece at a time.
+#[inline(never)]
+pub(super) fn crypt_and_hash(
+    cipher: &impl CpuCipher,
+    direction: Direction,
+    key: &HashKey,
+    mut counter: CounterBlock,
+    hash: &mut [u8; 16],
+    mut data: InOutBuf<'_, '_, u8>,
+) {
+    while !data.is_empty() {
+        let len = data.len().min(IN_CACHE);
+        let (mut piece, rest) = data.split_at(len);
+        if direction == Direction::Decrypt {
+            key.update(hash, piece.get_in());
+        }
+        cipher.add_key_stream(counter, 0, piece.reborrow());
+        if direction == Direction::Encrypt {
+            key.update(hash, piece.get_out());
+        }
+        counter = counter.after((len / 16) as u128);
+        data = rest;
+    }
 }

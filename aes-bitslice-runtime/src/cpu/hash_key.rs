@@ -3,8 +3,8 @@
 //! POLYVAL (RFC 8452) is GHASH of blocks with their bytes reversed (`aes_bitslice_core::ghash::Blocks`), and is treated here as a hash of
 //! such blocks.
 
+use crate::cpu::block::{BlockCipher, encrypt_block};
 use crate::cpu::carryless;
-use crate::cpu::cipher::{CpuCipher, encrypt_block};
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::Kernel;
 use crate::cpu::modes::ghash::Powers;
@@ -29,11 +29,11 @@ struct Of {
 }
 
 impl HashKey {
-    /// The key of GHASH under a key of AES, on its instructions.
-    pub(crate) fn new(cipher: &impl CpuCipher) -> Self {
+    /// The key of GHASH under a key of AES, on these instructions.
+    pub(crate) fn new(cipher: &impl BlockCipher, instructions: Instructions) -> Self {
         let mut key = Zeroizing::new([0; 16]);
         encrypt_block(cipher, &mut key);
-        Self::of(&key, Blocks::AsTheyAre, cipher.instructions())
+        Self::of(&key, Blocks::AsTheyAre, instructions)
     }
 
     /// A POLYVAL key, on these instructions.

@@ -43,6 +43,16 @@ impl Instructions {
         *BEST.get_or_init(|| Self::available()[0])
     }
 
+    /// The maximum number of bytes of a call that one core performs alone: what it does in some 100 microseconds. Cores that sleep take half
+    /// of that to wake up.
+    pub(crate) fn alone(self) -> usize {
+        match self {
+            Self::Vaes512 | Self::Vaes256 => 1 << 20,
+            Self::AesNi | Self::Armv8Sha3 | Self::Armv8 => 512 << 10,
+            Self::Portable => 256 << 10,
+        }
+    }
+
     /// The kernel for them, if the processor has them; `None` for software.
     pub(crate) fn kernel(self) -> Option<&'static dyn Kernel> {
         /// A value without bytes: nothing is allocated.

@@ -2,36 +2,6 @@
 //! object.
 
 use std::panic::RefUnwindSafe;
-use zeroize::{Zeroize, ZeroizeOnDrop};
-
-/// The round keys of both directions, each in the order of use.
-#[derive(Default)]
-pub(crate) struct RoundKeys {
-    pub(super) rounds: usize,
-    pub(super) encrypt: [[u8; 16]; 15],
-    pub(super) decrypt: [[u8; 16]; 15],
-}
-
-impl Drop for RoundKeys {
-    fn drop(&mut self) {
-        self.encrypt.zeroize();
-        self.decrypt.zeroize();
-    }
-}
-
-impl ZeroizeOnDrop for RoundKeys {}
-
-impl RoundKeys {
-    #[inline(always)]
-    pub(super) fn encrypt(&self) -> &[[u8; 16]] {
-        &self.encrypt[..=self.rounds]
-    }
-
-    #[inline(always)]
-    pub(super) fn decrypt(&self) -> &[[u8; 16]] {
-        &self.decrypt[..=self.rounds]
-    }
-}
 
 /// A whole message of GCM. What calls a kernel passes it on by reference, so that nothing is copied on the way.
 pub struct WholeMessage<'a, 'i, 'o> {
@@ -126,10 +96,11 @@ pub(super) use kernel;
 
 /// The types of the methods.
 pub(super) mod types {
-    pub(crate) use super::{Kernel, RoundKeys, WholeMessage};
+    pub(crate) use super::{Kernel, WholeMessage};
     pub(crate) use crate::base::counter::CounterBlock;
     pub(crate) use crate::cpu::modes::ctr::Order;
     pub(crate) use crate::cpu::modes::ghash::Powers;
+    pub(crate) use crate::cpu::modes::rounds::RoundKeys;
     pub(crate) use aes_bitslice_core::aes::Direction;
     pub(crate) use aes_bitslice_core::ghash::Blocks;
     pub(crate) use cipher::inout::InOutBuf;

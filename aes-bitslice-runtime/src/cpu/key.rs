@@ -4,11 +4,13 @@
 use crate::base::counter::CounterBlock;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
-use crate::cpu::cipher::{Block, CpuCipher};
+use crate::cpu::block::{Block, BlockCipher};
+use crate::cpu::cipher::{CpuCipher, crypt_and_hash};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
-use crate::cpu::kernel::{Kernel, RoundKeys, WholeMessage};
+use crate::cpu::kernel::{Kernel, WholeMessage};
 use crate::cpu::modes::ctr::Order;
+use crate::cpu::modes::rounds::RoundKeys;
 use crate::cpu::portable;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use cipher::consts::U16;
@@ -126,6 +128,15 @@ fn bytes<'i, 'o>(blocks: InOutBuf<'i, 'o, Block>) -> InOutBuf<'i, 'o, u8> {
     unsafe { InOutBuf::from_raw(input.cast(), output.cast(), len) }
 }
 
+impl BlockCipher for CpuKey {
+    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
+        with_cipher!(self, (kernel, keys) => kernel.ecb(direction, keys, bytes(blocks)), cipher => match direction {
+            Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),
+            Direction::Decrypt => cipher.decrypt_blocks_inout(blocks),
+        });
+    }
+}
+
 impl CpuCipher for CpuKey {
     fn scrubbed<R>(&self, work: impl FnOnce() -> R) -> R {
         match self.cipher {
@@ -138,6 +149,10 @@ impl CpuCipher for CpuKey {
         self.instructions
     }
 
+    fn alone(&self) -> usize {
+        self.instructions.alone()
+    }
+
     fn bits(&self) -> KeyBits {
         match self.cipher {
             Aes::Kernel(_, bits, _) => bits,
@@ -145,13 +160,6 @@ impl CpuCipher for CpuKey {
             Aes::Aes192(_) => KeyBits::Aes192,
             Aes::Aes256(_) => KeyBits::Aes256,
         }
-    }
-
-    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
-        with_cipher!(self, (kernel, keys) => kernel.ecb(direction, keys, bytes(blocks)), cipher => match direction {
-            Direction::Encrypt => cipher.encrypt_blocks_inout(blocks),
-            Direction::Decrypt => cipher.decrypt_blocks_inout(blocks),
-        });
     }
 
     fn batches_small_units(&self) -> bool {
@@ -167,7 +175,7 @@ impl CpuCipher for CpuKey {
     }
 
     fn hash_key(&self) -> HashKey {
-        self.hash_key.get_or_init(|| HashKey::new(self)).clone()
+        self.hash_key.get_or_init(|| HashKey::new(self, self.instructions)).clone()
     }
 
     fn add_key_stream(&self, counter: CounterBlock, skip: usize, data: InOutBuf<'_, '_, u8>) {
@@ -216,13 +224,16 @@ impl CpuCipher for CpuKey {
             (Aes::Kernel(kernel, _, keys), Some(powers)) => {
                 kernel.gcm(direction, keys, powers, counter, hash, data);
             }
-            _ => portable::crypt_and_hash(self, direction, key, counter, hash, data),
+            _ => crypt_and_hash(self, direction, key, counter, hash, data),
         }
     }
 
     fn message(&self, message: &mut WholeMessage<'_, '_, '_>) -> Option<[u8; 16]> {
         let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
-        let powers = self.hash_key.get_or_init(|| self.scrubbed(|| HashKey::new(self))).powers(self.instructions)?;
+        let powers = self
+            .hash_key
+            .get_or_init(|| self.scrubbed(|| HashKey::new(self, self.instructions)))
+            .powers(self.instructions)?;
         Some(kernel.message(keys, powers, message))
     }
 

@@ -2,8 +2,7 @@
 //! those with one.
 
 use crate::base::counter::CounterBlock;
-use crate::cpu::cipher::{Block, CpuCipher};
-use crate::cpu::hash_key::HashKey;
+use crate::cpu::block::{Block, BlockCipher};
 use crate::cpu::modes::ctr::Order;
 use aes_bitslice_core::aes::Direction;
 use cipher::array::Array;
@@ -13,12 +12,9 @@ use zeroize::Zeroize;
 /// Blocks processed at a time: whole batches of every engine, and few enough for the first-level cache.
 pub(crate) const BATCH: usize = 512;
 
-/// Bytes encrypted and hashed at a time on a core: they stay in its second-level cache.
-const IN_CACHE: usize = 64 << 10;
-
-/// [`CpuCipher::decrypt_chained`] for any cipher.
+/// Decrypts whole blocks, the first of which is chained to `iv`.
 #[inline(never)]
-pub(super) fn decrypt_chained(cipher: &impl CpuCipher, iv: &[u8; 16], mut blocks: InOutBuf<'_, '_, Block>) {
+pub(super) fn decrypt_chained(cipher: &impl BlockCipher, iv: &[u8; 16], mut blocks: InOutBuf<'_, '_, Block>) {
     // The ciphertext before each block of the batch, saved because it is overwritten in place.
     let mut previous = [Block::default(); BATCH + 1];
     previous[0] = (*iv).into();
@@ -34,10 +30,11 @@ pub(super) fn decrypt_chained(cipher: &impl CpuCipher, iv: &[u8; 16], mut blocks
     }
 }
 
-/// [`CpuCipher::add_key_stream`] for any cipher, with counters in either order of bytes.
+/// XORs data with the key stream that starts `skip` (fewer than 16) bytes into the block of `counter`, with counters in either order of
+/// bytes.
 #[inline(never)]
 pub(super) fn add_key_stream(
-    cipher: &impl CpuCipher,
+    cipher: &impl BlockCipher,
     mut counter: CounterBlock,
     order: Order,
     mut skip: usize,
@@ -62,34 +59,14 @@ pub(super) fn add_key_stream(
     Array::slice_as_flattened_mut(&mut stream).zeroize();
 }
 
-/// [`CpuCipher::crypt_and_hash`] for any cipher.
+/// Processes an XTS data unit, or its rest from the block with this tweak on: at least 16 bytes.
 #[inline(never)]
-pub(super) fn crypt_and_hash(
-    cipher: &impl CpuCipher,
+pub(super) fn process_unit(
+    cipher: &impl BlockCipher,
     direction: Direction,
-    key: &HashKey,
-    mut counter: CounterBlock,
-    hash: &mut [u8; 16],
-    mut data: InOutBuf<'_, '_, u8>,
+    mut tweak: u128,
+    data: InOutBuf<'_, '_, u8>,
 ) {
-    while !data.is_empty() {
-        let len = data.len().min(IN_CACHE);
-        let (mut piece, rest) = data.split_at(len);
-        if direction == Direction::Decrypt {
-            key.update(hash, piece.get_in());
-        }
-        cipher.add_key_stream(counter, 0, piece.reborrow());
-        if direction == Direction::Encrypt {
-            key.update(hash, piece.get_out());
-        }
-        counter = counter.after((len / 16) as u128);
-        data = rest;
-    }
-}
-
-/// [`CpuCipher::process_unit`] for any cipher.
-#[inline(never)]
-pub(super) fn process_unit(cipher: &impl CpuCipher, direction: Direction, mut tweak: u128, data: InOutBuf<'_, '_, u8>) {
     let ragged = data.len() % 16;
     // The last two blocks, if they share bytes.
     let tail = if ragged == 0 { 0 } else { 16 + ragged };
@@ -127,7 +104,7 @@ pub(super) fn process_unit(cipher: &impl CpuCipher, direction: Direction, mut tw
 
 /// Processes blocks, at most [`BATCH`], each XORed with its tweak before and after the cipher.
 pub(crate) fn process_masked(
-    cipher: &impl CpuCipher,
+    cipher: &impl BlockCipher,
     direction: Direction,
     tweaks: &[Block],
     mut blocks: InOutBuf<'_, '_, Block>,

@@ -1,7 +1,8 @@
 //! Work on several items concurrently, each on its own thread, or on the caller's if the system starts no more.
 
+use crate::base::lock::lock;
 use std::panic::resume_unwind;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 
 /// Runs `work` on all items concurrently and returns the result of each, in order. All have completed when it returns
@@ -10,7 +11,7 @@ pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl 
     // An item is taken by its thread, or by this one if none was started for it.
     let items: Vec<_> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let do_one = |item: &Mutex<Option<T>>| {
-        let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let item = lock(item).take();
         work(item.expect("taken once"))
     };
     let Some((first, others)) = items.split_first() else { return vec![] };

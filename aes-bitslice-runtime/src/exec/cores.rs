@@ -1,21 +1,22 @@
-//! One call's chunks, divided between the cores of the processor.
+//! One call's chunks, divided between the cores of the processor where the call is long enough.
 
+use crate::base::lock::lock;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::CpuCipher;
 use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Pass, Ready};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
 /// costs nothing in comparison.
-pub(crate) const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 256 << 10;
 
-/// Performs a call on all cores; a call of a single chunk stays on this thread, and is within work that is
+/// Performs a call on all cores; a call that is worth only [one](is_of_one) stays on this thread, and is within work that is
 /// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order.
 pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<PartOf<O>> {
-    if call.cut().is_none() || is_of_one(data.len()) {
+    if call.cut().is_none() || is_of_one(cipher, data.len()) {
         return vec![call.operation().on_cpu(cipher, data)];
     }
     // Values that are moved to the heap take what the stack holds between their fields with them.
@@ -31,12 +32,8 @@ pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffer
 }
 
 /// Whether one core performs a call on this many bytes.
-pub(crate) fn is_of_one(bytes: usize) -> bool {
-    bytes <= CHUNK || threads() == 1
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn is_of_one(cipher: &impl CpuCipher, bytes: usize) -> bool {
+    bytes <= cipher.alone() || threads() == 1
 }
 
 /// Runs the jobs with all numbers below `jobs`, divided between the cores. It has the same type for all operations, so that the division is
@@ -55,4 +52,24 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     const PIECE: usize = 512 << 10;
     let pieces = to.chunks_mut(PIECE).zip(from.chunks(PIECE)).collect();
     divided(pieces, |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::key::Key;
+    use crate::cpu::instructions::Instructions;
+    use crate::cpu::key::CpuKey;
+    use crate::op::ecb::Ecb;
+
+    #[test]
+    fn one_core_performs_what_is_over_before_others_begin() {
+        for instructions in Instructions::available() {
+            let cipher = CpuKey::on(instructions, &Key::new(&[7; 16]).unwrap());
+            let chunks = |bytes| run(&cipher, &Call::on_a_device(Ecb::encrypt()), (&mut vec![0; bytes]).into()).len();
+            let alone = cipher.alone();
+            let all = if threads() == 1 { 1 } else { alone / CHUNK + 1 };
+            assert_eq!([chunks(alone), chunks(alone + 16)], [1, all], "{instructions}");
+        }
+    }
 }

@@ -12,6 +12,7 @@
 //! threads as there are workers.
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::exec::call::PartOf;
 use crate::exec::chunk::Chunk;
 use crate::exec::schedule::Schedule;
@@ -19,7 +20,7 @@ use crate::op::operation::Pass;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Room for one chunk at a time on a device. Dropping a slot waits for the work that it has started.
@@ -75,10 +76,6 @@ pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
         Some(e) if schedule.next(0).is_some() => Err(e),
         _ => Ok(outputs.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reports a failure when dropped, unless it is forgotten.

@@ -2,6 +2,7 @@
 //! are not.
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::base::per_process::PerProcess;
 use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 use std::collections::VecDeque;
@@ -16,12 +17,13 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 /// A queue of jobs and the threads that run them.
 pub(crate) struct Queue {
-    shared: PerProcess<Arc<Shared>>,
+    pool: PerProcess<Arc<Pool>>,
     most_threads: usize,
 }
 
+/// The jobs, and the threads that take them.
 #[derive(Default)]
-struct Shared {
+struct Pool {
     state: Mutex<State>,
     pushed: Condvar,
 }
@@ -37,7 +39,7 @@ struct State {
 impl Queue {
     /// An empty queue, without a thread yet.
     pub(crate) fn new(most_threads: usize) -> Self {
-        Self { shared: PerProcess::new(), most_threads }
+        Self { pool: PerProcess::new(), most_threads }
     }
 
     /// Adds a job and returns; a thread runs it once all earlier jobs have begun.
@@ -45,11 +47,11 @@ impl Queue {
     /// # Errors
     /// [`Error::NoThread`] if there is no thread and none can be started. The job is dropped, and was not begun.
     pub(crate) fn push(&self, job: Job) -> Result<(), Error> {
-        let shared = self.shared();
-        let mut state = shared.lock();
+        let pool = self.pool();
+        let mut state = pool.lock();
         if state.jobs.len() >= state.idle && state.threads < self.most_threads {
-            let shared = shared.clone();
-            match thread::Builder::new().name("aes-bitslice".into()).spawn(move || shared.work()) {
+            let pool = pool.clone();
+            match thread::Builder::new().name("aes-bitslice".into()).spawn(move || pool.work()) {
                 Ok(_) => state.threads += 1,
                 Err(error) if state.threads == 0 => return Err(Error::NoThread { why: error.to_string() }),
                 // The existing threads run it.
@@ -58,18 +60,18 @@ impl Queue {
         }
         state.jobs.push_back(job);
         drop(state);
-        shared.pushed.notify_one();
+        pool.pushed.notify_one();
         Ok(())
     }
 
-    fn shared(&self) -> &Arc<Shared> {
-        self.shared.get(Arc::default)
+    fn pool(&self) -> &Arc<Pool> {
+        self.pool.get(Arc::default)
     }
 }
 
-impl Shared {
+impl Pool {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The main loop of a thread.
@@ -102,7 +104,7 @@ mod tests {
     use std::time::Instant;
 
     fn threads(queue: &Queue) -> usize {
-        queue.shared().lock().threads
+        queue.pool().lock().threads
     }
 
     #[test]
@@ -164,7 +166,7 @@ mod tests {
             let ended = ended.clone();
             queue.push(Box::new(move || ended.send(()).unwrap())).unwrap();
             ends.recv_timeout(Duration::from_secs(60)).unwrap();
-            while queue.shared().lock().idle == 0 {
+            while queue.pool().lock().idle == 0 {
                 thread::yield_now();
             }
         }

@@ -1,7 +1,8 @@
 //! The assignment of a call's chunks to several workers: each takes its own share first, front to back, then from what
 //! the slowest of the others has left.
 
-use crate::base::sync::{Mutex, MutexGuard, PoisonError};
+use crate::base::lock::lock;
+use crate::base::sync::{Mutex, MutexGuard};
 use std::ops::Range;
 
 /// The chunks of a call that no worker has taken yet.
@@ -45,7 +46,7 @@ impl Schedule {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Share>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

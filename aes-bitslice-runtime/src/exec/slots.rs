@@ -1,6 +1,7 @@
 //! Allocation of the slots of a device, whatever drives the device: a bounded number, kept from call to call, some of
 //! them reserved for callers that have none.
 
+use crate::base::lock::lock;
 use crate::base::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The slots of a device; each holds an `R`.
@@ -57,7 +58,7 @@ impl<R> Slots<R> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A call that a thread of the queue makes, and the object that its caller waits on meanwhile.
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::exec::queue::Queue;
 use crate::op::buffers::Access;
@@ -78,7 +79,7 @@ where
 
 impl<B, T> Call<B, T> {
     fn lock(&self) -> MutexGuard<'_, State<B, T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn begin(&self) -> B {

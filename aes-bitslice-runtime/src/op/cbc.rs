@@ -14,8 +14,9 @@ use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
-use crate::op::operation::{After, Cut, Keys, OnDevice, Operation, Pass, Ready, ready_as_it_is, whole_blocks};
-use crate::op::place::{Place, one_pass};
+use crate::op::operation::{
+    After, Cut, Keys, OnDevice, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, whole_blocks,
+};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;

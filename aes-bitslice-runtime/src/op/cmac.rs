@@ -5,11 +5,11 @@
 
 use crate::base::error::Error;
 use crate::base::tag::Tag;
-use crate::cpu::cipher::{Block, CpuCipher, encrypt_block};
+use crate::cpu::block::{Block, encrypt_block};
+use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::{Cut, Keys, Operation, Pass, Ready, needed};
-use crate::op::place::{Place, one_pass};
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
 use aes_bitslice_core::aes::KeyBits;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;

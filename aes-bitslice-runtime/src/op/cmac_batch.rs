@@ -6,13 +6,13 @@
 use crate::base::error::Error;
 use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
-use crate::cpu::cipher::{Block, CpuCipher};
+use crate::cpu::block::Block;
+use crate::cpu::cipher::CpuCipher;
 use crate::op::batch::{Batch, OfCmac, Results, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::Derived;
 use crate::op::kernels::{KernelsNeeded, OnHost};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
-use crate::op::place::{Place, one_pass};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first, table_words, write_table};

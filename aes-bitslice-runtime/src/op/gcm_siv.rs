@@ -15,7 +15,8 @@ use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::tag::Tag;
-use crate::cpu::cipher::{CpuCipher, encrypt_block};
+use crate::cpu::block::{BlockCipher, encrypt_block};
+use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
@@ -23,9 +24,11 @@ use crate::op::ctr::Ctr;
 use crate::op::ghash::Hash;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, ready_as_it_is};
+use crate::op::operation::{
+    Composition, Cut, Keys, OnDevice, Operation, Pass, Passes, Place, Ready, one_pass, ready_as_it_is,
+};
+use crate::op::own_key::OwnKey;
 use crate::op::partial_hash::{PartialHash, Terms, Verdict};
-use crate::op::place::{Composition, OwnKey, Passes, Place, one_pass};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::ghash::Blocks;

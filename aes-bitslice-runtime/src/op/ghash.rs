@@ -9,9 +9,8 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::{Hashed, KernelsNeeded};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed, whole_blocks};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass, whole_blocks};
 use crate::op::partial_hash::PartialHash;
-use crate::op::place::{Place, one_pass};
 use aes_bitslice_core::aes::KeyBits;
 
 /// GHASH of whole blocks of 16 bytes, at a given position in their message.

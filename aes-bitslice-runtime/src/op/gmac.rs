@@ -8,9 +8,8 @@ use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::Derived;
 use crate::op::kernels::{Hashed, KernelsNeeded};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::partial_hash::PartialHash;
-use crate::op::place::{Place, one_pass};
 use aes_bitslice_core::aes::KeyBits;
 
 /// GMAC of a whole message: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant

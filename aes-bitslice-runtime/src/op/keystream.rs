@@ -13,8 +13,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Cut, OnDevice, Operation, Pass, Ready, ready_as_it_is};
-use crate::op::place::{Place, one_pass};
+use crate::op::operation::{Cut, OnDevice, Operation, Pass, Place, Ready, one_pass, ready_as_it_is};
 use aes_bitslice_core::mode::Mode;
 
 /// The key stream of CTR from a given byte on, which overwrites the output: any number of bytes.

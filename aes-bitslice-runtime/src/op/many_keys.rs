@@ -9,6 +9,7 @@ use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::threads::{divided, threads};
+use crate::cpu::block::BlockCipher;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};

@@ -23,7 +23,7 @@
 //! |---|---|
 //! | `operation` | what an operation is: what the caller has, and with what it derives from the key |
 //! | `kernels` | the kernels that perform an operation |
-//! | `place` | where an operation performs its passes: one, or several under a key for one call |
+//! | `own_key` | a key of a call's own, which a composition runs under |
 //! | `buffers` | the host memory of a call |
 //! | `aad` | additional data |
 //! | `launch` | a call as kernel launches, with arguments by name |
@@ -51,8 +51,8 @@ pub mod keystream;
 pub(crate) mod launch;
 pub mod many_keys;
 pub mod operation;
+pub(crate) mod own_key;
 pub mod partial_hash;
-pub(crate) mod place;
 pub mod prg;
 pub mod tagging;
 pub mod xaes;

@@ -1,4 +1,5 @@
-//! What an operation is: as the caller makes it ([`Operation`]), and with the values that it derives from the key ([`Ready`]).
+//! What an operation is: as the caller makes it ([`Operation`]), and with the values that it derives from the key ([`Ready`]); and the
+//! places where its data may be ([`Place`]), which perform one pass over the data, or those of a composition.
 
 use crate::base::error::Error;
 use crate::base::key::{ONE_KEY, TWO_KEYS};
@@ -9,8 +10,8 @@ use crate::op::batch::Batch;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
+use crate::op::own_key::OwnKey;
 use crate::op::partial_hash::{Terms, Verdict};
-use crate::op::place::Place;
 use aes_bitslice_core::aes::KeyBits;
 
 /// A way to process a call's data, as a value such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host memory
@@ -100,6 +101,51 @@ pub trait Pass: Operation {
 
     /// Derives the values from the key on the CPU, which is there if [`Operation::KEYS`] asks for it.
     fn ready(self, key: Option<&impl CpuCipher>) -> Result<Self::Ready, Error>;
+}
+
+/// The data of a call in some memory, and the key that it is processed under.
+pub trait Place: Sized {
+    /// The value of a call: itself, or what it is waited for with.
+    type Value<V: Send + 'static>;
+
+    /// Performs an operation of one pass.
+    fn pass<O: Pass>(self, operation: O) -> Result<Self::Value<O::Output>, Error>;
+
+    /// Performs a composition of operations.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] and [`Error::WrongCall`] where there are none.
+    fn composed<C: Composition>(self, composition: C) -> Result<Self::Value<C::Output>, Error>;
+}
+
+/// [`Operation::carry_out`] of an operation of one pass.
+macro_rules! one_pass {
+    () => {
+        fn carry_out<P: Place>(self, place: P) -> Result<P::Value<Self::Output>, Error> {
+            place.pass(self)
+        }
+    };
+}
+pub(crate) use one_pass;
+
+/// A place for several passes, one after the other.
+pub trait Passes: Place {
+    /// Performs an operation that only reads, and waits for its value.
+    fn read<O: Pass>(&self, operation: O) -> Result<O::Output, Error>;
+
+    /// Performs the last pass of a call, which returns this value.
+    fn last<O: Pass, V: Send + 'static>(self, operation: O, value: V) -> Result<Self::Value<V>, Error>;
+}
+
+/// An operation that is composed of others, which run under a key that is derived for the call.
+pub trait Composition: Operation {
+    /// The key, and whatever else is derived with it.
+    type Derived: AsRef<OwnKey> + Clone;
+
+    fn derive(&self, cipher: &impl CpuCipher) -> Result<Self::Derived, Error>;
+
+    /// Performs it under the derived key.
+    fn passes<P: Passes>(self, derived: Self::Derived, place: P) -> Result<P::Value<Self::Output>, Error>;
 }
 
 /// An operation that derives nothing from the key.

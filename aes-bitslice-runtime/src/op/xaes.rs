@@ -11,13 +11,14 @@
 use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
-use crate::cpu::cipher::{CpuCipher, encrypt_block};
+use crate::cpu::block::encrypt_block;
+use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::double;
 use crate::op::gcm::{Gcm, GcmDecrypt, GcmEncrypt};
 use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::{Keys, Operation};
-use crate::op::place::{Composition, OwnKey, Passes, Place};
+use crate::op::operation::{Composition, Keys, Operation, Passes, Place};
+use crate::op::own_key::OwnKey;
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::KeyBits;
 use zeroize::Zeroizing;

@@ -15,14 +15,14 @@
 //! | `before`, `first_unit` | blocks of the first unit that come before the data, and the unit's number, least significant word first |
 
 use crate::base::error::Error;
-use crate::cpu::cipher::{Block, CpuCipher};
+use crate::cpu::block::Block;
+use crate::cpu::cipher::CpuCipher;
 use crate::cpu::portable::BATCH;
 use crate::cpu::portable::{next_tweak, process_masked, put_tweaks};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::{KernelsNeeded, OnHost};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready, needed};
-use crate::op::place::{Place, one_pass};
+use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::count::counted;

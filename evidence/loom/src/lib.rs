@@ -11,6 +11,8 @@ pub mod sync;
 // Paths within begin in this folder.
 #[path = "."]
 pub(crate) mod base {
+    #[path = "../../../aes-bitslice-runtime/src/base/lock.rs"]
+    pub(crate) mod lock;
     #[path = "../../../aes-bitslice-runtime/src/base/per_process.rs"]
     pub(crate) mod per_process;
 

@@ -1,7 +1,7 @@
 //! ECB and CTR over a batch of blocks at a time, one block per lane, for any vector.
 
 use crate::base::counter::CounterBlock;
-use crate::cpu::cipher::Block;
+use crate::cpu::block::Block;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::layout;
 use aes_bitslice_kernels::Lanes;

@@ -7,7 +7,8 @@ use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::threads::threads;
-use crate::cpu::cipher::{Block, CpuCipher};
+use crate::cpu::block::{Block, BlockCipher};
+use crate::cpu::cipher::CpuCipher;
 use crate::exec::backend::{OnBackend, Opened, Settings};
 use crate::exec::call::{Call, PartOf};
 use crate::exec::cores;
@@ -58,14 +59,16 @@ impl Bitsliced {
     }
 }
 
+impl BlockCipher for Bitsliced {
+    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
+        self.process_blocks(direction, blocks);
+    }
+}
+
 impl CpuCipher for Bitsliced {
     fn bits(&self) -> KeyBits {
         let of_length = |bits: &KeyBits| bits.rounds() + 1 == self.encrypt.len();
         KeyBits::ALL.into_iter().find(of_length).expect("a length of AES")
-    }
-
-    fn process(&self, direction: Direction, blocks: InOutBuf<'_, '_, Block>) {
-        self.process_blocks(direction, blocks);
     }
 
     fn second(&self) -> &Self {

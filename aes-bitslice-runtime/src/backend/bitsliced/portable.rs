@@ -2,7 +2,7 @@
 
 use crate::backend::bitsliced::batch::{self, Functions, TwoInput, Vector};
 use crate::backend::bitsliced::transpose;
-use crate::cpu::cipher::Block;
+use crate::cpu::block::Block;
 
 /// The batch functions on 64-bit words.
 pub(super) static FUNCTIONS: Functions =

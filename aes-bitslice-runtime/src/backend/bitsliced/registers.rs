@@ -6,7 +6,7 @@
 //! g + i`. Both are their own inverses.
 
 use crate::backend::bitsliced::batch::Vector;
-use crate::cpu::cipher::Block;
+use crate::cpu::block::Block;
 use aes_bitslice_kernels::Lanes;
 
 /// A vector register; a value exists only in functions for which its instructions are enabled.
@@ -162,7 +162,7 @@ macro_rules! functions {
             use cipher::inout::InOutBuf;
             use $crate::backend::bitsliced::batch::{self, Functions, Vector};
             use $crate::base::counter::CounterBlock;
-            use $crate::cpu::cipher::Block;
+            use $crate::cpu::block::Block;
 
             #[target_feature(enable = $features)]
             fn ecb(direction: Direction, keys: &[[u32; 128]], blocks: InOutBuf<'_, '_, Block>) {

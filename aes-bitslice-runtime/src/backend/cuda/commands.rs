@@ -17,7 +17,7 @@ pub(crate) type Span = span::Span<CUdeviceptr>;
 pub(crate) type Slots = slots::Slots<Context>;
 pub(crate) type Slot<'d> = slots::Slot<'d, Context>;
 pub(crate) type Kernel = kernel::Kernel<Context>;
-pub(crate) type RoundKeys = round_keys::RoundKeys<Context>;
+pub(crate) type RoundKeys = round_keys::RoundKeys<KeyMemory>;
 pub(crate) type HashKernel = hash::HashKernel<Context>;
 
 impl span::Place for CUdeviceptr {
@@ -123,10 +123,6 @@ impl Driver for Context {
         KeyMemory::new(self, words)
     }
 
-    fn key_place(memory: &KeyMemory) -> CUdeviceptr {
-        memory.pointer()
-    }
-
     unsafe fn copy_in(&self, stream: &mut Stream, from: &[u8], to: CUdeviceptr) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         self.call("cuMemcpyHtoDAsync", unsafe { result::memcpy_htod_async(to, from, stream.stream) })
@@ -147,7 +143,7 @@ impl Driver for Context {
         stream: &mut CUstream,
         code: &EntryPoints,
         launch: &Launch,
-        values: &Values<'_, Self>,
+        values: &Values<'_, KeyMemory>,
     ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees.
         unsafe { code.launch(*stream, launch, values) }

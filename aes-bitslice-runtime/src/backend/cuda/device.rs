@@ -14,7 +14,7 @@ use crate::backend::cuda::memory::stream_sums::StreamSums;
 use crate::backend::cuda::select::hash;
 use crate::backend::cuda::select::stored::{KeyForm, Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
-use crate::backend::device::loaded::Loaded;
+use crate::backend::device::on_first_use::OnFirstUse;
 use crate::backend::device::self_test;
 use crate::base::error::Error;
 use crate::exec::{known_answer, sources};
@@ -35,13 +35,13 @@ pub(crate) struct Device {
     clock_khz: u32,
     /// The stored kernels for this device.
     stored: Stored,
-    kernels: Loaded<(Mode, StoredKind), Option<Kernel>>,
+    kernels: OnFirstUse<(Mode, StoredKind), Option<Kernel>>,
     /// Whether there is a GHASH kernel for it.
     hashes: bool,
     /// The GHASH kernel.
-    hash: Loaded<(), HashKernel>,
+    hash: OnFirstUse<(), HashKernel>,
     /// The kernel of GCM in one launch, and the form of its keys.
-    gcm: Loaded<(), Option<(HashKernel, KeyForm)>>,
+    gcm: OnFirstUse<(), Option<(HashKernel, KeyForm)>>,
     /// The rate of its memory, in bytes a second.
     memory_rate: u64,
     tuning: Tuning,
@@ -55,7 +55,7 @@ pub(crate) struct Device {
     /// Memory for calls on many messages in device memory.
     batch_memories: Arc<BatchMemories>,
     /// The entry points for batches that gave their known answers, by the mode of their kernel.
-    tested: Loaded<(Mode, Entry), ()>,
+    tested: OnFirstUse<(Mode, Entry), ()>,
     /// Streams for the second of two co-resident kernels, between calls.
     side_streams: SideStreams,
 }
@@ -73,10 +73,10 @@ impl Device {
             multiprocessors: info.multiprocessors,
             clock_khz: info.clock_khz,
             stored: Stored::for_device(info.shared_memory_bytes),
-            kernels: Loaded::default(),
+            kernels: OnFirstUse::default(),
             hashes: hash::is_there_for(10 * major + minor),
-            hash: Loaded::default(),
-            gcm: Loaded::default(),
+            hash: OnFirstUse::default(),
+            gcm: OnFirstUse::default(),
             memory_rate: info.memory_rate,
             tuning,
             slots: Slots::new(context.clone()),
@@ -84,7 +84,7 @@ impl Device {
             stream_sums: StreamSums::new(context.clone()),
             hash_results: HashResults::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
-            tested: Loaded::default(),
+            tested: OnFirstUse::default(),
             side_streams: SideStreams::new(context.clone()),
             context,
         })

@@ -1,5 +1,6 @@
 //! What the driver of a device does: the only part of calls on devices that is written for each kind of device.
 
+use crate::backend::device::round_keys::KeyMaterial;
 use crate::backend::device::span::Place;
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
@@ -19,8 +20,8 @@ pub(crate) trait Driver: Send + Sync + Sized + 'static {
     type Memory: Send;
     /// Host memory that the driver keeps in place, for fast copies. It is zero at first.
     type Pinned: DerefMut<Target = [u8]> + Send;
-    /// Key material in device memory: cleared and freed on drop, once no launch reads it.
-    type KeyMemory: Send + Sync;
+    /// Key material in its memory.
+    type KeyMemory: KeyMaterial<Place = Self::Place>;
     /// The entry points of a kernel, loaded.
     type Code: Send + Sync;
 
@@ -52,9 +53,6 @@ pub(crate) trait Driver: Send + Sync + Sized + 'static {
 
     /// A copy of these words in device memory.
     fn key_memory(self: &Arc<Self>, words: &[u32]) -> Result<Self::KeyMemory, Error>;
-
-    /// The first byte of key material.
-    fn key_place(memory: &Self::KeyMemory) -> Self::Place;
 
     /// Puts a copy from host memory to device memory into a queue, without waiting.
     ///
@@ -88,7 +86,7 @@ pub(crate) trait Driver: Send + Sync + Sized + 'static {
         queue: &mut Self::Queue,
         code: &Self::Code,
         launch: &Launch,
-        values: &Values<'_, Self>,
+        values: &Values<'_, Self::KeyMemory>,
     ) -> Result<(), Error>;
 
     /// Makes the device begin with what is in a queue.
@@ -133,6 +131,7 @@ pub(crate) mod fake {
     use super::*;
     use std::collections::BTreeMap;
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// An address.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -156,6 +155,15 @@ pub(crate) mod fake {
         }
     }
 
+    /// Key material, which is nowhere.
+    impl KeyMaterial for At {
+        type Place = Self;
+
+        fn place(&self) -> Self {
+            *self
+        }
+    }
+
     /// What fails from now on.
     #[derive(Clone, Copy, PartialEq, Debug, Default)]
     pub(crate) enum Fails {
@@ -174,6 +182,8 @@ pub(crate) mod fake {
         fails: Mutex<Fails>,
         /// Memory by address; `None` once it was freed.
         memory: Arc<Mutex<BTreeMap<At, Option<Vec<u8>>>>>,
+        /// The number of times that pinned memory was allocated.
+        pinned: AtomicUsize,
         left_uncleared: Arc<Mutex<usize>>,
     }
 
@@ -209,6 +219,11 @@ pub(crate) mod fake {
             *self.left_uncleared.lock().unwrap()
         }
 
+        /// How often memory was allocated, and pinned memory.
+        pub(crate) fn allocated(&self) -> [usize; 2] {
+            [self.memory.lock().unwrap().len(), self.pinned.load(Ordering::Relaxed)]
+        }
+
         pub(crate) fn is_freed(&self, at: At) -> bool {
             self.memory.lock().unwrap()[&at].is_none()
         }
@@ -235,7 +250,7 @@ pub(crate) mod fake {
         type OwnQueue = ();
         type Memory = Memory;
         type Pinned = Box<[u8]>;
-        type KeyMemory = ();
+        type KeyMemory = At;
         type Code = ();
 
         fn enter(&self) -> Result<(), Error> {
@@ -267,17 +282,14 @@ pub(crate) mod fake {
         }
 
         fn pinned(self: &Arc<Self>, _queue: &mut (), len: usize) -> Result<Box<[u8]>, Error> {
+            self.pinned.fetch_add(1, Ordering::Relaxed);
             Ok(vec![0; len].into())
         }
 
         fn free_pinned(_queue: &mut (), _pinned: Box<[u8]>) {}
 
-        fn key_memory(self: &Arc<Self>, _words: &[u32]) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn key_place(_memory: &()) -> At {
-            At(0)
+        fn key_memory(self: &Arc<Self>, _words: &[u32]) -> Result<At, Error> {
+            Ok(At(0))
         }
 
         unsafe fn copy_in(&self, _queue: &mut (), from: &[u8], to: At) -> Result<(), Error> {
@@ -300,7 +312,7 @@ pub(crate) mod fake {
             _queue: &mut (),
             _code: &(),
             _launch: &Launch,
-            _values: &Values<'_, Self>,
+            _values: &Values<'_, At>,
         ) -> Result<(), Error> {
             Err(failure())
         }

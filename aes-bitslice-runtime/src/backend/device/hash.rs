@@ -4,10 +4,11 @@
 //! (`aes_bitslice_core::manifest`).
 
 use crate::backend::device::driver::Driver;
-use crate::backend::device::round_keys::RoundKeys;
+use crate::backend::device::round_keys::{KeyMaterial, RoundKeys};
 use crate::backend::device::span::{Place, Span};
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::op::launch::{Entry, Launch, Value, block_words, counter_words};
@@ -17,13 +18,13 @@ use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::ghash::{self, Element, Shape};
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_core::messages::GROUP;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use zeroize::Zeroizing;
 
 /// A kernel on a device. Clones share the code.
-pub(crate) struct HashKernel<D: Driver>(Arc<Loaded<D>>);
+pub(crate) struct HashKernel<D: Driver>(Arc<LoadedHashKernel<D>>);
 
-struct Loaded<D: Driver> {
+struct LoadedHashKernel<D: Driver> {
     driver: Arc<D>,
     manifest: Manifest<Hash>,
     code: D::Code,
@@ -59,7 +60,7 @@ impl<T> Default for OfHashKey<T> {
 impl<T> OfHashKey<T> {
     /// It, made now if it is not there. Making it leaves nothing on the stack.
     pub(crate) fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<Arc<T>, Error> {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = lock(&self.0);
         if made.is_none() {
             *made = Some(Arc::new(scrubbed::<DERIVED, _>(make)?));
         }
@@ -81,7 +82,7 @@ pub(crate) struct GcmTables<D: Driver> {
 /// The kernel of GCM in one launch, and what it needs of a key.
 pub(crate) struct Gcm<'a, D: Driver> {
     pub(crate) kernel: HashKernel<D>,
-    pub(crate) keys: &'a RoundKeys<D>,
+    pub(crate) keys: &'a RoundKeys<D::KeyMemory>,
     pub(crate) tables: Arc<GcmTables<D>>,
 }
 
@@ -120,7 +121,7 @@ impl<D: Driver> Gcm<'_, D> {
         GcmHash { sum, hash, copy }: GcmHash<D::Place>,
     ) -> Result<(), Error> {
         let Self { kernel, keys, tables } = self;
-        let Loaded { driver, manifest, code, units, .. } = &*kernel.0;
+        let LoadedHashKernel { driver, manifest, code, units, .. } = &*kernel.0;
         let (blocks, skipped) = (span.len.div_ceil(16), counter as u64 % COUNTERS);
         let tile = u64::from(manifest.shape.tile_blocks());
         let tiles = (skipped + blocks).div_ceil(tile);
@@ -135,7 +136,7 @@ impl<D: Driver> Gcm<'_, D> {
         let values = vec![
             (Argument::Length, Value::U64(span.len)),
             (Argument::Counter, Value::Words(counter_words(counter))),
-            (Argument::Tables, Value::Address(D::key_place(&tables.tables).address())),
+            (Argument::Tables, Value::Address(tables.tables.place().address())),
             (Argument::Units, Value::U32(*units)),
             (Argument::Sums, Value::Address(sum.address())),
             (Argument::Arrived, Value::Address(sum.after(HASH as u64).address())),
@@ -156,7 +157,7 @@ impl<D: Driver> HashKernel<D> {
     /// A kernel from its code, which was loaded on a device of this number of multiprocessors.
     pub(crate) fn new(driver: &Arc<D>, multiprocessors: u32, manifest: Manifest<Hash>, code: D::Code) -> Self {
         let units = manifest.units_per_sm * multiprocessors.max(1);
-        Self(Arc::new(Loaded { driver: driver.clone(), manifest, code, units, multiprocessors }))
+        Self(Arc::new(LoadedHashKernel { driver: driver.clone(), manifest, code, units, multiprocessors }))
     }
 
     /// The kernel's name.
@@ -198,7 +199,7 @@ impl<D: Driver> HashKernel<D> {
         tables: Option<&D::KeyMemory>,
         values: Vec<(Argument, Value)>,
     ) -> Result<(), Error> {
-        let Loaded { driver, manifest, code, .. } = &*self.0;
+        let LoadedHashKernel { driver, manifest, code, .. } = &*self.0;
         let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
         // SAFETY: as the caller promises; the threads are the manifest's.
         unsafe { driver.launch(queue, code, &launch, &Values { span, launch: &launch, keys: None, tables }) }
@@ -217,11 +218,11 @@ impl<D: Driver> HashKernel<D> {
         tables: &D::KeyMemory,
         Sum { terms, at }: Sum<'_, D::Place>,
     ) -> Result<(), Error> {
-        let Loaded { manifest, units, .. } = &*self.0;
+        let LoadedHashKernel { manifest, units, .. } = &*self.0;
         let entry = if input.is_aligned() { Entry::Hash } else { Entry::HashBytes };
         let values = vec![
             (Argument::Length, Value::U64(len)),
-            (Argument::Tables, Value::Address(D::key_place(tables).address())),
+            (Argument::Tables, Value::Address(tables.place().address())),
             (Argument::Units, Value::U32(*units)),
             (Argument::Factor, Value::Words(block_words(&terms.factor))),
             (Argument::Addend, Value::Words(block_words(&terms.addend))),
@@ -245,7 +246,7 @@ impl<D: Driver> HashKernel<D> {
         hash: D::Place,
         verdict: &Verdict,
     ) -> Result<(), Error> {
-        let Loaded { manifest, multiprocessors, .. } = &*self.0;
+        let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
         let values = vec![
             (Argument::Length, Value::U64(len)),
             (Argument::Hash, Value::Address(hash.address())),
@@ -279,7 +280,7 @@ impl<D: Driver> HashKernel<D> {
             (Argument::All, Value::U32(of.all)),
             (Argument::Aad, Value::Address(of.aad)),
             (Argument::Masks, Value::Address(of.masks)),
-            (Argument::Tables, Value::Address(D::key_place(tables).address())),
+            (Argument::Tables, Value::Address(tables.place().address())),
         ];
         let thread_blocks = of.all.div_ceil(GROUP).min(self.0.units);
         let span = Span::between(Some(input), Some(out), 0);
@@ -301,7 +302,7 @@ impl<D: Driver> HashKernel<D> {
         hashes: u64,
         verdicts: u64,
     ) -> Result<(), Error> {
-        let Loaded { manifest, multiprocessors, .. } = &*self.0;
+        let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
         let values = vec![
             (Argument::Messages, Value::Address(of.messages)),
             (Argument::All, Value::U32(of.all)),

@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 
 /// The same key on devices that share the work of a call.
-pub(crate) struct Shared<'k, K> {
+pub(crate) struct KeyOnDevices<'k, K> {
     pub(crate) keys: &'k [K],
     /// Each device's share of the work, in proportion to the others.
     pub(crate) weights: &'k [f64],
@@ -29,7 +29,7 @@ pub(crate) struct Shared<'k, K> {
     pub(crate) first: usize,
 }
 
-impl<K: KeyOnDevice> Shared<'_, K> {
+impl<K: KeyOnDevice> KeyOnDevices<'_, K> {
     /// Performs a call; `plan` plans the transfers of this number of bytes, of which the caller's memory is pinned, or not.
     ///
     /// # Errors

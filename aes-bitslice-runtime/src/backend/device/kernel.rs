@@ -11,9 +11,9 @@ use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
 /// A kernel on a device. Clones share the code.
-pub(crate) struct Kernel<D: Driver>(Arc<Loaded<D>>);
+pub(crate) struct Kernel<D: Driver>(Arc<LoadedKernel<D>>);
 
-struct Loaded<D: Driver> {
+struct LoadedKernel<D: Driver> {
     driver: Arc<D>,
     name: String,
     mode: Mode,
@@ -42,7 +42,7 @@ impl<D: Driver> Kernel<D> {
         code: impl FnOnce() -> Result<D::Code, Error>,
     ) -> Result<Self, Error> {
         let mode = manifest.mode().map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
-        Ok(Self(Arc::new(Loaded {
+        Ok(Self(Arc::new(LoadedKernel {
             driver: driver.clone(),
             name: manifest.kernel.clone(),
             mode,
@@ -94,10 +94,10 @@ impl<D: Driver> Kernel<D> {
         &self,
         queue: &mut D::Queue,
         span: Span<D::Place>,
-        keys: Option<&RoundKeys<D>>,
+        keys: Option<&RoundKeys<D::KeyMemory>>,
         launches: impl FnOnce(&Shape<'_>) -> Result<Vec<Launch>, Error>,
     ) -> Result<(), Error> {
-        let Loaded { driver, geometry, code, .. } = &*self.0;
+        let LoadedKernel { driver, geometry, code, .. } = &*self.0;
         let is_aligned = |at| span.is_aligned(at);
         let launches = launches(&Shape { geometry, len: span.len, in_place: span.in_place, is_aligned: &is_aligned })?;
         launches.iter().try_for_each(|launch| {

@@ -1,6 +1,6 @@
 //! What CUDA and OpenCL devices do in the same way, over a [`Driver`](driver::Driver) for each kind of device.
 //!
-//! Each file uses only those below it; `driver`, `round_keys` and `values` name each other, because a driver takes the values of a launch:
+//! Each file uses only those below it:
 //!
 //! | file | idea |
 //! |---|---|
@@ -10,11 +10,11 @@
 //! | `self_test` | the known answers that kernels must give before their first use |
 //! | `hash` | a GHASH kernel, its tables, and its launches |
 //! | `kernel` | a kernel of a cipher, and its launches |
-//! | `loaded` | what is loaded and tested once, on first use |
+//! | `on_first_use` | what is loaded and tested once, on first use |
 //! | `slots` | queues with device memory and pinned memory, kept from call to call, cleared |
+//! | `driver` | what a device's driver does |
 //! | `values` | the value of each parameter of a launch |
 //! | `round_keys` | round keys in the form that kernels take |
-//! | `driver` | what a device's driver does |
 //! | `span` | the location of a call's data |
 
 pub(crate) mod driver;
@@ -22,7 +22,7 @@ pub(crate) mod hash;
 pub(crate) mod host_data;
 pub(crate) mod kernel;
 pub(crate) mod key;
-pub(crate) mod loaded;
+pub(crate) mod on_first_use;
 pub(crate) mod one_kernel;
 pub(crate) mod round_keys;
 pub(crate) mod self_test;

@@ -11,6 +11,9 @@ use crate::exec::sources;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::self_test as answers;
 
+/// A kernel, and the key that it is launched with, unless one is baked in.
+pub(crate) type WithKeys<D> = (Kernel<D>, Option<RoundKeys<<D as Driver>::KeyMemory>>);
+
 /// Compiles a kernel with `compile`, and tests it: with this key, or with the one baked in. The device was entered on this thread.
 ///
 /// # Errors
@@ -20,14 +23,19 @@ pub(crate) fn compiled<D: Driver>(
     Printed { source, manifest }: &Printed,
     key: Option<&Key>,
     compile: impl FnOnce(&Manifest, &str) -> Result<Kernel<D>, Error>,
-) -> Result<(Kernel<D>, Option<RoundKeys<D>>), Error> {
+) -> Result<WithKeys<D>, Error> {
     sources::has_one_key(manifest)?;
     let kernel = compile(manifest, source)?;
     let Some(key) = key else {
         self_test::of_cipher(&kernel, slots, None, |answer| sources::is_known_answer(manifest, answer))?;
         return Ok((kernel, None));
     };
-    let keys = RoundKeys::new(kernel.driver(), manifest.keys, sources::key_words(manifest, key)?, None)?;
+    let keys = RoundKeys::new(
+        |words| kernel.driver().key_memory(words),
+        manifest.keys,
+        sources::key_words(manifest, key)?,
+        None,
+    )?;
     let expected = answers::expected(kernel.mode(), &sources::schedule(kernel.mode(), key));
     self_test::of_cipher(&kernel, slots, keys.as_ref(), |answer| answer == expected)?;
     Ok((kernel, keys))

@@ -1,22 +1,29 @@
 //! Round keys in the form that kernels take: with the launch, or in device memory.
 
-use crate::backend::device::driver::Driver;
 use crate::backend::device::span::Place;
 use crate::base::error::Error;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::PLANES;
-use std::sync::Arc;
 use zeroize::Zeroizing;
 
+/// Key material in device memory: cleared and freed on drop, once no launch reads it.
+pub(crate) trait KeyMaterial: Send + Sync {
+    /// A byte of device memory.
+    type Place: Place;
+
+    /// The first byte.
+    fn place(&self) -> Self::Place;
+}
+
 /// Round keys in the form that a kernel is launched with.
-pub(crate) enum RoundKeys<D: Driver> {
+pub(crate) enum RoundKeys<M> {
     /// They travel with the launch.
     Argument(Zeroizing<Vec<u32>>),
     /// The two keys of XTS, which also travel with the launch.
     Two { data: Zeroizing<Vec<u32>>, tweaks: Zeroizing<Vec<u32>> },
     /// Their bit-planes are in device memory, which outlives the launches that are given it.
-    Memory { planes: D::KeyMemory, rounds: u32 },
+    Memory { planes: M, rounds: u32 },
 }
 
 /// The part of a key that a parameter takes.
@@ -29,11 +36,11 @@ pub(crate) enum KeyValue<'k> {
     Rounds(&'k u32),
 }
 
-impl<D: Driver> RoundKeys<D> {
+impl<M: KeyMaterial> RoundKeys<M> {
     /// The words of a key, for a kernel that takes the key from `source`; `None` where it is in the code. `tweaks` are the words of the
-    /// tweak key, for a kernel that has one. The device was entered on this thread.
+    /// tweak key, for a kernel that has one. `copy` makes a copy of words in device memory.
     pub(crate) fn new(
-        driver: &Arc<D>,
+        copy: impl FnOnce(&[u32]) -> Result<M, Error>,
         source: KeySource,
         words: Zeroizing<Vec<u32>>,
         tweaks: Option<Zeroizing<Vec<u32>>>,
@@ -42,7 +49,7 @@ impl<D: Driver> RoundKeys<D> {
             (Some(tweaks), _) => Some(Self::Two { data: words, tweaks }),
             (None, KeySource::Memory | KeySource::ScheduleInMemory) => {
                 let rounds = (words.len() / PLANES) as u32 - 1;
-                Some(Self::Memory { planes: driver.key_memory(&words)?, rounds })
+                Some(Self::Memory { planes: copy(&words)?, rounds })
             }
             (None, KeySource::Baked) => None,
             (None, _) => Some(Self::Argument(words)),
@@ -54,16 +61,14 @@ impl<D: Driver> RoundKeys<D> {
         match (argument, self) {
             (Argument::Keys, Self::Argument(words) | Self::Two { data: words, .. }) => Some(KeyValue::Words(words)),
             (Argument::TweakKeys, Self::Two { tweaks, .. }) => Some(KeyValue::Words(tweaks)),
-            (Argument::KeyPlanes, Self::Memory { planes, .. }) => {
-                Some(KeyValue::Planes(D::key_place(planes).address()))
-            }
+            (Argument::KeyPlanes, Self::Memory { planes, .. }) => Some(KeyValue::Planes(planes.place().address())),
             (Argument::Rounds, Self::Memory { rounds, .. }) => Some(KeyValue::Rounds(rounds)),
             _ => None,
         }
     }
 
     /// The device memory that they are in; `None` if they travel with the launch.
-    pub(crate) fn memory(&self) -> Option<&D::KeyMemory> {
+    pub(crate) fn memory(&self) -> Option<&M> {
         match self {
             Self::Memory { planes, .. } => Some(planes),
             Self::Argument(_) | Self::Two { .. } => None,

@@ -3,7 +3,7 @@
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::{HashKernel, Sum};
 use crate::backend::device::kernel::Kernel;
-use crate::backend::device::round_keys::RoundKeys;
+use crate::backend::device::round_keys::{KeyMaterial, RoundKeys};
 use crate::backend::device::slots::{Slot, Slots};
 use crate::backend::device::span::Span;
 use crate::base::counter::{Counter, CounterMode};
@@ -27,7 +27,7 @@ use zeroize::Zeroizing;
 pub(crate) fn of_cipher<D: Driver>(
     kernel: &Kernel<D>,
     slots: &Slots<D>,
-    keys: Option<&RoundKeys<D>>,
+    keys: Option<&RoundKeys<D::KeyMemory>>,
     is_right: impl Fn(&[u8]) -> bool,
 ) -> Result<(), Error> {
     kernel.driver().enter()?;
@@ -63,7 +63,7 @@ fn secret_counters<D: Driver>(data: &[u8], candidate: &mut UnderTest<'_, D>) -> 
 /// A kernel under test, with its keys and its slot.
 struct UnderTest<'a, D: Driver> {
     kernel: &'a Kernel<D>,
-    keys: Option<&'a RoundKeys<D>>,
+    keys: Option<&'a RoundKeys<D::KeyMemory>>,
     slot: Slot<'a, D>,
 }
 
@@ -138,8 +138,7 @@ fn hashes<D: Driver>(kernel: &HashKernel<D>, slots: &Slots<D>, blocks: Blocks) -
             let (output, len) = (slot.room(at, data.len()), data.len() as u64);
             slot.staging(at, data.len()).fill(0x5a);
             // SAFETY: the output is in the slot's memory, and the hash outlives the wait.
-            let started =
-                unsafe { kernel.clear_unless_authentic(slot.queue(), output, len, D::key_place(&right), &verdict) };
+            let started = unsafe { kernel.clear_unless_authentic(slot.queue(), output, len, right.place(), &verdict) };
             let started = started.and_then(|()| slot.copy_out_staged(at, data.len()));
             slot.wait().and(started)?;
             let left = slot.staging(at, data.len());

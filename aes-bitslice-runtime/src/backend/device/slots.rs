@@ -2,7 +2,8 @@
 //! time. After the data there is room for a hash of 16 bytes.
 //!
 //! A device has at most 40 slots, however many are requested at the same time: a caller that wants another waits. Slots are kept from call
-//! to call, cleared, until the engine is dropped. A slot that failed is freed; one that the device may still use is left to it.
+//! to call, cleared, until the engine is dropped. Memory that is too small grows by half or more, so that calls that become longer and longer
+//! seldom allocate. A slot that failed is freed; one that the device may still use is left to it.
 
 use crate::backend::device::driver::{Driver, Waited};
 use crate::backend::device::span::Place;
@@ -20,6 +21,17 @@ const RESERVE: usize = 8;
 
 /// Lack of memory makes no device memory of a slot smaller than this.
 pub(crate) const SMALLEST: usize = 1 << 20;
+
+/// Sizes of memory are multiples of this number of bytes, unless memory is short.
+const STEP: usize = 64 << 10;
+
+/// Memory that grows is made larger than requested up to this number of bytes, which is the largest chunk of a call on host memory.
+const LARGEST: usize = 64 << 20;
+
+/// The number of bytes to allocate where there are `had` bytes and `wanted` are needed, which is more.
+fn larger(had: usize, wanted: usize) -> usize {
+    wanted.max((had + had / 2).min(LARGEST)).next_multiple_of(STEP)
+}
 
 /// The slots of a device.
 pub(crate) struct Slots<D: Driver> {
@@ -83,7 +95,10 @@ impl<D: Driver> Slot<'_, D> {
     /// This slot with pinned host memory for `len` bytes.
     pub(crate) fn with_staging(mut self, len: usize) -> Result<Self, Error> {
         let Resources { driver, queue, staging, .. } = self.resources();
-        provide::<D>(driver, queue, staging, len)?;
+        let had = staging.as_ref().map_or(0, |staging| staging.len());
+        if had < len {
+            provide::<D>(driver, queue, staging, larger(had, len))?;
+        }
         Ok(self)
     }
 
@@ -278,15 +293,17 @@ impl<D: Driver> Resources<D> {
         if self.len >= wanted {
             return Ok(());
         }
-        self.free();
         // So that the hash after it is aligned.
-        let mut len = wanted.next_multiple_of(16);
+        let wanted = wanted.next_multiple_of(16);
+        let mut len = larger(self.len, wanted);
+        self.free();
         loop {
             match self.driver.memory(&mut self.queue, len + HASH) {
                 Ok(memory) => {
                     (self.memory, self.len) = (Some(memory), len);
                     return Ok(());
                 }
+                Err(Error::OutOfDeviceMemory { .. }) if len > wanted => len = wanted,
                 Err(Error::OutOfDeviceMemory { .. }) if len > SMALLEST => {
                     len = (len / 2).next_multiple_of(16).max(SMALLEST);
                 }
@@ -363,15 +380,28 @@ pub(crate) mod tests {
 
     #[test]
     fn a_slot_grows_and_takes_less_where_there_is_less() {
-        let fake = Arc::new(Fake::with_at_most((3 << 20) + HASH));
+        let fake = Arc::new(Fake::with_at_most((5 << 19) + HASH));
         let slots = Slots::new(fake.clone());
-        assert_eq!(slots.take(100).unwrap().len(), 112);
-        assert_eq!(slots.take(5000).unwrap().len(), 5008, "the kept one, larger");
+        assert_eq!(slots.take(100).unwrap().len(), STEP);
+        assert_eq!(slots.take(STEP + 1).unwrap().len(), 2 * STEP, "the kept one, larger");
         assert_eq!(slots.take(16 << 20).unwrap().len(), 2 << 20);
+        assert_eq!(slots.take((2 << 20) + 1).unwrap().len(), (2 << 20) + 16, "not half as much again");
         assert_eq!(fake.left_uncleared(), 0, "what was too small was cleared before it was freed");
         let fake = Arc::new(Fake::with_at_most(1 << 20));
         let refused = Slots::new(fake).take(16 << 20).err();
         assert!(matches!(refused, Some(Error::OutOfDeviceMemory { what }) if what == "a buffer of 1048576 bytes"));
+    }
+
+    /// Memory for calls that become longer by one block each, up to 1 MiB, grows by half or more each time, from 64 KiB on.
+    #[test]
+    fn calls_that_become_longer_seldom_allocate() {
+        let fake = Arc::new(Fake::default());
+        let slots = Slots::new(fake.clone());
+        for wanted in (16..=1 << 20).step_by(16) {
+            drop(slots.take(wanted).unwrap().with_staging(wanted).unwrap());
+        }
+        assert_eq!(fake.allocated(), [7; 2], "memory of the device, and of the host");
+        assert_eq!(larger(LARGEST, LARGEST + 1), LARGEST + STEP);
     }
 
     /// After a failure the slot is freed; where the device may still use it, it stays as it is.

@@ -7,8 +7,7 @@
 //! | `key_planes`, `rounds` | where the key's planes are in device memory, and its number of rounds |
 //! | any other | the operation's value of it |
 
-use crate::backend::device::driver::Driver;
-use crate::backend::device::round_keys::{KeyValue, RoundKeys};
+use crate::backend::device::round_keys::{KeyMaterial, KeyValue, RoundKeys};
 use crate::backend::device::span::{Place, Span};
 use crate::base::error::Error;
 use crate::op::launch::{Gather, Launch, Value};
@@ -16,13 +15,13 @@ use aes_bitslice_core::argument::Kind;
 use aes_bitslice_core::signature::Parameter;
 
 /// The sources of the values of a launch's arguments.
-pub(crate) struct Values<'a, D: Driver> {
+pub(crate) struct Values<'a, M: KeyMaterial> {
     /// The data of the call.
-    pub(crate) span: Span<D::Place>,
+    pub(crate) span: Span<M::Place>,
     pub(crate) launch: &'a Launch,
-    pub(crate) keys: Option<&'a RoundKeys<D>>,
+    pub(crate) keys: Option<&'a RoundKeys<M>>,
     /// The tables of a hash key that the launch reads.
-    pub(crate) tables: Option<&'a D::KeyMemory>,
+    pub(crate) tables: Option<&'a M>,
 }
 
 /// The value of a parameter. What it points to lives as long as the launch and the keys.
@@ -40,12 +39,12 @@ pub(crate) enum Found<'a, P> {
     Words(&'a [u32]),
 }
 
-impl<'a, D: Driver> Values<'a, D> {
+impl<'a, M: KeyMaterial> Values<'a, M> {
     /// The value of a parameter.
     ///
     /// # Errors
     /// [`Error::NoSuchKernel`] if there is no value of its name and kind.
-    pub(crate) fn find(&self, parameter: &Parameter) -> Result<Found<'a, D::Place>, Error> {
+    pub(crate) fn find(&self, parameter: &Parameter) -> Result<Found<'a, M::Place>, Error> {
         let Parameter { name, kind } = *parameter;
         let none = || Error::NoSuchKernel {
             what: format!("its parameter `{name}` ({kind:?}) is not one that it can be launched with here"),
@@ -53,11 +52,11 @@ impl<'a, D: Driver> Values<'a, D> {
         self.value(parameter).ok_or_else(none)
     }
 
-    fn value(&self, &Parameter { name, kind }: &Parameter) -> Option<Found<'a, D::Place>> {
+    fn value(&self, &Parameter { name, kind }: &Parameter) -> Option<Found<'a, M::Place>> {
         let Self { span, launch, keys, .. } = *self;
         let of_launch = launch.value(name);
         let of_key = || keys?.value(name);
-        let part = |place: D::Place| Found::Data(place.after(launch.at));
+        let part = |place: M::Place| Found::Data(place.after(launch.at));
         match kind {
             Kind::Input => span.input.map(part),
             Kind::Output => span.output.map(part),
@@ -93,7 +92,7 @@ impl<'a, D: Driver> Values<'a, D> {
     }
 
     /// The key material in device memory that the launch reads.
-    pub(crate) fn key_memories(&self) -> impl Iterator<Item = &'a D::KeyMemory> {
+    pub(crate) fn key_memories(&self) -> impl Iterator<Item = &'a M> {
         self.keys.and_then(RoundKeys::memory).into_iter().chain(self.tables)
     }
 }
@@ -101,7 +100,7 @@ impl<'a, D: Driver> Values<'a, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::device::driver::fake::{At, Fake};
+    use crate::backend::device::driver::fake::At;
     use crate::op::launch::Entry;
     use aes_bitslice_core::argument::Argument;
     use zeroize::Zeroizing;
@@ -121,7 +120,7 @@ mod tests {
         Launch { entry: Entry::Blocks, at: 16, thread_blocks: 1, threads: 32, values }
     }
 
-    fn keys() -> RoundKeys<Fake> {
+    fn keys() -> RoundKeys<At> {
         RoundKeys::Argument(Zeroizing::new(vec![7, 8]))
     }
 
@@ -149,7 +148,7 @@ mod tests {
     #[test]
     fn a_parameter_without_a_value_of_its_kind_is_an_error() {
         let keys = keys();
-        let fails = |(name, kind), span, keys: Option<&RoundKeys<Fake>>| {
+        let fails = |(name, kind), span, keys: Option<&RoundKeys<At>>| {
             let launch = launch();
             let values = Values { span, launch: &launch, keys, tables: None };
             let found = values.find(&Parameter { name, kind });

@@ -17,9 +17,8 @@ use crate::exec::call::{Call, Data, Target};
 use crate::exec::steps::Step;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::{Operation, Pass};
+use crate::op::operation::{self, Composition, Operation, Pass};
 use crate::op::partial_hash::{HASH, Terms};
-use crate::op::place::{self, Composition};
 use aes_bitslice_core::mode::Mode;
 use opencl3::command_queue::{self, CommandQueue};
 use opencl3::memory;
@@ -249,7 +248,7 @@ impl Data for InQueue<'_> {
 /// A call that puts an operation into a queue, which returns nothing.
 struct Put<'a>(InQueue<'a>);
 
-impl place::Place for Put<'_> {
+impl operation::Place for Put<'_> {
     type Value<V: Send + 'static> = ();
 
     fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {
@@ -316,7 +315,7 @@ impl PutWithOutput<'_> {
     }
 }
 
-impl place::Place for PutWithOutput<'_> {
+impl operation::Place for PutWithOutput<'_> {
     type Value<V: Send + 'static> = Later<V>;
 
     fn pass<O: Pass>(self, operation: O) -> Result<Later<O::Output>, Error> {
@@ -331,7 +330,7 @@ impl place::Place for PutWithOutput<'_> {
 /// Compiles and tests everything that calls of an operation need.
 struct Preparation<'a>(&'a BufferCipher<'a>);
 
-impl place::Place for Preparation<'_> {
+impl operation::Place for Preparation<'_> {
     type Value<V: Send + 'static> = ();
 
     fn pass<O: Pass>(self, operation: O) -> Result<(), Error> {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(crate) type Span = span::Span<Place>;
 pub(crate) type Slots = slots::Slots<Context>;
 pub(crate) type Kernel = kernel::Kernel<Context>;
-pub(crate) type RoundKeys = round_keys::RoundKeys<Context>;
+pub(crate) type RoundKeys = round_keys::RoundKeys<KeyMemory>;
 pub(crate) type HashKernel = hash::HashKernel<Context>;
 
 /// A queue, and the commands that were put into it through this value.
@@ -100,10 +100,6 @@ impl Driver for Context {
         KeyMemory::new(self, words)
     }
 
-    fn key_place(memory: &KeyMemory) -> Place {
-        Place::start_of(memory.raw())
-    }
-
     unsafe fn copy_in(&self, own: &mut OwnQueue, from: &[u8], to: Place) -> Result<(), Error> {
         let (queue, at, data) = (own.queue.raw(), to.at as usize, from.as_ptr().cast_mut().cast());
         // SAFETY: as the caller guarantees.
@@ -140,7 +136,7 @@ impl Driver for Context {
         commands: &mut Commands,
         code: &EntryPoints,
         launch: &Launch,
-        values: &Values<'_, Self>,
+        values: &Values<'_, KeyMemory>,
     ) -> Result<(), Error> {
         let entry = code.one(launch.entry)?;
         let mut gathered = Vec::new();

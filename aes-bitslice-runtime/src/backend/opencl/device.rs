@@ -1,12 +1,13 @@
 //! An open device: its context, its slots, and its kernels, each compiled on first use.
 
-use crate::backend::device::loaded::Loaded;
+use crate::backend::device::on_first_use::OnFirstUse;
 use crate::backend::device::self_test;
 use crate::backend::opencl::commands::{HashKernel, Kernel, RoundKeys, Slots};
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::kernel::hash;
 use crate::backend::opencl::kernel::program::EntryPoints;
 use crate::backend::opencl::kernel::stored::{self, StoredKernel};
+use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::backend::opencl::platforms::Wanted;
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -20,16 +21,16 @@ pub(crate) struct Device {
     context: Arc<Context>,
     /// Slots for data from the host.
     slots: Slots,
-    kernels: Loaded<Mode, Kernel>,
+    kernels: OnFirstUse<Mode, Kernel>,
     /// The GHASH kernel.
-    hash: Loaded<(), HashKernel>,
+    hash: OnFirstUse<(), HashKernel>,
 }
 
 impl Device {
     pub(crate) fn open(wanted: Wanted) -> Result<Arc<Self>, Error> {
         let context = Context::open(wanted)?;
         let slots = Slots::new(context.clone());
-        Ok(Arc::new(Self { context, slots, kernels: Loaded::default(), hash: Loaded::default() }))
+        Ok(Arc::new(Self { context, slots, kernels: OnFirstUse::default(), hash: OnFirstUse::default() }))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
@@ -80,7 +81,12 @@ impl Device {
     pub(crate) fn round_keys(&self, mode: Mode, key: &Key) -> Result<Option<RoundKeys>, Error> {
         let manifest = &self.find(mode)?.manifest;
         let tweaks = sources::tweak_words(manifest, key)?;
-        RoundKeys::new(&self.context, manifest.keys, sources::key_words(manifest, key)?, tweaks)
+        RoundKeys::new(
+            |words| KeyMemory::new(&self.context, words),
+            manifest.keys,
+            sources::key_words(manifest, key)?,
+            tweaks,
+        )
     }
 
     /// The stored kernel for a mode.

@@ -1,7 +1,7 @@
 //! A key on a device: its kernels, and the round keys to launch them with.
 
 use crate::backend::device::hash::{OfHashKey, Tables};
-use crate::backend::device::host_data::Shared;
+use crate::backend::device::host_data::KeyOnDevices;
 use crate::backend::device::key::KeyOnDevice;
 use crate::backend::opencl::commands::{Commands, HashKernel, Kernel, RoundKeys, Slots, Span};
 use crate::backend::opencl::context::Context;
@@ -120,7 +120,7 @@ fn fastest_chunk(bytes: usize) -> usize {
 impl OnBackend for DeviceKey {
     fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         let plan = |bytes, is_pinned| self.plan(bytes, is_pinned);
-        Shared { keys: std::slice::from_ref(self), weights: &[1.0], first: 0 }.run(call, data, plan)
+        KeyOnDevices { keys: std::slice::from_ref(self), weights: &[1.0], first: 0 }.run(call, data, plan)
     }
 }
 

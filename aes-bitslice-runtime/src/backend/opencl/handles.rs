@@ -8,7 +8,6 @@ use opencl3::types::{
     cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_mem_flags, cl_program,
 };
 use opencl3::{command_queue, event, kernel, memory, program};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident($raw:ty), $release:path) => {
@@ -279,11 +278,6 @@ pub(crate) fn no_platform() -> Error {
         what: "there is no OpenCL platform".into(),
         help: "install the device's OpenCL driver".into(),
     }
-}
-
-/// Locks a mutex, even if a thread panicked while holding it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

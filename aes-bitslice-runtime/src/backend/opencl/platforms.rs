@@ -1,8 +1,9 @@
 //! Whether OpenCL is there, and its devices.
 
-use crate::backend::opencl::handles::{DeviceId, call, lock, no_platform, number, text};
+use crate::backend::opencl::handles::{DeviceId, call, no_platform, number, text};
 use crate::base::backend::Backend;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use opencl3::device::{self, get_device_ids};
 use opencl3::platform::platform::{self, get_platform_ids};
 use opencl3::types::{cl_device_id, cl_device_info, cl_platform_id, cl_platform_info};

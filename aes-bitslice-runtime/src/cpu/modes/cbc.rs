@@ -1,8 +1,7 @@
 //! Cipher block chaining (SP 800-38A, section 6.2).
 
-use crate::cpu::kernel::RoundKeys;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::modes::rounds::process;
+use crate::cpu::modes::rounds::{RoundKeys, process};
 use crate::cpu::modes::{Step, load, of_vector, store};
 use aes_bitslice_core::aes::Direction;
 use cipher::inout::InOutBuf;

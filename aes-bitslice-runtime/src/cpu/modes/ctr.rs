@@ -1,9 +1,8 @@
 //! Counter mode (SP 800-38A, section 6.5).
 
 use crate::base::counter::CounterBlock;
-use crate::cpu::kernel::RoundKeys;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::modes::rounds::process;
+use crate::cpu::modes::rounds::{RoundKeys, process};
 use crate::cpu::modes::{MOST_BLOCKS, Step, WIDE, load, store};
 use aes_bitslice_core::aes::Direction;
 use cipher::inout::InOutBuf;

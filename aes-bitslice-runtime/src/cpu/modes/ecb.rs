@@ -1,8 +1,7 @@
 //! Blocks through the block cipher, each on its own (SP 800-38A, section 6.1).
 
-use crate::cpu::kernel::RoundKeys;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::modes::rounds::process;
+use crate::cpu::modes::rounds::{RoundKeys, process};
 use crate::cpu::modes::{Step, load, store};
 use aes_bitslice_core::aes::Direction;
 use cipher::inout::InOutBuf;

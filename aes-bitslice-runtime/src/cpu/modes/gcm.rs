@@ -2,11 +2,11 @@
 //! a core busy at the same time.
 
 use crate::base::counter::CounterBlock;
-use crate::cpu::kernel::{RoundKeys, WholeMessage};
+use crate::cpu::kernel::WholeMessage;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::modes::ctr::{Counters, Order};
 use crate::cpu::modes::ghash::{Hash, Powers, Sum};
-use crate::cpu::modes::rounds::process;
+use crate::cpu::modes::rounds::{RoundKeys, process};
 use crate::cpu::modes::{FEW, WIDE, ask_ahead, load, store};
 use crate::op::gcm::lengths;
 use aes_bitslice_core::aes::Direction;

@@ -1,8 +1,37 @@
 //! The block cipher on several vectors at a time, and the key schedule (FIPS 197).
 
-use crate::cpu::kernel::RoundKeys;
 use crate::cpu::lanes::{Lanes, OneBlock};
 use aes_bitslice_core::aes::Direction;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The round keys of both directions, each in the order of use.
+#[derive(Default)]
+pub(crate) struct RoundKeys {
+    rounds: usize,
+    encrypt: [[u8; 16]; 15],
+    decrypt: [[u8; 16]; 15],
+}
+
+impl Drop for RoundKeys {
+    fn drop(&mut self) {
+        self.encrypt.zeroize();
+        self.decrypt.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for RoundKeys {}
+
+impl RoundKeys {
+    #[inline(always)]
+    pub(super) fn encrypt(&self) -> &[[u8; 16]] {
+        &self.encrypt[..=self.rounds]
+    }
+
+    #[inline(always)]
+    pub(super) fn decrypt(&self) -> &[[u8; 16]] {
+        &self.decrypt[..=self.rounds]
+    }
+}
 
 /// Runs vectors through the block cipher.
 #[inline(always)]

@@ -1,8 +1,7 @@
 //! XTS of a data unit (IEEE 1619, section 5).
 
-use crate::cpu::kernel::RoundKeys;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::modes::rounds::process;
+use crate::cpu::modes::rounds::{RoundKeys, process};
 use crate::cpu::modes::{MOST_BLOCKS, Step, WIDE, load, store};
 use aes_bitslice_core::aes::Direction;
 use cipher::inout::InOutBuf;

@@ -1,6 +1,6 @@
 //! The arguments of a launch in the driver's form, in the order in which the kernel's manifest lists its parameters.
 
-use crate::backend::cuda::context::Context;
+use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::device::values::{Found, Values};
 use crate::base::error::Error;
 use crate::op::launch::Gather;
@@ -36,7 +36,7 @@ impl Passed<'_> {
 /// [`Error::NoSuchKernel`] if a parameter has no value of its kind, and the errors of `gathered`.
 pub(crate) fn arguments<'a>(
     parameters: &[Parameter],
-    values: &Values<'a, Context>,
+    values: &Values<'a, KeyMemory>,
     mut gathered: impl FnMut(CUdeviceptr, &Gather) -> Result<CUdeviceptr, Error>,
 ) -> Result<Vec<Passed<'a>>, Error> {
     let mut passed = Vec::with_capacity(parameters.len());

@@ -5,6 +5,7 @@ use crate::backend::cuda::driver;
 use crate::backend::cuda::kernel::binding::{Passed, arguments};
 use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::memory::gather::Gathered;
+use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::device::values::Values;
 use crate::base::error::Error;
 use crate::op::launch::{Entry, Launch};
@@ -186,7 +187,7 @@ impl EntryPoints {
         &self,
         stream: CUstream,
         launch: &Launch,
-        values: &Values<'_, Context>,
+        values: &Values<'_, KeyMemory>,
     ) -> Result<(), Error> {
         let Launch { entry, thread_blocks, threads, .. } = *launch;
         let none = || Error::NoSuchKernel { what: format!("{} has no entry point for `{entry}`", self.kernel) };

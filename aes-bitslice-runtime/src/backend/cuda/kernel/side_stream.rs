@@ -7,10 +7,11 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUstream};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The number of side streams kept between calls.
 const KEPT: usize = 8;
@@ -140,6 +141,6 @@ impl SideStreams {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<SideStream>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept)
     }
 }

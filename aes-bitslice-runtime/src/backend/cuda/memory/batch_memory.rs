@@ -9,11 +9,12 @@
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::pinned::Pinned;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ops::Range;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use zeroize::Zeroizing;
 
 /// The maximum number kept between calls, their maximum total size, and the minimum size of each, in bytes. Memory beyond that is freed
@@ -76,7 +77,7 @@ impl BatchMemories {
     /// At least `len` bytes for a call. The context was entered on this thread.
     pub(crate) fn take(self: &Arc<Self>, len: usize) -> Result<BatchMemory, Error> {
         let found = {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = lock(&self.kept);
             let fits = kept.iter().enumerate().filter(|(_, memory)| memory.pinned.len() >= len);
             let smallest = fits.min_by_key(|(_, memory)| memory.pinned.len()).map(|(n, _)| n);
             smallest.map(|n| kept.remove(n))
@@ -175,7 +176,7 @@ impl Drop for BatchMemory {
             return;
         }
         memory.pinned[self.secret.clone()].fill(0);
-        let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.memories.kept);
         kept.push(memory);
         let mut freed = vec![];
         while let Some(n) = surplus(kept.iter().map(|memory| memory.pinned.len())) {

@@ -3,11 +3,12 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The maximum number kept between calls.
 const KEPT: usize = 256;
@@ -57,7 +58,7 @@ impl HashMemories {
 
     /// Memory of zeros for a call. The context was entered on this thread.
     pub(crate) fn take(self: &Arc<Self>) -> Result<HashMemory, Error> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = lock(&self.kept).pop();
         let memory = Some(kept.map_or_else(|| Memory::new(&self.context), Ok)?);
         Ok(HashMemory { memories: self.clone(), memory, state: State::Cleared })
     }
@@ -109,7 +110,7 @@ impl Drop for HashMemory {
             // It may still be written to.
             State::InUse | State::Lost => return std::mem::forget(memory),
         };
-        let mut kept = self.memories.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.memories.kept);
         if cleared && kept.len() < KEPT {
             kept.push(memory);
         }

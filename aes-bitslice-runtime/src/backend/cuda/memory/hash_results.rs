@@ -4,11 +4,12 @@
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::pinned::{self, Pinned};
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUresult, CUstream};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Results that are allocated at a time, and the maximum number of those that nobody has asked for: then the oldest is waited for.
 const AT_A_TIME: usize = 64;
@@ -66,7 +67,7 @@ impl HashResults {
 
     /// Room for the hash of a call. The context was entered on this thread.
     pub(crate) fn take(self: &Arc<Self>) -> Result<HashResult, Error> {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.all);
         if all.idle.is_empty()
             && let Some(oldest) = all.left.front()
             && (oldest.is_done()? || (all.left.len() >= MOST_LEFT && oldest.wait().is_ok()))
@@ -138,7 +139,7 @@ impl HashResult {
 impl Drop for HashResult {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
-        let mut all = self.results.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.results.all);
         if self.is_under_way {
             all.left.push_back(slot);
         } else {

@@ -1,6 +1,7 @@
 //! Key material in device memory, for kernels that read it there: round keys, and tables of a hash key.
 
 use crate::backend::cuda::context::Context;
+use crate::backend::device::round_keys::KeyMaterial;
 use crate::base::error::Error;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUdeviceptr;
@@ -27,9 +28,12 @@ impl KeyMemory {
         context.call("cuStreamSynchronize", unsafe { result::stream::synchronize(ptr::null_mut()) })?;
         Ok(memory)
     }
+}
 
-    /// The start of the words.
-    pub(crate) fn pointer(&self) -> CUdeviceptr {
+impl KeyMaterial for KeyMemory {
+    type Place = CUdeviceptr;
+
+    fn place(&self) -> CUdeviceptr {
         self.buffer
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
@@ -60,7 +61,7 @@ impl StreamSums {
         let mut number = 0;
         // SAFETY: the caller guarantees the stream; the pointer is to a live value.
         self.context.call("cuStreamGetId", unsafe { sys::cuStreamGetId(stream, &mut number) }.result())?;
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.all);
         if let Some(sums) = all.of_streams.get(&number) {
             return Ok(*sums);
         }

@@ -1,7 +1,7 @@
 //! A key on each GPU of a group, and its calls on host memory.
 
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::device::host_data::Shared;
+use crate::backend::device::host_data::KeyOnDevices;
 use crate::backend::device::key::KeyOnDevice;
 use crate::base::error::Error;
 use crate::exec::backend::OnBackend;
@@ -56,6 +56,6 @@ impl OnBackend for GroupKey {
             false => self.transfers.plan_over_link(bytes, is_pinned, self.keys.len()),
             true => self.transfers.plan(bytes, is_pinned, self.keys.len()),
         };
-        Shared { keys: &self.keys, weights: &self.weights, first: self.next_call() }.run(call, data, plan)
+        KeyOnDevices { keys: &self.keys, weights: &self.weights, first: self.next_call() }.run(call, data, plan)
     }
 }

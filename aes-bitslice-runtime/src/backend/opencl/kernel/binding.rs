@@ -1,11 +1,12 @@
 //! The arguments of a launch: those that the kernel's manifest lists, in its order, each found by name.
 
 use crate::backend::device::values::{Found, Values};
-use crate::backend::opencl::context::Context;
-use crate::backend::opencl::handles::{KernelObject, call, lock};
+use crate::backend::opencl::handles::{KernelObject, call};
 use crate::backend::opencl::kernel::gather::Gathered;
 use crate::backend::opencl::kernel::program::EntryPoint;
+use crate::backend::opencl::memory::key_memory::KeyMemory;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use aes_bitslice_core::argument::{Argument, Kind};
 use opencl3::kernel;
 use opencl3::types::{cl_kernel, cl_mem};
@@ -35,7 +36,7 @@ impl<'k> Bound<'k> {
     /// The entry point takes what its parameters say, and all buffers are valid.
     pub(crate) unsafe fn new(
         entry: &'k EntryPoint,
-        values: &Values<'_, Context>,
+        values: &Values<'_, KeyMemory>,
         gathered: &[(Argument, Gathered)],
     ) -> Result<Self, Error> {
         let mut bound = Self { object: lock(&entry.object), next: 0, words: Vec::new() };
@@ -130,6 +131,7 @@ impl Drop for Bound<'_> {
 mod tests {
     use super::*;
     use crate::backend::opencl::commands::{RoundKeys, Span};
+    use crate::backend::opencl::context::Context;
     use crate::backend::opencl::handles::{Buffer, Program, event_of};
     use crate::backend::opencl::place::Place;
     use crate::backend::opencl::platforms::Wanted;
@@ -204,7 +206,7 @@ mod tests {
         let launch = |values| Launch { entry: Entry::Bytes, at: 4, thread_blocks: 1, threads: 32, values };
 
         let whole = launch(vec![(Argument::Length, Value::U64(7))]);
-        fn values<'a>(span: Span, launch: &'a Launch, keys: &'a RoundKeys) -> Values<'a, Context> {
+        fn values<'a>(span: Span, launch: &'a Launch, keys: &'a RoundKeys) -> Values<'a, KeyMemory> {
             Values { span, launch, keys: Some(keys), tables: None }
         }
         // SAFETY: the entry point takes these arguments, and the buffer is alive.

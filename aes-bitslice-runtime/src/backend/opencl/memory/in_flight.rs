@@ -1,8 +1,9 @@
 //! Commands that may still use the engine's memory, in any queue. They must be waited for before that memory is
 //! cleared.
 
-use crate::backend::opencl::handles::{Event, lock};
+use crate::backend::opencl::handles::Event;
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use std::sync::{Arc, Mutex};
 
 /// Commands that may not have completed yet.

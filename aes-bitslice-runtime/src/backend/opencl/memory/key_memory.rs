@@ -1,11 +1,13 @@
 //! Key material in device memory, for kernels that read it there: round keys, and tables of a hash key.
 
+use crate::backend::device::round_keys::KeyMaterial;
 use crate::backend::opencl::context::Context;
 use crate::backend::opencl::handles::{Buffer, Event, for_buffer};
 use crate::backend::opencl::memory::in_flight::InFlight;
+use crate::backend::opencl::place::Place;
 use crate::base::error::Error;
 use opencl3::command_queue;
-use opencl3::types::{CL_TRUE, cl_mem};
+use opencl3::types::CL_TRUE;
 use std::sync::Arc;
 
 /// Round keys, or tables of a hash key, in device memory, for kernels that read them there: cleared on drop, once every
@@ -43,16 +45,18 @@ impl KeyMemory {
         drop(unsafe { Event::owning(written) });
         Ok(memory)
     }
-}
-
-impl KeyMemory {
-    pub(crate) fn raw(&self) -> cl_mem {
-        self.buffer.raw()
-    }
 
     /// Records a launch that reads it.
     pub(crate) fn is_read_by(&self, launch: &Event) {
         self.readers.add(launch);
+    }
+}
+
+impl KeyMaterial for KeyMemory {
+    type Place = Place;
+
+    fn place(&self) -> Place {
+        Place::start_of(self.buffer.raw())
     }
 }
 

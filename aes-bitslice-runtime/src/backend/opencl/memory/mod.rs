@@ -22,6 +22,7 @@ mod tests {
     use super::device_memory::DeviceMemory;
     use super::key_memory::KeyMemory;
     use super::pinned::Pinned;
+    use crate::backend::device::round_keys::KeyMaterial;
     use crate::backend::opencl::commands::Slots;
     use crate::backend::opencl::context::Context;
     use crate::backend::opencl::handles::{Buffer, Event, event_of};
@@ -78,7 +79,7 @@ mod tests {
     fn nothing_is_left_of_a_key_once_its_last_reader_is_done() {
         let context = context();
         let memory = KeyMemory::new(&context, &[0xa5a5_a5a5; SECRET.len() / 4]).unwrap();
-        let left = kept(memory.raw());
+        let left = kept(memory.place().buffer);
         let gate = event_of("clCreateUserEvent", event::create_user_event(context.raw())).unwrap();
         memory.is_read_by(&gate);
         assert!(held(&context, &left) == SECRET);

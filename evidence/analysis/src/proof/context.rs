@@ -1,0 +1,142 @@
+//! What a thread reaches besides its registers: parameters, memory, its place in the grid, and the bits of the computation.
+
+use crate::proof::anf::Cells;
+use crate::proof::memory::{Byte, Memory};
+use crate::proof::order::Moment;
+use crate::proof::thread::Thread;
+use crate::proof::value::{Value, Why};
+use crate::ptx::{Declared, Function, Operand, Program, Space};
+use std::ops::Range;
+
+/// The distance between addresses of declared variables: none reaches into the next.
+const APART: u64 = 1 << 20;
+
+/// Device memory begins here, after everything that is declared.
+pub const DEVICE: u64 = 1 << 40;
+
+/// The address of a buffer of device memory, by its number: a multiple of 16 bytes, and of no more, below a multiple of 2^32, so that
+/// addresses carry from their lower word to the upper one, and bit 31 is set in some.
+pub const fn buffer(number: u64) -> u64 {
+    number * DEVICE + (1 << 32) - 0x2f0
+}
+
+/// The number of threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    /// Thread blocks.
+    pub blocks: u64,
+    /// Threads in each.
+    pub threads: usize,
+}
+
+/// State that all threads of a grid reach.
+pub(crate) struct Context<'a> {
+    /// The address of each declared variable and parameter.
+    addresses: Vec<u64>,
+    /// Their sizes in bytes.
+    sizes: Vec<u64>,
+    /// Where variables in shared memory are.
+    shared: Vec<Range<u64>>,
+    pub grid: Grid,
+    /// The index of the running thread block.
+    block: u64,
+    /// Memory, with the parameters.
+    pub memory: Memory,
+    /// The cells of the computation.
+    pub cells: &'a mut Cells,
+}
+
+impl<'a> Context<'a> {
+    /// For a module, with bytes of shared memory besides its variables of known size.
+    ///
+    /// # Errors
+    /// If its variables cannot be given addresses.
+    pub(crate) fn new(program: &Program, grid: Grid, shared_bytes: u64, cells: &'a mut Cells) -> Result<Self, Why> {
+        let has_no_size = |object: &&Declared| object.space == Space::Shared && object.variable.bytes == 0;
+        if program.objects.iter().filter(has_no_size).count() > 1 {
+            return Err("several arrays in shared memory have no size: they are one".into());
+        }
+        if program.objects.iter().any(|object| object.variable.bytes + object.variable.align >= APART) {
+            return Err("a variable or parameter is too large".into());
+        }
+        // Each at a multiple of its declared alignment, and of no more.
+        let addresses: Vec<u64> = (1..).zip(&program.objects).map(|(n, of)| n * APART + of.variable.align).collect();
+        let shared = |(object, address): (&Declared, &u64)| {
+            let bytes = if object.variable.bytes == 0 { shared_bytes } else { object.variable.bytes };
+            (object.space == Space::Shared).then_some(*address..*address + bytes)
+        };
+        let shared: Vec<Range<u64>> = program.objects.iter().zip(&addresses).filter_map(shared).collect();
+        let mut memory = Memory::default();
+        shared.iter().cloned().for_each(|region| memory.allow(region));
+        let sizes = program.objects.iter().map(|object| object.variable.bytes).collect();
+        Ok(Self { addresses, sizes, shared, grid, block: 0, memory, cells })
+    }
+
+    /// Gives the bytes of a parameter of a function.
+    ///
+    /// # Errors
+    /// If there is no such parameter, or it is declared with another size.
+    pub(crate) fn parameter(&mut self, function: &Function, number: usize, bytes: &[Byte]) -> Result<(), Why> {
+        let object = *function.parameters.get(number).ok_or_else(|| format!("there is no parameter {number}"))?;
+        if self.sizes[object] != bytes.len() as u64 {
+            return Err(format!(
+                "parameter {number} has {} bytes, and {} are declared",
+                bytes.len(),
+                self.sizes[object]
+            ));
+        }
+        self.memory.put(self.addresses[object], bytes.iter().copied());
+        Ok(())
+    }
+
+    /// Begins the thread block of this index: it does not see what another one left in shared memory.
+    pub(crate) fn begin(&mut self, block: u64) {
+        self.block = block;
+        self.memory.forget(&self.shared);
+    }
+
+    /// The point that a thread has reached in its run.
+    pub(crate) fn moment(&self, thread: &Thread) -> Moment {
+        let Thread { index, block_barriers, warp_barriers, .. } = *thread;
+        Moment { block: self.block, thread: index, block_barriers, warp_barriers }
+    }
+
+    pub(crate) fn value(&self, thread: &Thread, operand: &Operand) -> Result<Value, Why> {
+        Ok(match operand {
+            Operand::Register(register) => thread.register(*register)?,
+            Operand::Number(number) => Value::Number(*number as u64),
+            Operand::Object(object) => Value::Number(self.addresses[*object]),
+            Operand::Address(terms) => {
+                let mut terms = terms.iter().map(|term| self.value(thread, term)?.number());
+                Value::Number(terms.try_fold(0u64, |sum, term| Ok::<_, Why>(sum.wrapping_add(term?)))?)
+            }
+            Operand::Special(name) => Value::Number(match name.as_str() {
+                "%tid.x" => thread.index as u64,
+                "%ntid.x" => self.grid.threads as u64,
+                "%ctaid.x" => self.block,
+                "%nctaid.x" => self.grid.blocks,
+                _ => return Err(format!("the value of {name}")),
+            }),
+            Operand::Several(_) | Operand::Name(_) | Operand::Label(_) | Operand::Float => {
+                return Err("an operand of this kind".into());
+            }
+        })
+    }
+
+    /// Whether some bytes, a vector's together, may be accessed from an address on: it is a multiple of their number, and in the memory
+    /// that the instruction names.
+    pub(crate) fn reaches(&self, space: &str, at: u64, bytes: u64) -> Result<(), Why> {
+        let is_shared = self.shared.iter().any(|region| region.contains(&at));
+        let is_there = match space {
+            "shared" => is_shared,
+            "param" => !is_shared && at < DEVICE,
+            "global" => at >= DEVICE,
+            _ => false,
+        };
+        if is_there && at.is_multiple_of(bytes) && at.checked_add(bytes).is_some() {
+            Ok(())
+        } else {
+            Err(format!("{bytes} bytes of this memory are not accessed at {at:#x}"))
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic works on numbers. Formal bits are only moved, combined bit by
+//! bit, or spread from one bit over a word.
+
+use crate::proof::anf::Bit;
+use crate::proof::context::Context;
+use crate::proof::thread::Thread;
+use crate::proof::value::{Value, Why};
+use crate::ptx::{Operand, Statement};
+
+/// Where execution continues after a statement.
+pub(crate) enum Next {
+    Following,
+    To(usize),
+    Shuffle,
+    Warp,
+    Block,
+    End,
+}
+
+/// The type of an instruction, such as `.u32`.
+#[derive(Clone, Copy)]
+struct Type {
+    bits: u32,
+    is_signed: bool,
+}
+
+impl Type {
+    fn of(name: &str) -> Option<Self> {
+        let (kind, bits) = name.split_at_checked(1)?;
+        let bits = if name == "pred" { 1 } else { bits.parse().ok()? };
+        let is_known = matches!((kind, bits), ("u" | "s" | "b", 8 | 16 | 32 | 64) | ("p", 1));
+        is_known.then_some(Self { bits, is_signed: kind == "s" })
+    }
+
+    fn cut(self, number: u64) -> u64 {
+        if self.bits < 64 { number & ((1 << self.bits) - 1) } else { number }
+    }
+
+    /// The integer that a number of this type stands for, with its sign if it has one.
+    fn integer(self, number: u64) -> i128 {
+        let number = self.cut(number);
+        let is_negative = self.is_signed && number >> (self.bits - 1) & 1 == 1;
+        i128::from(number) - if is_negative { 1 << self.bits } else { 0 }
+    }
+}
+
+/// A word whose bits all equal the lowest bit of a word that has no other.
+fn spread(word: &Value) -> Result<Value, Why> {
+    let bits = word.bits();
+    if bits[1..].iter().all(|bit| *bit == Bit::ZERO) {
+        Ok(Value::of_bits([bits[0]; 32]))
+    } else {
+        Err("the negative of a word with unknown bits, other than its lowest".into())
+    }
+}
+
+impl Context<'_> {
+    /// Executes a statement on a thread, if its predicate holds, and returns where execution continues.
+    pub(crate) fn step(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
+        if let Some((register, is_negated)) = statement.guard
+            && (thread.register(register)?.number()? == 1) == is_negated
+        {
+            return Ok(Next::Following);
+        }
+        // Signs before operands are not supported.
+        let text = statement.text.trim_start_matches("@!");
+        if text.contains(['!', '~']) || text.contains("-%") {
+            return Err("an operand with a sign".into());
+        }
+        self.execute(thread, statement)
+    }
+
+    fn execute(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
+        let parts: Vec<&str> = statement.opcode.split('.').collect();
+        let operands = &statement.operands;
+        match (parts[0], &operands[..]) {
+            // All threads of a warp go there: with a predicate, each would have to be looked at.
+            ("bra", _) if parts.len() > 1 && statement.guard.is_some() => return Err("no rule with a predicate".into()),
+            ("bra", [Operand::Label(target)]) => return Ok(Next::To(*target)),
+            ("ret", []) => return Ok(Next::End),
+            // Of masks, only all lanes; of a thread block's numbered barriers, only the first, with all threads.
+            ("bar", [Operand::Number(-1)]) if parts[1] == "warp" => return Ok(Next::Warp),
+            ("bar", [Operand::Number(0)]) if parts[1] == "sync" => return Ok(Next::Block),
+            ("bra" | "ret" | "bar", _) => return Err("no rule for these operands".into()),
+            ("shfl", _) => return Ok(Next::Shuffle),
+            _ => {}
+        }
+        let of_type = Type::of(parts[parts.len() - 1]).ok_or("no rule for this type")?;
+        match parts[0] {
+            "ld" => return self.load(thread, &parts, operands, of_type),
+            "st" => return self.store(thread, &parts, operands, of_type),
+            _ => {}
+        }
+        let value = |n: usize| self.value(thread, operand(operands, n)?);
+        let number = |n: usize| value(n)?.number();
+        let integer = |n: usize| Ok::<_, Why>(of_type.integer(number(n)?));
+        let low = |integer: i128| Value::Number(of_type.cut(integer as u64));
+        let cut = |value| if let Value::Number(number) = value { Value::Number(of_type.cut(number)) } else { value };
+        let result = match parts[0] {
+            "mov" if operands.iter().any(|one| matches!(one, Operand::Several(_))) => {
+                return Err("several registers".into());
+            }
+            "mov" | "cvta" => cut(value(1)?),
+            // Between unsigned types.
+            "cvt" => value(1)?.first(of_type.bits.min(Type::of(parts[1]).ok_or("no rule for this type")?.bits)),
+            "add" => low(integer(1)? + integer(2)?),
+            "sub" => low(integer(1)? - integer(2)?),
+            "neg" if number(1).is_err() => spread(&value(1)?)?,
+            "neg" => low(-integer(1)?),
+            "min" => low(integer(1)?.min(integer(2)?)),
+            "max" => low(integer(1)?.max(integer(2)?)),
+            "mul" if parts[1] == "wide" && number(1).is_err() && !of_type.is_signed => {
+                let factor = number(2)?;
+                if !factor.is_power_of_two() {
+                    return Err("a product of unknown bits".into());
+                }
+                let by = factor.trailing_zeros() as usize;
+                value(1)?.moved64(|i| i.checked_sub(by)).first(2 * of_type.bits)
+            }
+            "mul" if parts[1] == "wide" => {
+                let twice = Type { bits: 2 * of_type.bits, ..of_type };
+                Value::Number(twice.cut((integer(1)? * integer(2)?) as u64))
+            }
+            "mul" => low(integer(1)? * integer(2)?),
+            "mad" => low(integer(1)? * integer(2)? + integer(3)?),
+            "div" => low(integer(1)?.checked_div(integer(2)?).ok_or("a division by 0")?),
+            "setp" => {
+                let (a, b) = (integer(1)?, integer(2)?);
+                Value::Number(u64::from(match parts[1] {
+                    "eq" => a == b,
+                    "ne" => a != b,
+                    "lt" => a < b,
+                    "le" => a <= b,
+                    "gt" => a > b,
+                    "ge" => a >= b,
+                    _ => return Err("no rule for this comparison".into()),
+                }))
+            }
+            "selp" => cut(value(if number(3)? == 1 { 1 } else { 2 })?),
+            "shl" | "shr" => {
+                let distance = number(2)?.min(64) as usize;
+                match value(1)? {
+                    Value::Number(_) if distance >= 64 => low(if integer(1)? < 0 { -1 } else { 0 }),
+                    Value::Number(_) if parts[0] == "shl" => low(integer(1)? << distance),
+                    Value::Number(_) => low(integer(1)? >> distance),
+                    bits if of_type.is_signed => bits.moved(|i| Some((i + distance).min(31))),
+                    bits if parts[0] == "shl" => bits.moved64(|i| i.checked_sub(distance)).first(of_type.bits),
+                    bits => bits.moved64(|i| Some(i + distance).filter(|&i| i < 64)).first(of_type.bits),
+                }
+            }
+            "and" | "or" | "xor" | "not" | "lop3" => {
+                let (table, count) = match parts[0] {
+                    "and" => (0xc0, 2),
+                    "or" => (0xfc, 2),
+                    "xor" => (0x3c, 2),
+                    "not" => (0x0f, 1),
+                    _ => (number(4)? as u8, 3),
+                };
+                let mut words = [const { Value::Number(0) }; 3];
+                for (n, word) in words.iter_mut().enumerate().take(count) {
+                    *word = value(1 + n)?;
+                }
+                match &words {
+                    [Value::Number(a), Value::Number(b), Value::Number(c)] => {
+                        let minterm = |i: u8| {
+                            let literal = |word: &u64, bit: u8| if i >> bit & 1 == 1 { *word } else { !word };
+                            literal(a, 2) & literal(b, 1) & literal(c, 0)
+                        };
+                        let minterms = (0..8).filter(|i| table >> i & 1 == 1);
+                        Value::Number(of_type.cut(minterms.fold(0, |word, i| word | minterm(i))))
+                    }
+                    words => Value::lut3(self.cells, table, words.each_ref(), of_type.bits == 64)?.first(of_type.bits),
+                }
+            }
+            "prmt" => {
+                let (a, b, selector) = (value(1)?.bits(), value(2)?.bits(), number(3)? as usize);
+                Value::of_bits(std::array::from_fn(|i| {
+                    let choice = selector >> (4 * (i / 8));
+                    // If the highest bit of its selector is set, a byte is the sign of the chosen one.
+                    let from = 8 * (choice & 7) + if choice & 8 == 0 { i % 8 } else { 7 };
+                    if from < 32 { a[from] } else { b[from - 32] }
+                }))
+            }
+            "bfi" => {
+                let (at, count) = (number(3)? as usize & 0xff, number(4)? as usize & 0xff);
+                let (from, into) = (value(1)?.bits64(), value(2)?.bits64());
+                let bit = |i: usize| if (at..at + count).contains(&i) { from[i - at] } else { into[i] };
+                match of_type.bits {
+                    32 => Value::of_bits(std::array::from_fn(bit)),
+                    _ => Value::of_bits64(std::array::from_fn(bit)),
+                }
+            }
+            // Of signed bytes.
+            "dp4a" => {
+                let (a, b, c) = (value(1)?, value(2)?, value(3)?);
+                let byte = |word: u64, i: usize| Type { bits: 8, is_signed: true }.integer(word >> (8 * i));
+                match (&a, b.number()?, c.number()?) {
+                    (Value::Number(a), b, c) => {
+                        let products = (0..4).map(|i| byte(*a, i) * byte(b, i));
+                        Value::Number((products.sum::<i128>() + i128::from(c)) as u64 & 0xffff_ffff)
+                    }
+                    // A byte of 0 or 1, times -1.
+                    (bits, b, 0) if (0..4).any(|i| b == 0xff << (8 * i)) => {
+                        let from = b.trailing_zeros() as usize;
+                        spread(&bits.moved(|i| Some(i + from).filter(|_| i < 8)))?
+                    }
+                    _ => return Err("a product of unknown bits".into()),
+                }
+            }
+            "atom" => {
+                let (at, more) = (number(1)?, number(2)?);
+                self.reaches(parts[1], at, 4)?;
+                self.memory.add(at, more, self.moment(thread))?
+            }
+            _ => return Err("no rule for this instruction".into()),
+        };
+        thread.write(operand(operands, 0)?, result)?;
+        Ok(Next::Following)
+    }
+
+    fn load(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
+        let at = self.value(thread, operand(operands, 1)?)?.number()?;
+        let (to, bytes) = (each(operand(operands, 0)?), u64::from(of_type.bits / 8));
+        let all = bytes * to.len() as u64;
+        self.reaches(parts[1], at, all)?;
+        if parts.contains(&"nc") && (at..at + all).any(|at| self.memory.is_writable(at)) {
+            return Err("memory is read as if it were constant, and the launch may write it".into());
+        }
+        for (to, at) in to.iter().zip((at..).step_by(bytes as usize)) {
+            thread.write(to, self.memory.read(at, bytes, self.moment(thread))?)?;
+        }
+        Ok(Next::Following)
+    }
+
+    fn store(&mut self, thread: &Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
+        let at = self.value(thread, operand(operands, 0)?)?.number()?;
+        let (from, bytes) = (each(operand(operands, 1)?), u64::from(of_type.bits / 8));
+        let all = bytes * from.len() as u64;
+        self.reaches(parts[1], at, all)?;
+        for (from, at) in from.iter().zip((at..).step_by(bytes as usize)) {
+            self.memory.write(at, bytes, &self.value(thread, from)?, self.moment(thread))?;
+        }
+        Ok(Next::Following)
+    }
+}
+
+/// One of the operands of a statement.
+pub(crate) fn operand(all: &[Operand], n: usize) -> Result<&Operand, Why> {
+    all.get(n).ok_or_else(|| "too few operands".into())
+}
+
+/// The elements of a vector, or an operand that is not one.
+fn each(operand: &Operand) -> &[Operand] {
+    match operand {
+        Operand::Several(several) => several,
+        one => std::slice::from_ref(one),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proof::anf::Cells;
+    use crate::proof::context::Grid;
+    use crate::ptx::Program;
+
+    /// The result of an instruction on values: `d` is its destination; `a`, `b` and `c` are the registers that hold them.
+    fn result(cells: &mut Cells, instruction: &str, values: &[Value]) -> Result<Value, Why> {
+        let text = format!(".entry f()\n{{\n.reg .b64 d, a, b, c;\n{instruction};\nmov.u64 d, d;\n}}");
+        let program = Program::read(&text).expect("an instruction");
+        let [statement, last] = &program.functions[0].statements[..] else { panic!("two instructions") };
+        let registers = program.functions[0].registers;
+        let mut context = Context::new(&program, Grid { blocks: 1, threads: 1 }, 0, cells)?;
+        let mut thread = Thread::new(0, registers);
+        // They are declared in this order.
+        for (register, value) in (1..).zip(values) {
+            thread.write(&Operand::Register(register), value.clone())?;
+        }
+        context.step(&mut thread, statement)?;
+        context.value(&thread, &last.operands[1])
+    }
+
+    /// Worked out by hand from the PTX ISA.
+    #[test]
+    fn instructions_do_what_the_manual_says() {
+        for (instruction, values, expected) in [
+            ("shl.b32 d, a, b", [0xf000_0001, 4, 0], 0x10),
+            ("shl.b32 d, a, b", [1, 32, 0], 0),
+            ("shr.u32 d, a, b", [0xf000_0001, 4, 0], 0x0f00_0000),
+            ("shr.s32 d, a, b", [0xf000_0001, 4, 0], 0xff00_0000),
+            ("shr.s32 d, a, b", [0x8000_0000, 40, 0], 0xffff_ffff),
+            ("lop3.b32 d, a, b, c, 202", [0xffff_0000, 0x1234_5678, 0x9abc_def0], 0x1234_def0),
+            ("lop3.b32 d, a, b, c, 128", [0xff00_ff00, 0xf0f0_f0f0, 0xcccc_cccc], 0xc000_c000),
+            ("prmt.b32 d, a, b, c", [0x3322_1100, 0x7766_5544, 0x7531], 0x7755_3311),
+            ("prmt.b32 d, a, b, c", [0x80ff_1100, 0x7766_5544, 0xb98c], 0xff00_0000),
+            ("bfi.b32 d, a, b, 5, 11", [0xffff_ffff, 0, 0], 0xffe0),
+            ("bfi.b32 d, a, b, 20, 12", [0x1234_5abc, 0x1111_1111, 0], 0xabc1_1111),
+            ("bfi.b64 d, a, b, 30, 9", [0x155, u64::MAX, 0], 0xffff_ffd5_7fff_ffff),
+            ("mul.wide.s32 d, a, b", [0xffff_ffff, 3, 0], 0xffff_ffff_ffff_fffd),
+            ("mul.wide.u32 d, a, b", [0xffff_ffff, 3, 0], 0x2_ffff_fffd),
+            ("mad.lo.s32 d, a, b, c", [0x1_0001, 0x1_0001, 5], 0x2_0006),
+            ("div.u32 d, a, b", [0xffff_ffff, 0x10, 0], 0x0fff_ffff),
+            ("neg.s32 d, a", [1, 0, 0], 0xffff_ffff),
+            ("dp4a.s32.s32 d, a, b, c", [0x01ff_0203, 0x02ff_0304, 7], 3 * 4 + 2 * 3 + 1 + 2 + 7),
+            ("min.u32 d, a, b", [0x8000_0000, 1, 0], 1),
+            ("max.u64 d, a, b", [1 << 63, 1, 0], 1 << 63),
+            ("setp.ge.u32 d, a, b", [0x8000_0000, 1, 0], 1),
+            ("setp.lt.u64 d, a, b", [1 << 40, 1, 0], 0),
+            ("selp.b32 d, a, b, c", [1, 2, 0], 2),
+            ("cvt.u16.u32 d, a", [0x1234_5678, 0, 0], 0x5678),
+            ("sub.s32 d, a, b", [1, 2, 0], 0xffff_ffff),
+            ("not.pred d, a", [1, 0, 0], 0),
+        ] {
+            let found = result(&mut Cells::new(), instruction, &values.map(Value::Number));
+            assert_eq!(found.and_then(|value| value.number()), Ok(expected), "{instruction}, {values:x?}");
+        }
+    }
+
+    /// Numbers spread over 64 bits.
+    fn noise(seed: u64) -> u64 {
+        let z = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (z ^ z >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ z >> 32
+    }
+
+    /// Instructions have a rule for numbers and one for unknown bits. Where some bits of an operand are unknown, each bit of the result is
+    /// known, or one of them, or its complement: as with numbers, whatever they are.
+    #[test]
+    fn both_rules_of_an_instruction_agree() {
+        // The instruction, and the mask of possible values of each operand; only the first one has unknown bits.
+        let all: [(&str, [u64; 3]); 33] = [
+            ("shl.b32 d, a, b", [0xffff_ffff, 0x3f, 0]),
+            ("shl.b64 d, a, b", [u64::MAX, 0x7f, 0]),
+            ("shr.u32 d, a, b", [0xffff_ffff, 0x3f, 0]),
+            ("shr.u64 d, a, b", [u64::MAX, 0x7f, 0]),
+            ("shr.s32 d, a, b", [0xffff_ffff, 0x3f, 0]),
+            ("and.b32 d, a, b", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("and.b64 d, a, b", [u64::MAX, u64::MAX, 0]),
+            ("or.b32 d, a, b", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("or.b64 d, b, a", [u64::MAX, u64::MAX, 0]),
+            ("xor.b32 d, b, a", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("xor.b64 d, a, b", [u64::MAX, u64::MAX, 0]),
+            ("not.b32 d, a", [0xffff_ffff, 0, 0]),
+            ("lop3.b32 d, a, b, c, 202", [0xffff_ffff; 3]),
+            ("lop3.b32 d, b, a, c, 202", [0xffff_ffff; 3]),
+            ("lop3.b32 d, b, c, a, 202", [0xffff_ffff; 3]),
+            ("lop3.b32 d, a, b, c, 150", [0xffff_ffff; 3]),
+            ("lop3.b32 d, c, b, a, 23", [0xffff_ffff; 3]),
+            ("prmt.b32 d, a, b, c", [0xffff_ffff, 0xffff_ffff, 0xffff]),
+            ("prmt.b32 d, b, a, c", [0xffff_ffff, 0xffff_ffff, 0xffff]),
+            ("bfi.b32 d, a, b, 5, 11", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("bfi.b32 d, b, a, 20, 12", [0xffff_ffff, 0xffff_ffff, 0]),
+            ("bfi.b64 d, a, b, 30, 9", [u64::MAX, u64::MAX, 0]),
+            ("bfi.b64 d, b, a, 0, 33", [u64::MAX, u64::MAX, 0]),
+            ("cvt.u32.u64 d, a", [u64::MAX, 0, 0]),
+            ("cvt.u64.u32 d, a", [0xffff_ffff, 0, 0]),
+            ("cvt.u16.u32 d, a", [0xffff_ffff, 0, 0]),
+            ("mov.u32 d, a", [0xffff_ffff, 0, 0]),
+            ("selp.b32 d, a, b, c", [0xffff_ffff, 0xffff_ffff, 1]),
+            ("selp.b64 d, b, a, c", [u64::MAX, u64::MAX, 1]),
+            ("mul.wide.u32 d, a, 1024", [0xffff_ffff, 0, 0]),
+            ("mul.wide.u16 d, a, 32", [0xffff, 0, 0]),
+            ("neg.s32 d, a", [1, 0, 0]),
+            ("dp4a.s32.s32 d, a, 65280, 0", [0x0101_0101, 0, 0]),
+        ];
+        let mut cells = Cells::new();
+        for (instruction, masks) in all {
+            for n in 0..40 {
+                let numbers: [u64; 3] = std::array::from_fn(|i| noise(3 * n + i as u64) & masks[i]);
+                let known = result(&mut cells, instruction, &numbers.map(Value::Number)).unwrap().number().unwrap();
+                let unknown: [Bit; 64] = std::array::from_fn(|_| cells.unknown());
+                let which = masks[0] & if n % 4 == 0 { u64::MAX } else { noise(100 + n) };
+                let is_unknown = |i: usize| which >> i & 1 == 1;
+                let given = std::array::from_fn(|i| {
+                    if is_unknown(i) { unknown[i] } else { Bit::constant(numbers[0] >> i & 1 == 1) }
+                });
+                let first = Value::of_bits64(given).first(64 - masks[0].leading_zeros());
+                let values = [first, Value::Number(numbers[1]), Value::Number(numbers[2])];
+                let found =
+                    result(&mut cells, instruction, &values).unwrap_or_else(|why| panic!("{instruction}: {why}"));
+                for (at, bit) in found.bits64().into_iter().enumerate() {
+                    let value = bit.as_constant().or_else(|| {
+                        let is_it = |&i: &usize| is_unknown(i) && (bit == unknown[i] || bit == unknown[i] ^ Bit::ONE);
+                        let from = (0..64).find(is_it)?;
+                        Some((numbers[0] >> from & 1 == 1) == (bit == unknown[from]))
+                    });
+                    assert_eq!(value, Some(known >> at & 1 == 1), "bit {at} of `{instruction}`, {numbers:x?}");
+                }
+            }
+        }
+    }
+}

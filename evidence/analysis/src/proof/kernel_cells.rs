@@ -1,0 +1,56 @@
+//! What kernels put through S-boxes besides the blocks of the data: other blocks of their tiles, the first rounds of counters for all
+//! values of a byte, and numbers of units that contain no block of the data.
+//!
+//! The definition of a mode has no such S-boxes, and so no cells for them. They are made here, which proves and assumes nothing: a cell
+//! says which bits are multiplied together.
+
+use crate::proof::aes::{self, Block};
+use crate::proof::anf::Cells;
+use crate::proof::mode::{Given, Start, no_cell, of_number, swap_if};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::{Mode, State};
+
+/// Blocks that a warp works on at a time.
+pub(crate) const TILE: usize = 256;
+
+impl Given<'_> {
+    /// Makes these cells, for a number of blocks of data.
+    ///
+    /// # Errors
+    /// In words, if something has no form as sums of products within S-boxes.
+    pub(crate) fn make_kernel_cells(&self, cells: &mut Cells, blocks: usize) -> Result<(), String> {
+        let start = swap_if(self.mode, self.start.number);
+        // The other blocks of the tiles that contain the data: zeros, and counters.
+        let skipped = if self.mode.state() == State::Counters { start % TILE as u128 } else { 0 };
+        let number = swap_if(self.mode, start - skipped);
+        let around = Given { start: Start { number, ..self.start }, iv: &of_number(0), ..*self };
+        let tiles = (skipped as usize + blocks).next_multiple_of(TILE);
+        if tiles != blocks {
+            around.of_blocks(cells, &vec![of_number(0); tiles], 0)?;
+        }
+        let mut rounds = |block: u128, keys: &[Block]| {
+            aes::process(cells, &of_number(block), keys, Direction::Encrypt).map(drop).map_err(no_cell)
+        };
+        match self.mode {
+            // Two rounds of counters whose four lowest bytes take all values, including those of the next run of 2^32.
+            Mode::Ctr | Mode::Keystream | Mode::CtrLe32 => {
+                for run in [start, start.wrapping_add(blocks as u128)] {
+                    for byte in 0..TILE as u128 {
+                        let counter = (run >> 32 << 32) | (byte * 0x0101_0101);
+                        let block = if self.mode == Mode::CtrLe32 { counter } else { counter.swap_bytes() };
+                        rounds(block, &self.keys[..3])?;
+                    }
+                }
+            }
+            // The numbers of as many units as a tile has blocks, from any unit of the data on.
+            Mode::XtsEncrypt | Mode::XtsDecrypt => {
+                let units = (self.start.before + blocks) / self.start.unit_blocks;
+                for unit in 0..(units + TILE) as u128 {
+                    rounds(start.wrapping_add(unit), self.tweak_keys)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! A grid that runs PTX on formal bits: one thread block after the other, and its threads one by one, each up to where it waits for
+//! others.
+//!
+//! Numbers that divide the work, such as indices, addresses and counters, are known; keys and data are not. A branch, an address or a lane
+//! that depends on an unknown value ends the run: it would be a leak, and nothing follows from a run that goes one of two ways. Between
+//! two barriers threads run in the order of their indices. Nothing depends on that order, because a race ends the run, too (`order`).
+
+use crate::proof::anf::Cells;
+use crate::proof::context::{Context, Grid};
+use crate::proof::instruction::{Next, operand};
+use crate::proof::memory::{Byte, Memory};
+use crate::proof::opcode::OPCODES;
+use crate::proof::order::WARP;
+use crate::proof::thread::{State, Thread};
+use crate::proof::value::{Value, Why};
+use crate::ptx::{Function, Program, Statement};
+use std::ops::Range;
+
+/// The most statements that a thread may take: one that takes more is assumed not to end.
+const MOST_STEPS: usize = 1 << 17;
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub struct Stuck {
+    /// The line of the PTX.
+    pub line: usize,
+    /// The instruction.
+    pub instruction: String,
+    /// What is wrong with it.
+    pub why: Why,
+}
+
+impl std::fmt::Display for Stuck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: `{}`: {}", self.line, self.instruction, self.why)
+    }
+}
+
+/// A grid, and all that its threads reach.
+pub struct Machine<'a> {
+    function: &'a Function,
+    context: Context<'a>,
+}
+
+impl<'a> Machine<'a> {
+    /// For an entry point of a module, with bytes of shared memory besides its variables of known size.
+    ///
+    /// # Errors
+    /// If there is no such entry point, or one of its instructions has no rule.
+    pub fn new(
+        program: &'a Program,
+        entry: &str,
+        grid: Grid,
+        shared_bytes: u64,
+        cells: &'a mut Cells,
+    ) -> Result<Self, Why> {
+        let number = program.function(entry).ok_or_else(|| format!("there is no entry point `{entry}`"))?;
+        let function = &program.functions[number];
+        if let Some(other) = function.statements.iter().find(|statement| !OPCODES.contains(&&*statement.opcode)) {
+            return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
+        }
+        Ok(Self { function, context: Context::new(program, grid, shared_bytes, cells)? })
+    }
+
+    /// Gives the bytes of a parameter.
+    ///
+    /// # Errors
+    /// If there is no such parameter, or it is declared with another size.
+    pub fn parameter(&mut self, number: usize, bytes: &[Byte]) -> Result<(), Why> {
+        self.context.parameter(self.function, number, bytes)
+    }
+
+    /// Puts bytes into device memory, starting at an address.
+    pub fn put(&mut self, address: u64, bytes: &[Byte]) {
+        self.context.memory.put(address, bytes.iter().copied());
+    }
+
+    /// Allows writes to these addresses.
+    pub fn allow(&mut self, addresses: Range<u64>) {
+        self.context.memory.allow(addresses);
+    }
+
+    /// The contents of memory.
+    pub fn into_memory(self) -> Memory {
+        self.context.memory
+    }
+
+    /// Runs all threads to their end.
+    ///
+    /// # Errors
+    /// At the first instruction that cannot be followed, or where threads wait for each other for ever.
+    pub fn run(&mut self) -> Result<(), Stuck> {
+        for block in 0..self.context.grid.blocks {
+            self.context.begin(block);
+            self.run_block()?;
+        }
+        Ok(())
+    }
+
+    fn run_block(&mut self) -> Result<(), Stuck> {
+        let registers = self.function.registers;
+        let threads = 0..self.context.grid.threads;
+        let mut threads: Vec<Thread> = threads.map(|index| Thread::new(index, registers)).collect();
+        while threads.iter().any(|thread| thread.state != State::Ended) {
+            for warp in threads.chunks_mut(WARP) {
+                for thread in &mut *warp {
+                    self.run_thread(thread)?;
+                }
+                let same = warp.iter().all(|thread| thread.next == warp[0].next && thread.state == warp[0].state);
+                match warp[0].state {
+                    State::Shuffles if same => self.shuffle(warp)?,
+                    State::WaitsForWarp if same => warp.iter_mut().for_each(|thread| {
+                        thread.state = State::Runs;
+                        thread.warp_barriers += 1;
+                    }),
+                    _ => {}
+                }
+            }
+            let live = || threads.iter().filter(|thread| thread.state != State::Ended);
+            if live().all(|thread| thread.state == State::WaitsForBlock) {
+                // `bar.sync` is `barrier.sync.aligned`: all threads of a warp are at one barrier.
+                let at = |thread: &Thread| (thread.state == State::WaitsForBlock).then_some(thread.next);
+                let apart = threads.chunks(WARP).find(|warp| warp.iter().any(|thread| at(thread) != at(&warp[0])));
+                if let Some(warp) = apart {
+                    let one = warp.iter().find_map(at).unwrap_or_default();
+                    return Err(self.stuck(one, "threads of a warp are not at the same barrier".into()));
+                }
+                for thread in threads.iter_mut().filter(|thread| thread.state == State::WaitsForBlock) {
+                    thread.state = State::Runs;
+                    thread.block_barriers += 1;
+                }
+            } else if let Some(thread) = live().next()
+                && live().all(|thread| thread.state != State::Runs)
+            {
+                return Err(self.stuck(thread.next, "threads wait for one another for ever".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn stuck(&self, statement: usize, why: Why) -> Stuck {
+        let Statement { line, text, .. } = &self.function.statements[statement];
+        Stuck { line: *line, instruction: text.clone(), why }
+    }
+
+    fn run_thread(&mut self, thread: &mut Thread) -> Result<(), Stuck> {
+        while thread.state == State::Runs {
+            let at = thread.next;
+            let Some(statement) = self.function.statements.get(at) else {
+                thread.state = State::Ended;
+                break;
+            };
+            thread.steps += 1;
+            if thread.steps > MOST_STEPS {
+                return Err(self.stuck(at, "the thread does not end".into()));
+            }
+            let next = self.context.step(thread, statement).map_err(|why| self.stuck(at, why))?;
+            thread.next = at + 1;
+            match next {
+                Next::Following => {}
+                Next::To(statement) => thread.next = statement,
+                Next::Shuffle => (thread.next, thread.state) = (at, State::Shuffles),
+                Next::Warp => thread.state = State::WaitsForWarp,
+                Next::Block => thread.state = State::WaitsForBlock,
+                Next::End => thread.state = State::Ended,
+            }
+        }
+        Ok(())
+    }
+
+    /// `shfl.sync.idx.b32 d, a, lane, clamp, mask` for all lanes at once (PTX ISA, section on `shfl.sync`).
+    fn shuffle(&self, warp: &mut [Thread]) -> Result<(), Stuck> {
+        let at = warp[0].next;
+        let statement = &self.function.statements[at];
+        let all = || -> Result<Vec<Value>, Why> {
+            let given: Vec<Value> = warp
+                .iter()
+                .map(|thread| self.context.value(thread, operand(&statement.operands, 1)?))
+                .collect::<Result<_, _>>()?;
+            let of_lane = |(lane, thread): (usize, &Thread)| {
+                let number = |n: usize| self.context.value(thread, operand(&statement.operands, n)?)?.number();
+                let (from, clamp, mask) = (number(2)? as usize, number(3)? as usize, number(4)?);
+                if mask & 0xffff_ffff != 0xffff_ffff {
+                    return Err("a shuffle of some lanes only".into());
+                }
+                let segment = clamp >> 8 & 31;
+                let (most, source) = (lane & segment | clamp & 31 & !segment, lane & segment | from & 31 & !segment);
+                let source = if source <= most { source } else { lane };
+                given.get(source).cloned().ok_or_else(|| "a lane that is not there".into())
+            };
+            warp.iter().enumerate().map(of_lane).collect()
+        };
+        let values = all().map_err(|why| self.stuck(at, why))?;
+        for (thread, value) in warp.iter_mut().zip(values) {
+            operand(&statement.operands, 0)
+                .and_then(|to| thread.write(to, value))
+                .map_err(|why| self.stuck(at, why))?;
+            (thread.next, thread.state) = (at + 1, State::Runs);
+        }
+        Ok(())
+    }
+}

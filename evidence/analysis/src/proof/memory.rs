@@ -1,0 +1,117 @@
+//! Memory of a launch: bytes that were given or written. Only the writable regions may be written, a byte that was never written may not
+//! be read, and barriers must order the accesses to writable bytes (`order`).
+
+use crate::proof::anf::Bit;
+use crate::proof::order::{Access, History, Moment};
+use crate::proof::value::{Value, Why};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Eight bits, the least significant first.
+pub type Byte = [Bit; 8];
+
+/// Memory of a launch: of the device, of the thread block, and the parameters.
+#[derive(Default)]
+pub struct Memory {
+    bytes: HashMap<u64, Byte>,
+    /// For bytes that may be written.
+    histories: HashMap<u64, History>,
+    writable: Vec<Range<u64>>,
+}
+
+impl Memory {
+    /// Makes a region writable.
+    pub fn allow(&mut self, region: Range<u64>) {
+        self.writable.push(region);
+    }
+
+    /// Forgets what was written in regions.
+    pub fn forget(&mut self, regions: &[Range<u64>]) {
+        let is_in = |at: &u64| regions.iter().any(|region| region.contains(at));
+        self.bytes.retain(|at, _| !is_in(at));
+        self.histories.retain(|at, _| !is_in(at));
+    }
+
+    /// Puts bytes, starting at an address.
+    pub fn put(&mut self, address: u64, bytes: impl IntoIterator<Item = Byte>) {
+        self.bytes.extend((address..).zip(bytes));
+    }
+
+    /// Whether a byte may be written.
+    pub fn is_writable(&self, address: u64) -> bool {
+        self.writable.iter().any(|region| region.contains(&address))
+    }
+
+    /// Records an access to a byte.
+    fn note(&mut self, at: u64, access: Access, by: Moment) -> Result<(), Why> {
+        if self.is_writable(at) && !self.histories.entry(at).or_default().add(access, by) {
+            return Err(format!("a race: no barrier lies between this access to {at:#x} and one before"));
+        }
+        Ok(())
+    }
+
+    /// Writes the lowest 1, 4 or 8 bytes of a value.
+    ///
+    /// # Errors
+    /// If they may not be written, the address is not a multiple of their number, or it is a race.
+    pub fn write(&mut self, address: u64, bytes: u64, value: &Value, by: Moment) -> Result<(), Why> {
+        let is_allowed = self.writable.iter().any(|region| region.start <= address && address + bytes <= region.end);
+        if !is_allowed || !address.is_multiple_of(bytes) {
+            return Err(format!("{bytes} bytes may not be written at {address:#x}"));
+        }
+        for (at, byte) in (address..address + bytes).zip(value.bits64().as_chunks().0.iter().copied()) {
+            let access = if self.bytes.get(&at) == Some(&byte) { Access::Rewrite } else { Access::Write };
+            self.note(at, access, by)?;
+            self.bytes.insert(at, byte);
+        }
+        Ok(())
+    }
+
+    /// Adds to a number of 4 bytes, in one step, and returns what it was.
+    ///
+    /// # Errors
+    /// If the bytes may not be read or written, the address is not a multiple of 4, it is a race, or the number depends on an unknown
+    /// value.
+    pub fn add(&mut self, address: u64, number: u64, by: Moment) -> Result<Value, Why> {
+        let before = self.value(address, 4)?;
+        for at in address..address + 4 {
+            self.note(at, Access::Atomic, by)?;
+        }
+        if !self.is_writable(address) {
+            return Err(format!("4 bytes may not be written at {address:#x}"));
+        }
+        let sum = (before.number()? as u32).wrapping_add(number as u32);
+        self.put(address, sum.to_le_bytes().map(|byte| std::array::from_fn(|i| Bit::constant(byte >> i & 1 == 1))));
+        Ok(before)
+    }
+
+    /// A byte.
+    ///
+    /// # Errors
+    /// If nothing was written there.
+    pub fn byte(&self, address: u64) -> Result<Byte, Why> {
+        self.bytes.get(&address).copied().ok_or_else(|| format!("nothing was written at {address:#x}"))
+    }
+
+    /// A value of 1, 4 or 8 bytes.
+    ///
+    /// # Errors
+    /// If part of it was not written, the address is not a multiple of their number, or it is a race.
+    pub fn read(&mut self, address: u64, bytes: u64, by: Moment) -> Result<Value, Why> {
+        for at in address..address + bytes {
+            self.note(at, Access::Read, by)?;
+        }
+        self.value(address, bytes)
+    }
+
+    fn value(&self, address: u64, bytes: u64) -> Result<Value, Why> {
+        if !address.is_multiple_of(bytes) {
+            return Err(format!("{address:#x} is no multiple of {bytes}"));
+        }
+        let mut bits = [Bit::ZERO; 64];
+        for (at, byte) in (address..address + bytes).zip(bits.as_chunks_mut().0) {
+            *byte = self.byte(at)?;
+        }
+        Ok(Value::of_bits64(bits).first(8 * bytes as u32))
+    }
+}

@@ -1,0 +1,57 @@
+//! Proofs that compiled kernels compute AES: for every round key and all data, from the PTX as it is stored.
+//!
+//! A launch is run on unknown bits, and each bit of its output must be the same sum of products as the standard's definition gives.
+//! Circuits, their order, ShiftRows by shuffles, transposition to bit-planes and back, the first rounds of counters that are computed once
+//! for many, changes of basis, addresses, loops and barriers are all part of the run; so is what NVRTC has made of them.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`anf`] | bits as formal sums of products (algebraic normal form), by fingerprints |
+//! | [`aes`], [`mode`] | the definitions: FIPS 197, SP 800-38A, IEEE 1619, RFC 8452 |
+//! | [`value`], [`memory`], [`order`] | the contents of registers and of memory, and which accesses barriers order |
+//! | `kernel_cells` | what kernels compute beyond the definitions |
+//! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
+//! | `instruction`, `opcode` | what instructions do to a thread, and the list of them |
+//! | [`machine`] | a grid of threads that runs them |
+//! | [`launch`] | a launch on such memory |
+//! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
+//!
+//! # What is proved
+//!
+//! For a kernel and the lengths, counters and grid of a [`kernel::Case`]: whatever the round keys, the IV and the data are, the output is
+//! the mode's, nothing else is written, nothing is read that was not written, and no branch, address or lane depends on unknown values.
+//! Values are compared by fingerprints ([`anf`]): among 2^28 values, more than a proof computes, the probability that some two are taken
+//! for equal and are not is below 2^-71.
+//!
+//! # What it rests on
+//!
+//! - This module: its rules for instructions are the PTX ISA's, written down here once. Known answers on GPUs test the same kernels in
+//!   another way.
+//! - The module [`ptx`](crate::ptx), which reads the text, and the multiplication of the crate `polyval`.
+//! - From `aes-bitslice-core`, the table of the S-box, ShiftRows, the coefficients of MixColumns and the arithmetic of GF(2^8), on which
+//!   the definition is built: known answers of FIPS 197 test them.
+//! - The host's arguments are assumed to be those computed here once more for such a launch: numbers of blocks, shares of warps, strides,
+//!   and addresses of the blocks before shares.
+//! - The compiler from PTX to machine code, and the machine.
+//! - Threads run in one order between barriers. A race ends the run, whatever the order ([`order`]). But which warp takes which tile, by an
+//!   atomic counter, is only one of the possible orders.
+//! - Round keys are independent unknowns, in the bases that the manifest says. That the host computes the key schedule and these changes of
+//!   basis correctly is tested elsewhere. Where kernels compute them, for many keys, they are proved.
+//!
+//! Kernels with lookup tables and hashes are not covered.
+
+pub mod aes;
+pub mod anf;
+pub mod batch;
+pub mod context;
+mod instruction;
+pub mod kernel;
+mod kernel_cells;
+pub mod launch;
+pub mod machine;
+pub mod memory;
+pub mod mode;
+mod opcode;
+pub mod order;
+mod thread;
+pub mod value;

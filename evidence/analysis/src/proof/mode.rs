@@ -1,0 +1,145 @@
+//! Modes as their standards define them, on formal bits: the reference for launches.
+
+use crate::proof::aes::{self, Block};
+use crate::proof::anf::{Bit, Cells, NoCell};
+use aes_bitslice_core::aes::Direction;
+use aes_bitslice_core::mode::Mode;
+
+/// A number of 128 bits that is this much less than a multiple of 2^`bits`: adding that carries into bit `bits`, or wraps to 0 for 128.
+/// Bits above are neither all set nor all clear.
+pub fn before_wrap(bits: u32, by: u128) -> u128 {
+    let above = if bits < 128 { 0x0123_4567_89ab_cdef_0011_2233_4455_6677 >> bits << bits } else { 0 };
+    above | ((u128::MAX >> (128 - bits)) - (by - 1))
+}
+
+/// Where a mode begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The first counter block as a big-endian number, or the number of the first unit of XTS.
+    pub number: u128,
+    /// Blocks of a unit of XTS.
+    pub unit_blocks: usize,
+    /// Blocks of the first unit of XTS that come before the data.
+    pub before: usize,
+}
+
+impl Start {
+    /// The number as kernels take it, the first word and bit first: for the counter mode of AES-GCM-SIV the block as it is in memory.
+    pub fn argument(&self, mode: Mode) -> Block {
+        of_number(swap_if(mode, self.number))
+    }
+}
+
+/// The inputs of a mode besides data.
+pub struct Given<'a> {
+    /// The mode.
+    pub mode: Mode,
+    /// Where it begins.
+    pub start: Start,
+    /// The round keys.
+    pub keys: &'a [Block],
+    /// The round keys of tweaks.
+    pub tweak_keys: &'a [Block],
+    /// The IV of CBC.
+    pub iv: &'a Block,
+}
+
+/// The block whose bytes are a number, least significant first.
+pub(crate) fn of_number(number: u128) -> Block {
+    aes::known(number.to_le_bytes())
+}
+
+/// A counter block of AES-GCM-SIV counts in its first bytes, least significant first; others in their last.
+pub(crate) fn swap_if(mode: Mode, block: u128) -> u128 {
+    if mode == Mode::CtrLe32 { block.swap_bytes() } else { block }
+}
+
+/// The block times α (IEEE 1619, section 5.2).
+fn times_alpha(block: &Block) -> Block {
+    std::array::from_fn(|i| {
+        let below = if i == 0 { Bit::ZERO } else { block[i - 1] };
+        if 0x87u128 >> i & 1 == 1 { below ^ block[127] } else { below }
+    })
+}
+
+pub(crate) fn no_cell(_: NoCell) -> String {
+    "the definition is no sum of products within S-boxes".into()
+}
+
+impl Given<'_> {
+    fn cipher(&self, cells: &mut Cells, block: &Block) -> Result<Block, String> {
+        aes::process(cells, block, self.keys, self.mode.direction()).map_err(no_cell)
+    }
+
+    /// Block `n` of the counters.
+    fn counter(&self, n: usize) -> Block {
+        let start = self.start.number;
+        of_number(match self.mode {
+            // RFC 8452, section 4: the first four bytes count, and wrap.
+            Mode::CtrLe32 => {
+                let block = start.swap_bytes();
+                block >> 32 << 32 | u128::from((block as u32).wrapping_add(n as u32))
+            }
+            // SP 800-38A, section 6.5.
+            _ => start.wrapping_add(n as u128).swap_bytes(),
+        })
+    }
+
+    /// The tweak of block `n` of XTS (IEEE 1619, section 5.3.1).
+    fn tweak(&self, cells: &mut Cells, n: usize) -> Result<Block, String> {
+        let n = self.start.before + n;
+        let unit = of_number(self.start.number.wrapping_add((n / self.start.unit_blocks) as u128));
+        let tweak = aes::process(cells, &unit, self.tweak_keys, Direction::Encrypt).map_err(no_cell)?;
+        Ok((0..n % self.start.unit_blocks).fold(tweak, |tweak, _| times_alpha(&tweak)))
+    }
+
+    /// The output of the mode for blocks. In XTS the last block has `ragged` bytes, if that is not 0, and steals from the one before it.
+    ///
+    /// # Errors
+    /// In words, if it has no form as sums of products within S-boxes.
+    pub fn of_blocks(&self, cells: &mut Cells, input: &[Block], ragged: usize) -> Result<Vec<Block>, String> {
+        let mut output = Vec::with_capacity(input.len());
+        let mut tweak = of_number(0);
+        for (n, block) in input.iter().enumerate() {
+            output.push(match self.mode {
+                Mode::EcbEncrypt | Mode::EcbDecrypt => self.cipher(cells, block)?,
+                // Matyas, Meyer, Oseas 1985.
+                Mode::Prg => aes::sum(&self.cipher(cells, block)?, block),
+                // SP 800-38A, section 6.2.
+                Mode::CbcDecrypt => {
+                    let before = if n == 0 { self.iv } else { &input[n - 1] };
+                    aes::sum(&self.cipher(cells, block)?, before)
+                }
+                Mode::Ctr | Mode::CtrLe32 => aes::sum(&self.cipher(cells, &self.counter(n))?, block),
+                Mode::Keystream => self.cipher(cells, &self.counter(n))?,
+                Mode::XtsEncrypt | Mode::XtsDecrypt => {
+                    let begins = n == 0 || (self.start.before + n).is_multiple_of(self.start.unit_blocks);
+                    tweak = if begins { self.tweak(cells, n)? } else { times_alpha(&tweak) };
+                    self.with_tweak(cells, block, &tweak)?
+                }
+                other => return Err(format!("{other} has no definition here")),
+            });
+        }
+        if ragged > 0 {
+            self.steal(cells, input, &mut output, ragged)?;
+        }
+        Ok(output)
+    }
+
+    fn with_tweak(&self, cells: &mut Cells, block: &Block, tweak: &Block) -> Result<Block, String> {
+        Ok(aes::sum(&self.cipher(cells, &aes::sum(block, tweak))?, tweak))
+    }
+
+    /// The last two blocks of a unit of XTS that does not end with a whole one (IEEE 1619, sections 5.3.2 and 5.4.2).
+    fn steal(&self, cells: &mut Cells, input: &[Block], output: &mut [Block], ragged: usize) -> Result<(), String> {
+        let last = input.len() - 1;
+        let tweaks = [self.tweak(cells, last - 1)?, self.tweak(cells, last)?];
+        // Encryption goes through the tweaks in their order, decryption the other way.
+        let [first, second] = if self.mode.direction() == Direction::Encrypt { [0, 1] } else { [1, 0] };
+        let whole = self.with_tweak(cells, &input[last - 1], &tweaks[first])?;
+        let joined = std::array::from_fn(|i| if i < 8 * ragged { input[last][i] } else { whole[i] });
+        output[last - 1] = self.with_tweak(cells, &joined, &tweaks[second])?;
+        output[last] = whole;
+        Ok(())
+    }
+}

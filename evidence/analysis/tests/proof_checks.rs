@@ -1,0 +1,185 @@
+//! Every check that a run makes, on a few instructions each: what is allowed, what ends the run, and why.
+
+use aes_bitslice_analysis::proof::anf::Cells;
+use aes_bitslice_analysis::proof::context::{DEVICE, Grid};
+use aes_bitslice_analysis::proof::launch::{Launch, compare, known, number};
+use aes_bitslice_analysis::proof::memory::{Byte, Memory};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::signature::{EntryPoint, Parameter};
+
+/// Device memory: 16 known bytes and 16 unknown ones that may be read, and 16 that may be written.
+const INPUT: u64 = DEVICE;
+const OUTPUT: u64 = 2 * DEVICE;
+
+/// Runs instructions as a kernel with a pointer `in`, a pointer `out` and a number `n`, which is 5, on two warps.
+fn launch(body: &str) -> Result<Memory, String> {
+    with_arguments(body, &[(Argument::In, 8), (Argument::Out, 8), (Argument::All, 4)])
+}
+
+/// [Runs](launch) instructions as a kernel with parameters of these sizes, in place of 8, 8 and 4 bytes.
+fn with_arguments(body: &str, arguments: &[(Argument, usize)]) -> Result<Memory, String> {
+    let ptx = format!(
+        ".shared .align 16 .b8 m[64];\n.entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{{\n.reg .pred %p;\n\
+         .reg .b64 %i, %o, %n, %t, %u, %a, %b;\nld.param.u64 %i, [in];\nld.param.u64 %o, [out];\nld.param.u32 %n, [n];\n\
+         mov.u32 %t, %tid.x;\nld.global.u32 %u, [%i+16];\nsetp.eq.s32 %p, %t, 0;\n{body}\nret;\n}}"
+    );
+    let parameters = [Argument::In, Argument::Out, Argument::All].map(|name| Parameter { name, kind: Kind::U64 });
+    let entry = EntryPoint { name: "k".into(), parameters: parameters.into() };
+    let mut cells = Cells::new();
+    let unknown = (0..16).map(|_| std::array::from_fn(|_| cells.unknown()));
+    let input: Vec<Byte> =
+        (0..16).map(known).collect::<Vec<_>>().into_iter().chain(unknown.collect::<Vec<_>>()).collect();
+    let value = |name| {
+        let (_, bytes) = arguments.iter().find(|(known, _)| *known == name)?;
+        Some(number(
+            match name {
+                Argument::In => INPUT,
+                Argument::Out => OUTPUT,
+                _ => 5,
+            },
+            *bytes,
+        ))
+    };
+    let grid = Grid { blocks: 1, threads: 64 };
+    Launch { ptx: &ptx, entry: &entry, grid, shared_bytes: 0 }.run(
+        &mut cells,
+        value,
+        &[(INPUT, &input)],
+        &[(OUTPUT, 16)],
+    )
+}
+
+#[test]
+fn what_a_run_may_not_do() {
+    let mut wrong = vec![];
+    let one = "@%p bra ONE;\nret;\nONE:\n";
+    for (body, why) in [
+        // Device memory.
+        ("ld.global.u32 %a, [%i+28];", None),
+        ("ld.global.u32 %a, [%i+32];", Some("nothing was written")),
+        ("ld.global.u8 %a, [%i+32];", Some("nothing was written")),
+        ("ld.global.u32 %a, [%i+-4];", Some("not accessed")),
+        ("ld.global.u32 %a, [%o];", Some("nothing was written")),
+        ("ld.global.u32 %a, [%i+2];", Some("not accessed")),
+        ("ld.global.nc.v4.u32 {%a, %b, %a, %b}, [%i];", None),
+        ("ld.global.nc.v4.u32 {%a, %b, %a, %b}, [%i+8];", Some("not accessed")),
+        ("@%p st.global.u32 [%o+12], %n;", None),
+        ("@%p st.global.u32 [%o+16], %n;", Some("may not be written")),
+        ("@%p st.global.u8 [%o+16], %n;", Some("may not be written")),
+        ("add.s64 %a, %o, -1;\n@%p st.global.u8 [%a], %n;", Some("may not be written")),
+        ("@%p st.global.u32 [%o+2], %n;", Some("not accessed")),
+        ("@%p st.global.u32 [%i], %n;", Some("may not be written")),
+        // Memory of another space.
+        ("ld.shared.u32 %a, [%i];", Some("not accessed")),
+        ("ld.param.u32 %a, [%i];", Some("not accessed")),
+        ("ld.global.u32 %a, [in];", Some("not accessed")),
+        ("ld.global.u32 %a, [m];", Some("not accessed")),
+        ("ld.param.u32 %a, [m];", Some("not accessed")),
+        ("ld.shared.u32 %a, [in];", Some("not accessed")),
+        ("@%p st.shared.u32 [m+60], %n;", None),
+        ("@%p st.shared.u32 [m+64], %n;", Some("not accessed")),
+        ("@%p st.shared.u32 [in], %n;", Some("not accessed")),
+        ("ld.shared.u32 %a, [m];", Some("nothing was written")),
+        ("@%p atom.shared.add.u32 %a, [m], 1;", Some("nothing was written")),
+        ("@%p st.shared.u32 [m], 7;\nbar.sync 0;\natom.shared.add.u32 %a, [m], 1;", None),
+        ("ld.global.nc.u32 %a, [%i];", None),
+        ("@%p st.global.u32 [%o], %n;\nbar.sync 0;\nld.global.nc.u32 %a, [%o];", Some("as if it were constant")),
+        // Unknown values decide nothing.
+        ("and.b32 %a, %u, 4;\nadd.s64 %a, %i, %a;\nld.global.u32 %b, [%a];", Some("unknown bits")),
+        ("setp.eq.s32 %p, %u, 0;", Some("unknown bits")),
+        ("and.b32 %a, %u, 1;\n@%a bra L;\nL:", Some("unknown bits")),
+        ("and.b32 %a, %u, 1;\nselp.b32 %b, 1, 2, %a;", Some("unknown bits")),
+        ("add.s32 %a, %u, 1;", Some("unknown bits")),
+        ("mul.wide.u32 %a, %u, 3;", Some("a product of unknown bits")),
+        ("neg.s32 %a, %u;", Some("the negative")),
+        ("shl.b32 %a, 1, %u;", Some("unknown bits")),
+        ("@%p st.shared.u32 [m], %u;\nbar.sync 0;\natom.shared.add.u32 %a, [m], 1;", Some("unknown bits")),
+        ("shfl.sync.idx.b32 %a, %n, %u, 31, -1;", Some("unknown bits")),
+        // Registers, instructions and operands.
+        ("mov.u32 %b, %a;", Some("was not written")),
+        ("setp.eq.s32 %a, %n, 5;\n@%b mov.u32 %a, 1;", Some("was not written")),
+        ("madeup.u32 %a, %n;", Some("no rule")),
+        ("add.u32 %a, %n, 1;", Some("no rule")),
+        ("mov.u32 %a, %warpid;", Some("the value of")),
+        ("add.s32 4, %n, 1;", Some("a destination")),
+        ("add.s32 %a, %n;", Some("too few operands")),
+        ("add.s32 %a, %n, -%n;", Some("a sign")),
+        ("not.b32 %a, ~%n;", Some("a sign")),
+        ("mov.b64 %a, {%n, %n};", Some("several registers")),
+        ("div.u32 %a, %n, 0;", Some("a division by 0")),
+        ("@%p bra.uni L;\nL:", Some("no rule with a predicate")),
+        ("bra %n;", Some("no rule for these operands")),
+        ("ret %n;", Some("no rule for these operands")),
+        // Threads.
+        ("bar.sync 0;\nbar.warp.sync -1;", None),
+        ("bar.sync 1;", Some("no rule for these operands")),
+        ("bar.sync 0, 32;", Some("no rule for these operands")),
+        ("bar.warp.sync 1;", Some("no rule for these operands")),
+        ("@%p bra L;\nbar.sync 0;\nret;\nL:\nbar.sync 0;", Some("same barrier")),
+        ("@%p bra L;\nbar.sync 0;\nL:", Some("same barrier")),
+        ("@%p bra L;\nbar.warp.sync -1;\nL:", Some("for ever")),
+        ("@%p bra L;\nshfl.sync.idx.b32 %a, %n, 0, 31, -1;\nL:", Some("for ever")),
+        ("shfl.sync.idx.b32 %a, %n, 0, 31, 1;", Some("some lanes only")),
+        ("L:\nbra L;", Some("does not end")),
+        // Races.
+        ("st.shared.u32 [m], %n;", None),
+        ("st.shared.u32 [m], %t;", Some("a race")),
+        ("st.global.u32 [%o], %t;", Some("a race")),
+        ("@%p st.shared.u32 [m], %n;\nld.shared.u32 %a, [m];", Some("a race")),
+        ("@%p st.shared.u32 [m], %n;\nbar.warp.sync -1;\nld.shared.u32 %a, [m];", Some("a race")),
+        ("@%p st.shared.u32 [m], %n;\nbar.sync 0;\nld.shared.u32 %a, [m];", None),
+        (
+            "@%p st.shared.u32 [m], 0;\nbar.sync 0;\natom.shared.add.u32 %a, [m], 1;\nld.shared.u32 %b, [m];",
+            Some("a race"),
+        ),
+    ] {
+        let found = launch(body).err();
+        let is_expected = match why {
+            None => found.is_none(),
+            Some(why) => found.as_ref().is_some_and(|found| found.contains(why)),
+        };
+        if !is_expected {
+            wrong.push(format!("{body}: {found:?}, not {why:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // One thread alone.
+    assert!(launch(&format!("{one}st.global.u32 [%o], %t;")).is_ok());
+}
+
+/// A launch gives each parameter a value of the size that is declared.
+#[test]
+fn parameters_have_their_sizes() {
+    for (arguments, why) in [
+        ([(Argument::In, 8), (Argument::Out, 8), (Argument::All, 8)], "has 8 bytes, and 4 are declared"),
+        ([(Argument::In, 4), (Argument::Out, 8), (Argument::All, 4)], "has 4 bytes, and 8 are declared"),
+        ([(Argument::In, 8), (Argument::Out, 8), (Argument::Each, 4)], "no value is known for `all`"),
+    ] {
+        let found = with_arguments("", &arguments).err().unwrap();
+        assert!(found.contains(why), "{found}");
+    }
+}
+
+/// Every bit of every byte is compared, the first and the last too, and none may be missing.
+#[test]
+fn every_bit_is_compared() {
+    let expected: Vec<Byte> = (1..=16).map(known).collect();
+    let of = |changed: Option<(usize, u8)>| {
+        let mut memory = Memory::default();
+        let byte = |n: usize| (n as u8 + 1) ^ changed.filter(|(at, _)| *at == n).map_or(0, |(_, bits)| bits);
+        memory.put(OUTPUT, (0..16).map(|n| known(byte(n))));
+        compare(&memory, OUTPUT, &expected)
+    };
+    assert_eq!(of(None), Ok(()));
+    for byte in 0..16 {
+        for bit in 0..8 {
+            assert_eq!(of(Some((byte, 1 << bit))), Err(format!("bit {bit} of byte {byte} differs")));
+        }
+    }
+    let mut memory = Memory::default();
+    memory.put(OUTPUT, expected[..15].to_vec());
+    assert!(compare(&memory, OUTPUT, &expected).unwrap_err().contains("nothing was written"));
+    // What one thread block leaves in shared memory, another does not see.
+    memory.forget(&[OUTPUT..OUTPUT + 1, 0..1]);
+    assert!(memory.byte(OUTPUT).is_err() && memory.byte(OUTPUT + 1).is_ok());
+}
