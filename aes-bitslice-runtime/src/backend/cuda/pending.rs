@@ -57,7 +57,7 @@ impl<O: Pass> Started<O> {
         let parts = match self.results {
             Results::None => vec![],
             Results::Hash(bytes, memory) => vec![self.call.operation().part(bytes, &memory.read()?)],
-            Results::Batch(memory) => vec![self.call.operation().part(0, &memory.read()?)],
+            Results::Batch(memory) => vec![memory.read(|results| self.call.operation().part(0, results))?],
         };
         self.call.finish(parts)
     }
