@@ -286,7 +286,9 @@ impl<E: Tagging<Results>> GcmBatch<E> {
             end: self.end.part(numbers),
         }
     }
+}
 
+impl<E> GcmBatch<E> {
     /// The range of the message with this number, in bytes of the data.
     ///
     /// # Panics
