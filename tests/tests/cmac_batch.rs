@@ -2,7 +2,8 @@
 //! changed messages; invalid calls.
 
 use aes_bitslice_runtime::{
-    Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Ranges, Tag,
+    Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Ranges,
+    Tag,
 };
 use aes_bitslice_tests::arrays::Arrays;
 use aes_bitslice_tests::engines::{Device, name};

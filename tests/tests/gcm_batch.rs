@@ -204,8 +204,7 @@ fn rules_are_as_lists(engines: &'static [Engine]) {
         let number = |nonce: &[u8; 12]| nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
         let nonces: Vec<_> = (0..count as u128).map(|i| (number(&first) + i).to_be_bytes()[4..].to_vec()).collect();
         let start = |i: usize| (i * (bytes + gap)) as u64;
-        let message =
-            |i: usize| GcmMessage { nonce: &nonces[i], aad: &aad, range: start(i)..start(i) + bytes as u64 };
+        let message = |i: usize| GcmMessage { nonce: &nonces[i], aad: &aad, range: start(i)..start(i) + bytes as u64 };
         let list: Vec<_> = (0..count).map(message).collect();
         let ranges = Ranges::spaced(count, bytes as u64, (bytes + gap) as u64);
         let (nonces, aads) = (Nonces::counted(first, bits), Aads::shared(&aad));
@@ -239,7 +238,10 @@ fn arrays_that_do_not_fit_are_refused() {
     make(&two, of_two(), &none).unwrap();
     says(make(&Ranges::equal(3, 9), of_two(), &none), "2 nonces for 3 messages: give one for each");
     says(make(&Ranges::pairs(&[0_i64, 9, 8, 17][..]), of_two(), &none), "message 1 begins at byte 8");
-    says(make(&Ranges::pairs(&[-9_i32, 0, 8, 17][..]), of_two(), &none), "message 0 has a number that is not a position");
+    says(
+        make(&Ranges::pairs(&[-9_i32, 0, 8, 17][..]), of_two(), &none),
+        "message 0 has a number that is not a position",
+    );
     says(make(&Ranges::pairs(&[0_u32, 9, 9][..]), of_two(), &none), "3 integers for pairs");
     says(make(&Ranges::spaced(2, 9, 8), of_two(), &none), "message 1 begins at byte 8");
     says(make(&Ranges::equal(2, 1 << 36), of_two(), &none), "message 0 has 68719476736 bytes");

@@ -22,7 +22,12 @@ fn main() -> ExitCode {
         .on_each(
             &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
             &[],
-            tests_of_engines![jobs_are_as_another_has_them, arrays_are_as_lists, each_key_as_another_has_it, nothing_to_do],
+            tests_of_engines![
+                jobs_are_as_another_has_them,
+                arrays_are_as_lists,
+                each_key_as_another_has_it,
+                nothing_to_do
+            ],
         )
         .on_each(
             &[Device::Cuda(Kernels::Auto)],
@@ -124,7 +129,8 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
         let (keys, arrays) = (work.keys.concat(), Arrays::of(&work.ranges));
         for mode in MODES {
             let counters = if matches!(mode, Mode::Ctr | Mode::Keystream) { &*work.counters } else { &[] };
-            for (engine, form) in engines.iter().flat_map(|engine| arrays.forms().into_iter().map(move |f| (engine, f))) {
+            for (engine, form) in engines.iter().flat_map(|engine| arrays.forms().into_iter().map(move |f| (engine, f)))
+            {
                 let jobs = Jobs::from_arrays(mode, bits, &keys, counters, &form).unwrap();
                 for memory in Memory::all_of(engine) {
                     let mut data = work.plain.clone();

@@ -39,12 +39,14 @@ pub struct Message {
 }
 
 /// The number of runs of counters that a message of this many bytes takes: one counter per block, and one for the tag.
+#[inline]
 pub fn runs_of(bytes: u64) -> u64 {
     (bytes.div_ceil(16) + 1).div_ceil(RUN)
 }
 
 impl Message {
     /// The number of runs of counters that it takes.
+    #[inline]
     pub fn runs(&self) -> u64 {
         runs_of(self.bytes)
     }
@@ -56,6 +58,7 @@ impl Message {
 }
 
 /// The words of a message.
+#[inline]
 pub fn words_of(message: &Message) -> [[u8; 4]; MESSAGE_WORDS] {
     let word = |i: usize| message.first.as_chunks().0[i];
     let [at, bytes] = [message.at, message.bytes].map(|x| [x as u32, (x >> 32) as u32]);
@@ -82,6 +85,7 @@ pub fn words_of_end(runs: u32) -> [[u8; 4]; MESSAGE_WORDS] {
 }
 
 /// The tiles whose first run belongs to a message.
+#[inline]
 pub fn tiles_that_begin_in(message: &Message) -> std::ops::Range<usize> {
     let end = u64::from(message.first_run) + message.runs();
     (message.first_run as usize).div_ceil(TILE)..(end as usize).div_ceil(TILE)

@@ -12,32 +12,36 @@ pub struct Order {
 }
 
 impl Order {
+    /// Messages that are equally long.
+    pub const AS_GIVEN: Self = Self { numbers: None };
+
     /// The order of `count` messages, at most 2^32, of which each has this number of blocks, the longest first.
     pub fn longest_first(count: usize, blocks: impl Fn(usize) -> u64) -> Self {
-        if (1..count).all(|n| blocks(n - 1) >= blocks(n)) {
-            return Self { numbers: None };
+        if (0..count).map(&blocks).is_sorted_by(|one, next| one >= next) {
+            return Self::AS_GIVEN;
         }
         let (least, most) = (0..count).map(&blocks).fold((u64::MAX, 0), |(a, b), n| (a.min(n), b.max(n)));
         // From the lowest digit to the highest: what is in order by lower digits stays so among equal ones.
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        let mut next = vec![0; count];
+        let mut order = Self::AS_GIVEN;
         for shift in (0..u64::BITS - (most - least).leading_zeros()).step_by(DIGIT as usize) {
-            let digit = |n: u32| ((most - blocks(n as usize)) >> shift) as usize % (1 << DIGIT);
+            let digit = |n: usize| ((most - blocks(n)) >> shift) as usize % (1 << DIGIT);
             let mut places = [0_usize; 1 << DIGIT];
-            order.iter().for_each(|&n| places[digit(n)] += 1);
+            (0..count).for_each(|n| places[digit(n)] += 1);
             let mut begin = 0;
             places.iter_mut().for_each(|place| begin += std::mem::replace(place, begin));
-            for &n in &order {
+            let mut next = vec![0; count];
+            for n in (0..count).map(|position| order.at(position)) {
                 let place = &mut places[digit(n)];
-                next[*place] = n;
+                next[*place] = n as u32;
                 *place += 1;
             }
-            std::mem::swap(&mut order, &mut next);
+            order = Self { numbers: Some(next) };
         }
-        Self { numbers: Some(order) }
+        order
     }
 
     /// The number of the message at this position.
+    #[inline]
     pub fn at(&self, position: usize) -> usize {
         self.numbers.as_ref().map_or(position, |numbers| numbers[position] as usize)
     }

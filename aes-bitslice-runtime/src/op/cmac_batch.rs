@@ -134,7 +134,10 @@ impl<E> CmacMessages<E> {
     fn of(ranges: &Ranges<'_>, end: E) -> Result<Self, Error> {
         check_number(ranges.len())?;
         let messages = ranges.placed(&RANGES).or_else(refused)?;
-        let order = Order::longest_first(messages.len(), |n| message(messages.get(n)).blocks());
+        let order = match messages.equal_length() {
+            Some(_) => Order::AS_GIVEN,
+            None => Order::longest_first(messages.len(), |n| message(messages.get(n)).blocks()),
+        };
         Ok(Self { messages: Arc::new(messages), order: Arc::new(order), end })
     }
 

@@ -206,9 +206,9 @@ impl<E: Tagging<Results>> GcmBatch<E> {
     fn of_list(messages: &[GcmMessage<'_>], fresh: bool, end: E) -> Result<Self, Error> {
         check_number(messages.len())?;
         let count = messages.len();
-        let data = Placed::of(count, |n| Some(messages[n].range.clone()), &RANGES).or_else(refused)?;
         let mut others = Vec::new();
         let first = Nonces::of_list(count, |n| messages[n].nonce, fresh, &mut others).or_else(refused)?;
+        let data = Placed::of(count, |n| Some(messages[n].range.clone()), &RANGES).or_else(refused)?;
         // Checked before copying: there may not be enough memory for the copy.
         let Some(bytes) = sum_of(messages.iter().map(|message| message.aad.len())) else { return too_long() };
         let mut aad = Vec::with_capacity(bytes as usize);
@@ -236,9 +236,9 @@ impl<E: Tagging<Results>> GcmBatch<E> {
     ) -> Result<Self, Error> {
         check_number(ranges.len())?;
         let count = ranges.len();
-        let data = ranges.placed(&RANGES).or_else(refused)?;
         let mut others = Vec::new();
         let first = nonces.first_counters(count, fresh, &mut others).or_else(refused)?;
+        let data = ranges.placed(&RANGES).or_else(refused)?;
         let all = aads.bytes.len() as u64;
         let of_each = aads.ranges.unwrap_or(Ranges::spaced(count, all, 0));
         if of_each.len() != count {
@@ -430,7 +430,7 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         let messages = &*batch.messages;
         let of = OfGcm {
             messages,
-            order: batch.order.get_or_init(|| Order::longest_first(messages.len(), |n| messages.hashed_blocks(n))),
+            order: batch.order.get_or_init(|| messages.order()),
             aad: &batch.aad,
             expected: batch.end.expected().map(|tags| &*tags.padded),
             counters_are_secret: !batch.others.is_empty(),

@@ -4,6 +4,7 @@
 use crate::op::nonces::FirstCounters;
 use crate::op::ranges::Placed;
 use aes_bitslice_core::messages::{Message, runs_of};
+use aes_bitslice_core::order::Order;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -90,14 +91,18 @@ impl Messages {
         self.runs_before(self.len())
     }
 
-    /// The number of blocks that are hashed of the message with this number, without the length block.
-    pub(crate) fn hashed_blocks(&self, n: usize) -> u64 {
+    /// The order in which a device hashes them.
+    pub(crate) fn order(&self) -> Order {
         let blocks = |range: Range<u64>| (range.end - range.start).div_ceil(16);
-        blocks(self.data.get(n)) + blocks(self.aads.get(n))
+        match (self.data.equal_length(), self.aads.equal_length()) {
+            (Some(_), Some(_)) => Order::AS_GIVEN,
+            (_, Some(_)) => Order::longest_first(self.len(), |n| blocks(self.data.get(n))),
+            _ => Order::longest_first(self.len(), |n| blocks(self.data.get(n)) + blocks(self.aads.get(n))),
+        }
     }
 
-    /// The message with this number.
-    #[inline]
+    /// The message with this number. Always inlined: its fields, stored one by one, would be loaded in larger pieces, which waits for the stores.
+    #[inline(always)]
     pub(crate) fn get(&self, n: usize) -> Message {
         let (data, aad) = (self.data.get(n), self.aads.get(n));
         Message {

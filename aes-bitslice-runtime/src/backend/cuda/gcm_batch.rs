@@ -84,7 +84,8 @@ impl Places {
             jobs.push(Box::new(move || {
                 for ((n, words), position) in numbers.zip(to).zip(positions) {
                     let message = messages.get(n);
-                    *words = words_of(&message).as_flattened().try_into().expect("as many words");
+                    // Word by word, from registers.
+                    words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
                     let tiles = tiles_that_begin_in(&message);
                     first[tiles.start - first_tile..tiles.end - first_tile].fill((n as u32).to_le_bytes());
                     *position = (order.at(n) as u32).to_le_bytes();
