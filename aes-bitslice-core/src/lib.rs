@@ -12,7 +12,7 @@
 //! | [`self_test`] | the known-answer test that a kernel passes before it is used |
 //! | [`strategy`] | where a bitsliced kernel keeps its round keys |
 //! | [`dialect`] | the languages that kernels are printed in |
-//! | `protocol` | how a kernel is launched: [`argument`], [`entry`], [`grid`], [`signature`], [`manifest`], [`key_source`], [`messages`], [`cmac`](mod@cmac), [`jobs`] |
+//! | `protocol` | how a kernel is launched: [`argument`], [`entry`], [`grid`], [`signature`], [`manifest`], [`key_source`], [`messages`], [`cmac`](mod@cmac), [`order`], [`jobs`] |
 //! | [`digest`] | SHA-256 in hexadecimal |
 //! | [`named`](mod@named) | values with names, written and read |
 //! | [`count`](mod@count) | numbers of things in messages |
@@ -37,6 +37,6 @@ pub mod reference;
 pub mod self_test;
 pub mod strategy;
 
-pub use protocol::{argument, cmac, entry, grid, jobs, key_source, messages};
+pub use protocol::{argument, cmac, entry, grid, jobs, key_source, messages, order};
 #[cfg(feature = "manifest")]
 pub use protocol::{manifest, signature};

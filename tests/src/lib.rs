@@ -6,6 +6,7 @@
 //! | [`fuzz`] | fuzzing with arbitrary bytes |
 //! | [`harness`] | tests with needs that not every machine meets |
 //! | [`engines`] | the engines under test |
+//! | [`arrays`] | ranges of messages as arrays of integers |
 //! | [`memory`] | where the data of a call is |
 //! | [`device_calls`], [`counters`] | calls in GPU memory, by name; a profiler's counts of them |
 //! | [`kernels`] | kernels as the generator prints them |
@@ -16,6 +17,7 @@
 //! | [`vectors`] | published vectors |
 #![forbid(unsafe_code)]
 
+pub mod arrays;
 pub mod counters;
 pub mod device_calls;
 pub mod engines;

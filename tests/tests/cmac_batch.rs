@@ -2,8 +2,10 @@
 //! changed messages; invalid calls.
 
 use aes_bitslice_runtime::{
-    Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Tag,
+    Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Ranges,
+    Tag,
 };
+use aes_bitslice_tests::arrays::Arrays;
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
             tests_of_engines![
                 published_vectors,
                 messages_are_as_another_has_them,
+                arrays_are_as_lists,
                 every_length_in_every_lane,
                 what_was_changed_is_told,
                 nothing_to_do,
@@ -153,6 +156,40 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// In every form, in any order and overlapping, of equal lengths and of others; tags as one array.
+fn arrays_are_as_lists(engines: &'static [Engine]) {
+    let each = prop_oneof![
+        2 => prop::collection::vec((0..3000_u64, 0..2000_u64), 0..=600),
+        1 => (0..60_u64, 1..600_u64).prop_map(|(bytes, n)| (0..n).map(|i| (i * 7, bytes)).collect()),
+    ];
+    let mut runner = TestRunner::new(random(all_or(40, 5)));
+    let outcome = runner.run(&(key_bytes(), each, any::<u32>()), |(key, each, seed)| {
+        let data = noise(seed.into(), 5000);
+        let ranges: Vec<Range<u64>> = each.into_iter().map(|(start, bytes)| start..start + bytes).collect();
+        let arrays = Arrays::of(&ranges);
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            let expected = cipher.run(CmacBatch::new(&ranges).unwrap(), &data).unwrap();
+            let tag_bytes = [4, 8, 14, 16][seed as usize % 4];
+            let mut tags: Vec<u8> = expected.iter().flat_map(|tag| &tag.as_bytes()[..tag_bytes]).copied().collect();
+            let wrong = if tags.is_empty() { vec![] } else { vec![seed as usize % expected.len()] };
+            wrong.iter().for_each(|n| tags[n * tag_bytes + seed as usize % tag_bytes] ^= 1 << (seed % 8));
+            for (n, form) in arrays.forms().iter().enumerate() {
+                let memories = Memory::all_of(engine);
+                let memory = &memories[n % memories.len()];
+                let found = run(memory, &cipher, CmacBatch::from_arrays(form).unwrap(), &data).unwrap();
+                prop_assert_eq!(found.len(), expected.len());
+                prop_assert!(found.iter().zip(&expected).all(|(tag, other)| tag[..] == *other.as_bytes()));
+                let verify = CmacVerifyBatch::from_arrays(form, &tags, tag_bytes).unwrap();
+                let verified = run(memory, &cipher, verify, &data).unwrap();
+                prop_assert_eq!(verified.failed(), &*wrong, "{}", name(engine));
+            }
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|e| panic!("{e}"));
+}
+
 /// Every number of bytes of the last block in every lane of a tile, because equal numbers of blocks keep their order; and lengths that
 /// are sorted, overlapping.
 fn every_length_in_every_lane(engines: &'static [Engine]) {
@@ -237,6 +274,15 @@ fn what_cannot_be_is_refused() {
     let backwards = 9..3;
     says(CmacBatch::new(&[0..4, backwards]), "message 1 ends at byte 3, before it begins at byte 9");
     says(CmacBatch::new(&[0..0, 0..1 << 36]), "message 1 has 68719476736 bytes");
+    let refused = |ranges: Ranges<'_>| CmacBatch::from_arrays(&ranges).err().unwrap().to_string();
+    assert!(refused(Ranges::pairs(&[0_i32, 4, 9, -3][..])).contains("message 1 has a number that is not a position"));
+    assert!(refused(Ranges::pairs(&[9_u32, 3][..])).contains("message 0 ends at byte 3, before it begins at byte 9"));
+    assert!(refused(Ranges::lengths(&[0_u64][..], &[4_u32, 5][..])).contains("1 offset and 2 lengths"));
+    assert!(refused(Ranges::lengths(&[9, u64::MAX][..], &[1_u64, 1][..])).contains("message 1 has a number"));
+    assert!(refused(Ranges::equal(2, 1 << 36)).contains("message 0 has 68719476736 bytes"));
+    assert!(refused(Ranges::equal(1 << 32, 16)).contains("a batch has room for"));
+    let tags = CmacVerifyBatch::from_arrays(&Ranges::equal(2, 4), &[0; 24], 8).err().unwrap().to_string();
+    assert!(tags.contains("24 bytes of tags for 2 messages: give 8 for each"), "{tags}");
     let cipher = cipher(&Engine::open(Backend::Cpu).unwrap(), &[1; 16]);
     let messages = [10..20, 0..10];
     let refused = cipher.run(CmacBatch::new(&messages).unwrap(), &[7; 19]).unwrap_err();

@@ -2,9 +2,10 @@
 //! messages; invalid calls.
 
 use aes_bitslice_runtime::{
-    Backend, Cipher, Engine, Error, GcmBatch, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Kernels, Key,
-    Nonce, OpenedBatch, Operation, Tag,
+    Aads, Backend, Cipher, Engine, Error, GcmBatch, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Kernels,
+    Key, Nonce, Nonces, OpenedBatch, Operation, Ranges, Tag,
 };
+use aes_bitslice_tests::arrays::Arrays;
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
             &[],
             tests_of_engines![
                 messages_are_as_another_has_them,
+                arrays_are_as_lists,
+                rules_are_as_lists,
                 what_was_changed_is_cleared_alone,
                 nonces_of_any_length,
                 nothing_to_do,
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
             tests_of_engines![calls_in_flight, one_long_message_among_short_ones],
         )
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![other_memory_is_refused])
-        .with(&[], tests![what_cannot_be_is_refused])
+        .with(&[], tests![what_cannot_be_is_refused, arrays_that_do_not_fit_are_refused])
         .run()
 }
 
@@ -123,6 +126,150 @@ fn lengths() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
         2 => prop::collection::vec(one, 0..=300),
         1 => ((0..5000_usize, 0..40_usize), 1..100_usize).prop_map(|((bytes, aad), n)| vec![(bytes, aad, 0); n]),
     ]
+}
+
+/// Ranges, nonces and additional data in every form, tags as one array; and the parts of such a batch.
+fn arrays_are_as_lists(engines: &'static [Engine]) {
+    let mut runner = TestRunner::new(random(all_or(40, 5)));
+    let outcome = runner.run(&(key_bytes(), lengths(), any::<u32>()), |(key, lengths, seed)| {
+        let messages = Messages::new(seed.into(), &lengths);
+        let nonces: Vec<[u8; 12]> = messages.nonces.iter().map(|nonce| nonce[..].try_into().unwrap()).collect();
+        let list: Vec<&[u8]> = messages.nonces.iter().map(|nonce| &nonce[..]).collect();
+        let aad = messages.aad.concat();
+        let of_aad = messages.aad.iter().scan(0, |end, aad| {
+            *end += aad.len() as u64;
+            Some(*end - aad.len() as u64..*end)
+        });
+        let (arrays, of_aad) = (Arrays::of(&messages.ranges), Arrays::of(&of_aad.collect::<Vec<_>>()));
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            let (mut secret, tag_bytes) = (messages.plain.clone(), [4, 8, 12, 13, 16][seed as usize % 5]);
+            let expected = cipher.run(encrypt(&messages), &mut secret).unwrap();
+            let mut tags: Vec<u8> = expected.iter().flat_map(|tag| &tag.as_bytes()[..tag_bytes]).copied().collect();
+            let wrong = if tags.is_empty() { vec![] } else { vec![seed as usize % expected.len()] };
+            wrong.iter().for_each(|n| tags[n * tag_bytes + seed as usize % tag_bytes] ^= 1 << (seed % 8));
+            for (n, (ranges, of_aad)) in arrays.forms().into_iter().zip(of_aad.forms()).enumerate() {
+                let nonces = if n % 2 == 0 { Nonces::from(&*nonces) } else { Nonces::from(&*list) };
+                let aads = Aads::each(&aad, of_aad);
+                let encrypt = GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads).unwrap();
+                let decrypt = GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, &tags, tag_bytes).unwrap();
+                let memories = Memory::all_of(engine);
+                let memory = &memories[n % memories.len()];
+                let mut data = messages.plain.clone();
+                let found = run(memory, &cipher, encrypt.clone(), &mut data).unwrap();
+                prop_assert!(data == secret, "{}", name(engine));
+                prop_assert!(found.iter().zip(&expected).all(|(tag, other)| tag[..] == *other.as_bytes()));
+                prop_assert_eq!(found.len(), expected.len());
+                let opened = run(memory, &cipher, decrypt.clone(), &mut data).unwrap();
+                prop_assert_eq!(opened.failed(), &*wrong, "{}", name(engine));
+                let mut plain = messages.plain.clone();
+                wrong.iter().for_each(|&n| plain[messages.range(n)].fill(0));
+                prop_assert!(data == plain, "{}", name(engine));
+
+                // In two parts, of which the second begins where its first message does.
+                let (count, cut) = (lengths.len(), seed as usize % (lengths.len() + 1));
+                let at = if cut < count { encrypt.range(cut).start } else { messages.plain.len() as u64 };
+                let mut data = messages.plain.clone();
+                let (first, second) = data.split_at_mut(at as usize);
+                let mut made = cipher.run(encrypt.part(0..cut, 0), &mut *first).unwrap();
+                made.extend(cipher.run(encrypt.part(cut..count, at), &mut *second).unwrap());
+                prop_assert_eq!(&made, &found);
+                prop_assert!([&*first, &*second].concat() == secret);
+                let mut failed = cipher.run(decrypt.part(0..cut, 0), &mut *first).unwrap().failed().to_vec();
+                let opened = cipher.run(decrypt.part(cut..count, at), &mut *second).unwrap();
+                failed.extend(opened.failed().iter().map(|n| cut + n));
+                prop_assert_eq!(&failed, &wrong);
+                prop_assert!(data == plain);
+            }
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Equal lengths and distances, nonces that count up and shared additional data: as the list that says the same.
+fn rules_are_as_lists(engines: &'static [Engine]) {
+    for (n, (count, bytes, gap, aad)) in
+        [(0, 9, 0, 0), (1, 0, 3, 5), (1000, 64, 0, 13), (70, 1500, 0, 0), (300, 33, 7, 40), (9000, 0, 0, 3)]
+            .into_iter()
+            .enumerate()
+    {
+        let (key, aad) = (noise(n as u64, 16), noise(n as u64 + 9, aad));
+        let plain = noise(n as u64 + 99, count * (bytes + gap) + 5);
+        let mut first: [u8; 12] = noise(n as u64 + 999, 12).try_into().unwrap();
+        let bits = [32, 64][n % 2];
+        // It carries as far as it may.
+        first[12 - bits as usize / 8..].fill(0xff);
+        first[12 - bits as usize / 8] = 0xfe;
+        let number = |nonce: &[u8; 12]| nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
+        let nonces: Vec<_> = (0..count as u128).map(|i| (number(&first) + i).to_be_bytes()[4..].to_vec()).collect();
+        let start = |i: usize| (i * (bytes + gap)) as u64;
+        let message = |i: usize| GcmMessage { nonce: &nonces[i], aad: &aad, range: start(i)..start(i) + bytes as u64 };
+        let list: Vec<_> = (0..count).map(message).collect();
+        let ranges = Ranges::spaced(count, bytes as u64, (bytes + gap) as u64);
+        let (nonces, aads) = (Nonces::counted(first, bits), Aads::shared(&aad));
+        for engine in engines {
+            let cipher = cipher(engine, &key);
+            let (mut secret, mut data) = (plain.clone(), plain.clone());
+            let expected = cipher.run(GcmEncryptBatch::new(&list).unwrap(), &mut secret).unwrap();
+            for memory in Memory::all_of(engine) {
+                let encrypt = GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads).unwrap();
+                let tags = run(&memory, &cipher, encrypt, &mut data).unwrap();
+                assert!(data == secret, "{}", name(engine));
+                assert!(tags.iter().map(|tag| Tag::from(*tag)).eq(expected.iter().copied()), "{}", name(engine));
+                let decrypt = GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags.as_flattened(), 16).unwrap();
+                run(&memory, &cipher, decrypt, &mut data).unwrap().all().unwrap();
+                assert!(data == plain, "{}", name(engine));
+            }
+        }
+    }
+}
+
+fn arrays_that_do_not_fit_are_refused() {
+    let (nonces, none) = ([[1; 12], [2; 12]], Aads::NONE);
+    let says = |outcome: Result<(), Error>, what: &str| {
+        let error = outcome.err().unwrap_or_else(|| panic!("{what}: not refused")).to_string();
+        assert!(error.contains(what), "{error}: not {what}");
+    };
+    let make = |ranges: &Ranges<'_>, nonces: Nonces<'_>, aads: &Aads<'_>| {
+        GcmEncryptBatch::from_arrays(ranges, &nonces, aads).map(drop)
+    };
+    let (two, of_two) = (Ranges::equal(2, 9), || Nonces::from(&nonces[..]));
+    make(&two, of_two(), &none).unwrap();
+    says(make(&Ranges::equal(3, 9), of_two(), &none), "2 nonces for 3 messages: give one for each");
+    says(make(&Ranges::pairs(&[0_i64, 9, 8, 17][..]), of_two(), &none), "message 1 begins at byte 8");
+    says(
+        make(&Ranges::pairs(&[-9_i32, 0, 8, 17][..]), of_two(), &none),
+        "message 0 has a number that is not a position",
+    );
+    says(make(&Ranges::pairs(&[0_u32, 9, 9][..]), of_two(), &none), "3 integers for pairs");
+    says(make(&Ranges::spaced(2, 9, 8), of_two(), &none), "message 1 begins at byte 8");
+    says(make(&Ranges::equal(2, 1 << 36), of_two(), &none), "message 0 has 68719476736 bytes");
+    says(make(&Ranges::equal(usize::MAX, 0), Nonces::counted([0; 12], 64), &none), "a batch has room for");
+    says(make(&Ranges::equal(1 << 31, 2 << 10), Nonces::counted([0; 12], 64), &none), "2 TiB of messages");
+    says(make(&two, Nonces::from(&[[7; 12]; 2][..]), &none), "messages 0 and 1 have the same nonce");
+    says(make(&two, Nonces::from(&[&b"one"[..], b""][..]), &none), "nonce has 1 to");
+    says(make(&two, Nonces::counted([0xff; 12], 32), &none), "nonces would start again");
+    says(make(&two, Nonces::counted([0; 12], 16), &none), "it has 32 or 64");
+    let of_one = Aads::each(b"header", Ranges::equal(1, 6));
+    says(make(&two, of_two(), &of_one), "1 range of additional data for 2 messages");
+    let outside = Aads::each(b"header", Ranges::equal(2, 4));
+    says(make(&two, of_two(), &outside), "additional data ends at byte 8, and there are 6 bytes");
+    let backwards = Aads::each(b"header", Ranges::pairs(&[0_u64, 2, 4, 3][..]));
+    says(make(&two, of_two(), &backwards), "additional data of message 1 ends at byte 3");
+    let open = |tags: &[u8], bytes| GcmDecryptBatch::from_arrays(&two, &of_two(), &none, tags, bytes).map(drop);
+    says(open(&[0; 31], 16), "31 bytes of tags for 2 messages: give 16 for each");
+    for bytes in [0, 3, 11, 17, 1 << 40] {
+        says(open(&[0; 32], bytes), "tag");
+    }
+    // Decrypting one message twice gives nothing away.
+    let twice = Nonces::from(&[[7; 12]; 2][..]);
+    assert!(GcmDecryptBatch::from_arrays(&two, &twice, &none, &[0; 32], 16).is_ok());
+    let cipher = cipher(&Engine::open(Backend::Cpu).unwrap(), &[1; 16]);
+    let mut data = [7; 17];
+    let batch = GcmEncryptBatch::from_arrays(&two, &of_two(), &none).unwrap();
+    says(cipher.run(batch, &mut data).map(drop), "ends at byte 18, and the data has 17");
+    assert_eq!(data, [7; 17]);
 }
 
 fn key_bytes() -> impl Strategy<Value = Vec<u8>> {

@@ -2,7 +2,8 @@
 //! calls.
 
 use aes::{Aes128, Aes192, Aes256};
-use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, Job, Jobs, Kernels, KeyBits, Mode};
+use aes_bitslice_runtime::{Backend, EachKey, Engine, Error, Job, Jobs, Kernels, KeyBits, Mode, Ranges};
+use aes_bitslice_tests::arrays::Arrays;
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
@@ -21,7 +22,12 @@ fn main() -> ExitCode {
         .on_each(
             &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
             &[],
-            tests_of_engines![jobs_are_as_another_has_them, each_key_as_another_has_it, nothing_to_do],
+            tests_of_engines![
+                jobs_are_as_another_has_them,
+                arrays_are_as_lists,
+                each_key_as_another_has_it,
+                nothing_to_do
+            ],
         )
         .on_each(
             &[Device::Cuda(Kernels::Auto)],
@@ -112,6 +118,34 @@ impl Work {
             expected(mode, job.key, job.counter, &mut data[job.range.start as usize..job.range.end as usize]);
         }
         data
+    }
+}
+
+/// In every form, and in two parts.
+fn arrays_are_as_lists(engines: &'static [Engine]) {
+    let lengths: [&[(usize, usize)]; 4] = [&[], &[(16, 0); 300], &[(512, 0), (16, 3), (0, 0), (4096, 1)], &[(32, 9)]];
+    for (n, (lengths, bits)) in lengths.into_iter().zip(KeyBits::ALL.into_iter().cycle()).enumerate() {
+        let work = Work::new(n as u64, bits, lengths);
+        let (keys, arrays) = (work.keys.concat(), Arrays::of(&work.ranges));
+        for mode in MODES {
+            let counters = if matches!(mode, Mode::Ctr | Mode::Keystream) { &*work.counters } else { &[] };
+            for (engine, form) in engines.iter().flat_map(|engine| arrays.forms().into_iter().map(move |f| (engine, f)))
+            {
+                let jobs = Jobs::from_arrays(mode, bits, &keys, counters, &form).unwrap();
+                for memory in Memory::all_of(engine) {
+                    let mut data = work.plain.clone();
+                    run(&memory, engine, &jobs, &mut data).unwrap();
+                    assert!(data == work.expected(mode), "{mode}, {}", name(engine));
+                }
+                let (count, cut) = (jobs.len(), jobs.len() / 2);
+                let at = if cut < count { jobs.range(cut).start } else { 0 };
+                let mut data = work.plain.clone();
+                let (first, second) = data.split_at_mut(at as usize);
+                engine.run_jobs(&jobs.part(0..cut, 0), first).unwrap();
+                engine.run_jobs(&jobs.part(cut..count, at), second).unwrap();
+                assert!(data == work.expected(mode), "{mode} in parts, {}", name(engine));
+            }
+        }
     }
 }
 
@@ -305,7 +339,18 @@ fn what_cannot_be_is_refused() {
     says(Mode::Ctr, &[job(key, 0..5), job(key, 4..9)], "ascend and do not overlap");
     says(Mode::EcbEncrypt, &[job(key, 0..15)], "whole blocks of 16");
     says(Mode::EcbDecrypt, &[job(key, 0..17)], "whole blocks of 16");
-    says(Mode::Ctr, &[job(key, 0..u64::MAX)], "64 GiB at most");
+    says(Mode::Ctr, &[job(key, 0..u64::MAX)], "there is room for 68719476720: make several of it");
+    let of = |mode, keys: &[u8], counters: &[[u8; 16]], ranges: Ranges<'_>| {
+        Jobs::from_arrays(mode, KeyBits::Aes128, keys, counters, &ranges).unwrap_err().to_string()
+    };
+    let (keys, counters, two) = ([7; 32], [[0; 16]; 2], Ranges::equal(2, 16));
+    assert!(of(Mode::Ctr, &keys[1..], &counters, two).contains("31 bytes of keys for 2 jobs: give 16 for each"));
+    assert!(of(Mode::Ctr, &keys, &counters[1..], two).contains("1 counter for 2 jobs: ctr takes 2"));
+    assert!(of(Mode::EcbEncrypt, &keys, &counters, two).contains("2 counters for 2 jobs: ecb-encrypt takes 0"));
+    assert!(of(Mode::EcbEncrypt, &keys, &[], Ranges::equal(2, 17)).contains("job 0 has 17 bytes"));
+    assert!(of(Mode::Ctr, &keys, &counters, Ranges::pairs(&[0_i64, 9, 9, -1][..])).contains("job 1 has a number"));
+    assert!(of(Mode::Ctr, &keys, &counters, Ranges::spaced(2, 9, 8)).contains("job 1 begins at byte 8"));
+    assert!(of(Mode::CbcDecrypt, &keys, &counters, two).contains("is not done under many keys"));
     assert!(matches!(Jobs::new(Mode::Ctr, &[job(&key[1..], 0..1)]), Err(Error::KeyLength { bytes: 15 })));
     for bytes in [0, 1, 17] {
         assert!(matches!(EachKey::new(Mode::Ctr, KeyBits::Aes128, [0; 16], bytes), Err(Error::Jobs { .. })));

@@ -14,7 +14,9 @@
 //! |---|---|---|
 //! | `messages` | 4 per message | 0, 1: offset of its last block in the data; 2: its blocks; 3: bytes in its last block, 0 to 16 |
 //!
-//! Messages with the most blocks come first. A tile is [`TILE`] messages. Copies of the last message fill up the last tile.
+//! Messages are in the [order](super::order) of their [blocks](Message::blocks). A tile is [`TILE`] messages. Copies of the last message fill up the last tile.
+
+use super::order::Order;
 
 /// Messages in a tile.
 pub const TILE: usize = 256;
@@ -48,22 +50,16 @@ impl Message {
     }
 }
 
-/// The indices of messages in the order of the table: messages with the most blocks first.
-pub fn most_blocks_first(all: &[Message]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..all.len() as u32).collect();
-    order.sort_by_key(|&n| std::cmp::Reverse(all[n as usize].blocks()));
-    order
-}
-
 /// Words of the table for this number of messages.
 pub fn table_words(messages: usize) -> usize {
     4 * messages.next_multiple_of(TILE)
 }
 
-/// Writes a part of the table of messages in this order: starts at position `from` of the order, and writes as many as fit.
-pub fn write_table(all: &[Message], order: &[u32], from: usize, part: &mut [[u8; 4]]) {
-    for (n, words) in (from..).zip(part.as_chunks_mut().0) {
-        *words = all[order[n.min(order.len() - 1)] as usize].words();
+/// Writes a part of the table of `count` messages, given by their numbers, in this order: starts at position `from` of the order, and
+/// writes as many as fit.
+pub fn write_table(count: usize, message: impl Fn(usize) -> Message, order: &Order, from: usize, part: &mut [[u8; 4]]) {
+    for (position, words) in (from..).zip(part.as_chunks_mut().0) {
+        *words = message(order.at(position.min(count - 1))).words();
     }
 }
 
@@ -75,12 +71,12 @@ mod tests {
     fn messages_in_their_table() {
         let message = |at, bytes| Message { at, bytes };
         let all = [message(7, 0), message(1 << 33, 17), message(3, 16), message(0, LONGEST), message(9, 32)];
-        let order = most_blocks_first(&all);
-        assert_eq!(order, [3, 1, 4, 0, 2]);
+        let order = Order::longest_first(all.len(), |n| all[n].blocks());
+        let write = |from, part: &mut [[u8; 4]]| write_table(all.len(), |n| all[n], &order, from, part);
         let mut table = vec![[0xff; 4]; table_words(all.len())];
         let (first, second) = table.split_at_mut(4 * 3);
-        write_table(&all, &order, 3, second);
-        write_table(&all, &order, 0, first);
+        write(3, second);
+        write(0, first);
         let words = |n: usize| [0, 1, 2, 3].map(|i| u32::from_le_bytes(table[4 * n + i]));
         assert_eq!(table.len(), 4 * TILE);
         assert_eq!(words(0), [(LONGEST - 16) as u32, 15, u32::MAX, 16]);
@@ -88,6 +84,6 @@ mod tests {
         assert_eq!(words(2), [25, 0, 2, 16]);
         assert_eq!(words(3), [7, 0, 1, 0]);
         assert!((4..TILE).all(|n| words(n) == [3, 0, 1, 16]));
-        write_table(&[], &[], 0, &mut []);
+        write_table(0, |_| unreachable!("there is none"), &Order::longest_first(0, |_| 0), 0, &mut []);
     }
 }

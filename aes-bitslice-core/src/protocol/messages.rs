@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | messages | 12 each, and 12 more | see [`manifest`](super::manifest); of the last 12, one counts: the number of all runs |
 //! | first messages | 1 per tile of [`TILE`] runs | the message that the tile's first run belongs to |
-//! | order | 1 per message | the indices of the messages, the longest first, so that neighbours are about equally long |
+//! | order | 1 per message | the indices of the messages in the [order](super::order) of their [hashed blocks](Message::hashed_blocks) |
 
 /// Words per message.
 pub const MESSAGE_WORDS: usize = 12;
@@ -38,10 +38,17 @@ pub struct Message {
     pub first_run: u32,
 }
 
+/// The number of runs of counters that a message of this many bytes takes: one counter per block, and one for the tag.
+#[inline]
+pub fn runs_of(bytes: u64) -> u64 {
+    (bytes.div_ceil(16) + 1).div_ceil(RUN)
+}
+
 impl Message {
-    /// The number of runs of counters that it takes: one counter per block, and one for the tag.
+    /// The number of runs of counters that it takes.
+    #[inline]
     pub fn runs(&self) -> u64 {
-        (self.bytes.div_ceil(16) + 1).div_ceil(RUN)
+        runs_of(self.bytes)
     }
 
     /// The number of blocks that are hashed, without the length block.
@@ -50,14 +57,8 @@ impl Message {
     }
 }
 
-/// The order in which messages are hashed: the longest first.
-pub fn longest_first(all: &[Message]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..all.len() as u32).collect();
-    order.sort_by_key(|&n| std::cmp::Reverse(all[n as usize].hashed_blocks()));
-    order
-}
-
 /// The words of a message.
+#[inline]
 pub fn words_of(message: &Message) -> [[u8; 4]; MESSAGE_WORDS] {
     let word = |i: usize| message.first.as_chunks().0[i];
     let [at, bytes] = [message.at, message.bytes].map(|x| [x as u32, (x >> 32) as u32]);
@@ -84,6 +85,7 @@ pub fn words_of_end(runs: u32) -> [[u8; 4]; MESSAGE_WORDS] {
 }
 
 /// The tiles whose first run belongs to a message.
+#[inline]
 pub fn tiles_that_begin_in(message: &Message) -> std::ops::Range<usize> {
     let end = u64::from(message.first_run) + message.runs();
     (message.first_run as usize).div_ceil(TILE)..(end as usize).div_ceil(TILE)
@@ -104,7 +106,6 @@ mod tests {
             assert_eq!(u64::from(pair[0].first_run) + pair[0].runs(), u64::from(pair[1].first_run));
         }
         assert_eq!(all.each_ref().map(tiles_that_begin_in), [0..1, 1..1, 1..2, 2..2]);
-        assert_eq!(longest_first(&all), [2, 1, 3, 0]);
         assert_eq!(
             words_of(&all[1]).map(u32::from_le_bytes),
             [0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0c0d_0e0f, 0, 2, 496, 0, 5, 17, 1, 16]

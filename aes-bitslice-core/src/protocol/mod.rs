@@ -11,6 +11,7 @@
 //! | [`key_source`] | how a key reaches a kernel, and the words that the kernel is launched with |
 //! | [`messages`] | batches of GCM messages, as described to kernels in memory |
 //! | [`cmac`] | batches of CMAC messages, as described to kernels in memory |
+//! | [`order`] | the order in which messages of a batch are processed side by side |
 //! | [`jobs`] | many keys at a time, as described to kernels in memory |
 
 pub mod argument;
@@ -22,5 +23,6 @@ pub mod key_source;
 #[cfg(feature = "manifest")]
 pub mod manifest;
 pub mod messages;
+pub mod order;
 #[cfg(feature = "manifest")]
 pub mod signature;

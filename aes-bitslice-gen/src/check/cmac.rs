@@ -3,10 +3,11 @@
 use super::error::CheckError;
 use super::messages::{Call, Compiled, Memory};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule, cipher};
-use aes_bitslice_core::cmac::{Message, most_blocks_first, table_words, write_table};
+use aes_bitslice_core::cmac::{Message, table_words, write_table};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::order::Order;
 use aes_bitslice_core::reference::reference;
 
 /// K1 and K2 (section 6.1).
@@ -82,14 +83,14 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         let schedule = KeySchedule::new(&key, Direction::Encrypt).expect("a key");
         let subkeys = subkeys(&schedule);
         let words = manifest.key_words(&key)?.ok_or(CheckError::KeyLength(key.len()))?;
-        let order = most_blocks_first(&all);
+        let order = Order::longest_first(all.len(), |n| all[n].blocks());
         let mut table = vec![[0; 4]; table_words(all.len())];
-        write_table(&all, &order, 0, &mut table);
-        let of_number = |&n: &u32| {
-            let Message { at, bytes } = all[n as usize];
+        write_table(all.len(), |n| all[n], &order, 0, &mut table);
+        let at_position = |position| {
+            let Message { at, bytes } = all[order.at(position)];
             tag(&schedule, &data[at as usize..(at + bytes) as usize])
         };
-        let expected: Vec<[u8; 16]> = order.iter().map(of_number).collect();
+        let expected: Vec<[u8; 16]> = (0..all.len()).map(at_position).collect();
         let threads = 32 + 32 * (n as u32 % 3);
         let call = Call { entry: 0, thread_blocks: 1 + n as u64 % 2, threads, all: all.len(), key: &words };
         let memory = [

@@ -7,8 +7,9 @@ use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Blocks, Element, ghash, tables};
 use aes_bitslice_core::manifest::{Hash, Printed};
-use aes_bitslice_core::messages::{Message, longest_first, tiles_that_begin_in, words_of, words_of_end};
+use aes_bitslice_core::messages::{Message, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::order::Order;
 use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use std::fmt::Write as _;
@@ -210,7 +211,8 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
         let (plaintext, aad) = (stream(77, at as usize + 9), stream(78, aad_at as usize));
         let words: Vec<_> = all.iter().map(words_of).chain([words_of_end(runs)]).collect();
         let words = words.as_flattened().as_flattened();
-        let order = bytes_of(&longest_first(&all));
+        let order = Order::longest_first(all.len(), |n| all[n].hashed_blocks());
+        let order = bytes_of(&(0..all.len()).map(|position| order.at(position) as u32).collect::<Vec<_>>());
         let numbered = all.iter().zip(0u32..);
         let first_messages: Vec<u32> =
             numbered.flat_map(|(message, n)| tiles_that_begin_in(message).map(move |_| n)).collect();

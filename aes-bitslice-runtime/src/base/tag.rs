@@ -53,15 +53,17 @@ impl Tag {
     /// Refuses a tag that differs from the first bytes of the computed one, as many as this tag has.
     #[inline]
     pub(crate) fn verify(&self, computed: &[u8; 16]) -> Result<(), Error> {
-        let differences = u128::from_le_bytes(self.bytes) ^ u128::from_le_bytes(*computed);
-        // The bytes of this tag are the lowest: others are shifted out.
-        let differences = differences << (128 - 8 * u32::from(self.len));
-        if bool::from(((differences | differences >> 64) as u64).ct_eq(&0)) {
-            Ok(())
-        } else {
-            Err(Error::Unauthenticated)
-        }
+        if bool::from(is_right(&self.bytes, self.len.into(), computed)) { Ok(()) } else { Err(Error::Unauthenticated) }
     }
+}
+
+/// Whether the first `len` bytes of the expected tag, 1 to 16, are those of the computed one, in constant time.
+#[inline]
+pub(crate) fn is_right(expected: &[u8; 16], len: usize, computed: &[u8; 16]) -> subtle::Choice {
+    let differences = u128::from_le_bytes(*expected) ^ u128::from_le_bytes(*computed);
+    // The bytes of the tag are the lowest: others are shifted out.
+    let differences = differences << (128 - 8 * len);
+    ((differences | differences >> 64) as u64).ct_eq(&0)
 }
 
 impl PartialEq for Tag {

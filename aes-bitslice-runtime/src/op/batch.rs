@@ -1,14 +1,16 @@
 //! Many messages under one key in one call: their description for a device, and their results.
 
 use crate::base::error::Error;
-use crate::base::tag::Tag;
+use crate::base::tag::{Tag, is_right};
 use crate::cpu::hash_key::HashKey;
+use crate::op::gcm_messages::Messages;
+use crate::op::ranges::Placed;
 use crate::op::tagging::{Computed, Make, Tagging, Verify};
 use aes_bitslice_core::count::counted;
-use aes_bitslice_core::messages::Message;
+use aes_bitslice_core::order::Order;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// Many messages that a device processes in one call.
@@ -24,8 +26,8 @@ impl Batch<'_> {
     /// Whether there are no messages.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Self::Gcm(batch) => batch.messages.is_empty(),
-            Self::Cmac(batch) => batch.messages == 0,
+            Self::Gcm(batch) => batch.messages.len() == 0,
+            Self::Cmac(batch) => batch.messages.len() == 0,
         }
     }
 }
@@ -33,9 +35,9 @@ impl Batch<'_> {
 /// GCM messages.
 #[derive(Clone, Copy)]
 pub struct OfGcm<'a> {
-    pub(crate) messages: &'a [Message],
-    /// Their numbers, in the order in which they are hashed.
-    pub(crate) order: &'a [u32],
+    pub(crate) messages: &'a Messages,
+    /// The order in which they are hashed.
+    pub(crate) order: &'a Order,
     /// The additional data of all of them.
     pub(crate) aad: &'a [u8],
     /// For decryption: the tag of each, padded with zeros.
@@ -48,10 +50,10 @@ pub struct OfGcm<'a> {
 /// CMAC messages.
 #[derive(Clone, Copy)]
 pub struct OfCmac<'a> {
-    /// The number of messages.
-    pub(crate) messages: usize,
-    /// Their description for kernels (`aes_bitslice_core::cmac`).
-    pub(crate) table: &'a [[u8; 4]],
+    /// Where they are in the data.
+    pub(crate) messages: &'a Placed,
+    /// The order in which they are processed.
+    pub(crate) order: &'a Order,
     /// K1 and K2.
     pub(crate) subkeys: &'a [[u8; 16]; 2],
 }
@@ -76,11 +78,9 @@ impl Results {
     pub(crate) fn of(tags: Vec<[u8; 16]>, expected: Option<&Tags>) -> Self {
         let Some(Tags { padded, bytes }) = expected else { return Self { tags, authentic: vec![] } };
         let tags = Zeroizing::new(tags);
-        let is_right = |((computed, expected), &bytes): ((&[u8; 16], &[u8; 16]), &u8)| {
-            let counts = ..usize::from(bytes);
-            computed[counts].ct_eq(&expected[counts]).into()
-        };
-        Self { tags: vec![], authentic: tags.iter().zip(&**padded).zip(&**bytes).map(is_right).collect() }
+        let each = tags.iter().zip(&**padded).zip(&**bytes);
+        let authentic = each.map(|((computed, expected), &bytes)| is_right(expected, bytes.into(), computed).into());
+        Self { tags: vec![], authentic: authentic.collect() }
     }
 }
 
@@ -94,7 +94,7 @@ pub struct Tags {
     /// Padded with zeros.
     pub(crate) padded: Arc<[[u8; 16]]>,
     /// The number of bytes of each that count.
-    bytes: Arc<[u8]>,
+    pub(crate) bytes: Arc<[u8]>,
 }
 
 impl Tags {
@@ -111,6 +111,65 @@ impl Tags {
             padded: tags.iter().map(|tag| tag.padded().0).collect(),
             bytes: tags.iter().map(|tag| tag.as_bytes().len() as u8).collect(),
         })
+    }
+
+    /// The contiguous tags of this number of messages, of `tag_bytes` bytes each.
+    ///
+    /// # Errors
+    /// [`Error::TagLength`] for a length that tags do not have, and [`Error::Batch`] if there is another number of bytes.
+    pub(crate) fn side_by_side(tags: &[u8], tag_bytes: usize, messages: usize) -> Result<Self, Error> {
+        Tag::new(&[0; 32][..tag_bytes.min(32)]).map_err(|_| Error::TagLength { bytes: tag_bytes })?;
+        if messages.checked_mul(tag_bytes) != Some(tags.len()) {
+            let (found, messages) = (counted(tags.len(), "byte"), counted(messages, "message"));
+            return refused(format!("{found} of tags for {messages}: give {tag_bytes} for each"));
+        }
+        let padded = match tags.as_chunks() {
+            (whole, []) if tag_bytes == 16 => whole.into(),
+            _ => tags.chunks(tag_bytes).map(|tag| std::array::from_fn(|i| tag.get(i).copied().unwrap_or(0))).collect(),
+        };
+        Ok(Self { padded, bytes: vec![tag_bytes as u8; messages].into() })
+    }
+}
+
+/// Returns the tags of messages as one array: 16 bytes of each, in the order of the messages.
+#[derive(Clone, Copy, Debug)]
+pub struct SideBySide;
+
+/// What is done with the tags of some of the messages.
+pub trait InParts: Tagging<Results> {
+    /// For the messages with these numbers.
+    #[doc(hidden)]
+    fn part(&self, numbers: Range<usize>) -> Self;
+}
+
+impl InParts for Make {
+    fn part(&self, _numbers: Range<usize>) -> Self {
+        *self
+    }
+}
+
+impl InParts for SideBySide {
+    fn part(&self, _numbers: Range<usize>) -> Self {
+        *self
+    }
+}
+
+impl InParts for Verify<Tags> {
+    fn part(&self, numbers: Range<usize>) -> Self {
+        let Self(Tags { padded, bytes }) = self;
+        Self(Tags { padded: padded[numbers.clone()].into(), bytes: bytes[numbers].into() })
+    }
+}
+
+impl Tagging<Results> for SideBySide {
+    type Output = Vec<[u8; 16]>;
+
+    fn expected(&self) -> Option<&Tags> {
+        None
+    }
+
+    fn finish(&self, computed: Results) -> Result<Vec<[u8; 16]>, Error> {
+        Ok(computed.tags)
     }
 }
 

@@ -8,32 +8,30 @@ use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
 use crate::cpu::block::Block;
 use crate::cpu::cipher::CpuCipher;
-use crate::op::batch::{Batch, OfCmac, Results, Tags, check_number, refused};
+use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::Derived;
 use crate::op::kernels::{KernelsNeeded, OnHost};
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::ranges::{Placed, Ranges, Rules};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
-use aes_bitslice_core::cmac::{LONGEST, Message, most_blocks_first, table_words, write_table};
+use aes_bitslice_core::cmac::{LONGEST, Message};
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::order::Order;
 use cipher::array::Array;
 use cipher::inout::InOutBuf;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
 /// CMAC of messages that are ranges of a call's data; `E` says what is done with their tags.
 #[derive(Clone)]
 pub struct CmacMessages<E> {
-    messages: Arc<[Message]>,
-    /// Their numbers, those with the most blocks first.
-    order: Arc<[u32]>,
-    /// The end of the message that extends furthest.
-    bytes: u64,
-    /// Their description for a device, once it was asked for.
-    table: Arc<OnceLock<Vec<[u8; 4]>>>,
+    messages: Arc<Placed>,
+    /// Those with the most blocks first.
+    order: Arc<Order>,
     end: E,
 }
 
@@ -76,7 +74,27 @@ impl CmacBatch {
     /// # Errors
     /// [`Error::Batch`] for a range that ends before it begins, and for too many messages or too many bytes in one.
     pub fn new(messages: &[Range<u64>]) -> Result<Self, Error> {
-        Self::of(messages, Make)
+        Self::of(&messages.into(), Make)
+    }
+
+    /// Takes messages as arrays or a rule describe where they are. The call returns tags as one array: 16 bytes of each message, in the
+    /// order of the messages.
+    ///
+    /// ```
+    /// use aes_bitslice_runtime::{Backend, CmacBatch, CmacVerifyBatch, Engine, Error, Key, KeyBits, Ranges};
+    ///
+    /// let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes128)?)?;
+    /// let records = vec![7; 1000 * 64];
+    /// let ranges = Ranges::equal(1000, 64);
+    /// let tags = cipher.run(CmacBatch::from_arrays(&ranges)?, &records)?;
+    /// cipher.run(CmacVerifyBatch::from_arrays(&ranges, tags.as_flattened(), 16)?, &records)?.all()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); and [`Error::Batch`] for negative positions and arrays of different lengths.
+    pub fn from_arrays(ranges: &Ranges<'_>) -> Result<CmacMessages<SideBySide>, Error> {
+        CmacMessages::of(ranges, SideBySide)
     }
 }
 
@@ -87,36 +105,40 @@ impl CmacVerifyBatch {
     /// [`Error::Batch`] for a range that ends before it begins, for too many messages or too many bytes in one, and if the number of tags
     /// differs from the number of messages.
     pub fn new(messages: &[Range<u64>], tags: &[Tag]) -> Result<Self, Error> {
-        Self::of(messages, Verify(Tags::new(tags, messages.len())?))
+        Self::of(&messages.into(), Verify(Tags::new(tags, messages.len())?))
+    }
+
+    /// Takes messages as arrays or a rule describe where they are, and their contiguous tags, of `tag_bytes` bytes each: 16, or the first 12
+    /// to 15, 8 or 4 if both sides agreed on that. Everything is copied.
+    ///
+    /// # Errors
+    /// As [`CmacBatch::from_arrays`]; [`Error::Batch`] also for another number of bytes of tags than the messages have, and
+    /// [`Error::TagLength`] for another length of a tag.
+    pub fn from_arrays(ranges: &Ranges<'_>, tags: &[u8], tag_bytes: usize) -> Result<Self, Error> {
+        Self::of(ranges, Verify(Tags::side_by_side(tags, tag_bytes, ranges.len())?))
     }
 }
 
 /// The maximum number of messages side by side on a core: many times what processors encrypt at a time, and few enough for the first-level
 /// cache.
 const LANES: usize = 256;
-/// Messages that a thread describes to a device at a time.
-const PART: usize = 8192;
+
+const RANGES: Rules = Rules { what: "message", ascending: false, longest: LONGEST };
+
+/// A message that is this range of the data.
+pub(crate) fn message(Range { start, end }: Range<u64>) -> Message {
+    Message { at: start, bytes: end - start }
+}
 
 impl<E> CmacMessages<E> {
-    fn of(ranges: &[Range<u64>], end: E) -> Result<Self, Error> {
+    fn of(ranges: &Ranges<'_>, end: E) -> Result<Self, Error> {
         check_number(ranges.len())?;
-        let mut messages = Vec::with_capacity(ranges.len());
-        for (n, Range { start, end }) in ranges.iter().enumerate() {
-            let Some(bytes) = end.checked_sub(*start) else {
-                return refused(format!("message {n} ends at byte {end}, before it begins at byte {start}"));
-            };
-            if bytes > LONGEST {
-                return refused(format!("message {n} has {bytes} bytes, and there is room for {LONGEST}"));
-            }
-            messages.push(Message { at: *start, bytes });
-        }
-        Ok(Self {
-            order: most_blocks_first(&messages).into(),
-            messages: messages.into(),
-            bytes: ranges.iter().map(|range| range.end).max().unwrap_or(0),
-            table: Arc::default(),
-            end,
-        })
+        let messages = ranges.placed(&RANGES).or_else(refused)?;
+        let order = match messages.equal_length() {
+            Some(_) => Order::AS_GIVEN,
+            None => Order::longest_first(messages.len(), |n| message(messages.get(n)).blocks()),
+        };
+        Ok(Self { messages: Arc::new(messages), order: Arc::new(order), end })
     }
 
     /// The number of messages.
@@ -126,17 +148,7 @@ impl<E> CmacMessages<E> {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.messages.is_empty()
-    }
-
-    fn table(&self) -> &[[u8; 4]] {
-        self.table.get_or_init(|| {
-            let mut table = vec![[0; 4]; table_words(self.len())];
-            let (messages, order) = (&self.messages, &self.order);
-            let part = |(n, part): (usize, &mut [[u8; 4]])| write_table(messages, order, PART * n, part);
-            divided(table.chunks_mut(4 * PART).enumerate().collect(), part);
-            table
-        })
+        self.len() == 0
     }
 }
 
@@ -147,10 +159,12 @@ impl<E: Tagging<Results>> CmacMessages<E> {
 }
 
 impl<E> Keyed<E> {
-    /// Computes the tags of some messages, [`LANES`] at most, given by their numbers in the order of processing.
-    fn tags(&self, cipher: &impl CpuCipher, data: &[u8], numbers: &[u32], tags: &mut [[u8; 16]]) {
+    /// Computes the tags of some messages, [`LANES`] at most: as many as there are places for tags, from this position of the order on.
+    fn tags(&self, cipher: &impl CpuCipher, data: &[u8], position: usize, tags: &mut [[u8; 16]]) {
         let [k1, k2] = self.derived.subkeys();
-        let messages: Vec<&Message> = numbers.iter().map(|&n| &self.batch.messages[n as usize]).collect();
+        let CmacMessages { messages, order, .. } = &self.batch;
+        let at_position = |position| message(messages.get(order.at(position)));
+        let messages: Vec<Message> = (position..position + tags.len()).map(at_position).collect();
         let bytes = |message: &Message| &data[message.at as usize..][..message.bytes as usize];
         let mut states = vec![Block::default(); messages.len()];
         let mut begun = 0;
@@ -171,8 +185,12 @@ impl<E> Keyed<E> {
 
     /// Reorders the results, from the order of processing to the order in which the messages were given.
     fn as_given(&self, made: &[[u8; 16]]) -> Vec<[u8; 16]> {
+        let order = &self.batch.order;
+        if order.is_as_given() {
+            return made.to_vec();
+        }
         let mut tags = vec![[0; 16]; made.len()];
-        self.batch.order.iter().zip(made).for_each(|(&n, tag)| tags[n as usize] = *tag);
+        made.iter().enumerate().for_each(|(position, tag)| tags[order.at(position)] = *tag);
         tags
     }
 }
@@ -204,10 +222,10 @@ impl<E: Tagging<Results>> Operation for CmacMessages<E> {
     const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
-        if self.bytes > bytes {
-            return refused(format!("a message ends at byte {}, and the data has {bytes}", self.bytes));
+        match self.messages.end() {
+            end if end > bytes => refused(format!("a message ends at byte {end}, and the data has {bytes}")),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn kernels(&self) -> KernelsNeeded {
@@ -236,8 +254,8 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
     }
 
     fn on_device(&self) -> OnDevice<'_, Self> {
-        let (messages, table) = (self.batch.len(), self.batch.table());
-        let of = OfCmac { messages, table, subkeys: self.derived.subkeys() };
+        let CmacMessages { messages, order, .. } = &self.batch;
+        let of = OfCmac { messages, order, subkeys: self.derived.subkeys() };
         OnDevice { messages: Some(Batch::Cmac(of)), ..OnDevice::NOTHING }
     }
 
@@ -246,10 +264,10 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         let mut made = Zeroizing::new(vec![[0; 16]; messages]);
         // Few enough side by side that no core is left without any.
         let lanes = messages.div_ceil(threads()).clamp(1, LANES);
-        let some = |(numbers, tags): (&[u32], &mut [[u8; 16]])| {
-            cipher.scrubbed(|| self.tags(cipher, data, numbers, tags));
+        let some = |(position, tags): (usize, &mut [[u8; 16]])| {
+            cipher.scrubbed(|| self.tags(cipher, data, position, tags));
         };
-        divided(self.batch.order.chunks(lanes).zip(made.chunks_mut(lanes)).collect(), some);
+        divided((0..messages).step_by(lanes).zip(made.chunks_mut(lanes)).collect(), some);
         self.batch.results_of(self.as_given(&made))
     }
 
@@ -267,19 +285,6 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// By several threads, and with copies after the last message.
-    #[test]
-    fn a_device_is_told_of_all_messages() {
-        for count in [0, 1, 256, 257, 2 * PART as u64, 2 * PART as u64 + 77] {
-            let ranges: Vec<Range<u64>> = (0..count).map(|n| 7 * n..7 * n + n * n % 1000).collect();
-            let batch = CmacBatch::new(&ranges).unwrap();
-            let mut expected = vec![[0; 4]; table_words(batch.len())];
-            write_table(&batch.messages, &batch.order, 0, &mut expected);
-            assert_eq!(batch.len() as u64, count);
-            assert!(batch.table() == expected, "{count}");
-        }
-    }
 
     #[test]
     fn a_message_has_no_more_than_kernels_can_count() {

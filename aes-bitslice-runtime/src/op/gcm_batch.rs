@@ -11,19 +11,24 @@ use crate::cpu::block::encrypt_block;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::WholeMessage;
-use crate::op::batch::{Batch, OfGcm, Results, Tags, check_number, refused};
+use crate::op::batch::{Batch, InParts, OfGcm, Results, SideBySide, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
-use crate::op::gcm::{LONGEST, first_counter, lengths, of_twelve};
+use crate::op::gcm::{LONGEST, first_counter, lengths};
+use crate::op::gcm_messages::Messages;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
+use crate::op::nonces::{FirstCounters, Nonces};
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::ranges::{Placed, Ranges, Rules};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
-use aes_bitslice_core::messages::{Message, longest_first};
+use aes_bitslice_core::count::counted;
+use aes_bitslice_core::messages::Message;
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::order::Order;
 use cipher::inout::InOutBuf;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// A message of a batch: its nonce and additional data, and where in the call's data its bytes are.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +41,35 @@ pub struct GcmMessage<'a> {
     pub range: Range<u64>,
 }
 
+/// The additional data of messages, in the order of the messages, which tags authenticate and which is not encrypted.
+#[derive(Clone, Copy, Debug)]
+pub struct Aads<'a> {
+    bytes: &'a [u8],
+    /// Where in the bytes that of each message is; none if all messages have all of them.
+    ranges: Option<Ranges<'a>>,
+}
+
+impl<'a> Aads<'a> {
+    /// No message has any.
+    pub const NONE: Self = Self { bytes: &[], ranges: None };
+
+    /// All messages have this one.
+    pub fn shared(aad: &'a [u8]) -> Self {
+        Self { bytes: aad, ranges: None }
+    }
+
+    /// That of each message is a range of these bytes, in any order; ranges may overlap.
+    pub fn each(bytes: &'a [u8], ranges: impl Into<Ranges<'a>>) -> Self {
+        Self { bytes, ranges: Some(ranges.into()) }
+    }
+}
+
 /// The common part of calls on a batch: messages, and `E`, the kind of result.
 #[derive(Clone, Debug)]
 pub struct GcmBatch<E> {
     messages: Arc<Messages>,
-    /// Their numbers, in the order in which a device hashes them, once it was asked for.
-    order: Arc<OnceLock<Vec<u32>>>,
+    /// The order in which a device hashes them, once it was asked for.
+    order: Arc<OnceLock<Order>>,
     /// The additional data of all messages.
     aad: Arc<[u8]>,
     /// The nonces that do not have 12 bytes, with the numbers of their messages: their J0 depends on the key.
@@ -56,30 +84,6 @@ pub struct Keyed<E> {
     hash: HashKey,
     /// The results if none of the messages has data, in which case no backend is called.
     of_nothing: Arc<Results>,
-}
-
-/// Messages. Their first counters are overwritten on drop if any was computed from the hash key, which it reveals.
-#[derive(Clone, Debug)]
-struct Messages {
-    all: Vec<Message>,
-    /// Whether any first counter was computed from the hash key.
-    are_secret: bool,
-}
-
-impl Drop for Messages {
-    fn drop(&mut self) {
-        if self.are_secret {
-            self.all.iter_mut().for_each(|message| message.first.zeroize());
-        }
-    }
-}
-
-impl Deref for Messages {
-    type Target = [Message];
-
-    fn deref(&self) -> &[Message] {
-        &self.all
-    }
 }
 
 /// Encrypts messages and returns the tag of each, of 16 bytes, in the order of the messages.
@@ -115,6 +119,19 @@ pub type GcmEncryptBatch = GcmBatch<Make>;
 /// others are valid: it is not an error of the call if some fail.
 pub type GcmDecryptBatch = GcmBatch<Verify<Tags>>;
 
+const RANGES: Rules = Rules { what: "message", ascending: true, longest: LONGEST };
+/// Kernels take lengths of additional data, and offsets in it, as numbers of 32 bits.
+const ADDITIONAL: Rules = Rules { what: "additional data of message", ascending: false, longest: u32::MAX as u64 };
+
+fn too_long<T>() -> Result<T, Error> {
+    refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into())
+}
+
+/// The sum of these lengths in bytes, which kernels take as a number of 32 bits.
+fn sum_of(mut lengths: impl Iterator<Item = usize>) -> Option<u32> {
+    lengths.try_fold(0_u32, |sum, len| sum.checked_add(len.try_into().ok()?))
+}
+
 impl GcmEncryptBatch {
     /// Takes these messages, whose ranges ascend and do not overlap. Everything is copied.
     ///
@@ -122,8 +139,36 @@ impl GcmEncryptBatch {
     /// [`Error::Batch`] for ranges that do not ascend or that overlap, for two messages with one nonce, and for more data than a message or
     /// a batch can have; [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>]) -> Result<Self, Error> {
-        refuse_repeated_nonces(messages)?;
-        Self::of(messages, |_| 16, Make)
+        Self::of_list(messages, true, Make)
+    }
+
+    /// Takes messages as arrays describe them: their ranges, which ascend and do not overlap, their nonces and additional data. Everything
+    /// is copied. The call returns tags as one array: 16 bytes of each message, in the order of the messages.
+    ///
+    /// ```
+    /// use aes_bitslice_runtime::{Aads, Backend, Engine, Error, GcmDecryptBatch, GcmEncryptBatch, Key, KeyBits, Nonces, Ranges};
+    ///
+    /// let cipher = Engine::open(Backend::Cpu)?.cipher(&Key::generate(KeyBits::Aes256)?)?;
+    /// let mut packets = vec![7; 1000 * 1500];
+    /// let ranges = Ranges::equal(1000, 1500);
+    /// let nonces = Nonces::counted([0; 12], 64); // a new key's; the next batch under it counts on from message 1000
+    /// let aads = Aads::shared(b"a header");
+    /// let tags = cipher.run(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?, &mut packets)?;
+    /// let decrypt = GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags.as_flattened(), 16)?;
+    /// cipher.run(decrypt, &mut packets)?.all()?;
+    /// assert_eq!(packets, vec![7; 1000 * 1500]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); and [`Error::Batch`] for another number of nonces or additional data than of messages, for negative
+    /// positions, for additional data outside its bytes, and for nonces that would start again.
+    pub fn from_arrays(
+        ranges: &Ranges<'_>,
+        nonces: &Nonces<'_>,
+        aads: &Aads<'_>,
+    ) -> Result<GcmBatch<SideBySide>, Error> {
+        GcmBatch::of_arrays(ranges, nonces, aads, true, SideBySide)
     }
 }
 
@@ -135,82 +180,121 @@ impl GcmDecryptBatch {
     /// [`Error::Batch`] for ranges that do not ascend or that overlap, for a number of tags that differs from the number of messages, and
     /// for more data than a message or a batch can have; [`Error::NonceLength`] for an empty nonce.
     pub fn new(messages: &[GcmMessage<'_>], tags: &[Tag]) -> Result<Self, Error> {
-        let end = Verify(Tags::new(tags, messages.len())?);
-        Self::of(messages, |n| tags[n].as_bytes().len() as u32, end)
+        Self::of_list(messages, false, Verify(Tags::new(tags, messages.len())?))
+    }
+
+    /// Takes messages as arrays describe them, as [`GcmEncryptBatch::from_arrays`] does, and their contiguous tags, of `tag_bytes` bytes
+    /// each: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that. Everything is copied.
+    ///
+    /// # Errors
+    /// As [`GcmEncryptBatch::from_arrays`], but nonces may be there twice; [`Error::Batch`] also for another number of bytes of tags than
+    /// the messages have, and [`Error::TagLength`] for another length of a tag.
+    pub fn from_arrays(
+        ranges: &Ranges<'_>,
+        nonces: &Nonces<'_>,
+        aads: &Aads<'_>,
+        tags: &[u8],
+        tag_bytes: usize,
+    ) -> Result<Self, Error> {
+        let end = Verify(Tags::side_by_side(tags, tag_bytes, ranges.len())?);
+        Self::of_arrays(ranges, nonces, aads, false, end)
     }
 }
 
-/// The sum of these lengths in bytes, which kernels take as a number of 32 bits.
-fn sum_of(mut lengths: impl Iterator<Item = usize>) -> Option<u32> {
-    lengths.try_fold(0_u32, |sum, len| sum.checked_add(len.try_into().ok()?))
-}
-
-/// Two messages with the same nonce under one key give away both messages and the hash key.
-fn refuse_repeated_nonces(messages: &[GcmMessage<'_>]) -> Result<(), Error> {
-    // Nonces that count up are in order already.
-    if messages.is_sorted_by(|one, next| one.nonce < next.nonce) {
-        return Ok(());
+impl<E: Tagging<Results>> GcmBatch<E> {
+    /// These messages; if they are `fresh`, no two of them may have the same nonce.
+    fn of_list(messages: &[GcmMessage<'_>], fresh: bool, end: E) -> Result<Self, Error> {
+        check_number(messages.len())?;
+        let count = messages.len();
+        let mut others = Vec::new();
+        let first = Nonces::of_list(count, |n| messages[n].nonce, fresh, &mut others).or_else(refused)?;
+        let data = Placed::of(count, |n| Some(messages[n].range.clone()), &RANGES).or_else(refused)?;
+        // Checked before copying: there may not be enough memory for the copy.
+        let Some(bytes) = sum_of(messages.iter().map(|message| message.aad.len())) else { return too_long() };
+        let mut aad = Vec::with_capacity(bytes as usize);
+        messages.iter().for_each(|message| aad.extend_from_slice(message.aad));
+        let mut each = Vec::new();
+        let aads = if aad.is_empty() {
+            Ranges::spaced(count, 0, 0)
+        } else {
+            let next = |at: &mut u64, message: &GcmMessage<'_>| {
+                let start = std::mem::replace(at, *at + message.aad.len() as u64);
+                Some(start..*at)
+            };
+            each.extend(messages.iter().scan(0, next));
+            Ranges::from(&*each)
+        };
+        Self::of(data, first, others, (aad.into(), aads.placed(&ADDITIONAL).or_else(refused)?), end)
     }
-    let mut nonces: Vec<(&[u8], usize)> = messages.iter().enumerate().map(|(n, message)| (message.nonce, n)).collect();
-    nonces.sort_unstable();
-    match nonces.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => refused(format!(
-            "messages {} and {} have the same nonce, which must be new for every message",
-            pair[0].1, pair[1].1
-        )),
-        None => Ok(()),
+
+    fn of_arrays(
+        ranges: &Ranges<'_>,
+        nonces: &Nonces<'_>,
+        aads: &Aads<'_>,
+        fresh: bool,
+        end: E,
+    ) -> Result<Self, Error> {
+        check_number(ranges.len())?;
+        let count = ranges.len();
+        let mut others = Vec::new();
+        let first = nonces.first_counters(count, fresh, &mut others).or_else(refused)?;
+        let data = ranges.placed(&RANGES).or_else(refused)?;
+        let all = aads.bytes.len() as u64;
+        let of_each = aads.ranges.unwrap_or(Ranges::spaced(count, all, 0));
+        if of_each.len() != count {
+            let (found, messages) = (counted(of_each.len(), "range"), counted(count, "message"));
+            return refused(format!("{found} of additional data for {messages}: give one for each"));
+        }
+        let of_each = of_each.placed(&ADDITIONAL).or_else(refused)?;
+        if of_each.end() > all {
+            let end = of_each.end();
+            return refused(format!("additional data ends at byte {end}, and there are {}", counted(all, "byte")));
+        }
+        Self::of(data, first, others, (aads.bytes.into(), of_each), end)
+    }
+
+    fn of(
+        data: Placed,
+        first: FirstCounters,
+        others: Vec<(usize, Box<[u8]>)>,
+        (aad, aads): (Arc<[u8]>, Placed),
+        end: E,
+    ) -> Result<Self, Error> {
+        if others.iter().any(|(_, nonce)| nonce.is_empty()) {
+            return Err(Error::NonceLength { bytes: 0 });
+        }
+        let tag_bytes = end.expected().map(|tags| tags.bytes.clone());
+        let Some(messages) = Messages::of(data, first, aads, tag_bytes) else { return too_long() };
+        Ok(Self { messages: Arc::new(messages), order: Arc::default(), aad, others: others.into(), end })
+    }
+
+    /// The batch of the messages with these numbers, in data that begins at byte `at` of this batch's data, at or before the first of them:
+    /// for callers who process a batch in parts.
+    ///
+    /// # Panics
+    /// If there are no such messages, or if the first one begins before `at`.
+    pub fn part(&self, numbers: Range<usize>, at: u64) -> Self
+    where
+        E: InParts,
+    {
+        let others = self.others.iter().filter(|(n, _)| numbers.contains(n));
+        Self {
+            others: others.map(|(n, nonce)| (n - numbers.start, nonce.clone())).collect(),
+            messages: Arc::new(self.messages.part(numbers.clone(), at)),
+            order: Arc::default(),
+            aad: self.aad.clone(),
+            end: self.end.part(numbers),
+        }
     }
 }
 
 impl<E> GcmBatch<E> {
-    fn of(messages: &[GcmMessage<'_>], tag_bytes: impl Fn(usize) -> u32, end: E) -> Result<Self, Error> {
-        check_number(messages.len())?;
-        let (mut all, mut others) = (Vec::with_capacity(messages.len()), Vec::new());
-        let too_long =
-            || refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into());
-        // Checked before copying: there may not be enough memory for the copy.
-        let Some(bytes_of_aad) = sum_of(messages.iter().map(|message| message.aad.len())) else { return too_long() };
-        let mut aad = Vec::with_capacity(bytes_of_aad as usize);
-        let (mut end_of_last, mut runs) = (0, 0);
-        for (n, GcmMessage { nonce, aad: of_this, range }) in messages.iter().enumerate() {
-            let Range { start, end } = *range;
-            if end < start {
-                return refused(format!("message {n} ends at byte {end}, before it begins at byte {start}"));
-            }
-            if start < end_of_last {
-                return refused(format!(
-                    "message {n} begins at byte {start}, and the one before it ends at byte {end_of_last}: ranges ascend and do not overlap"
-                ));
-            }
-            if end - start > LONGEST {
-                return refused(format!("message {n} has {} bytes, and GCM has room for {LONGEST}", end - start));
-            }
-            let first = match (nonce.len(), (*nonce).try_into()) {
-                (0, _) => return Err(Error::NonceLength { bytes: 0 }),
-                (_, Ok(twelve)) => of_twelve(twelve).to_be_bytes(),
-                (_, Err(_)) => {
-                    others.push((n, Box::from(*nonce)));
-                    [0; 16]
-                }
-            };
-            let [aad_at, aad_bytes] = [aad.len(), of_this.len()].map(|bytes| bytes as u32);
-            aad.extend_from_slice(of_this);
-            let (bytes, tag_bytes, first_run) = (end - start, tag_bytes(n), runs as u32);
-            let message = Message { first, at: start, bytes, aad_at, aad_bytes, tag_bytes, first_run };
-            runs += message.runs();
-            end_of_last = end;
-            all.push(message);
-        }
-        if u32::try_from(runs).is_err() {
-            return too_long();
-        }
-        Ok(Self {
-            order: Arc::default(),
-            messages: Arc::new(Messages { all, are_secret: false }),
-            aad: aad.into(),
-            others: others.into(),
-            end,
-        })
+    /// The range of the message with this number, in bytes of the data.
+    ///
+    /// # Panics
+    /// If there is no such message.
+    pub fn range(&self, n: usize) -> Range<u64> {
+        self.messages.range(n)
     }
 
     /// The number of messages.
@@ -220,7 +304,7 @@ impl<E> GcmBatch<E> {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.len() == 0
     }
 }
 
@@ -232,7 +316,7 @@ impl<E: Tagging<Results>> GcmBatch<E> {
 
 impl<E: Tagging<Results>> Keyed<E> {
     /// Processes one message on this core and returns its tag.
-    fn one(&self, cipher: &impl CpuCipher, message: &Message, data: InOutBuf<'_, '_, u8>) -> [u8; 16] {
+    fn one(&self, cipher: &impl CpuCipher, message: Message, data: InOutBuf<'_, '_, u8>) -> [u8; 16] {
         let (key, first) = (&self.hash, u128::from_be_bytes(message.first));
         let direction = if self.batch.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
         let aad = &self.batch.aad[message.aad_at as usize..][..message.aad_bytes as usize];
@@ -250,18 +334,20 @@ impl<E: Tagging<Results>> Keyed<E> {
     }
 
     fn all(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> Results {
-        let messages = &self.batch.messages;
+        let messages = &*self.batch.messages;
+        let count = messages.len();
         // A single message stays on this thread, whose caches may have it.
-        let at_a_time = messages.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
-        let range = |group: &[Message]| group[0].at..group.last().map_or(0, |last| last.at + last.bytes);
-        let groups = messages.chunks(at_a_time);
-        let mut tags = vec![[0; 16]; messages.len()];
+        let at_a_time = count.div_ceil(8 * threads()).clamp(1, AT_A_TIME);
+        let groups = (0..count).step_by(at_a_time).map(|first| first..count.min(first + at_a_time));
+        let range = |group: Range<usize>| messages.range(group.start).start..messages.range(group.end - 1).end;
+        let mut tags = vec![[0; 16]; count];
         let parts = data.reborrow().parts(groups.clone().map(range));
         let work = groups.zip(parts).zip(tags.chunks_mut(at_a_time)).collect();
-        divided(work, |((group, data), tags): ((&[Message], Buffers<'_>), &mut [[u8; 16]])| {
+        divided(work, |((group, data), tags): ((Range<usize>, Buffers<'_>), &mut [[u8; 16]])| {
             cipher.scrubbed(|| {
-                let (mut rest, mut at) = (data.into_in_out(), group[0].at);
-                for (message, tag) in group.iter().zip(tags) {
+                let (mut rest, mut at) = (data.into_in_out(), messages.range(group.start).start);
+                for (n, tag) in group.zip(tags) {
+                    let message = messages.get(n);
                     let (_, from) = rest.split_at((message.at - at) as usize);
                     let (this, after) = from.split_at(message.bytes as usize);
                     (rest, at) = (after, message.at + message.bytes);
@@ -270,9 +356,10 @@ impl<E: Tagging<Results>> Keyed<E> {
             });
         });
         let results = self.batch.results_of(tags);
-        for (message, is_authentic) in messages.iter().zip(&results.authentic) {
+        for (n, is_authentic) in results.authentic.iter().enumerate() {
             if !is_authentic {
-                data.output()[message.at as usize..][..message.bytes as usize].fill(0);
+                let Range { start, end } = messages.range(n);
+                data.output()[start as usize..end as usize].fill(0);
             }
         }
         results
@@ -289,10 +376,8 @@ impl<E: Tagging<Results>> Operation for GcmBatch<E> {
     const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
-        match self.messages.last().map(|message| message.at + message.bytes) {
-            Some(end) if end > bytes => {
-                refused(format!("the last message ends at byte {end}, and the data has {bytes}"))
-            }
+        match self.messages.end() {
+            end if end > bytes => refused(format!("the last message ends at byte {end}, and the data has {bytes}")),
             _ => Ok(()),
         }
     }
@@ -318,13 +403,13 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
         let hash = cipher.hash_key();
         if !self.others.is_empty() {
             let messages = Arc::make_mut(&mut self.messages);
-            messages.are_secret = true;
-            self.others.iter().for_each(|(n, nonce)| messages.all[*n].first = first_counter(&hash, nonce));
+            self.others.iter().for_each(|(n, nonce)| messages.set_secret_counter(*n, first_counter(&hash, nonce)));
         }
         let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };
-        if keyed.batch.messages.iter().all(|message| message.bytes == 0) {
-            let one = |message| keyed.one(cipher, message, (&mut [][..]).into());
-            let tags = keyed.batch.messages.iter().map(one).collect();
+        let messages = &*keyed.batch.messages;
+        if (0..messages.len()).all(|n| messages.range(n).is_empty()) {
+            let one = |n| keyed.one(cipher, messages.get(n), (&mut [][..]).into());
+            let tags = (0..messages.len()).map(one).collect();
             keyed.of_nothing = Arc::new(keyed.batch.results_of(tags));
         }
         Ok(keyed)
@@ -342,9 +427,10 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
 
     fn on_device(&self) -> OnDevice<'_, Self> {
         let batch = &self.batch;
+        let messages = &*batch.messages;
         let of = OfGcm {
-            messages: &batch.messages,
-            order: batch.order.get_or_init(|| longest_first(&batch.messages)),
+            messages,
+            order: batch.order.get_or_init(|| messages.order()),
             aad: &batch.aad,
             expected: batch.end.expected().map(|tags| &*tags.padded),
             counters_are_secret: !batch.others.is_empty(),
@@ -397,11 +483,9 @@ mod tests {
         // 2^32 - 2 blocks and one for the tag make 2^27 runs of 32, of which 2^32 - 1 can be counted.
         assert!(batch(&[LONGEST]).is_ok() && batch(&[LONGEST + 1]).is_err());
         let most = batch(&[LONGEST; 31]).unwrap();
-        assert_eq!(most.messages[30].first_run, 30 << 27);
-        assert_eq!(
-            (most.messages[30].at, most.messages[30].bytes, most.messages[30].aad_at),
-            (30 * LONGEST, LONGEST, 240)
-        );
+        let last = most.messages.get(30);
+        assert_eq!(last.first_run, 30 << 27);
+        assert_eq!((last.at, last.bytes, last.aad_at), (30 * LONGEST, LONGEST, 240));
         assert!(batch(&[LONGEST; 32]).is_err());
         assert!(batch(&[&[LONGEST; 31][..], &[LONGEST - 512]].concat()).is_ok(), "2^32 - 1 runs");
         let ends = 31 * LONGEST;

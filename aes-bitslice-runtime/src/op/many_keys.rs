@@ -13,6 +13,7 @@ use crate::cpu::block::BlockCipher;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::ranges::{Placed, Ranges, Rules};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::jobs as core;
@@ -180,6 +181,7 @@ pub(crate) const NAME: &str = "a call under many keys";
 
 /// The maximum number of blocks in a job: block numbers have 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
+const RANGES: Rules = Rules { what: "job", ascending: true, longest: 16 * MOST_BLOCKS };
 /// The maximum number of jobs that a core takes at a time.
 const AT_A_TIME: usize = 64;
 
@@ -204,44 +206,94 @@ impl Jobs {
         let flow = Flow::of(mode)?;
         let bytes = jobs.first().map_or(16, |job| job.key.len());
         let bits = KeyBits::from_bytes(bytes).ok_or(Error::KeyLength { bytes })?;
+        if let Some((n, job)) = jobs.iter().enumerate().find(|(_, job)| job.key.len() != bytes) {
+            let (other, bits) = (8 * job.key.len(), bits.bits());
+            return refused(format!(
+                "the key of job {n} has {other} bits, and that of job 0 has {bits}: make a call for each length"
+            ));
+        }
         // Allocated at full length: growing would leave copies behind.
         let mut keys = Zeroizing::new(Vec::with_capacity(jobs.len() * bytes));
-        let (mut all, mut end_of_last, mut runs) = (Vec::with_capacity(jobs.len()), 0, 0);
-        for (n, Job { key, counter, range }) in jobs.iter().enumerate() {
-            let Range { start, end } = *range;
-            if key.len() != bytes {
-                let (other, bits) = (8 * key.len(), bits.bits());
-                return refused(format!(
-                    "the key of job {n} has {other} bits, and that of job 0 has {bits}: make a call for each length"
-                ));
-            }
-            if end < start {
-                return refused(format!("job {n} ends at byte {end}, before it begins at byte {start}"));
-            }
-            if start < end_of_last {
-                return refused(format!(
-                    "job {n} begins at byte {start}, and the one before it ends at byte {end_of_last}: ranges ascend and do not overlap"
-                ));
-            }
+        jobs.iter().for_each(|job| keys.extend_from_slice(job.key));
+        let ranges = Placed::of(jobs.len(), |n| Some(jobs[n].range.clone()), &RANGES).or_else(refused)?;
+        Self::of(flow, bits, keys, |n| jobs[n].counter, &ranges)
+    }
+
+    /// Takes jobs as arrays describe them: contiguous keys of `bits` bits, a first counter block for each (none in ECB), and their ranges,
+    /// which ascend and do not overlap. Modes and wiping are those of [`new`](Self::new).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); and [`Error::Jobs`] for another number of keys or counters than of ranges, and for negative positions.
+    pub fn from_arrays(
+        mode: Mode,
+        bits: KeyBits,
+        keys: &[u8],
+        counters: &[[u8; 16]],
+        ranges: &Ranges<'_>,
+    ) -> Result<Self, Error> {
+        let (flow, count) = (Flow::of(mode)?, ranges.len());
+        let jobs = || counted(count, "job");
+        if count.checked_mul(bits.bytes()) != Some(keys.len()) {
+            let found = counted(keys.len(), "byte");
+            return refused(format!("{found} of keys for {}: give {} for each", jobs(), bits.bytes()));
+        }
+        let needed = if flow.counts() { count } else { 0 };
+        if counters.len() != needed {
+            let found = counted(counters.len(), "counter");
+            return refused(format!("{found} for {}: {mode} takes {needed}", jobs()));
+        }
+        let ranges = ranges.placed(&RANGES).or_else(refused)?;
+        let counter = |n: usize| counters.get(n).copied().unwrap_or_default();
+        Self::of(flow, bits, Zeroizing::new(keys.to_vec()), counter, &ranges)
+    }
+
+    fn of(
+        flow: Flow,
+        bits: KeyBits,
+        keys: Zeroizing<Vec<u8>>,
+        counter: impl Fn(usize) -> [u8; 16],
+        ranges: &Placed,
+    ) -> Result<Self, Error> {
+        let (mut jobs, mut runs) = (Vec::with_capacity(ranges.len()), 0);
+        for (n, Range { start, end }) in ranges.iter().enumerate() {
             if !flow.counts() && !(end - start).is_multiple_of(16) {
                 return refused(format!(
                     "job {n} has {}, and ECB takes whole blocks of 16",
                     counted(end - start, "byte")
                 ));
             }
-            if (end - start).div_ceil(16) > MOST_BLOCKS {
-                return refused(format!("job {n} has {} bytes: make several of it, of 64 GiB at most", end - start));
-            }
-            let job = core::Job { counter: u128::from_be_bytes(*counter), at: start, bytes: end - start };
+            let job = core::Job { counter: u128::from_be_bytes(counter(n)), at: start, bytes: end - start };
             runs += job.runs(0);
-            all.push(job);
-            keys.extend_from_slice(key);
-            end_of_last = end;
+            jobs.push(job);
         }
         if u32::try_from(runs).is_err() || u32::try_from(jobs.len()).is_err() {
             return refused("more than 2 TiB of jobs: make several calls".into());
         }
-        Ok(Self { flow, bits, keys: Arc::new(keys), jobs: all.into(), tables: Arc::default() })
+        Ok(Self { flow, bits, keys: Arc::new(keys), jobs: jobs.into(), tables: Arc::default() })
+    }
+
+    /// The jobs with these numbers, in data that begins at byte `at` of the original data, at or before the first of them: for callers who
+    /// do jobs in parts.
+    ///
+    /// # Panics
+    /// If there are no such jobs, or if the first one begins before `at`.
+    pub fn part(&self, numbers: Range<usize>, at: u64) -> Self {
+        let back = |job: &core::Job| core::Job { at: job.at - at, ..*job };
+        let of_keys = numbers.start * self.bits.bytes()..numbers.end * self.bits.bytes();
+        Self {
+            keys: Arc::new(Zeroizing::new(self.keys[of_keys].to_vec())),
+            jobs: self.jobs[numbers].iter().map(back).collect(),
+            tables: Arc::default(),
+            ..*self
+        }
+    }
+
+    /// The range of the job with this number, in bytes of the data.
+    ///
+    /// # Panics
+    /// If there is no such job.
+    pub fn range(&self, n: usize) -> Range<u64> {
+        self.jobs[n].at..self.jobs[n].at + self.jobs[n].bytes
     }
 
     /// The number of jobs.

@@ -28,6 +28,9 @@
 //! | `aad` | additional data |
 //! | `launch` | a call as kernel launches, with arguments by name |
 //! | `batch` | many messages as described to a device, and their results |
+//! | `ranges` | where many messages are, or their additional data |
+//! | `nonces` | the nonces of many messages |
+//! | `gcm_messages` | the messages of a GCM batch |
 //! | `tagging` | what is done with a tag: it is made, or verified |
 //! | `partial_hash` | hashes of parts, and how they combine |
 //! | `by_mode` | the operation that the kernels of a mode perform |
@@ -43,6 +46,7 @@ pub mod ctr;
 pub mod ecb;
 pub mod gcm;
 pub mod gcm_batch;
+pub(crate) mod gcm_messages;
 pub mod gcm_siv;
 pub mod ghash;
 pub mod gmac;
@@ -50,17 +54,19 @@ pub(crate) mod kernels;
 pub mod keystream;
 pub(crate) mod launch;
 pub mod many_keys;
+pub mod nonces;
 pub mod operation;
 pub(crate) mod own_key;
 pub mod partial_hash;
 pub mod prg;
+pub mod ranges;
 pub mod tagging;
 pub mod xaes;
 pub mod xts;
 
 /// Names for callers, re-exported at the top of the crate.
 pub mod names {
-    pub use super::batch::OpenedBatch;
+    pub use super::batch::{OpenedBatch, SideBySide};
     pub use super::buffers::{Access, Buffers};
     pub use super::cbc::{CbcDecrypt, CbcEncrypt};
     pub use super::cmac::Cmac;
@@ -68,15 +74,17 @@ pub mod names {
     pub use super::ctr::Ctr;
     pub use super::ecb::Ecb;
     pub use super::gcm::{GcmDecrypt, GcmEncrypt, GcmPart};
-    pub use super::gcm_batch::{GcmBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
+    pub use super::gcm_batch::{Aads, GcmBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
     pub use super::gcm_siv::{GcmSivDecrypt, GcmSivEncrypt};
     pub use super::ghash::Ghash;
     pub use super::gmac::Gmac;
     pub use super::keystream::Keystream;
     pub use super::many_keys::{EachKey, Job, Jobs};
+    pub use super::nonces::Nonces;
     pub use super::operation::{Keys, Operation};
     pub use super::partial_hash::PartialHash;
     pub use super::prg::Prg;
+    pub use super::ranges::{Integers, Ranges};
     pub use super::xaes::{XaesDecrypt, XaesEncrypt};
     pub use super::xts::Xts;
 }

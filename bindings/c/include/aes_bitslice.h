@@ -127,9 +127,10 @@
 // CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
 #define AES_BITSLICE_CMAC 16
 
-// GCM of many messages under one key. Needs `messages` and `count`. Messages are ranges of the data; they ascend and do not overlap, and
-// no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each, contiguous. In
-// host memory the CPU cores process them, whatever the engine; here and for the batches below.
+// GCM of many messages under one key. Needs `count`, and `messages`; or in place of `messages` arrays: `arrays`, `nonce`, and `aad` if
+// there is additional data, each as described there, and with nonces of 12 bytes. Messages are ranges of the data; they ascend and do not
+// overlap, and no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each,
+// contiguous. In host memory the CPU cores process them, whatever the engine; here and for the batches below.
 #define AES_BITSLICE_GCM_ENCRYPT_BATCH 17
 
 // Decryption of many messages: of the encrypted ones, or of some of them. Needs also `tag`. The results are one byte for each message: 1
@@ -137,8 +138,8 @@
 // messages are still good.
 #define AES_BITSLICE_GCM_DECRYPT_BATCH 18
 
-// CMAC of many messages under one key; `output` is NULL. Needs `ranges` and `count`. Ranges are in any order and may overlap. The results
-// are the tags, 16 bytes each, contiguous.
+// CMAC of many messages under one key; `output` is NULL. Needs `count`, and `ranges` or `arrays`. Ranges are in any order and may
+// overlap. The results are the tags, 16 bytes each, contiguous.
 #define AES_BITSLICE_CMAC_BATCH 19
 
 // Verifies the CMAC tags of many messages, in constant time; `output` is NULL. Needs also `tag`. The results are one byte for each message:
@@ -192,6 +193,21 @@ typedef struct aes_bitslice_gcm_message {
   struct aes_bitslice_range range;
 } aes_bitslice_gcm_message;
 
+// Where the `count` messages of a batch are, by arrays or by a rule: in the data of the call, or their additional data in `aad`. Either
+// `offsets` and `lengths` are NULL, and message n has `bytes` bytes from byte n * `stride` on; or neither is.
+typedef struct aes_bitslice_ranges {
+  // The first byte of each message: `count` integers.
+  const void *offsets;
+  // The number of bytes of each message, which may be 0: `count` integers.
+  const void *lengths;
+  // Bytes of each of these integers: 4 or 8. They are unsigned, and aligned as such integers are.
+  size_t integer_bytes;
+  // Without arrays, the number of bytes of every message.
+  uint64_t bytes;
+  // Without arrays, the bytes from the beginning of a message to that of the next one; as many as `bytes` if nothing is between them.
+  uint64_t stride;
+} aes_bitslice_ranges;
+
 // An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
 // pointers refer to is in host memory, and must not change before the call has returned.
 typedef struct aes_bitslice_operation {
@@ -207,11 +223,12 @@ typedef struct aes_bitslice_operation {
   uint64_t unit_bytes;
   // The number of the first data unit, 16 bytes, little-endian; unit numbers are consecutive.
   const uint8_t *first_unit;
-  // The nonce, `nonce_len` bytes.
+  // The nonce, `nonce_len` bytes; with `arrays`, the contiguous nonces of all messages, 12 bytes each, or with `counter_bits` the first.
   const uint8_t *nonce;
-  // Bytes of the nonce: usually 12; for XAES-256-GCM 24.
+  // Bytes of a nonce: usually 12; for XAES-256-GCM 24.
   size_t nonce_len;
-  // Additional data, `aad_len` bytes, which is authenticated but not encrypted.
+  // Additional data, `aad_len` bytes, which is authenticated but not encrypted; with `arrays`, that of every message, or with
+  // `aad_arrays` that of all of them.
   const void *aad;
   // Bytes of the additional data; there may be none.
   size_t aad_len;
@@ -225,6 +242,14 @@ typedef struct aes_bitslice_operation {
   const struct aes_bitslice_range *ranges;
   // The number of messages.
   size_t count;
+  // Where the `count` messages of a batch are, in place of `messages` and `ranges`, which are NULL then.
+  const struct aes_bitslice_ranges *arrays;
+  // With `arrays`: where in `aad` the additional data of each message is, in any order; NULL if all messages have all of it.
+  const struct aes_bitslice_ranges *aad_arrays;
+  // With `arrays`: 0 if there is a nonce for each message; else 32 or 64, and the nonces count up from `nonce`: so many of its last bits
+  // are a big-endian number, to which the number of the message is added, and which must not start again from zero (SP 800-38D, section
+  // 8.2.1).
+  uint32_t counter_bits;
 } aes_bitslice_operation;
 
 // The result of one part of a GCM message. The tag is computed from the results of all parts. It reveals information about the hash key:

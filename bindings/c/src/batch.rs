@@ -2,7 +2,7 @@
 
 use crate::memory::values;
 use crate::status::Failure;
-use aes_bitslice_runtime::{GcmMessage, Tag};
+use aes_bitslice_runtime::{self as runtime, GcmMessage, Integers, Tag};
 use std::ffi::c_void;
 use std::ops;
 
@@ -30,6 +30,58 @@ pub struct Message {
     pub aad_len: usize,
     /// The range of the message in the data of the call.
     pub range: Range,
+}
+
+/// Where the `count` messages of a batch are, by arrays or by a rule: in the data of the call, or their additional data in `aad`. Either
+/// `offsets` and `lengths` are NULL, and message n has `bytes` bytes from byte n * `stride` on; or neither is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranges {
+    /// The first byte of each message: `count` integers.
+    pub offsets: *const c_void,
+    /// The number of bytes of each message, which may be 0: `count` integers.
+    pub lengths: *const c_void,
+    /// Bytes of each of these integers: 4 or 8. They are unsigned, and aligned as such integers are.
+    pub integer_bytes: usize,
+    /// Without arrays, the number of bytes of every message.
+    pub bytes: u64,
+    /// Without arrays, the bytes from the beginning of a message to that of the next one; as many as `bytes` if nothing is between them.
+    pub stride: u64,
+}
+
+impl Ranges {
+    /// In the library's type.
+    ///
+    /// # Safety
+    /// The arrays are NULL, or have `count` integers that do not change for `'a`.
+    pub(crate) unsafe fn of<'a>(&self, count: usize) -> Result<runtime::Ranges<'a>, Failure> {
+        if self.offsets.is_null() && self.lengths.is_null() {
+            return Ok(runtime::Ranges::spaced(count, self.bytes, self.stride));
+        }
+        // SAFETY: as the caller guarantees.
+        let all = |array, name| unsafe { integers(array, self.integer_bytes, count, name) };
+        Ok(runtime::Ranges::lengths(all(self.offsets, "offsets")?, all(self.lengths, "lengths")?))
+    }
+}
+
+/// An array of integers.
+///
+/// # Safety
+/// It is NULL, or has `count` integers of that many bytes, which do not change for `'a`.
+unsafe fn integers<'a>(array: *const c_void, bytes: usize, count: usize, name: &str) -> Result<Integers<'a>, Failure> {
+    if bytes != 4 && bytes != 8 {
+        return Err(Failure::invalid(format!("`integer_bytes` is {bytes}: give 4 or 8")));
+    }
+    if !array.addr().is_multiple_of(bytes) {
+        return Err(Failure::invalid(format!("`{name}` is not at a multiple of {bytes} bytes, as its integers are")));
+    }
+    // SAFETY: as the caller guarantees; the array is aligned.
+    unsafe {
+        match bytes {
+            4 => Ok(Integers::U32(values(array.cast(), count, name)?)),
+            _ => Ok(Integers::U64(values(array.cast(), count, name)?)),
+        }
+    }
 }
 
 impl Range {

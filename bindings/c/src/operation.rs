@@ -1,13 +1,13 @@
 //! An operation as a value: a structure that the caller fills, and the operation of the library that it says.
 
-use crate::batch::{Message, Range, messages, ranges, tags};
-use crate::memory::{block, values};
+use crate::batch::{Message, Range, Ranges, messages, ranges, tags};
+use crate::memory::{block, reference, values};
 use crate::outcome::Outcome;
 use crate::status::Failure;
 use aes_bitslice_runtime::{
-    self as runtime, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, Direction,
-    Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt, GcmSivEncrypt, Gmac,
-    Keystream, Nonce, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
+    self as runtime, Aads, CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr,
+    Direction, Ecb, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart, GcmSivDecrypt, GcmSivEncrypt,
+    Gmac, Keystream, Nonce, Nonces, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use std::ffi::{c_int, c_void};
 
@@ -53,16 +53,17 @@ pub const AES_BITSLICE_GCM_SIV_DECRYPT: c_int = 14;
 pub const AES_BITSLICE_GMAC: c_int = 15;
 /// CMAC (SP 800-38B) of any number of bytes; `output` is NULL. The result is the tag, 16 bytes. Serial, on one CPU core whatever the engine.
 pub const AES_BITSLICE_CMAC: c_int = 16;
-/// GCM of many messages under one key. Needs `messages` and `count`. Messages are ranges of the data; they ascend and do not overlap, and
-/// no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each, contiguous. In
-/// host memory the CPU cores process them, whatever the engine; here and for the batches below.
+/// GCM of many messages under one key. Needs `count`, and `messages`; or in place of `messages` arrays: `arrays`, `nonce`, and `aad` if
+/// there is additional data, each as described there, and with nonces of 12 bytes. Messages are ranges of the data; they ascend and do not
+/// overlap, and no two have the same nonce. Bytes of the output between them stay as they are. The results are their tags, 16 bytes each,
+/// contiguous. In host memory the CPU cores process them, whatever the engine; here and for the batches below.
 pub const AES_BITSLICE_GCM_ENCRYPT_BATCH: c_int = 17;
 /// Decryption of many messages: of the encrypted ones, or of some of them. Needs also `tag`. The results are one byte for each message: 1
 /// if its tag is right, 0 if not, and then its output is cleared. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong; the other
 /// messages are still good.
 pub const AES_BITSLICE_GCM_DECRYPT_BATCH: c_int = 18;
-/// CMAC of many messages under one key; `output` is NULL. Needs `ranges` and `count`. Ranges are in any order and may overlap. The results
-/// are the tags, 16 bytes each, contiguous.
+/// CMAC of many messages under one key; `output` is NULL. Needs `count`, and `ranges` or `arrays`. Ranges are in any order and may
+/// overlap. The results are the tags, 16 bytes each, contiguous.
 pub const AES_BITSLICE_CMAC_BATCH: c_int = 19;
 /// Verifies the CMAC tags of many messages, in constant time; `output` is NULL. Needs also `tag`. The results are one byte for each message:
 /// 1 if its tag is right, 0 if not. Fails with AES_BITSLICE_UNAUTHENTICATED if any tag is wrong.
@@ -94,11 +95,12 @@ pub struct Operation {
     pub unit_bytes: u64,
     /// The number of the first data unit, 16 bytes, little-endian; unit numbers are consecutive.
     pub first_unit: *const u8,
-    /// The nonce, `nonce_len` bytes.
+    /// The nonce, `nonce_len` bytes; with `arrays`, the contiguous nonces of all messages, 12 bytes each, or with `counter_bits` the first.
     pub nonce: *const u8,
-    /// Bytes of the nonce: usually 12; for XAES-256-GCM 24.
+    /// Bytes of a nonce: usually 12; for XAES-256-GCM 24.
     pub nonce_len: usize,
-    /// Additional data, `aad_len` bytes, which is authenticated but not encrypted.
+    /// Additional data, `aad_len` bytes, which is authenticated but not encrypted; with `arrays`, that of every message, or with
+    /// `aad_arrays` that of all of them.
     pub aad: *const c_void,
     /// Bytes of the additional data; there may be none.
     pub aad_len: usize,
@@ -112,6 +114,14 @@ pub struct Operation {
     pub ranges: *const Range,
     /// The number of messages.
     pub count: usize,
+    /// Where the `count` messages of a batch are, in place of `messages` and `ranges`, which are NULL then.
+    pub arrays: *const Ranges,
+    /// With `arrays`: where in `aad` the additional data of each message is, in any order; NULL if all messages have all of it.
+    pub aad_arrays: *const Ranges,
+    /// With `arrays`: 0 if there is a nonce for each message; else 32 or 64, and the nonces count up from `nonce`: so many of its last bits
+    /// are a big-endian number, to which the number of the message is added, and which must not start again from zero (SP 800-38D, section
+    /// 8.2.1).
+    pub counter_bits: u32,
 }
 
 /// What is done with an operation of the library.
@@ -163,16 +173,35 @@ impl Operation {
                 AES_BITSLICE_GMAC => work.outcome(Gmac::new(&self.nonce()?), 1),
                 AES_BITSLICE_CMAC => work.outcome(Cmac::new(), 1),
                 AES_BITSLICE_GCM_ENCRYPT_BATCH => {
-                    work.outcome(GcmEncryptBatch::new(&messages(self.messages, self.count)?)?, self.count)
+                    let count = self.count;
+                    match self.arrays()? {
+                        None => work.outcome(GcmEncryptBatch::new(&messages(self.messages, count)?)?, count),
+                        Some(ranges) => {
+                            let (nonces, aads) = (self.nonces()?, self.aads()?);
+                            work.outcome(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?, count)
+                        }
+                    }
                 }
                 AES_BITSLICE_GCM_DECRYPT_BATCH => {
-                    let messages = messages(self.messages, self.count)?;
-                    work.outcome(GcmDecryptBatch::new(&messages, &self.tags()?)?, self.count)
+                    let batch = match self.arrays()? {
+                        None => GcmDecryptBatch::new(&messages(self.messages, self.count)?, &self.tags()?)?,
+                        Some(ranges) => {
+                            let (nonces, aads, tags) = (self.nonces()?, self.aads()?, self.tag_bytes()?);
+                            GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags, self.tag_len)?
+                        }
+                    };
+                    work.outcome(batch, self.count)
                 }
-                AES_BITSLICE_CMAC_BATCH => work.outcome(CmacBatch::new(&ranges(self.ranges, self.count)?)?, self.count),
+                AES_BITSLICE_CMAC_BATCH => match self.arrays()? {
+                    None => work.outcome(CmacBatch::new(&ranges(self.ranges, self.count)?)?, self.count),
+                    Some(ranges) => work.outcome(CmacBatch::from_arrays(&ranges)?, self.count),
+                },
                 AES_BITSLICE_CMAC_VERIFY_BATCH => {
-                    let ranges = ranges(self.ranges, self.count)?;
-                    work.outcome(CmacVerifyBatch::new(&ranges, &self.tags()?)?, self.count)
+                    let batch = match self.arrays()? {
+                        None => CmacVerifyBatch::new(&ranges(self.ranges, self.count)?, &self.tags()?)?,
+                        Some(ranges) => CmacVerifyBatch::from_arrays(&ranges, self.tag_bytes()?, self.tag_len)?,
+                    };
+                    work.outcome(batch, self.count)
                 }
                 AES_BITSLICE_XAES_ENCRYPT => work.outcome(XaesEncrypt::new(&self.nonce()?, self.aad()?), 1),
                 AES_BITSLICE_XAES_DECRYPT => {
@@ -208,6 +237,51 @@ impl Operation {
     unsafe fn tag(&self) -> Result<Tag, Failure> {
         // SAFETY: as the caller of `give` guarantees.
         Ok(Tag::new(unsafe { values(self.tag, self.tag_len, "tag") }?)?)
+    }
+
+    /// Where the messages of a batch are, if that is given by arrays.
+    unsafe fn arrays(&self) -> Result<Option<runtime::Ranges<'_>>, Failure> {
+        if self.arrays.is_null() {
+            return Ok(None);
+        }
+        if !self.messages.is_null() || !self.ranges.is_null() {
+            return Err(Failure::invalid("`arrays` is not NULL: then `messages` and `ranges` have to be"));
+        }
+        // SAFETY: as the caller of `give` guarantees.
+        unsafe { reference(self.arrays, "arrays")?.of(self.count).map(Some) }
+    }
+
+    /// The nonces of the messages that `arrays` has.
+    unsafe fn nonces(&self) -> Result<Nonces<'_>, Failure> {
+        if self.nonce_len != 12 {
+            let what =
+                format!("`nonce_len` is {}: nonces of messages that `arrays` has are of 12 bytes", self.nonce_len);
+            return Err(Failure::invalid(what));
+        }
+        // SAFETY: as the caller of `give` guarantees.
+        unsafe {
+            match self.counter_bits {
+                0 => Ok(Nonces::from(values::<[u8; 12]>(self.nonce.cast(), self.count, "nonce")?)),
+                bits => Ok(Nonces::counted(*reference(self.nonce.cast(), "nonce")?, bits)),
+            }
+        }
+    }
+
+    /// The additional data of the messages that `arrays` has.
+    unsafe fn aads(&self) -> Result<Aads<'_>, Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        unsafe {
+            match self.aad_arrays.as_ref() {
+                None => Ok(Aads::shared(self.aad()?)),
+                Some(ranges) => Ok(Aads::each(self.aad()?, ranges.of(self.count)?)),
+            }
+        }
+    }
+
+    /// The tags of all messages, contiguous.
+    unsafe fn tag_bytes(&self) -> Result<&[u8], Failure> {
+        // SAFETY: as the caller of `give` guarantees.
+        unsafe { values(self.tag, self.tag_len.saturating_mul(self.count), "tag") }
     }
 
     unsafe fn tags(&self) -> Result<Vec<Tag>, Failure> {

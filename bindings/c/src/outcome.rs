@@ -70,6 +70,18 @@ impl Outcome for Vec<Tag> {
     }
 }
 
+impl Outcome for Vec<[u8; 16]> {
+    fn bytes(messages: usize) -> usize {
+        messages.saturating_mul(16)
+    }
+
+    unsafe fn write(&self, place: NonNull<u8>, _messages: usize) {
+        let tags = self.as_flattened();
+        // SAFETY: as the caller guarantees.
+        unsafe { place.copy_from_nonoverlapping(NonNull::from(tags).cast(), tags.len()) };
+    }
+}
+
 impl Outcome for PartialHash {
     fn bytes(_messages: usize) -> usize {
         size_of::<Part>()
@@ -88,9 +100,11 @@ impl Outcome for OpenedBatch {
     }
 
     unsafe fn write(&self, place: NonNull<u8>, messages: usize) {
-        for n in 0..messages {
-            // SAFETY: as the caller guarantees.
-            unsafe { place.add(n).write(self.is_authentic(n).into()) };
+        // SAFETY: as the caller guarantees.
+        unsafe { place.write_bytes(1, messages) };
+        for &n in self.failed() {
+            // SAFETY: as the caller guarantees; `n` is the number of a message.
+            unsafe { place.add(n).write(0) };
         }
     }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use aes_bitslice::about::AES_BITSLICE_ABI_VERSION;
-use aes_bitslice::batch::{Message, Range};
+use aes_bitslice::batch::{Message, Range, Ranges};
 use aes_bitslice::files::{Secret, Sink, Source};
 use aes_bitslice::many_keys::{Job, ManyKeys};
 use aes_bitslice::operation::Operation;
@@ -37,12 +37,13 @@ fn interface() -> BTreeSet<String> {
     let structures = [
         structure!("aes_bitslice_part", Part: offset, bytes, hash),
         structure!("aes_bitslice_range", Range: offset, bytes),
+        structure!("aes_bitslice_ranges", Ranges: offsets, lengths, integer_bytes, bytes, stride),
         structure!("aes_bitslice_gcm_message", Message: nonce, nonce_len, aad, aad_len, range),
         structure!("aes_bitslice_job", Job: key, key_len, counter, range),
         structure!("aes_bitslice_many_keys", ManyKeys: kind, count, jobs, keys, key_len, bytes_per_key, counter),
         structure!(
             "aes_bitslice_operation",
-            Operation: kind, counter, offset, iv, unit_bytes, first_unit, nonce, nonce_len, aad, aad_len, tag, tag_len, messages, ranges, count
+            Operation: kind, counter, offset, iv, unit_bytes, first_unit, nonce, nonce_len, aad, aad_len, tag, tag_len, messages, ranges, count, arrays, aad_arrays, counter_bits
         ),
         structure!("aes_bitslice_secret", Secret: key, passphrase, passphrase_len, keyset, associated_data, associated_data_len),
         structure!("aes_bitslice_source", Source: path, memory, read, context, bytes),

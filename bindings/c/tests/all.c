@@ -19,7 +19,7 @@ _Static_assert(sizeof(aes_bitslice_part) == 32, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_range) == 16, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_gcm_message) == 48, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_job) == 48, "as abi.txt has it");
-_Static_assert(sizeof(aes_bitslice_operation) == 120, "as abi.txt has it");
+_Static_assert(sizeof(aes_bitslice_operation) == 144, "as abi.txt has it");
 _Static_assert(sizeof(aes_bitslice_many_keys) == 56, "as abi.txt has it");
 
 static int checks = 0;
@@ -518,6 +518,94 @@ static void gcm_batch(void)
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, OPEN_BATCH(messages, 2, tags, 16), plain, output, 96, output + 95, 2));
         aes_bitslice_cipher_free(cipher);
     }
+}
+
+/* Messages by arrays of both widths and by a rule, as the list of them; and what does not fit. */
+static void arrays(void)
+{
+    enum { MESSAGES = 4 };
+    static const uint32_t OFFSETS[] = {3, 19, 35, 80}, LENGTHS[] = {16, 16, 5, 20};
+    static const uint64_t LONG_OFFSETS[] = {3, 19, 35, 80}, LONG_LENGTHS[] = {16, 16, 5, 20};
+    static const uint64_t AAD_OFFSETS[] = {7, 0, 20, 3}, AAD_LENGTHS[] = {5, 20, 0, 9};
+    static const uint8_t FIRST[12] = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0xfe};
+    uint8_t nonces[12 * MESSAGES], aad[20], plain[DATA], expected[DATA], data[DATA], tags[16 * MESSAGES], made[16 * MESSAGES], authentic[MESSAGES];
+    uint8_t *const output = state.output;
+    aes_bitslice_gcm_message messages[MESSAGES];
+    aes_bitslice_range ranges[MESSAGES];
+    const aes_bitslice_ranges FORMS[] = {{.offsets = OFFSETS, .lengths = LENGTHS, .integer_bytes = 4}, {.offsets = LONG_OFFSETS, .lengths = LONG_LENGTHS, .integer_bytes = 8}};
+    const aes_bitslice_ranges of_aad = {.offsets = AAD_OFFSETS, .lengths = AAD_LENGTHS, .integer_bytes = 8};
+    const aes_bitslice_ranges equal = {.bytes = 20, .stride = 25};
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    memset(plain, 7, DATA);
+    for (size_t i = 0; i < sizeof aad; i++) {
+        aad[i] = (uint8_t)i;
+    }
+    for (size_t n = 0; n < MESSAGES; n++) {
+        /* They count on past a byte. */
+        memcpy(nonces + 12 * n, FIRST, 12);
+        nonces[12 * n + 10] = n / 2;
+        nonces[12 * n + 11] = (uint8_t)(0xfe + n);
+        ranges[n] = (aes_bitslice_range){OFFSETS[n], LENGTHS[n]};
+        messages[n] = (aes_bitslice_gcm_message){nonces + 12 * n, 12, aad + AAD_OFFSETS[n], AAD_LENGTHS[n], ranges[n]};
+    }
+#define ARRAYS(kind, form, ...) OP(kind, .arrays = form, .count = MESSAGES, .nonce_len = 12, __VA_ARGS__)
+    memcpy(expected, plain, DATA);
+    OK(aes_bitslice_run(cipher, GCM_BATCH(messages, MESSAGES), expected, expected, DATA, tags, sizeof tags));
+    for (size_t f = 0; f < 2; f++) {
+        memcpy(data, plain, DATA);
+        OK(aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_GCM_ENCRYPT_BATCH, &FORMS[f], .nonce = nonces, .aad = aad, .aad_len = 20, .aad_arrays = &of_aad), data, data, DATA, made, sizeof made));
+        EQUAL(data, expected, DATA);
+        EQUAL(made, tags, sizeof tags);
+        /* A changed one is reported and cleared; nonces that count. */
+        tags[16] ^= 1;
+        CHECK(aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_GCM_DECRYPT_BATCH, &FORMS[f], .nonce = FIRST, .counter_bits = 32, .aad = aad, .aad_len = 20, .aad_arrays = &of_aad, .tag = tags, .tag_len = 16), data, data, DATA, authentic, MESSAGES) == AES_BITSLICE_UNAUTHENTICATED);
+        tags[16] ^= 1;
+        EQUAL(authentic, "\1\0\1\1", MESSAGES);
+        EQUAL(data, plain, 19);
+        EQUAL(data + 19, (const uint8_t[16]){0}, 16);
+        EQUAL(data + 35, plain + 35, DATA - 35);
+        OK(aes_bitslice_run(cipher, CMAC_BATCH(ranges, MESSAGES), plain, NULL, DATA, tags, sizeof tags));
+        OK(aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_CMAC_BATCH, &FORMS[f], .counter_bits = 0), plain, NULL, DATA, made, sizeof made));
+        EQUAL(made, tags, sizeof tags);
+        OK(aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_CMAC_VERIFY_BATCH, &FORMS[f], .tag = tags, .tag_len = 16), plain, NULL, DATA, authentic, MESSAGES));
+        EQUAL(authentic, "\1\1\1\1", MESSAGES);
+        OK(aes_bitslice_run(cipher, GCM_BATCH(messages, MESSAGES), plain, data, DATA, tags, sizeof tags));
+    }
+    /* Equally long ones with shared additional data. */
+    for (size_t n = 0; n < MESSAGES; n++) {
+        messages[n] = (aes_bitslice_gcm_message){nonces + 12 * n, 12, aad, 20, {25 * n, 20}};
+    }
+    memcpy(expected, plain, DATA);
+    memcpy(data, plain, DATA);
+    OK(aes_bitslice_run(cipher, GCM_BATCH(messages, MESSAGES), expected, expected, DATA, tags, sizeof tags));
+    OK(aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_GCM_ENCRYPT_BATCH, &equal, .nonce = FIRST, .counter_bits = 64, .aad = aad, .aad_len = 20), data, data, DATA, made, sizeof made));
+    EQUAL(data, expected, DATA);
+    EQUAL(made, tags, sizeof tags);
+    OK(aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_GCM_DECRYPT_BATCH, &equal, .nonce = nonces, .aad = aad, .aad_len = 20, .tag = tags, .tag_len = 16), data, data, DATA, authentic, MESSAGES));
+    EQUAL(data, plain, DATA);
+
+    const struct {
+        const char *words;
+        aes_bitslice_ranges ranges;
+    } WRONG[] = {
+        {"`integer_bytes` is 2: give 4 or 8", {.offsets = OFFSETS, .lengths = LENGTHS, .integer_bytes = 2}}, {"`lengths` is NULL", {.offsets = OFFSETS, .integer_bytes = 4}},
+        {"`offsets` is NULL", {.lengths = LENGTHS, .integer_bytes = 4}}, {"`offsets` is not at a multiple of 4", {.offsets = (const uint8_t *)OFFSETS + 1, .lengths = LENGTHS, .integer_bytes = 4}},
+        {"message 1 begins at byte 0", {.bytes = 9, .stride = 0}}, {"the data has 96", {.bytes = 20, .stride = 26}}, {"message 1 has a number", {.bytes = 1, .stride = UINT64_MAX}},
+    };
+    for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
+        REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_GCM_ENCRYPT_BATCH, &WRONG[n].ranges, .nonce = nonces), plain, output, 96, state.tags, 16 * MESSAGES));
+    }
+#define REFUSED_FIELDS(words, ...) REFUSED(AES_BITSLICE_INVALID, words, aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_GCM_ENCRYPT_BATCH, &equal, __VA_ARGS__), plain, output, 96, state.tags, 16 * MESSAGES))
+    REFUSED_FIELDS("`nonce` is NULL", .counter_bits = 32);
+    REFUSED_FIELDS("`nonce` is NULL", .nonce = NULL);
+    REFUSED_FIELDS("it has 32 or 64", .nonce = FIRST, .counter_bits = 96);
+    REFUSED_FIELDS("`aad` is NULL", .nonce = nonces, .aad_len = 20);
+    REFUSED_FIELDS("additional data ends at byte 20, and there are 12 bytes", .nonce = nonces, .aad = aad, .aad_len = 12, .aad_arrays = &of_aad);
+    REFUSED_FIELDS("`messages` and `ranges` have to be", .nonce = nonces, .messages = messages);
+    REFUSED(AES_BITSLICE_INVALID, "`nonce_len` is 16", aes_bitslice_run(cipher, OP(AES_BITSLICE_GCM_ENCRYPT_BATCH, .arrays = &equal, .count = MESSAGES, .nonce = nonces, .nonce_len = 16), plain, output, 96, state.tags, 16 * MESSAGES));
+    memset(nonces, 9, sizeof nonces);
+    REFUSED_FIELDS("the same nonce", .nonce = nonces);
+    aes_bitslice_cipher_free(cipher);
 }
 
 static void cmac_batch(void)
@@ -1188,6 +1276,7 @@ int main(int count, char **arguments)
         gcm_siv();
         xaes();
         gcm_batch();
+        arrays();
         cmac_batch();
         tags();
         many_keys();

@@ -2,8 +2,9 @@
 
 use crate::buffer::{Buffer, small};
 use crate::error::{AuthenticationError, of_runtime};
+use crate::number;
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::{GcmMessage, Tag};
+use aes_bitslice_runtime::{self as runtime, Error, Integers, Tag};
 use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -13,28 +14,153 @@ use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// From the first byte of each message in the data to the byte after its last.
-pub fn ranges_of(ranges: Any<'_, '_>) -> PyResult<Vec<Range<u64>>> {
+/// Where many messages are in data: `Ranges.equal(count, length)` for messages of one length, `Ranges(offsets, lengths)` for two arrays of
+/// integers. Nothing is copied.
+///
+/// offsets: the first byte of each message, as an array of integers of 32 or 64 bits, such as a NumPy array.
+/// lengths: the number of bytes of each message, as such an array.
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct Ranges(Form);
+
+enum Form {
+    Spaced { count: usize, length: u64, stride: u64 },
+    Lengths { offsets: Py<PyAny>, lengths: Py<PyAny> },
+}
+
+/// The integers of an array of one dimension.
+fn column<'a>(array: &'a Buffer, name: &str) -> PyResult<Integers<'a>> {
+    array.integers(None, name)?.ok_or_else(|| no_column(name))
+}
+
+fn no_column(name: &str) -> PyErr {
+    PyTypeError::new_err(format!("{name} must be an array of one dimension, of integers of 32 or 64 bits"))
+}
+
+#[pymethods]
+impl Ranges {
+    #[new]
+    fn new(offsets: Any<'_, '_>, lengths: Any<'_, '_>) -> PyResult<Self> {
+        let ranges = Self(Form::Lengths { offsets: offsets.clone().unbind(), lengths: lengths.clone().unbind() });
+        Places::described(&ranges, offsets.py())?.view().map(|_| ranges)
+    }
+
+    /// `count` messages of `length` bytes each, the first from byte 0 of the data on.
+    ///
+    /// count: the number of messages.
+    /// length: the bytes of each.
+    /// stride: the bytes from the beginning of a message to that of the next; by default `length`, so that nothing is between them.
+    #[staticmethod]
+    #[pyo3(signature = (count, length, *, stride = None))]
+    fn equal(
+        #[pyo3(from_py_with = number::count)] count: usize,
+        #[pyo3(from_py_with = number::message_length)] length: u64,
+        #[pyo3(from_py_with = number::stride)] stride: Option<u64>,
+    ) -> Self {
+        Self(Form::Spaced { count, length, stride: stride.unwrap_or(length) })
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(Places::described(self, py)?.view()?.len())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(match self.0 {
+            Form::Spaced { count, length, stride } => format!("Ranges.equal({count}, {length}, stride={stride})"),
+            Form::Lengths { .. } => format!("Ranges(offsets and lengths of {})", counted(self.__len__(py)?, "message")),
+        })
+    }
+}
+
+/// Nonces of 12 bytes that count up, for a batch of GCM: the first one is of the first message, and the last `counter_bits` bits are a
+/// big-endian number, which is one higher for each further message (SP 800-38D, section 8.2.1). A call refuses messages for which the number
+/// would start again from zero. The next batch under the key counts on from where this one ends.
+///
+/// first: the first nonce, 12 bytes.
+/// counter_bits: how many of the last bits of a nonce count: 32 or 64.
+#[pyclass(frozen, module = "aes_bitslice")]
+pub struct CountedNonces {
+    first: [u8; 12],
+    bits: u32,
+}
+
+#[pymethods]
+impl CountedNonces {
+    #[new]
+    #[pyo3(signature = (first, *, counter_bits))]
+    fn new(first: Any<'_, '_>, #[pyo3(from_py_with = number::nonce_counter_bits)] counter_bits: u32) -> PyResult<Self> {
+        if counter_bits != 32 && counter_bits != 64 {
+            return Err(PyValueError::new_err(format!("counter_bits is 32 or 64, not {counter_bits}")));
+        }
+        let first = small(first, "first")?;
+        let wrong = |_| PyValueError::new_err(format!("first has 12 bytes, not {}", first.len()));
+        Ok(Self { first: first.bytes().try_into().map_err(wrong)?, bits: counter_bits })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("CountedNonces(bytes.fromhex(\"{}\"), counter_bits={})", hex(&self.first), self.bits)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The ranges of messages as the caller gave them, held while a call looks at them.
+pub enum Places {
+    /// From the first byte of each message in the data to the byte after its last.
+    List(Vec<Range<u64>>),
+    /// An array of two columns of such numbers.
+    Pairs(Buffer),
+    Spaced(usize, u64, u64),
+    Lengths(Buffer, Buffer),
+}
+
+impl Places {
+    pub fn of(ranges: Any<'_, '_>, name: &str) -> PyResult<Self> {
+        if let Ok(described) = ranges.cast::<Ranges>() {
+            return Self::described(described.get(), ranges.py());
+        }
+        // An array of integers is read where it is.
+        if let Some(array) = Buffer::of(ranges, false, name).ok().flatten()
+            && array.integers(Some(2), name)?.is_some()
+        {
+            return Ok(Self::Pairs(array));
+        }
+        list_of(ranges, name).map(Self::List)
+    }
+
+    fn described(Ranges(form): &Ranges, py: Python<'_>) -> PyResult<Self> {
+        let array = |given: &Py<PyAny>, name| Buffer::of(given.bind(py), false, name)?.ok_or_else(|| no_column(name));
+        Ok(match form {
+            Form::Spaced { count, length, stride } => Self::Spaced(*count, *length, *stride),
+            Form::Lengths { offsets, lengths } => Self::Lengths(array(offsets, "offsets")?, array(lengths, "lengths")?),
+        })
+    }
+
+    pub fn view(&self) -> PyResult<runtime::Ranges<'_>> {
+        Ok(match self {
+            Self::List(list) => (&**list).into(),
+            Self::Pairs(array) => {
+                let pairs = array.integers(Some(2), "ranges")?;
+                runtime::Ranges::pairs(pairs.ok_or_else(|| PyTypeError::new_err("ranges is not what it was"))?)
+            }
+            Self::Spaced(count, length, stride) => runtime::Ranges::spaced(*count, *length, *stride),
+            Self::Lengths(offsets, lengths) => {
+                runtime::Ranges::lengths(column(offsets, "offsets")?, column(lengths, "lengths")?)
+            }
+        })
+    }
+}
+
+/// Pairs of numbers that Python's objects have.
+fn list_of(ranges: Any<'_, '_>, name: &str) -> PyResult<Vec<Range<u64>>> {
     let mut found = Vec::new();
     let outside = |n: usize| {
         PyValueError::new_err(format!(
             "range {n} has a number that is not a position in the data: it must be 0 to 2^64 - 1"
         ))
     };
-    // An array of integers is read where it is.
-    let array = Buffer::of(ranges, false, "ranges").ok().flatten();
-    if let Some((signed, rows)) = array.as_ref().and_then(Buffer::pairs) {
-        found.try_reserve_exact(rows.len()).map_err(|_| too_many())?;
-        for (n, row) in rows.iter().enumerate() {
-            let [start, stop] = [0, 1].map(|column| u64::from_ne_bytes(row.as_chunks().0[column]));
-            if signed && (start | stop) >> 63 == 1 {
-                return Err(outside(n));
-            }
-            found.push(start..stop);
-        }
-        return Ok(found);
-    }
-    for (n, range) in values(ranges, "ranges")?.enumerate() {
+    for (n, range) in values(ranges, name)?.enumerate() {
         let range = range?;
         let pair = range.extract().or_else(|_| range.extract::<[u64; 2]>().map(|[start, stop]| (start, stop)));
         let (start, stop) = pair.map_err(|error| match range.py() {
@@ -63,39 +189,29 @@ fn values<'py>(given: Any<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyIterato
     })
 }
 
-/// A value for each message, such as its nonce.
-pub struct Values {
+/// A value for each message, such as its nonce, in a list: the values one after the other.
+struct Values {
     bytes: Vec<u8>,
-    /// The end of each.
-    ends: Vec<usize>,
+    /// The place of each.
+    ranges: Vec<Range<u64>>,
 }
 
 impl Values {
-    /// Values called `name` for `n` messages: memory with `size` bytes for each, contiguous; or a list of memory of any length. Without
-    /// `size`, a list only. Its text says what to give in place of contiguous memory of another length.
-    pub fn of(given: Any<'_, '_>, n: usize, size: Option<(usize, &str)>, name: &str) -> PyResult<Self> {
+    /// A list called `name` of memory of any lengths, for `n` messages.
+    fn of(given: Any<'_, '_>, n: usize, name: &str) -> PyResult<Self> {
         let refused = |what: String| Err(PyValueError::new_err(what));
         let messages = counted(n, "message");
-        if let Some(buffer) = Buffer::of(given, false, name)? {
-            let Some((size, advice)) = size else {
-                return Err(PyTypeError::new_err(format!("{name} must be a list, with bytes for each message")));
-            };
-            if Some(buffer.len()) != (n as u64).checked_mul(size as u64) {
-                let len = counted(buffer.len(), "byte");
-                return refused(format!("{len} of {name} for {messages}: {advice}"));
-            }
-            return Ok(Self { bytes: buffer.bytes().to_vec(), ends: (1..=n).map(|n| n * size).collect() });
-        }
-        let mut values = Self { bytes: Vec::new(), ends: Vec::with_capacity(n) };
-        for value in self::values(given, name)?.take(n + 1) {
+        let mut all = Self { bytes: Vec::new(), ranges: Vec::new() };
+        for value in values(given, name)?.take(n.saturating_add(1)) {
             let value = small(&value?, &format!("each of {name}"))?;
-            let room = values.bytes.try_reserve(value.len() as usize);
+            let room = all.bytes.try_reserve(value.len() as usize);
             room.map_err(|_| PyMemoryError::new_err(format!("{name} are too long for one call")))?;
-            values.bytes.extend_from_slice(value.bytes());
-            values.ends.push(values.bytes.len());
+            let start = all.bytes.len() as u64;
+            all.bytes.extend_from_slice(value.bytes());
+            all.ranges.push(start..all.bytes.len() as u64);
         }
-        match values.ends.len() {
-            found if found == n => Ok(values),
+        match all.ranges.len() {
+            found if found == n => Ok(all),
             found if found > n => refused(format!("{name} has values for more than {messages}: give one for each")),
             found => {
                 let values = counted(found, "value");
@@ -104,71 +220,156 @@ impl Values {
         }
     }
 
-    /// Nothing for each message.
-    pub fn none(n: usize) -> Self {
-        Self { bytes: Vec::new(), ends: vec![0; n] }
-    }
-
     /// The value of each message.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.ranges.iter().map(|range| &self.bytes[range.start as usize..range.end as usize])
     }
 }
 
-/// GCM messages: their ranges, nonces and additional data.
+/// Memory with `size` bytes for each of `n` messages, contiguous; `None` for a list. `advice` says what to give in place of memory of
+/// another length.
+fn contiguous(given: Any<'_, '_>, n: usize, (size, advice): (usize, &str), name: &str) -> PyResult<Option<Buffer>> {
+    let Some(buffer) = Buffer::of(given, false, name)? else { return Ok(None) };
+    if Some(buffer.len()) != (n as u64).checked_mul(size as u64) {
+        let (len, messages) = (counted(buffer.len(), "byte"), counted(n, "message"));
+        return Err(PyValueError::new_err(format!("{len} of {name} for {messages}: {advice}")));
+    }
+    Ok(Some(buffer))
+}
+
+/// GCM messages as the caller gave them, held while a call looks at them.
 pub struct GcmMessages {
-    ranges: Vec<Range<u64>>,
-    nonces: Values,
-    aads: Values,
+    places: Places,
+    nonces: Nonces,
+    aads: Aads,
+}
+
+enum Nonces {
+    Counted { first: [u8; 12], bits: u32 },
+    Contiguous(Buffer),
+    List(Values),
+}
+
+enum Aads {
+    None,
+    Shared(Buffer),
+    Each(Buffer, Places),
+    List(Values),
 }
 
 impl GcmMessages {
-    /// Nonces of 12 bytes, contiguous, or a list; additional data as a list, or none.
-    pub fn of(nonces: Any<'_, '_>, ranges: Any<'_, '_>, aads: Option<Any<'_, '_>>) -> PyResult<Self> {
-        let ranges = ranges_of(ranges)?;
-        let n = ranges.len();
-        let nonces = Values::of(nonces, n, Some((12, "give 12 for each, or a list")), "nonces")?;
-        let aads = aads.map_or_else(|| Ok(Values::none(n)), |aads| Values::of(aads, n, None, "aads"))?;
-        Ok(Self { ranges, nonces, aads })
+    pub fn of(
+        nonces: Any<'_, '_>,
+        ranges: Any<'_, '_>,
+        aads: Option<Any<'_, '_>>,
+        aad_ranges: Option<Any<'_, '_>>,
+    ) -> PyResult<Self> {
+        let places = Places::of(ranges, "ranges")?;
+        let n = places.view()?.len();
+        let nonces = if let Ok(counted) = nonces.cast::<CountedNonces>() {
+            let &CountedNonces { first, bits } = counted.get();
+            Nonces::Counted { first, bits }
+        } else {
+            match contiguous(nonces, n, (12, "give 12 for each, or a list"), "nonces")? {
+                Some(buffer) => Nonces::Contiguous(buffer),
+                None => Nonces::List(Values::of(nonces, n, "nonces")?),
+            }
+        };
+        Ok(Self { places, nonces, aads: Aads::of(aads, aad_ranges, n)? })
     }
 
-    /// Their ranges.
-    pub fn ranges(&self) -> &[Range<u64>] {
-        &self.ranges
+    /// Does `work` on the messages in the library's types.
+    pub fn view<T>(
+        &self,
+        work: impl FnOnce(&runtime::Ranges<'_>, &runtime::Nonces<'_>, &runtime::Aads<'_>) -> Result<T, Error>,
+    ) -> PyResult<T> {
+        let list: Vec<&[u8]>;
+        let nonces = match &self.nonces {
+            Nonces::Counted { first, bits } => runtime::Nonces::counted(*first, *bits),
+            Nonces::Contiguous(buffer) => buffer.bytes().as_chunks().0.into(),
+            Nonces::List(values) => {
+                list = values.iter().collect();
+                (&*list).into()
+            }
+        };
+        let aads = match &self.aads {
+            Aads::None => runtime::Aads::NONE,
+            Aads::Shared(buffer) => runtime::Aads::shared(buffer.bytes()),
+            Aads::Each(buffer, places) => runtime::Aads::each(buffer.bytes(), places.view()?),
+            Aads::List(values) => runtime::Aads::each(&values.bytes, &*values.ranges),
+        };
+        work(&self.places.view()?, &nonces, &aads).map_err(of_runtime)
     }
 
-    /// The messages in the library's types.
-    pub fn messages(&self) -> Vec<GcmMessage<'_>> {
-        let each = self.nonces.iter().zip(self.aads.iter()).zip(&self.ranges);
-        each.map(|((nonce, aad), range)| GcmMessage { nonce, aad, range: range.clone() }).collect()
+    /// The number of messages.
+    pub fn len(&self) -> PyResult<usize> {
+        self.places.view().map(|ranges| ranges.len())
     }
 }
 
-/// The messages in data that begins at this byte of the original data.
-pub fn from_byte<'a>(messages: &[GcmMessage<'a>], at: u64) -> Vec<GcmMessage<'a>> {
-    let one = |message: &GcmMessage<'a>| {
-        let Range { start, end } = message.range;
-        GcmMessage { range: start - at..end - at, ..message.clone() }
-    };
-    messages.iter().map(one).collect()
+impl Aads {
+    /// One object of bytes for all messages; one with the range of each; or a list.
+    fn of(aads: Option<Any<'_, '_>>, ranges: Option<Any<'_, '_>>, n: usize) -> PyResult<Self> {
+        let Some(aads) = aads else {
+            return match ranges {
+                None => Ok(Self::None),
+                Some(_) => Err(PyTypeError::new_err("aad_ranges are ranges of aads: give aads, too")),
+            };
+        };
+        match (Buffer::of(aads, false, "aads")?, ranges) {
+            (Some(buffer), Some(ranges)) => Ok(Self::Each(buffer, Places::of(ranges, "aad_ranges")?)),
+            (Some(buffer), None) if buffer.dimensions() > 1 => Err(PyTypeError::new_err(
+                "aads has several dimensions: for a row of each message give aad_ranges=Ranges.equal(count, length)",
+            )),
+            (Some(buffer), None) => Ok(Self::Shared(buffer)),
+            (None, Some(_)) => {
+                Err(PyTypeError::new_err("with aad_ranges, aads must be bytes, with those of all messages"))
+            }
+            (None, None) => Values::of(aads, n, "aads").map(Self::List),
+        }
+    }
 }
 
-/// The tags of received messages, of `tag_bytes` bytes each: contiguous, or a list of tags.
-pub fn tags_of(given: Any<'_, '_>, n: usize, tag_bytes: usize) -> PyResult<Vec<Tag>> {
-    let advice = format!("tag_bytes is {tag_bytes}, so give {tag_bytes} for each");
-    let tags = Values::of(given, n, Some((tag_bytes, &advice)), "tags")?;
-    tags.iter().enumerate().map(|(n, tag)| received_tag(tag, format_args!("tag {n}"), tag_bytes)).collect()
+/// The tags of received messages, of the same number of bytes each, contiguous.
+pub enum GivenTags {
+    Contiguous(Buffer),
+    List(Vec<u8>),
+}
+
+impl GivenTags {
+    /// Tags of `tag_bytes` bytes for `n` messages: contiguous memory, or a list.
+    pub fn of(given: Any<'_, '_>, n: usize, tag_bytes: usize) -> PyResult<Self> {
+        let advice = format!("tag_bytes is {tag_bytes}, so give {tag_bytes} for each");
+        if let Some(buffer) = contiguous(given, n, (tag_bytes, &advice), "tags")? {
+            return Ok(Self::Contiguous(buffer));
+        }
+        let tags = Values::of(given, n, "tags")?;
+        tags.iter().enumerate().try_for_each(|(n, tag)| check_tag(tag, format_args!("tag {n}"), tag_bytes))?;
+        Ok(Self::List(tags.bytes))
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Contiguous(buffer) => buffer.bytes(),
+            Self::List(bytes) => bytes,
+        }
+    }
 }
 
 /// A received tag, called `name`. The caller says how long it must be, never the tag itself: if a cut tag of 4 bytes were accepted, one
 /// forged message in 2^32 would be, too.
 pub fn received_tag(tag: &[u8], name: impl Display, tag_bytes: usize) -> PyResult<Tag> {
-    if tag.len() != tag_bytes {
-        let has = counted(tag.len(), "byte");
-        return Err(PyValueError::new_err(format!("{name} has {has}, and tag_bytes is {tag_bytes}")));
-    }
+    check_tag(tag, name, tag_bytes)?;
     Tag::new(tag).map_err(of_runtime)
+}
+
+/// Refuses a tag of another length.
+fn check_tag(tag: &[u8], name: impl Display, tag_bytes: usize) -> PyResult<()> {
+    if tag.len() == tag_bytes {
+        return Ok(());
+    }
+    let has = counted(tag.len(), "byte");
+    Err(PyValueError::new_err(format!("{name} has {has}, and tag_bytes is {tag_bytes}")))
 }
 
 /// Raises an exception with the numbers of the messages, of `n`, that are not authentic, unless all are.

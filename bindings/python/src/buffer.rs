@@ -2,7 +2,8 @@
 //! 3.3, so they are declared here for 3.10, too.
 
 use aes_bitslice_core::count::counted;
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
+use aes_bitslice_runtime::Integers;
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -109,19 +110,59 @@ impl Buffer {
         self.raw.len as u64
     }
 
-    /// The rows of an array of two columns of integers of 64 bits: whether they have a sign, and their bytes. `None` for anything else.
-    pub fn pairs(&self) -> Option<(bool, &[[u8; 16]])> {
-        if self.raw.ndim != 2 || self.raw.itemsize != 8 || self.raw.shape.is_null() || self.raw.format.is_null() {
-            return None;
+    /// The number of its dimensions; 1 for plain bytes.
+    pub fn dimensions(&self) -> usize {
+        self.raw.ndim as usize
+    }
+
+    /// The integers of an array whose rows have this many columns, or that has one dimension for `None`; for a short look while the
+    /// interpreter is attached. `None` for other shapes, for other types than integers of 32 or 64 bits, and for the other byte order.
+    ///
+    /// # Errors
+    /// `ValueError` for integers that are not where they can be read.
+    pub fn integers(&self, columns: Option<isize>, name: &str) -> PyResult<Option<Integers<'_>>> {
+        let Raw { ndim, shape, format, itemsize, len, buf, .. } = *self.raw;
+        if shape.is_null() || format.is_null() || ndim != if columns.is_some() { 2 } else { 1 } {
+            return Ok(None);
         }
         // SAFETY: as many lengths as it has dimensions, and a string, which live as long as the buffer.
-        let (columns, format) = unsafe { (*self.raw.shape.add(1), CStr::from_ptr(self.raw.format)) };
-        let signed = match format.to_bytes() {
-            b"l" | b"q" => true,
-            b"L" | b"Q" => false,
-            _ => return None,
+        let (last, format) = unsafe { (*shape.add(ndim as usize - 1), CStr::from_ptr(format).to_bytes()) };
+        let native = if cfg!(target_endian = "little") { b'<' } else { b'>' };
+        let kind = match format {
+            [kind] => kind,
+            [order, kind] if [b'@', b'=', native].contains(order) => kind,
+            _ => return Ok(None),
         };
-        (columns == 2).then(|| (signed, self.bytes().as_chunks().0))
+        if columns.is_some_and(|columns| last != columns) {
+            return Ok(None);
+        }
+        /// All integers of this type.
+        macro_rules! all {
+            ($kind:ident) => {
+                // SAFETY: as many bytes as the object says, held, of values of this type, aligned; nothing else runs Python while they
+                // are read.
+                Ok(Some(Integers::$kind(match len {
+                    0 => &[],
+                    _ => unsafe { std::slice::from_raw_parts(buf.cast(), len as usize / itemsize as usize) },
+                })))
+            };
+        }
+        let signed = match kind {
+            b'i' | b'l' | b'q' | b'n' => true,
+            b'I' | b'L' | b'Q' | b'N' => false,
+            _ => return Ok(None),
+        };
+        if itemsize > 0 && !buf.addr().is_multiple_of(itemsize as usize) {
+            let what = format!("{name} is not aligned: a copy is (`{name}.copy()`)");
+            return Err(PyValueError::new_err(what));
+        }
+        match (itemsize, signed) {
+            (4, false) => all!(U32),
+            (4, true) => all!(I32),
+            (8, false) => all!(U64),
+            (8, true) => all!(I64),
+            _ => Ok(None),
+        }
     }
 
     /// The bytes, for a short look while the interpreter is attached.

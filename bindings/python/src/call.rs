@@ -82,46 +82,53 @@ impl Cuts for Anywhere {
     fn clear(&self, _: &mut Host) {}
 }
 
-/// After messages, which ascend and do not overlap. Bytes between them are not written.
-struct Messages<'a>(&'a [Range<u64>]);
+/// After messages, this many, which ascend and do not overlap, with the range of each. Bytes between them are not written.
+struct Messages<R>(usize, R);
 
-impl Messages<'_> {
+impl<R: Fn(usize) -> Range<u64>> Messages<R> {
     /// The number of messages that end at or before this byte.
     fn until(&self, byte: usize) -> usize {
-        self.0.partition_point(|range| range.end <= byte as u64)
+        let (mut inside, mut outside) = (0, self.0);
+        while inside < outside {
+            let middle = inside.midpoint(outside);
+            match (self.1)(middle).end <= byte as u64 {
+                true => inside = middle + 1,
+                false => outside = middle,
+            }
+        }
+        inside
     }
 }
 
-impl Cuts for Messages<'_> {
+impl<R: Fn(usize) -> Range<u64> + Sync> Cuts for Messages<R> {
     fn end(&self, at: usize, size: usize, len: usize) -> usize {
         // If one is outside, all are one part, which is refused before anything is done.
-        let all_are_inside = self.until(len) == self.0.len();
+        let all_are_inside = self.until(len) == self.0;
         let last = self.until(at + size).max(self.until(at) + 1) - 1;
-        match self.0.get(last) {
-            Some(range) if all_are_inside && last + 1 < self.0.len() => range.end as usize,
-            _ => len,
-        }
+        if all_are_inside && last + 1 < self.0 { (self.1)(last).end as usize } else { len }
     }
 
     fn clear(&self, host: &mut Host) {
-        let inside = &self.0[..self.until(host.len)];
-        inside.iter().for_each(|range| host.part(range.start as usize..range.end as usize).clear());
+        for Range { start, end } in (0..self.until(host.len)).map(&self.1) {
+            host.part(start as usize..end as usize).clear();
+        }
     }
 }
 
-/// As [`in_parts`], for messages, which ascend and do not overlap: `work` gets the numbers of the messages in a part, and the part's first
-/// byte.
+/// As [`in_parts`], for `count` messages, which ascend and do not overlap, with the range of each: `work` gets the numbers of the messages in
+/// a part, and the part's first byte.
 pub fn by_messages(
     py: Python<'_>,
     host: Host,
-    messages: &[Range<u64>],
+    count: usize,
+    range: impl Fn(usize) -> Range<u64> + Sync,
     poison: impl Fn(&str),
     mut work: impl FnMut(Range<usize>, u64, &mut Host) -> Result<(), Runtime> + Send,
 ) -> PyResult<()> {
-    let (len, mut done, cuts) = (host.len, 0, Messages(messages));
+    let (len, mut done, cuts) = (host.len, 0, Messages(count, range));
     // A few long messages or many keys take longer than other calls.
     in_parts(py, host, &cuts, &Pace::default(), poison, |part, host| {
-        let end = if part.end == len { messages.len() } else { cuts.until(part.end) };
+        let end = if part.end == len { count } else { cuts.until(part.end) };
         work(mem::replace(&mut done, end)..end, part.start as u64, host)
     })
 }

@@ -1,6 +1,6 @@
 //! Ciphers: a method for each operation, on host memory and on GPU memory.
 
-use crate::batch::{GcmMessages, all_authentic, from_byte, ranges_of, received_tag, tags_of};
+use crate::batch::{GcmMessages, GivenTags, Places, all_authentic, received_tag};
 use crate::buffer::{Buffer, small};
 use crate::call::{Grain, Pace, SHORT, at_once, by_messages, in_parts, reading, unless_interrupted};
 use crate::device::OnDevice;
@@ -14,9 +14,9 @@ use crate::opened::Opened;
 use crate::outcome::{Outcome, given_tags};
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, CbcEncrypt, Cipher as RuntimeCipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode,
-    Ctr, Direction, Ecb, Error as Runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Prg, Tag, XaesDecrypt,
-    XaesEncrypt, Xts,
+    Ctr, Direction, Ecb, Error as Runtime, GcmBatch, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmPart,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Mode, Nonce, Operation, PartialHash, Prg, SideBySide, Tag,
+    XaesDecrypt, XaesEncrypt, Xts,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -136,13 +136,14 @@ impl Cipher {
     }
 
     /// Processes messages in host memory in parts, with `part`, which gets the numbers of some messages and their part's first byte.
-    fn by_messages(
+    fn by_messages<E: Sync>(
         &self,
         call: &Call<'_>,
-        given: &GcmMessages,
+        batch: &GcmBatch<E>,
         part: impl FnMut(Range<usize>, u64, &mut Host) -> Result<(), Runtime> + Send,
     ) -> PyResult<()> {
-        by_messages(call.result.py(), call.host(), given.ranges(), |panic| self.opened.poison(panic), part)
+        let (py, poison) = (call.result.py(), |panic: &str| self.opened.poison(panic));
+        by_messages(py, call.host(), batch.len(), |n| batch.range(n), poison, part)
     }
 
     /// Does an operation on a GPU that returns a value when the stream has reached it.
@@ -709,44 +710,43 @@ impl Cipher {
     /// GCM encryption of many messages in one call: returns their tags, 16 bytes each, contiguous; on a GPU as a
     /// `DeviceTag`.
     ///
-    /// nonces: 12 bytes for each message, contiguous, or a list with a nonce of any length for each. No two may be
-    ///     equal.
-    /// ranges: a pair for each message: its first byte in the data, and the byte after its last. They ascend and do not
-    ///     overlap.
-    /// aads: a list with the additional data of each message.
+    /// nonces: 12 bytes for each message, contiguous; `CountedNonces`; or a list with a nonce of any length for each. No
+    ///     two may be equal.
+    /// ranges: where the messages are: `Ranges`; an array of integers, or a list, with two numbers for each message, its
+    ///     first byte in the data and the byte after its last. They ascend and do not overlap.
+    /// aads: bytes that are the additional data of every message, or with `aad_ranges` of all messages; or a list.
+    /// aad_ranges: where in `aads` the additional data of each message is, in the forms of `ranges` and in any order.
     /// out: where the output goes; may be the data itself. Bytes of `out` between messages stay as they are.
     #[doc = parameter!(data)]
     #[doc = parameter!(stream)]
     ///
     /// The CPU cores process data in host memory, whatever the engine; data on a GPU of the engine goes to that GPU, on
     /// the stream. Nonces and additional data are in host memory.
-    #[pyo3(signature = (nonces, ranges, data, aads = None, *, out, stream = None))]
+    #[pyo3(signature = (nonces, ranges, data, aads = None, *, aad_ranges = None, out, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_encrypt_batch<'py>(
         &self,
         nonces: Any<'_, 'py>,
         ranges: Any<'_, 'py>,
         data: Any<'_, 'py>,
         aads: Option<Any<'_, 'py>>,
+        aad_ranges: Option<Any<'_, 'py>>,
         out: Any<'_, 'py>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
-            let given = GcmMessages::of(nonces, ranges, aads)?;
-            let messages = given.messages();
-            let whole = GcmEncryptBatch::new(&messages).map_err(of_runtime)?;
+            let given = GcmMessages::of(nonces, ranges, aads, aad_ranges)?;
+            let whole = given.view(GcmEncryptBatch::from_arrays)?;
             let call = Call::mapping(data, Some(out), stream)?;
             let tags = match call.place {
                 Place::Host => {
-                    let mut tags = Vec::with_capacity(messages.len());
-                    self.by_messages(&call, &given, |numbers, at, host| {
-                        let part = match numbers.len() == messages.len() {
-                            true => whole.clone(),
-                            false => GcmEncryptBatch::new(&from_byte(&messages[numbers], at))?,
-                        };
+                    let mut tags = Vec::with_capacity(whole.len());
+                    self.by_messages(&call, &whole, |numbers, at, host| {
+                        let part = if numbers.len() == whole.len() { whole.clone() } else { whole.part(numbers, at) };
                         tags.extend(self.cipher.run(part, host.buffers())?);
                         Ok(())
                     })?;
-                    Outcome::<GcmEncryptBatch>::Now(tags)
+                    Outcome::<GcmBatch<SideBySide>>::Now(tags)
                 }
                 Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?,
             };
@@ -761,13 +761,14 @@ impl Cipher {
     /// tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of the
     ///     encryption.
     /// tag_bytes: the length of every tag, as for `gcm_decrypt`. The rest is as for `gcm_encrypt_batch`.
-    /// nonces: 12 bytes for each message, contiguous, or a list.
-    /// ranges: a pair for each message: its first byte in the data, and the byte after its last.
-    /// aads: a list with the additional data of each message.
+    /// nonces: 12 bytes for each message, contiguous; `CountedNonces`; or a list.
+    /// ranges: where the messages are: `Ranges`; an array of integers, or a list, with two numbers for each message.
+    /// aads: bytes that are the additional data of every message, or with `aad_ranges` of all messages; or a list.
+    /// aad_ranges: where in `aads` the additional data of each message is.
     #[doc = parameter!(data)]
     #[doc = parameter!(out)]
     #[doc = parameter!(stream)]
-    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, tag_bytes = 16, out, stream = None))]
+    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, aad_ranges = None, tag_bytes = 16, out, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt_batch<'py>(
         &self,
@@ -776,25 +777,25 @@ impl Cipher {
         data: Any<'_, 'py>,
         tags: Any<'_, 'py>,
         aads: Option<Any<'_, 'py>>,
+        aad_ranges: Option<Any<'_, 'py>>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
         out: Any<'_, 'py>,
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<()> {
         self.begin(|| {
-            let given = GcmMessages::of(nonces, ranges, aads)?;
-            let messages = given.messages();
-            let tags = tags_of(&given_tags(tags)?, messages.len(), tag_bytes)?;
-            let whole = GcmDecryptBatch::new(&messages, &tags).map_err(of_runtime)?;
+            let given = GcmMessages::of(nonces, ranges, aads, aad_ranges)?;
+            let tags = GivenTags::of(&given_tags(tags)?, given.len()?, tag_bytes)?;
+            let whole = given.view(|ranges, nonces, aads| {
+                GcmDecryptBatch::from_arrays(ranges, nonces, aads, tags.bytes(), tag_bytes)
+            })?;
+            let count = whole.len();
             let call = Call::mapping(data, Some(out), stream)?;
             let failed = match call.place {
                 Place::Host => {
                     let mut failed = Vec::new();
-                    self.by_messages(&call, &given, |numbers, at, host| {
+                    self.by_messages(&call, &whole, |numbers, at, host| {
                         let first = numbers.start;
-                        let part = match numbers.len() == messages.len() {
-                            true => whole.clone(),
-                            false => GcmDecryptBatch::new(&from_byte(&messages[numbers.clone()], at), &tags[numbers])?,
-                        };
+                        let part = if numbers.len() == count { whole.clone() } else { whole.part(numbers, at) };
                         let opened = self.cipher.run(part, host.buffers())?;
                         failed.extend(opened.failed().iter().map(|n| first + n));
                         Ok(())
@@ -803,14 +804,14 @@ impl Cipher {
                 }
                 Place::Cuda(ordinal) => self.on_stream(ordinal, &call, whole)?.wait(data.py())?.failed().to_vec(),
             };
-            all_authentic(data.py(), &failed, messages.len())
+            all_authentic(data.py(), &failed, count)
         })
     }
 
     /// CMAC of many messages in one call: returns their tags, 16 bytes each, contiguous; on a GPU as a `DeviceTag`.
     ///
-    /// ranges: a pair for each message: its first byte in the data, and the byte after its last. They may have any
-    ///     order, and overlap.
+    /// ranges: where the messages are: `Ranges`; an array of integers, or a list, with two numbers for each message, its
+    ///     first byte in the data and the byte after its last. They may have any order, and overlap.
     #[doc = parameter!(data)]
     #[doc = parameter!(stream)]
     ///
@@ -825,7 +826,7 @@ impl Cipher {
         stream: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.begin(|| {
-            let batch = CmacBatch::new(&ranges_of(ranges)?).map_err(of_runtime)?;
+            let batch = CmacBatch::from_arrays(&Places::of(ranges, "ranges")?.view()?).map_err(of_runtime)?;
             self.read(data, Memory::read(data, stream)?, batch)?.tags(data.py())
         })
     }
@@ -836,7 +837,7 @@ impl Cipher {
     /// tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of
     ///     `cmac_batch`.
     /// tag_bytes: the length of every tag, as for `gcm_decrypt`.
-    /// ranges: a pair for each message: its first byte in the data, and the byte after its last.
+    /// ranges: where the messages are: `Ranges`; an array of integers, or a list, with two numbers for each message.
     #[doc = parameter!(data)]
     #[doc = parameter!(stream)]
     #[pyo3(signature = (ranges, data, tags, *, tag_bytes = 16, stream = None))]
@@ -849,9 +850,10 @@ impl Cipher {
         stream: Option<Any<'_, '_>>,
     ) -> PyResult<()> {
         self.begin(|| {
-            let ranges = ranges_of(ranges)?;
-            let tags = tags_of(&given_tags(tags)?, ranges.len(), tag_bytes)?;
-            let batch = CmacVerifyBatch::new(&ranges, &tags).map_err(of_runtime)?;
+            let places = Places::of(ranges, "ranges")?;
+            let ranges = places.view()?;
+            let tags = GivenTags::of(&given_tags(tags)?, ranges.len(), tag_bytes)?;
+            let batch = CmacVerifyBatch::from_arrays(&ranges, tags.bytes(), tag_bytes).map_err(of_runtime)?;
             let verified = self.read(data, Memory::read(data, stream)?, batch)?.wait(data.py())?;
             all_authentic(data.py(), verified.failed(), ranges.len())
         })

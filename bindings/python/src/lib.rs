@@ -68,6 +68,8 @@ mod _native {
     use pyo3::types::PyTuple;
 
     #[pymodule_export]
+    use crate::batch::{CountedNonces, Ranges};
+    #[pymodule_export]
     use crate::cipher::Cipher;
     #[pymodule_export]
     use crate::engine::{Engine, HostMemory, engines, set_threads};

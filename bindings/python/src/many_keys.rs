@@ -1,6 +1,6 @@
 //! Calls under many keys, which take an engine, not a cipher: jobs, and the same number of bytes under each key.
 
-use crate::batch::ranges_of;
+use crate::batch::Places;
 use crate::buffer::small;
 use crate::call::{Grain, Pace, by_messages, in_parts};
 use crate::device::JobsOnDevice;
@@ -10,7 +10,7 @@ use crate::error::of_runtime;
 use crate::memory::{Call, Host, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::{EachKey, Job, Jobs, KeyBits, Mode};
+use aes_bitslice_runtime::{EachKey, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -143,8 +143,8 @@ pub fn jobs<'py>(
     data: &Data<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = Jobs::mode_named(mode).map_err(of_runtime)?;
-    let ranges = ranges_of(ranges)?;
-    let n = ranges.len();
+    let places = Places::of(ranges, "ranges")?;
+    let n = places.view()?.len();
     let all_jobs = counted(n, "job");
     let of_keys = Memory::of(keys, false, "keys", None)?;
     let in_host_memory = |memory: &Memory| match memory.place {
@@ -163,7 +163,7 @@ pub fn jobs<'py>(
         if !has_counters(mode) {
             return Err(PyTypeError::new_err(format!("{mode} has no counters")));
         }
-        if counters.len != 16 * n as u64 {
+        if Some(counters.len) != (n as u64).checked_mul(16) {
             let len = counted(counters.len, "byte");
             return Err(PyValueError::new_err(format!("counters has {len} for {all_jobs}: give 16 for each")));
         }
@@ -174,37 +174,29 @@ pub fn jobs<'py>(
         let rows = counted(rows, "row");
         return Err(PyValueError::new_err(format!("keys has {rows} for {all_jobs}: a row is the key of a job")));
     }
-    let bytes = of_keys.len as usize / n.max(1);
-    if bytes * n != of_keys.len as usize || (n > 0 && KeyBits::from_bytes(bytes).is_none()) {
+    let bits = match n {
+        0 => Some(KeyBits::Aes128),
+        _ => KeyBits::from_bytes(of_keys.len as usize / n),
+    };
+    let Some(bits) = bits.filter(|bits| (n as u64).checked_mul(bits.bytes() as u64) == Some(of_keys.len)) else {
         let len = counted(of_keys.len, "byte");
         return Err(PyValueError::new_err(format!(
             "keys has {len} for {all_jobs}: give 16, 24 or 32 for each, the same number, side by side"
         )));
-    }
-    let (keys, first) = (of_keys.host(), counters.as_ref().map(Memory::host));
-    let job = |(i, range)| {
-        let counter = first.as_ref().map_or([0; 16], |all| all.input().as_chunks().0[i]);
-        Job { key: &keys.input()[i * bytes..][..bytes], counter, range }
     };
-    let all: Vec<_> = ranges.iter().cloned().enumerate().map(job).collect();
-    let jobs = Jobs::new(mode, &all).map_err(of_runtime)?;
+    let first = counters.as_ref().map(Memory::host);
+    let first = first.as_ref().map_or(&[][..], |all| all.input().as_chunks().0);
+    let jobs = Jobs::from_arrays(mode, bits, of_keys.host().input(), first, &places.view()?).map_err(of_runtime)?;
     let call = data.call(py, mode, None)?;
     match call.place {
         Place::Host => {
             check_apart(&of_keys, "keys", &call)?;
             counters.iter().try_for_each(|counters| check_apart(counters, "counters", &call))?;
-            let work = |numbers: Range<usize>, at, host: &mut Host| {
-                if numbers.len() == n {
-                    return opened.engine.run_jobs(&jobs, host.buffers());
-                }
-                let some = all[numbers].iter().cloned().map(|mut job| {
-                    job.range = job.range.start - at..job.range.end - at;
-                    job
-                });
-                let some: Vec<_> = some.collect();
-                opened.engine.run_jobs(&Jobs::new(mode, &some)?, host.buffers())
+            let work = |numbers: Range<usize>, at, host: &mut Host| match numbers.len() == n {
+                true => opened.engine.run_jobs(&jobs, host.buffers()),
+                false => opened.engine.run_jobs(&jobs.part(numbers, at), host.buffers()),
             };
-            by_messages(py, call.host(), &ranges, |panic| opened.poison(panic), work)?;
+            by_messages(py, call.host(), n, |n| jobs.range(n), |panic| opened.poison(panic), work)?;
         }
         Place::Cuda(ordinal) => {
             JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(py, &call, &jobs)?;

@@ -26,6 +26,10 @@ parameters! {
     offset: u64, "offset", U64;
     any_length: Option<usize>, "length", LENGTH;
     counter_bits: u32, "counter_bits", "128, 64 or 32";
+    nonce_counter_bits: u32, "counter_bits", "32 or 64";
+    count: usize, "count", LENGTH;
+    message_length: u64, "length", U64;
+    stride: Option<u64>, "stride", U64;
     unit_bytes: u64, "unit_bytes", "16 to 2^24";
     first_unit: u128, "first_unit", "0 to 2^128 - 1";
     key_bits: usize, "key_bits", "128, 192 or 256";

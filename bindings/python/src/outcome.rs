@@ -7,7 +7,7 @@ use aes_bitslice_runtime::cuda::Pending;
 use aes_bitslice_runtime::{Error as Runtime, Operation, Tag};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// The result of an operation.
 pub enum Outcome<O: Operation> {
@@ -20,18 +20,18 @@ pub enum Outcome<O: Operation> {
 /// A tag, or the tags of many messages.
 pub trait Tags {
     /// The contiguous bytes of the tags.
-    fn side_by_side(&self) -> Vec<u8>;
+    fn side_by_side(self) -> Vec<u8>;
 }
 
 impl Tags for Tag {
-    fn side_by_side(&self) -> Vec<u8> {
+    fn side_by_side(self) -> Vec<u8> {
         self.as_bytes().to_vec()
     }
 }
 
-impl Tags for Vec<Tag> {
-    fn side_by_side(&self) -> Vec<u8> {
-        self.iter().flat_map(Tag::as_bytes).copied().collect()
+impl Tags for Vec<[u8; 16]> {
+    fn side_by_side(self) -> Vec<u8> {
+        self.into_flattened()
     }
 }
 
@@ -72,7 +72,7 @@ pub struct DeviceTag {
 
 enum State {
     Waiting(Option<Waiting>),
-    There(Vec<u8>),
+    There(Arc<[u8]>),
 }
 
 #[pymethods]
@@ -86,7 +86,7 @@ impl DeviceTag {
                     State::Waiting(wait) => wait.take(),
                 };
                 let wait = wait.ok_or_else(|| Error::new_err("the tag was lost by an earlier error"))?;
-                let tags = wait().map_err(of_runtime)?;
+                let tags: Arc<[u8]> = wait().map_err(of_runtime)?.into();
                 *state = State::There(tags.clone());
                 Ok(tags)
             })

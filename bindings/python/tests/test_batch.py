@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers import algorithms
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.cmac import CMAC
 
-from aes_bitslice import AuthenticationError, Key, UnavailableError
+from aes_bitslice import AuthenticationError, CountedNonces, Key, Ranges, UnavailableError
 
 
 def places(chance, count, longest):
@@ -74,6 +74,114 @@ def test_gcm(engine, key_bytes, nonce_bytes):
         cipher.gcm_decrypt_batch(nonces, ranges, secret, received, aads, tag_bytes=12, out=secret)
     assert raised.value.failed == tuple(changed)
     assert secret == expected
+
+
+def forms(ranges):
+    """The ranges in every form that a caller may have them in."""
+    pairs = np.array(ranges, np.int64).reshape(-1, 2)
+    offsets, lengths = pairs[:, 0].copy(), pairs[:, 1] - pairs[:, 0]
+    yield ranges
+    for kind in (np.int32, np.uint32, np.int64, np.uint64):
+        yield pairs.astype(kind)
+        yield Ranges(offsets.astype(kind), lengths.astype(kind))
+    yield memoryview(pairs)
+    yield Ranges(offsets, lengths.astype(np.uint32))
+
+
+def test_arrays_are_as_lists(engine):
+    chance, key, count = random.Random(7), os.urandom(16), 83
+    cipher = engine.cipher(Key(key))
+    ranges, size = places(chance, count, 900)
+    nonces = [os.urandom(12) for _ in range(count)]
+    aads = [os.urandom(chance.choice([0, 5, 13])) for _ in range(count)]
+    ends = np.cumsum([len(aad) for aad in aads])
+    of_aad = [(int(end) - len(aad), int(end)) for aad, end in zip(aads, ends)]
+    data = os.urandom(size)
+    secret = bytearray(data)
+    tags = cipher.gcm_encrypt_batch(nonces, ranges, secret, aads, out=secret)
+    macs = cipher.cmac_batch(ranges, data)
+    table = np.frombuffer(b"".join(nonces), np.uint8).reshape(count, 12)
+    rows = np.frombuffer(tags, np.uint8).reshape(count, 16)
+    for given, aad_ranges in zip(forms(ranges), forms(of_aad)):
+        out = bytearray(data)
+        options = {"aads": b"".join(aads), "aad_ranges": aad_ranges, "out": out}
+        assert cipher.gcm_encrypt_batch(table, given, out, **options) == tags
+        assert out == secret
+        cipher.gcm_decrypt_batch(table, given, out, rows, **options)
+        assert out == data
+        with pytest.raises(AuthenticationError) as raised:
+            changed = rows[:, :12].copy()
+            changed[5, 11] ^= 1
+            cipher.gcm_decrypt_batch(nonces, given, secret, changed, tag_bytes=12, **options)
+        assert raised.value.failed == (5,)
+        assert cipher.cmac_batch(given, data) == macs
+        cipher.cmac_verify_batch(given, data, np.frombuffer(macs, np.uint8).reshape(count, 16))
+
+
+@pytest.mark.parametrize("counter_bits", [32, 64])
+def test_rules_are_as_lists(engine, counter_bits):
+    key, count, header = os.urandom(32), 300, b"a header"
+    cipher = engine.cipher(Key(key))
+    # The last number that they have is the last there is.
+    fixed, number = os.urandom(12 - counter_bits // 8), 2**counter_bits - count
+    nonces = [fixed + (number + n).to_bytes(counter_bits // 8, "big") for n in range(count)]
+    counted = CountedNonces(nonces[0], counter_bits=counter_bits)
+    for length, stride in [(64, None), (100, 128), (0, None)]:
+        ranges = [(n * (stride or length), n * (stride or length) + length) for n in range(count)]
+        rule, data = Ranges.equal(count, length, stride=stride), os.urandom(ranges[-1][1])
+        assert len(rule) == count
+        expected, out = bytearray(data), bytearray(data)
+        tags = cipher.gcm_encrypt_batch(nonces, ranges, expected, [header] * count, out=expected)
+        assert cipher.gcm_encrypt_batch(counted, rule, out, header, out=out) == tags
+        assert out == expected
+        cipher.gcm_decrypt_batch(counted, rule, out, tags, header, out=out)
+        assert out == data
+        assert cipher.cmac_batch(rule, data) == cipher.cmac_batch(ranges, data)
+    with pytest.raises(ValueError, match="nonces would start again: .* room for 300, and there are 301 messages"):
+        cipher.gcm_encrypt_batch(counted, Ranges.equal(count + 1, 0), b"", out=bytearray())
+
+
+@pytest.mark.parametrize(
+    "call, kind, message",
+    [
+        (lambda c, d: c.cmac_batch(np.array([[0, 4], [4, -1]]), d), ValueError, "message 1 has a number that is not a position"),
+        (lambda c, d: c.cmac_batch(np.array([[0, 4], [4, 3]], np.uint32), d), ValueError, "message 1 ends at byte 3, before it begins"),
+        (lambda c, d: c.cmac_batch(np.array([[0, 4, 8]]), d), TypeError, "range 0 is not a pair"),
+        (lambda c, d: c.cmac_batch(Ranges(np.array([0, 2**63], np.uint64), np.array([4, 2**63], np.uint64)), d), ValueError, "message 1 has a number"),
+        (lambda c, d: c.cmac_batch(Ranges(np.array([0, 4]), np.array([4])), d), ValueError, "2 offsets and 1 length"),
+        (lambda c, d: c.cmac_batch(Ranges(np.array([0, 4]), np.array([4, -4])), d), ValueError, "message 1 has a number"),
+        (lambda c, d: Ranges(np.array([[0, 4]]), np.array([4])), TypeError, "offsets must be an array of one dimension"),
+        (lambda c, d: Ranges(np.array([0]), np.array([4.0])), TypeError, "lengths must be an array of one dimension"),
+        (lambda c, d: Ranges(np.array([0], np.uint8), np.array([4])), TypeError, "offsets must be an array of one dimension"),
+        (lambda c, d: Ranges(np.array([0], ">i8"), np.array([4])), TypeError, "offsets must be an array of one dimension"),
+        (lambda c, d: Ranges([0], [4]), TypeError, "offsets must be an array of one dimension"),
+        (lambda c, d: Ranges(np.arange(8)[::2], np.arange(4)), BufferError, "offsets cannot be used: .*contiguous"),
+        (lambda c, d: Ranges(np.frombuffer(bytes(17), "i8", offset=1), np.arange(2)), ValueError, "offsets is not aligned"),
+        (lambda c, d: Ranges.equal(-1, 4), ValueError, "count must be 0 to"),
+        (lambda c, d: Ranges.equal(1, 2**64), ValueError, "length must be 0 to"),
+        (lambda c, d: Ranges.equal(1, 4, stride="4"), TypeError, "stride must be an int"),
+        (lambda c, d: c.cmac_batch(Ranges.equal(2**40, 2**40), d), ValueError, "a batch has room for"),
+        (lambda c, d: c.cmac_batch(Ranges.equal(3, 3), d), ValueError, "ends at byte 9, and the data has 8"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(range(24)), Ranges.equal(2, 4, stride=3), d, out=d), ValueError, "do not overlap"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(range(24)), np.array([[4, 8], [0, 4]]), d, out=d), ValueError, "do not overlap"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(24), Ranges.equal(2, 4), d, out=d), ValueError, "messages 0 and 1 have the same nonce"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), Ranges.equal(2, 4), d, out=d), ValueError, "12 bytes of nonces for 2 messages"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), Ranges.equal(2**63 - 1, 4), d, out=d), ValueError, "12 bytes of nonces for 9223372036854775807 messages"),
+        (lambda c, d: CountedNonces(bytes(11), counter_bits=32), ValueError, "first has 12 bytes, not 11"),
+        (lambda c, d: CountedNonces(bytes(12), counter_bits=128), ValueError, "counter_bits is 32 or 64, not 128"),
+        (lambda c, d: CountedNonces(bytes(12)), TypeError, "counter_bits"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, aad_ranges=[(0, 1)], out=d), TypeError, "give aads, too"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [b"a"], aad_ranges=[(0, 1)], out=d), TypeError, "aads must be bytes"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"aad", aad_ranges=[(0, 4)], out=d), ValueError, "ends at byte 4, and there are 3 bytes"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"aad", aad_ranges=[], out=d), ValueError, "0 ranges of additional data for 1 message"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, np.zeros((1, 3), np.uint8), out=d), TypeError, "for a row of each message"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(cpu, call, kind, message):
+    data = bytearray(b"8 bytes.")
+    with pytest.raises(kind, match=message):
+        call(cpu.cipher(Key(bytes(16))), data)
+    assert data == b"8 bytes."
 
 
 def test_one_message_is_not_plural(cpu):
@@ -227,7 +335,7 @@ def test_numbers_of_ranges(cpu, number, kind):
         (lambda c, d: c.gcm_encrypt_batch([bytes(12)] * 9, [(0, 8)], d, out=d), "nonces has values for more than 1 message: give one for each"),
         (lambda c, d: c.gcm_encrypt_batch(range(10**18), [(0, 8)], d, out=d), "each of nonces must be bytes.* not int"),
         (lambda c, d: c.gcm_encrypt_batch([b""], [(0, 8)], d, out=d), "nonce"),
-        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"header", out=d), "aads must be a list"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, 5, out=d), "aads has a value for each message: give a list"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [], out=d), "aads has 0 values for 1 message: give one for each"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [None], out=d), "each of aads must be bytes"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d), "out"),

@@ -80,7 +80,7 @@ def test_ranges_are_lists_or_arrays():
         assert cipher.cmac_batch(np.asfortranarray(array), data) == expected
     assert cipher.cmac_batch(np.array(pairs, ">i8"), data) == expected
     assert cipher.cmac_batch(np.zeros((0, 2), np.int64), data) == b""
-    with pytest.raises(ValueError, match="range 1 has a number that is not a position"):
+    with pytest.raises(ValueError, match="message 1 has a number that is not a position"):
         cipher.cmac_batch(np.array([(0, 1), (-1, 5)]), data)
     for wrong in [np.array(pairs, float), np.zeros((3, 3), np.int64), np.zeros(4, np.int64)]:
         with pytest.raises(TypeError, match="range 0 is not a pair"):

@@ -57,7 +57,7 @@ fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(V
             .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
     };
     slot.wait()?;
-    let part = call.operation().part(data.len() as u64, &started?.read()?);
+    let part = started?.read(|results| call.operation().part(data.len() as u64, results))?;
     Ok((found, call.finish(vec![part])?))
 }
 

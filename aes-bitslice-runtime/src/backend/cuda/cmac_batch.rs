@@ -5,14 +5,28 @@ use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::base::error::Error;
+use crate::base::threads::divided;
 use crate::exec::choice::Choice;
-use crate::exec::cores;
 use crate::op::batch::OfCmac;
+use crate::op::cmac_batch::message;
 use crate::op::launch::{Entry, Value};
 use aes_bitslice_core::argument::Argument;
+use aes_bitslice_core::cmac::{table_words, write_table};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
+
+/// Messages that a thread describes at a time.
+const PART: usize = 8192;
+
+/// Writes the table of messages. For many, on all cores.
+fn write(batch: &OfCmac<'_>, table: &mut [[u8; 4]]) {
+    let OfCmac { messages, order, .. } = *batch;
+    let part = |(n, part): (usize, &mut [[u8; 4]])| {
+        write_table(messages.len(), |n| message(messages.get(n)), order, PART * n, part);
+    };
+    divided(table.chunks_mut(4 * PART).enumerate().collect(), part);
+}
 
 impl DeviceKey {
     /// # Safety
@@ -24,13 +38,13 @@ impl DeviceKey {
         batch: &OfCmac<'_>,
     ) -> Result<BatchMemory, Error> {
         let (kernel, keys) = self.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
-        let all = batch.messages;
-        let table = 0..batch.table.as_flattened().len();
+        let all = batch.messages.len();
+        let table = 0..4 * table_words(all);
         let subkeys = table.end..table.end + 32;
         let tags = subkeys.end..subkeys.end + 16 * all;
         let mut memory = self.device().batch_memories().take(tags.end)?;
         let pinned = memory.pinned();
-        cores::copy(&mut pinned[table.clone()], batch.table.as_flattened());
+        write(batch, pinned[table.clone()].as_chunks_mut().0);
         pinned[subkeys.clone()].copy_from_slice(batch.subkeys.as_flattened());
         // The tags, too: when verifying, others must not learn them.
         let secret = subkeys.start..tags.end;
@@ -67,7 +81,26 @@ mod tests {
     use crate::backend::cuda::select::stored::{Stored, StoredKind};
     use crate::backend::device::values::Values;
     use crate::op::launch::Launch;
+    use crate::op::ranges::{Placed, Rules};
+    use aes_bitslice_core::order::Order;
     use zeroize::Zeroizing;
+
+    /// By several threads, and with copies after the last message.
+    #[test]
+    fn a_device_is_told_of_all_messages() {
+        let rules = Rules { what: "message", ascending: false, longest: u64::MAX };
+        for count in [0, 1, 256, 257, 2 * PART, 2 * PART + 77] {
+            for scale in [0, 1] {
+                let range = |n: usize| Some(7 * n as u64..(7 * n + scale * (n * n % 1000)) as u64);
+                let messages = &Placed::of(count, range, &rules).unwrap();
+                let order = &Order::longest_first(count, |n| message(messages.get(n)).blocks());
+                let [mut expected, mut found] = [0, 1].map(|_| vec![[0xff; 4]; table_words(count)]);
+                write_table(count, |n| message(range(n).unwrap()), order, 0, &mut expected);
+                write(&OfCmac { messages, order, subkeys: &[[0; 16]; 2] }, &mut found);
+                assert!(found == expected, "{count}");
+            }
+        }
+    }
 
     /// The values given to a launch are those that the kernel declares: name for name, and size for size.
     #[test]

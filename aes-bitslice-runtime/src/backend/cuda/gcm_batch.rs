@@ -16,7 +16,7 @@ use crate::exec::choice::Choice;
 use crate::op::batch::OfGcm;
 use crate::op::launch::{Entry, Value};
 use aes_bitslice_core::argument::Argument;
-use aes_bitslice_core::messages::{MESSAGE_WORDS, Message, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
+use aes_bitslice_core::messages::{MESSAGE_WORDS, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUstream;
@@ -28,7 +28,7 @@ struct Places {
     order: Range<usize>,
     first_messages: Range<usize>,
     /// The number of counter runs; not a place.
-    runs: u64,
+    runs: u32,
     expected: Range<usize>,
     aad: Range<usize>,
     /// The encrypted first counter of each message, 16 bytes each; when encrypting, finally the tags.
@@ -47,7 +47,7 @@ impl Places {
             begin..end
         };
         let messages = batch.messages.len();
-        let runs: u64 = batch.messages.iter().map(Message::runs).sum();
+        let runs = batch.messages.runs();
         let if_verified = |bytes: usize| if batch.expected.is_some() { bytes } else { 0 };
         Self {
             messages: next(4 * MESSAGE_WORDS * (messages + 1)),
@@ -66,35 +66,34 @@ impl Places {
     fn write(&self, batch: &OfGcm<'_>, memory: &mut [u8]) {
         let mut rest = Rest { memory, at: 0 };
         let mut words = rest.split(&self.messages).as_chunks_mut::<{ 4 * MESSAGE_WORDS }>().0;
-        let mut order = rest.split(&self.order).as_chunks_mut().0;
+        let mut positions = rest.split(&self.order).as_chunks_mut().0;
         let mut first_messages = rest.split(&self.first_messages).as_chunks_mut().0;
         let [expected, aad] = [&self.expected, &self.aad].map(|range| rest.split(range));
         let mut jobs: Vec<Box<dyn FnOnce() + Send + '_>> = vec![
             Box::new(|| expected.copy_from_slice(batch.expected.unwrap_or_default().as_flattened())),
             Box::new(|| aad.copy_from_slice(batch.aad)),
         ];
-        let (mut number, mut tile) = (0, 0);
-        for (part, numbers) in batch.messages.chunks(PART).zip(batch.order.chunks(PART)) {
-            let tiles_until = part.last().map_or(tile, |last| tiles_that_begin_in(last).end);
-            let (to, first) = (next(&mut words, part.len()), next(&mut first_messages, tiles_until - tile));
-            let order = next(&mut order, part.len());
-            let begin = (number, tile);
+        let (OfGcm { messages, order, .. }, count) = (*batch, batch.messages.len());
+        // The tiles that begin before the message with this number.
+        let tiles = |n: usize| (messages.runs_before(n) as usize).div_ceil(TILE);
+        for begin in (0..count).step_by(PART) {
+            let numbers = begin..count.min(begin + PART);
+            let (first_tile, tiles) = (tiles(begin), tiles(numbers.end));
+            let (to, first) = (next(&mut words, numbers.len()), next(&mut first_messages, tiles - first_tile));
+            let positions = next(&mut positions, numbers.len());
             jobs.push(Box::new(move || {
-                for ((message, words), n) in part.iter().zip(to).zip(begin.0..) {
-                    *words = words_of(message).as_flattened().try_into().expect("as many words");
-                    let tiles = tiles_that_begin_in(message);
-                    first[tiles.start - begin.1..tiles.end - begin.1].fill(u32::to_le_bytes(n));
+                for ((n, words), position) in numbers.zip(to).zip(positions) {
+                    let message = messages.get(n);
+                    // Word by word, from registers.
+                    words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
+                    let tiles = tiles_that_begin_in(&message);
+                    first[tiles.start - first_tile..tiles.end - first_tile].fill((n as u32).to_le_bytes());
+                    *position = (order.at(n) as u32).to_le_bytes();
                 }
-                order.iter_mut().zip(numbers).for_each(|(word, number)| *word = number.to_le_bytes());
             }));
-            (number, tile) = (number + part.len() as u32, tiles_until);
         }
-        words[0] = words_of_end(self.runs as u32).as_flattened().try_into().expect("as many words");
-        if batch.messages.len() > 2 * PART {
-            drop(divided(jobs, |job| job()))
-        } else {
-            jobs.into_iter().for_each(|job| job())
-        }
+        words[0] = words_of_end(self.runs).as_flattened().try_into().expect("as many words");
+        if count > 2 * PART { drop(divided(jobs, |job| job())) } else { jobs.into_iter().for_each(|job| job()) }
     }
 }
 
@@ -139,9 +138,11 @@ impl DeviceKey {
         launched.inspect_err(|_| {
             let Some(output) = span.output.filter(|_| batch.expected.is_some()) else { return };
             // Data that may have been decrypted was not verified; if even this fails, nothing more can be done.
-            for message in batch.messages.iter().filter(|message| message.bytes > 0) {
-                // SAFETY: the caller promises that the span has all messages, and a live stream.
-                let _ = unsafe { result::memset_d8_async(output + message.at, 0, message.bytes as usize, stream) };
+            for Range { start, end } in (0..batch.messages.len()).map(|n| batch.messages.range(n)) {
+                if start < end {
+                    // SAFETY: the caller promises that the span has all messages, and a live stream.
+                    let _ = unsafe { result::memset_d8_async(output + start, 0, (end - start) as usize, stream) };
+                }
             }
         })
     }
@@ -173,11 +174,14 @@ impl DeviceKey {
                     let values = vec![
                         (Argument::Messages, Value::Address(at(&places.messages))),
                         (Argument::FirstMessages, Value::Address(at(&places.first_messages))),
-                        (Argument::All, Value::U32(places.runs as u32)),
+                        (Argument::All, Value::U32(places.runs)),
                         (Argument::Masks, Value::Address(at(&places.masks))),
                     ];
                     ctr.run(&mut { stream }, span, keys, |shape| {
-                        Ok(shape.launch(Entry::Messages, 0, RUN * places.runs, values)?.into_iter().collect())
+                        Ok(shape
+                            .launch(Entry::Messages, 0, RUN * u64::from(places.runs), values)?
+                            .into_iter()
+                            .collect())
                     })
                 };
                 let of = |masks: &Range<usize>| OfMessages {

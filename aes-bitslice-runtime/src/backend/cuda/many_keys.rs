@@ -53,7 +53,7 @@ impl PendingJobs {
     /// # Errors
     /// Any error the driver reports.
     pub fn wait(self) -> Result<(), Error> {
-        self.0.map_or(Ok(()), |memory| memory.read().map(|_| ()))
+        self.0.map_or(Ok(()), |memory| memory.read(|_| ()))
     }
 }
 
@@ -322,7 +322,7 @@ impl<'a> DeviceJobs<'a> {
                 .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
         };
         slot.wait()?;
-        started?.read()?;
+        started?.read(|_| ())?;
         Ok(found)
     }
 }

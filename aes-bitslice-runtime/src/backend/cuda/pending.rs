@@ -61,7 +61,7 @@ impl<O: Pass> Started<O> {
             Results::None => vec![],
             Results::Hash(bytes, memory) => vec![self.call.operation().part(bytes, &memory.read()?)],
             Results::Written(bytes, result) => vec![self.call.operation().part(bytes, &result.read()?)],
-            Results::Batch(memory) => vec![self.call.operation().part(0, &memory.read()?)],
+            Results::Batch(memory) => vec![memory.read(|results| self.call.operation().part(0, results))?],
         };
         self.call.finish(parts)
     }

@@ -39,6 +39,8 @@ _Array = TypeVar("_Array", bound=_HasDlpack)
 _Out = TypeVar("_Out", bound=Buffer | _HasDlpack | _HasCudaInterface)
 _Path: TypeAlias = str | os.PathLike[str]
 _Range: TypeAlias = tuple[int, int | None] | list[int] | slice | range
+#: Where many messages are: pairs of the first byte and the byte after the last, as an array or a list, or a description.
+_Ranges: TypeAlias = "Ranges | Iterable[Sequence[int]] | _HostArray"
 _KeyBits: TypeAlias = Literal[128, 192, 256]
 _EachMode: TypeAlias = Literal["ctr", "ecb-encrypt", "ecb-decrypt", "keystream"]
 _Mode: TypeAlias = Literal[
@@ -48,12 +50,14 @@ _Mode: TypeAlias = Literal[
 __all__ = [
     "AuthenticationError",
     "Cipher",
+    "CountedNonces",
     "DeviceError",
     "DeviceTag",
     "Engine",
     "Error",
     "HostMemory",
     "Key",
+    "Ranges",
     "UnavailableError",
     "_SealedReader",
     "_SealedWriter",
@@ -79,6 +83,17 @@ class AuthenticationError(Error):
 
 class UnavailableError(Error): ...
 class DeviceError(Error): ...
+
+@final
+class Ranges:
+    def __new__(cls, offsets: Buffer, lengths: Buffer) -> Self: ...
+    @staticmethod
+    def equal(count: int, length: int, *, stride: int | None = None) -> Ranges: ...
+    def __len__(self) -> int: ...
+
+@final
+class CountedNonces:
+    def __new__(cls, first: Buffer, *, counter_bits: int) -> Self: ...
 
 @final
 class Key:
@@ -128,7 +143,7 @@ class Engine:
         self,
         mode: _EachMode,
         keys: _Data,
-        ranges: Iterable[Sequence[int]],
+        ranges: _Ranges,
         data: _Data | None = None,
         *,
         counters: _Data | None = None,
@@ -288,44 +303,47 @@ class Cipher:
     @overload
     def gcm_encrypt_batch(
         self,
-        nonces: Buffer | Sequence[Buffer],
-        ranges: Iterable[Sequence[int]],
+        nonces: CountedNonces | Buffer | Sequence[Buffer],
+        ranges: _Ranges,
         data: _Data,
-        aads: Sequence[Buffer] | None = None,
+        aads: Buffer | Sequence[Buffer] | None = None,
         *,
+        aad_ranges: _Ranges | None = None,
         out: _Plain | _HostArray,
         stream: None = None,
     ) -> bytes: ...
     @overload
     def gcm_encrypt_batch(
         self,
-        nonces: Buffer | Sequence[Buffer],
-        ranges: Iterable[Sequence[int]],
+        nonces: CountedNonces | Buffer | Sequence[Buffer],
+        ranges: _Ranges,
         data: _Data,
-        aads: Sequence[Buffer] | None = None,
+        aads: Buffer | Sequence[Buffer] | None = None,
         *,
+        aad_ranges: _Ranges | None = None,
         out: _Data,
         stream: Any = None,
     ) -> bytes | DeviceTag: ...
     def gcm_decrypt_batch(
         self,
-        nonces: Buffer | Sequence[Buffer],
-        ranges: Iterable[Sequence[int]],
+        nonces: CountedNonces | Buffer | Sequence[Buffer],
+        ranges: _Ranges,
         data: _Data,
         tags: Buffer | Sequence[Buffer] | DeviceTag,
-        aads: Sequence[Buffer] | None = None,
+        aads: Buffer | Sequence[Buffer] | None = None,
         *,
+        aad_ranges: _Ranges | None = None,
         tag_bytes: int = 16,
         out: _Data,
         stream: Any = None,
     ) -> None: ...
     @overload
-    def cmac_batch(self, ranges: Iterable[Sequence[int]], data: _Plain | _HostArray, *, stream: None = None) -> bytes: ...
+    def cmac_batch(self, ranges: _Ranges, data: _Plain | _HostArray, *, stream: None = None) -> bytes: ...
     @overload
-    def cmac_batch(self, ranges: Iterable[Sequence[int]], data: _Data, *, stream: Any = None) -> bytes | DeviceTag: ...
+    def cmac_batch(self, ranges: _Ranges, data: _Data, *, stream: Any = None) -> bytes | DeviceTag: ...
     def cmac_verify_batch(
         self,
-        ranges: Iterable[Sequence[int]],
+        ranges: _Ranges,
         data: _Data,
         tags: Buffer | Sequence[Buffer] | DeviceTag,
         *,

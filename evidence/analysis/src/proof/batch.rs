@@ -14,6 +14,7 @@ use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::jobs::{self, JOB_WORDS, Job, run_blocks};
 use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::order::Order;
 use aes_bitslice_core::{cmac, messages};
 
 /// Addresses of the tables that describe the work, and of secrets besides the data.
@@ -385,11 +386,11 @@ impl<'a> Batch<'a> {
             all.push(message);
             tags.push(state);
         }
-        let order = cmac::most_blocks_first(&all);
+        let order = Order::longest_first(all.len(), |n| all[n].blocks());
         let mut table = vec![[0; 4]; cmac::table_words(all.len())];
-        cmac::write_table(&all, &order, 0, &mut table);
+        cmac::write_table(all.len(), |n| all[n], &order, 0, &mut table);
         let table = all_known(table.as_flattened());
-        let tags: Vec<Block> = order.iter().map(|n| tags[*n as usize]).collect();
+        let tags: Vec<Block> = (0..all.len()).map(|position| tags[order.at(position)]).collect();
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
         let given_keys = key_argument(&mut self.cells, &keys, Direction::Encrypt, &basis);
         let arguments = |argument| {

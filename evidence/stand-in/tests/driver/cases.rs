@@ -2,9 +2,9 @@
 
 use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
-    Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt, GcmDecryptBatch,
-    GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream,
-    Mode, Nonce, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
+    Aads, Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt,
+    GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key,
+    KeyBits, Keystream, Mode, Nonce, Nonces, Prg, Ranges, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::Error as SealError;
 use aes_bitslice_seal::tink::{self, Keyset};
@@ -175,6 +175,15 @@ pub const CASES: [Case; 25] = [
         // One of them is not authentic.
         tags[1] = tags[0];
         bench.run_with_output(&bench.key(16), GcmDecryptBatch::new(&messages(&nonces), &tags).unwrap(), &data)
+    }),
+    case("GCM encryption of equally long messages", On::Device, Verified::Nothing, |bench| {
+        let (ranges, nonces) = (Ranges::spaced(40, 77, 80), Nonces::counted([3; 12], 32));
+        let encrypt = GcmEncryptBatch::from_arrays(&ranges, &nonces, &Aads::shared(b"header")).unwrap();
+        bench.run_with_output(&bench.key(16), encrypt, &bench.noise(22, 40 * 80))
+    }),
+    case("CMAC of equally long messages", On::Device, Verified::Nothing, |bench| {
+        let make = CmacBatch::from_arrays(&Ranges::equal(300, 20)).unwrap();
+        bench.read(&bench.key(24), make, &bench.noise(23, 6000))
     }),
     case("CMAC of many messages", On::Device, Verified::Nothing, |bench| {
         bench.read(&bench.key(24), CmacBatch::new(&RANGES).unwrap(), &bench.noise(15, 100))

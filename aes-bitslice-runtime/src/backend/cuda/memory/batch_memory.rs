@@ -15,7 +15,6 @@ use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex};
-use zeroize::Zeroizing;
 
 /// The maximum number kept between calls, their maximum total size, and the minimum size of each, in bytes. Memory beyond that is freed
 /// after its call.
@@ -150,14 +149,14 @@ impl BatchMemory {
         context.call("cuMemsetD8Async", cleared)
     }
 
-    /// Waits for the results.
-    pub(crate) fn read(mut self) -> Result<Zeroizing<Vec<u8>>, Error> {
+    /// Waits for the results, and returns what `value` makes of them.
+    pub(crate) fn read<T>(mut self, value: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         self.memories.context.enter()?;
         let memory = self.memory.as_ref().expect("there until drop");
         memory.wait()?;
-        let results = Zeroizing::new(memory.pinned[self.results.clone()].to_vec());
+        let value = value(&memory.pinned[self.results.clone()]);
         self.state = State::Idle;
-        Ok(results)
+        Ok(value)
     }
 }
 

@@ -1,0 +1,124 @@
+//! The messages of a GCM batch as the operation has them: where each is, its first counter block and its additional data. What follows from
+//! a rule is not stored, but computed for the message that is asked for: a table of a million messages would take 48 MB.
+
+use crate::op::nonces::FirstCounters;
+use crate::op::ranges::Placed;
+use aes_bitslice_core::messages::{Message, runs_of};
+use aes_bitslice_core::order::Order;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Messages. Their first counters are overwritten on drop if any was computed from the hash key, which it reveals.
+#[derive(Clone, Debug)]
+pub(crate) struct Messages {
+    /// Where they are in the data.
+    data: Placed,
+    first: FirstCounters,
+    /// Where their additional data is in that of all of them.
+    aads: Placed,
+    /// The number of tag bytes that count, of each; none if all count.
+    tag_bytes: Option<Arc<[u8]>>,
+    /// The number of runs of all messages before each, and of all; none stored if all messages are equally long.
+    first_runs: Vec<u32>,
+    /// Whether any first counter was computed from the hash key.
+    are_secret: bool,
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        if self.are_secret {
+            self.first.wipe();
+        }
+    }
+}
+
+impl Messages {
+    /// As many messages as there are ranges of data; there are as many of the others. `None` if kernels could not count the runs or the
+    /// additional data.
+    pub(crate) fn of(data: Placed, first: FirstCounters, aads: Placed, tag_bytes: Option<Arc<[u8]>>) -> Option<Self> {
+        u32::try_from(aads.end()).ok()?;
+        let mut first_runs = Vec::new();
+        if let Some(bytes) = data.equal_length() {
+            u32::try_from(runs_of(bytes).checked_mul(data.len() as u64)?).ok()?;
+        } else {
+            first_runs.reserve_exact(data.len() + 1);
+            let mut runs = 0_u32;
+            for range in data.iter() {
+                first_runs.push(runs);
+                runs = runs.checked_add(runs_of(range.end - range.start).try_into().ok()?)?;
+            }
+            first_runs.push(runs);
+        }
+        Some(Self { data, first, aads, tag_bytes, first_runs, are_secret: false })
+    }
+
+    /// The messages with these numbers, in data that begins at byte `at` of the original data; no first counter was
+    /// computed from the hash key.
+    pub(crate) fn part(&self, numbers: Range<usize>, at: u64) -> Self {
+        let tag_bytes = self.tag_bytes.as_ref().map(|all| all[numbers.clone()].into());
+        let (data, aads) = (self.data.part(numbers.clone(), at), self.aads.part(numbers.clone(), 0));
+        Self::of(data, self.first.part(numbers), aads, tag_bytes).expect("no more than there were")
+    }
+
+    /// The number of messages.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// The byte after the last message; 0 if there is none.
+    pub(crate) fn end(&self) -> u64 {
+        self.data.end()
+    }
+
+    /// Where the message with this number is in the data.
+    #[inline]
+    pub(crate) fn range(&self, n: usize) -> Range<u64> {
+        self.data.get(n)
+    }
+
+    /// The number of runs of all messages before the one with this number.
+    #[inline]
+    pub(crate) fn runs_before(&self, n: usize) -> u32 {
+        match self.data.equal_length() {
+            Some(bytes) => (runs_of(bytes) * n as u64) as u32,
+            None => self.first_runs[n],
+        }
+    }
+
+    /// The number of all runs.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs_before(self.len())
+    }
+
+    /// The order in which a device hashes them.
+    pub(crate) fn order(&self) -> Order {
+        let blocks = |range: Range<u64>| (range.end - range.start).div_ceil(16);
+        match (self.data.equal_length(), self.aads.equal_length()) {
+            (Some(_), Some(_)) => Order::AS_GIVEN,
+            (_, Some(_)) => Order::longest_first(self.len(), |n| blocks(self.data.get(n))),
+            _ => Order::longest_first(self.len(), |n| blocks(self.data.get(n)) + blocks(self.aads.get(n))),
+        }
+    }
+
+    /// The message with this number. Always inlined: its fields, stored one by one, would be loaded in larger pieces, which waits for the stores.
+    #[inline(always)]
+    pub(crate) fn get(&self, n: usize) -> Message {
+        let (data, aad) = (self.data.get(n), self.aads.get(n));
+        Message {
+            first: self.first.get(n),
+            at: data.start,
+            bytes: data.end - data.start,
+            aad_at: aad.start as u32,
+            aad_bytes: (aad.end - aad.start) as u32,
+            tag_bytes: self.tag_bytes.as_ref().map_or(16, |all| all[n].into()),
+            first_run: self.runs_before(n),
+        }
+    }
+
+    /// Sets the first counter of a message, which was computed from the hash key.
+    pub(crate) fn set_secret_counter(&mut self, n: usize, counter: [u8; 16]) {
+        self.are_secret = true;
+        self.first.set(n, counter);
+    }
+}
