@@ -5,7 +5,8 @@
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
 use aes_bitslice_runtime::{
-    Backend, Choice, Counter, CounterMode, Ctr, Engine, Error, GcmDecrypt, GcmEncrypt, Key, KeyBits, Nonce,
+    Aads, Backend, Choice, Counter, CounterMode, Ctr, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch, Key,
+    KeyBits, Nonce, Nonces, Ranges,
 };
 use std::collections::VecDeque;
 use std::error::Error as AnyError;
@@ -88,6 +89,21 @@ fn main() -> Result<(), Box<dyn AnyError>> {
             })?;
             pending.into_iter().try_for_each(|last| last.wait())?;
         }
+    }
+    for (count, bytes) in [(4096, 16 << 10), (44_739, 1500), (1 << 18, 256)] {
+        let mut data: CudaSlice<u8> = stream.alloc_zeros(count * bytes)?;
+        let name = format!("GCM of {count} x {bytes} bytes");
+        let mut pending = VecDeque::new();
+        measure(&name, &stream, count * bytes, || {
+            let batch = GcmEncryptBatch::from_arrays(
+                &Ranges::equal(count, bytes as u64),
+                &Nonces::counted([0; 12], 64),
+                &Aads::NONE,
+            )?;
+            pending.push_back(device.run_with_output(&stream, batch, &mut data)?);
+            if pending.len() > 4 { pending.pop_front().map_or(Ok(()), |first| first.wait().map(drop)) } else { Ok(()) }
+        })?;
+        drop(pending);
     }
     Ok(())
 }
