@@ -12,6 +12,7 @@
 //! | `sync` | primitives for state shared between threads |
 //! | `per_process` | a value of which each process has its own |
 //! | `threads` | the threads that share a call's work |
+//! | `stop` | stopping a call from another thread |
 
 pub mod backend;
 pub mod counter;
@@ -20,6 +21,7 @@ pub mod key;
 pub mod nonce;
 pub(crate) mod per_process;
 pub(crate) mod scrubbed;
+pub mod stop;
 pub(crate) mod sync;
 pub mod tag;
 pub mod threads;

@@ -1,5 +1,6 @@
 //! One call's chunks, divided between the cores of the processor.
 
+use crate::base::stop::Stop;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::CpuCipher;
 use crate::exec::call::{Call, PartOf};
@@ -13,7 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const CHUNK: usize = 256 << 10;
 
 /// Performs a call on all cores; a call of a single chunk stays on this thread, and is within work that is
-/// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order.
+/// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order; of those that were left undone, because the call was
+/// stopped, any.
 pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<PartOf<O>> {
     if call.cut().is_none() || is_of_one(data.len()) {
         return vec![call.operation().on_cpu(cipher, data)];
@@ -22,17 +24,18 @@ pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffer
     cipher.scrubbed(|| ());
     let chunks: Vec<_> = cut(call.clone(), data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
     let parts = Mutex::new(chunks.iter().map(|_| PartOf::<O>::default()).collect::<Vec<_>>());
+    let stop = Stop::current();
     on_all(chunks.len(), &|index| {
-        let Some(Chunk { call, data }) = lock(&chunks[index]).take() else { return };
+        let Some(Chunk { call, data }) = lock(&chunks[index]).take().filter(|_| !stop.is_now()) else { return };
         let part = cipher.scrubbed(|| call.operation().on_cpu(cipher, data));
         lock(&parts)[index] = part;
     });
     parts.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether one core performs a call on this many bytes.
+/// Whether one core performs a call on this many bytes in one go. It does not look whether the call is stopped.
 pub(crate) fn is_of_one(bytes: usize) -> bool {
-    bytes <= CHUNK || threads() == 1
+    bytes <= CHUNK || threads() == 1 && !Stop::current().is_possible()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -55,4 +58,41 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     const PIECE: usize = 512 << 10;
     let pieces = to.chunks_mut(PIECE).zip(from.chunks(PIECE)).collect();
     divided(pieces, |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::counter::{Counter, CounterMode};
+    use crate::base::nonce::Nonce;
+    use crate::cpu::key::CpuKey;
+    use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
+    use crate::op::ctr::Ctr;
+    use crate::op::gcm_batch::{GcmEncryptBatch, GcmMessage};
+
+    /// Whether a call on a MiB changes it.
+    fn changes(operation: impl Pass) -> bool {
+        let (key, mut data) = (CpuKey::new(&crate::base::key::Key::new(&[7; 16]).unwrap()), vec![1; 4 * CHUNK]);
+        run(&key, &Call::on_a_device(operation), Buffers::InPlace(&mut data));
+        data != vec![1; 4 * CHUNK]
+    }
+
+    #[test]
+    fn what_is_stopped_is_left_undone() {
+        let stop = Stop::new();
+        let nonce = Nonce::from([3; 12]);
+        let message = GcmMessage { nonce: nonce.as_bytes(), aad: b"", range: 0..CHUNK as u64 };
+        let all = || {
+            [
+                changes(Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0)),
+                changes(CbcDecrypt::new(&[0; 16])),
+                changes(CbcEncrypt::new(&[0; 16])),
+                changes(GcmEncryptBatch::new(&[message.clone()]).unwrap()),
+            ]
+        };
+        assert_eq!(stop.during(all), [true; 4]);
+        stop.now();
+        assert_eq!(stop.during(all), [false; 4]);
+        assert_eq!(all(), [true; 4]);
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::{CpuCipher, encrypt_block};
@@ -250,7 +251,7 @@ impl<E: Tagging<Results>> Keyed<E> {
     }
 
     fn all(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> Results {
-        let messages = &self.batch.messages;
+        let (messages, stop) = (&self.batch.messages, Stop::current());
         // A single message stays on this thread, whose caches may have it.
         let at_a_time = messages.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
         let range = |group: &[Message]| group[0].at..group.last().map_or(0, |last| last.at + last.bytes);
@@ -261,7 +262,7 @@ impl<E: Tagging<Results>> Keyed<E> {
         divided(work, |((group, data), tags): ((&[Message], Buffers<'_>), &mut [[u8; 16]])| {
             cipher.scrubbed(|| {
                 let (mut rest, mut at) = (data.into_in_out(), group[0].at);
-                for (message, tag) in group.iter().zip(tags) {
+                for (message, tag) in group.iter().zip(tags).take_while(|_| !stop.is_now()) {
                     let (_, from) = rest.split_at((message.at - at) as usize);
                     let (this, after) = from.split_at(message.bytes as usize);
                     (rest, at) = (after, message.at + message.bytes);
@@ -295,6 +296,11 @@ impl<E: Tagging<Results>> Operation for GcmBatch<E> {
             }
             _ => Ok(()),
         }
+    }
+
+    fn clear(&self, output: &mut [u8]) {
+        let all = self.messages.iter();
+        all.for_each(|message| output[message.at as usize..][..message.bytes as usize].fill(0));
     }
 
     fn kernels(&self) -> KernelsNeeded {

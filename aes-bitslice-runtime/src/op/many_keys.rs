@@ -8,6 +8,7 @@ use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::stop::Stop;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
@@ -266,6 +267,12 @@ impl Jobs {
         }
     }
 
+    /// Clears the output of all jobs, in data that contains their ranges.
+    #[doc(hidden)]
+    pub fn clear(&self, output: &mut [u8]) {
+        self.jobs.iter().for_each(|job| output[job.at as usize..][..job.bytes as usize].fill(0));
+    }
+
     /// Returns these jobs as an [`EachKey`], if they are equal shares of the data from its first byte on, with the first counter in common.
     pub(crate) fn as_each_key(&self) -> Option<EachKey> {
         let first = self.jobs.first()?;
@@ -337,9 +344,11 @@ impl EachKey {
 }
 
 fn on_cores(flow: Flow, mut work: Vec<(&[u8], u128, Buffers<'_>)>) {
+    let stop = Stop::current();
     let some = |work: &mut [(&[u8], u128, Buffers<'_>)]| {
         scrubbed::<DERIVED, _>(|| {
-            work.iter_mut().for_each(|(key, counter, data)| flow.on_cpu(key, *counter, data.reborrow()));
+            let all = work.iter_mut().take_while(|_| !stop.is_now());
+            all.for_each(|(key, counter, data)| flow.on_cpu(key, *counter, data.reborrow()));
         });
     };
     let at_a_time = work.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
