@@ -87,7 +87,7 @@ mod tests {
                 changes(Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0)),
                 changes(CbcDecrypt::new(&[0; 16])),
                 changes(CbcEncrypt::new(&[0; 16])),
-                changes(GcmEncryptBatch::new(&[message.clone()]).unwrap()),
+                changes(GcmEncryptBatch::new(std::slice::from_ref(&message)).unwrap()),
             ]
         };
         assert_eq!(stop.during(all), [true; 4]);

@@ -133,25 +133,11 @@ impl GcmMessages {
         Ok(Self { ranges, nonces, aads })
     }
 
-    /// Their ranges.
-    pub fn ranges(&self) -> &[Range<u64>] {
-        &self.ranges
-    }
-
     /// The messages in the library's types.
     pub fn messages(&self) -> Vec<GcmMessage<'_>> {
         let each = self.nonces.iter().zip(self.aads.iter()).zip(&self.ranges);
         each.map(|((nonce, aad), range)| GcmMessage { nonce, aad, range: range.clone() }).collect()
     }
-}
-
-/// The messages in data that begins at this byte of the original data.
-pub fn from_byte<'a>(messages: &[GcmMessage<'a>], at: u64) -> Vec<GcmMessage<'a>> {
-    let one = |message: &GcmMessage<'a>| {
-        let Range { start, end } = message.range;
-        GcmMessage { range: start - at..end - at, ..message.clone() }
-    };
-    messages.iter().map(one).collect()
 }
 
 /// The tags of received messages, of `tag_bytes` bytes each: contiguous, or a list of tags.
