@@ -21,6 +21,7 @@ from aes_bitslice import AuthenticationError, Engine, Error, Key, UnavailableErr
 
 IV = bytes(range(16))
 NONCE = bytes(range(12))
+AAD = b"header"
 
 
 def needs(*names):
