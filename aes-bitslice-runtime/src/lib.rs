@@ -82,6 +82,7 @@ pub use base::key::Key;
 pub use base::nonce::Nonce;
 #[doc(hidden)]
 pub use base::scrubbed::{DERIVED, scrubbed};
+pub use base::stop::Stop;
 pub use base::tag::Tag;
 #[doc(hidden)]
 pub use base::threads::divided;

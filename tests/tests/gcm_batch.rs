@@ -165,21 +165,6 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
                 let mut plain = messages.plain.clone();
                 wrong.iter().for_each(|&n| plain[messages.range(n)].fill(0));
                 prop_assert!(data == plain, "{}", name(engine));
-
-                // In two parts, of which the second begins where its first message does.
-                let (count, cut) = (lengths.len(), seed as usize % (lengths.len() + 1));
-                let at = if cut < count { encrypt.range(cut).start } else { messages.plain.len() as u64 };
-                let mut data = messages.plain.clone();
-                let (first, second) = data.split_at_mut(at as usize);
-                let mut made = cipher.run(encrypt.part(0..cut, 0), &mut *first).unwrap();
-                made.extend(cipher.run(encrypt.part(cut..count, at), &mut *second).unwrap());
-                prop_assert_eq!(&made, &found);
-                prop_assert!([&*first, &*second].concat() == secret);
-                let mut failed = cipher.run(decrypt.part(0..cut, 0), &mut *first).unwrap().failed().to_vec();
-                let opened = cipher.run(decrypt.part(cut..count, at), &mut *second).unwrap();
-                failed.extend(opened.failed().iter().map(|n| cut + n));
-                prop_assert_eq!(&failed, &wrong);
-                prop_assert!(data == plain);
             }
         }
         Ok(())

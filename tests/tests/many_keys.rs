@@ -137,13 +137,6 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
                     run(&memory, engine, &jobs, &mut data).unwrap();
                     assert!(data == work.expected(mode), "{mode}, {}", name(engine));
                 }
-                let (count, cut) = (jobs.len(), jobs.len() / 2);
-                let at = if cut < count { jobs.range(cut).start } else { 0 };
-                let mut data = work.plain.clone();
-                let (first, second) = data.split_at_mut(at as usize);
-                engine.run_jobs(&jobs.part(0..cut, 0), first).unwrap();
-                engine.run_jobs(&jobs.part(cut..count, at), second).unwrap();
-                assert!(data == work.expected(mode), "{mode} in parts, {}", name(engine));
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::backend::cuda::several::group_key::GroupKey;
 use crate::backend::opencl::device_key::DeviceKey;
 use crate::base::backend::Backend;
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::backend::OnBackend;
@@ -123,7 +124,7 @@ impl Cipher {
     /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the operation takes, the errors of the
     /// operation's own checks, [`Error::Unsupported`] if the engine does not support it ([`Engine::supports`]),
     /// [`Error::WrongKeys`] for a key of a different kind, [`Error::NeedsKey`] if the operation needs the key on the
-    /// CPU and this is a single-kernel cipher; else errors from the device.
+    /// CPU and this is a single-kernel cipher; [`Error::Stopped`]; else errors from the device.
     pub fn run<'d, O: Operation>(&self, operation: O, data: impl Into<Buffers<'d>>) -> Result<O::Output, Error> {
         let mut data = data.into();
         if self.cpu.as_deref().is_some_and(|cpu| cores::is_of_one(cpu, data.len()))
@@ -140,11 +141,20 @@ impl Cipher {
 
     /// A call for which there is no shorter way. Not inlined, so that little is on the way of short messages.
     #[inline(never)]
-    fn in_steps<O: Operation>(&self, operation: O, data: Buffers<'_>) -> Result<O::Output, Error> {
-        match &self.cpu {
-            Some(cpu) => cpu.scrubbed(|| self.carry_out(operation, data)),
-            None => self.carry_out(operation, data),
+    fn in_steps<O: Operation>(&self, operation: O, mut data: Buffers<'_>) -> Result<O::Output, Error> {
+        let stop = Stop::current();
+        let (again, all) = (operation.clone(), data.reborrow());
+        let outcome = match &self.cpu {
+            Some(cpu) => cpu.scrubbed(|| self.carry_out(again, all)),
+            None => self.carry_out(again, all),
+        };
+        if !stop.is_now() {
+            return outcome;
         }
+        let mut data = data.accessed(O::ACCESS, O::NAME)?;
+        call::check(self, &operation, data.len() as u64)?;
+        operation.clear(data.output());
+        Err(Error::Stopped)
     }
 
     /// Within work that is [scrubbed](CpuCipher::scrubbed), if there is a key on the CPU.

@@ -2,20 +2,30 @@
 
 use crate::api::engine::Engine;
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::op::buffers::Buffers;
 use crate::op::many_keys::{EachKey, Jobs, NAME};
+
+/// Fails if the call was stopped, and clears its output.
+fn unless_stopped(clear: impl FnOnce()) -> Result<(), Error> {
+    if Stop::current().is_now() {
+        clear();
+        return Err(Error::Stopped);
+    }
+    Ok(())
+}
 
 impl Engine {
     /// Performs jobs in host memory, on the CPU cores, whatever the engine.
     ///
     /// # Errors
     /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the mode takes (key stream is written, the other modes
-    /// replace data), [`Error::Jobs`] for data that is too short. Nothing is changed then.
+    /// replace data), [`Error::Jobs`] for data that is too short: nothing is changed then. [`Error::Stopped`].
     pub fn run_jobs<'d>(&self, jobs: &Jobs, data: impl Into<Buffers<'d>>) -> Result<(), Error> {
-        let data = data.into().accessed(jobs.flow.access(), NAME)?;
+        let mut data = data.into().accessed(jobs.flow.access(), NAME)?;
         jobs.check(data.len() as u64)?;
-        jobs.on_cpu(data);
-        Ok(())
+        jobs.on_cpu(data.reborrow());
+        unless_stopped(|| jobs.clear(data.output()))
     }
 
     /// Processes the same number of bytes under each of `keys`, which are concatenated, in host memory, on the CPU cores, whatever the
@@ -23,11 +33,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data other than the mode takes (key stream is written, the other modes
-    /// replace data), [`Error::Jobs`] if the length of keys or data does not match. Nothing is changed then.
+    /// replace data), [`Error::Jobs`] if the length of keys or data does not match: nothing is changed then. [`Error::Stopped`].
     pub fn run_each_key<'d>(&self, each: &EachKey, keys: &[u8], data: impl Into<Buffers<'d>>) -> Result<(), Error> {
-        let data = data.into().accessed(each.flow.access(), NAME)?;
+        let mut data = data.into().accessed(each.flow.access(), NAME)?;
         each.check(keys.len() as u64, data.len() as u64)?;
-        each.on_cpu(keys, data);
-        Ok(())
+        each.on_cpu(keys, data.reborrow());
+        unless_stopped(|| data.output().fill(0))
     }
 }

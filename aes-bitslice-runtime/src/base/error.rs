@@ -236,6 +236,8 @@ pub enum Error {
         /// The earlier error.
         cause: String,
     },
+    /// The call was stopped ([`Stop`](crate::Stop)), and its output is cleared.
+    Stopped,
     /// The device has too little free memory.
     OutOfDeviceMemory {
         /// What the memory was needed for.
@@ -442,6 +444,7 @@ impl fmt::Display for Error {
                 f,
                 "the CUDA engine is unusable since an earlier error ({cause}): open it again in a new process"
             ),
+            Self::Stopped => f.write_str("the call was stopped, and its output is cleared: make it again"),
             Self::OutOfDeviceMemory { what } => {
                 write!(f, "not enough memory on the device for {what}: free some of it, or use a smaller buffer")
             }

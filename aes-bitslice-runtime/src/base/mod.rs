@@ -13,6 +13,7 @@
 //! | `lock` | locking a mutex, whoever panicked |
 //! | `per_process` | a value of which each process has its own |
 //! | `threads` | the threads that share a call's work |
+//! | `stop` | stopping a call from another thread |
 
 pub mod backend;
 pub mod counter;
@@ -22,6 +23,7 @@ pub(crate) mod lock;
 pub mod nonce;
 pub(crate) mod per_process;
 pub(crate) mod scrubbed;
+pub mod stop;
 pub(crate) mod sync;
 pub mod tag;
 pub mod threads;

@@ -1,6 +1,7 @@
 //! One call's chunks, divided between the cores of the processor where the call is long enough.
 
 use crate::base::lock::lock;
+use crate::base::stop::Stop;
 use crate::base::threads::{divided, threads};
 use crate::cpu::cipher::CpuCipher;
 use crate::exec::call::{Call, PartOf};
@@ -14,7 +15,8 @@ use std::sync::{Mutex, PoisonError};
 const CHUNK: usize = 256 << 10;
 
 /// Performs a call on all cores; a call that is worth only [one](is_of_one) stays on this thread, and is within work that is
-/// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order.
+/// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order; of those that were left undone, because the call was
+/// stopped, any.
 pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<PartOf<O>> {
     if call.cut().is_none() || is_of_one(cipher, data.len()) {
         return vec![call.operation().on_cpu(cipher, data)];
@@ -23,17 +25,18 @@ pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffer
     cipher.scrubbed(|| ());
     let chunks: Vec<_> = cut(call.clone(), data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
     let parts = Mutex::new(chunks.iter().map(|_| PartOf::<O>::default()).collect::<Vec<_>>());
+    let stop = Stop::current();
     on_all(chunks.len(), &|index| {
-        let Some(Chunk { call, data }) = lock(&chunks[index]).take() else { return };
+        let Some(Chunk { call, data }) = lock(&chunks[index]).take().filter(|_| !stop.is_now()) else { return };
         let part = cipher.scrubbed(|| call.operation().on_cpu(cipher, data));
         lock(&parts)[index] = part;
     });
     parts.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether one core performs a call on this many bytes.
+/// Whether one core performs a call on this many bytes in one go. It does not look whether the call is stopped.
 pub(crate) fn is_of_one(cipher: &impl CpuCipher, bytes: usize) -> bool {
-    bytes <= cipher.alone() || threads() == 1
+    bytes <= cipher.alone() || threads() == 1 && !Stop::current().is_possible()
 }
 
 /// Runs the jobs with all numbers below `jobs`, divided between the cores. It has the same type for all operations, so that the division is
@@ -57,10 +60,15 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::counter::{Counter, CounterMode};
     use crate::base::key::Key;
+    use crate::base::nonce::Nonce;
     use crate::cpu::instructions::Instructions;
     use crate::cpu::key::CpuKey;
+    use crate::op::cbc::{CbcDecrypt, CbcEncrypt};
+    use crate::op::ctr::Ctr;
     use crate::op::ecb::Ecb;
+    use crate::op::gcm_batch::{GcmEncryptBatch, GcmMessage};
 
     #[test]
     fn one_core_performs_what_is_over_before_others_begin() {
@@ -71,5 +79,31 @@ mod tests {
             let all = if threads() == 1 { 1 } else { alone / CHUNK + 1 };
             assert_eq!([chunks(alone), chunks(alone + 16)], [1, all], "{instructions}");
         }
+    }
+
+    /// Whether a call on a MiB changes it.
+    fn changes(operation: impl Pass) -> bool {
+        let (key, mut data) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), vec![1; 4 * CHUNK]);
+        run(&key, &Call::on_a_device(operation), Buffers::InPlace(&mut data));
+        data != vec![1; 4 * CHUNK]
+    }
+
+    #[test]
+    fn what_is_stopped_is_left_undone() {
+        let stop = Stop::new();
+        let nonce = Nonce::from([3; 12]);
+        let message = GcmMessage { nonce: nonce.as_bytes(), aad: b"", range: 0..CHUNK as u64 };
+        let all = || {
+            [
+                changes(Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0)),
+                changes(CbcDecrypt::new(&[0; 16])),
+                changes(CbcEncrypt::new(&[0; 16])),
+                changes(GcmEncryptBatch::new(std::slice::from_ref(&message)).unwrap()),
+            ]
+        };
+        assert_eq!(stop.during(all), [true; 4]);
+        stop.now();
+        assert_eq!(stop.during(all), [false; 4]);
+        assert_eq!(all(), [true; 4]);
     }
 }

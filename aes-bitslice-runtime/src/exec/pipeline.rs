@@ -13,6 +13,7 @@
 
 use crate::base::error::Error;
 use crate::base::lock::lock;
+use crate::base::stop::Stop;
 use crate::exec::call::PartOf;
 use crate::exec::chunk::Chunk;
 use crate::exec::schedule::Schedule;
@@ -37,8 +38,8 @@ pub(crate) trait Slot<'a, O: Pass> {
 /// speeds of the devices, and `slots` gives a worker its slots, at least one, on the worker's thread. A worker for
 /// which there is no memory leaves its chunks to the others.
 ///
-/// After the first failure, or a panic, nothing more is started; chunks already started are waited for. `started` says
-/// whether any chunk was started.
+/// After the first failure, or a panic, or when the call is stopped, nothing more is started; chunks already started are waited for.
+/// `started` says whether any chunk was started.
 pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
     chunks: Vec<Chunk<'a, O>>,
     weights: &[f64],
@@ -49,10 +50,11 @@ pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
     let schedule = Schedule::new(chunks.len(), weights);
     let outputs = Mutex::new(chunks.iter().map(|_| PartOf::<O>::default()).collect::<Vec<_>>());
     let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
-    let failed = AtomicBool::new(false);
+    let (failed, stop) = (AtomicBool::new(false), Stop::current());
     let no_room = Mutex::new(None);
     let next = |device: usize| {
-        let index = (!failed.load(Ordering::Relaxed)).then(|| schedule.next(device))??;
+        let goes_on = !failed.load(Ordering::Relaxed) && !stop.is_now();
+        let index = goes_on.then(|| schedule.next(device))??;
         lock(&chunks[index]).take().map(|chunk| (index, chunk))
     };
     let work = &|device: usize| {
@@ -341,6 +343,14 @@ mod tests {
                 assert!(devices.iter().all(|d| d.in_flight.load(Ordering::SeqCst) == 0));
             }
         }
+    }
+
+    #[test]
+    fn a_call_that_is_stopped_starts_nothing_more() {
+        let (stop, device) = (Stop::new(), [Fake::default()]);
+        stop.now();
+        let (_, outcome, started) = stop.during(|| run_on(&device, &[0, 0], 2, 16 * 1000, 16));
+        assert!(outcome.is_ok() && !started && device[0].given.load(Ordering::SeqCst) == 0);
     }
 
     /// Of the last chunks, when there is nothing more to start.

@@ -9,7 +9,6 @@ use crate::op::tagging::{Computed, Make, Tagging, Verify};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::order::Order;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -134,32 +133,6 @@ impl Tags {
 /// Returns the tags of messages as one array: 16 bytes of each, in the order of the messages.
 #[derive(Clone, Copy, Debug)]
 pub struct SideBySide;
-
-/// What is done with the tags of some of the messages.
-pub trait InParts: Tagging<Results> {
-    /// For the messages with these numbers.
-    #[doc(hidden)]
-    fn part(&self, numbers: Range<usize>) -> Self;
-}
-
-impl InParts for Make {
-    fn part(&self, _numbers: Range<usize>) -> Self {
-        *self
-    }
-}
-
-impl InParts for SideBySide {
-    fn part(&self, _numbers: Range<usize>) -> Self {
-        *self
-    }
-}
-
-impl InParts for Verify<Tags> {
-    fn part(&self, numbers: Range<usize>) -> Self {
-        let Self(Tags { padded, bytes }) = self;
-        Self(Tags { padded: padded[numbers.clone()].into(), bytes: bytes[numbers].into() })
-    }
-}
 
 impl Tagging<Results> for SideBySide {
     type Output = Vec<[u8; 16]>;

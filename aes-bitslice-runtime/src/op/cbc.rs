@@ -10,6 +10,7 @@
 //! | `iv` | the IV, its bytes in order |
 
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
@@ -117,6 +118,9 @@ impl Ready for CbcDecrypt {
     }
 }
 
+/// Bytes that are encrypted between looks whether the call is stopped.
+const PART: usize = 64 << 10;
+
 impl Operation for CbcEncrypt {
     type Output = ();
     const NAME: &'static str = "CBC encryption";
@@ -145,7 +149,11 @@ impl Ready for CbcEncrypt {
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
-        cipher.encrypt_chained(&self.iv, data.into_blocks());
+        let (stop, mut iv) = (Stop::current(), self.iv);
+        for mut part in data.chunks(PART).take_while(|_| !stop.is_now()) {
+            cipher.encrypt_chained(&iv, part.reborrow().into_blocks());
+            iv = *part.output().last_chunk().expect("whole blocks, and not none");
+        }
     }
 
     fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {

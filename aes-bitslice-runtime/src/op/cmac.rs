@@ -4,6 +4,7 @@
 //! CPU, whatever the engine.
 
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::cpu::block::{Block, encrypt_block};
 use crate::cpu::cipher::CpuCipher;
@@ -68,9 +69,9 @@ impl Ready for Derived {
         let [k1, k2, _] = &*self.0;
         // The last block, whole or not, is handled separately.
         let (first, last) = message.split_at((message.len() - 1) / 16 * 16);
-        let mut state = [0; 16];
+        let (stop, mut state) = (Stop::current(), [0; 16]);
         let mut chained = [Block::default(); BATCH];
-        for blocks in Block::slice_as_chunks(first).0.chunks(BATCH) {
+        for blocks in Block::slice_as_chunks(first).0.chunks(BATCH).take_while(|_| !stop.is_now()) {
             let chained = &mut chained[..blocks.len()];
             cipher.encrypt_chained(&state, InOutBuf::new(blocks, chained).expect("equal lengths"));
             state = chained[blocks.len() - 1].into();

@@ -4,6 +4,7 @@
 //! CPU. They are ordered by number of blocks, longest first, and all messages of a group end together: one with fewer blocks begins later.
 
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
 use crate::cpu::block::Block;
@@ -260,12 +261,14 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
-        let (data, messages) = (data.input(), self.batch.len());
+        let (data, messages, stop) = (data.input(), self.batch.len(), Stop::current());
         let mut made = Zeroizing::new(vec![[0; 16]; messages]);
         // Few enough side by side that no core is left without any.
         let lanes = messages.div_ceil(threads()).clamp(1, LANES);
         let some = |(position, tags): (usize, &mut [[u8; 16]])| {
-            cipher.scrubbed(|| self.tags(cipher, data, position, tags));
+            if !stop.is_now() {
+                cipher.scrubbed(|| self.tags(cipher, data, position, tags));
+            }
         };
         divided((0..messages).step_by(lanes).zip(made.chunks_mut(lanes)).collect(), some);
         self.batch.results_of(self.as_given(&made))

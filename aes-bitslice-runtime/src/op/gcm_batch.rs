@@ -5,13 +5,14 @@
 
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
+use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::base::threads::{divided, threads};
 use crate::cpu::block::encrypt_block;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::WholeMessage;
-use crate::op::batch::{Batch, InParts, OfGcm, Results, SideBySide, Tags, check_number, refused};
+use crate::op::batch::{Batch, OfGcm, Results, SideBySide, Tags, check_number, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::{LONGEST, first_counter, lengths};
 use crate::op::gcm_messages::Messages;
@@ -267,36 +268,9 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         let Some(messages) = Messages::of(data, first, aads, tag_bytes) else { return too_long() };
         Ok(Self { messages: Arc::new(messages), order: Arc::default(), aad, others: others.into(), end })
     }
-
-    /// The batch of the messages with these numbers, in data that begins at byte `at` of this batch's data, at or before the first of them:
-    /// for callers who process a batch in parts.
-    ///
-    /// # Panics
-    /// If there are no such messages, or if the first one begins before `at`.
-    pub fn part(&self, numbers: Range<usize>, at: u64) -> Self
-    where
-        E: InParts,
-    {
-        let others = self.others.iter().filter(|(n, _)| numbers.contains(n));
-        Self {
-            others: others.map(|(n, nonce)| (n - numbers.start, nonce.clone())).collect(),
-            messages: Arc::new(self.messages.part(numbers.clone(), at)),
-            order: Arc::default(),
-            aad: self.aad.clone(),
-            end: self.end.part(numbers),
-        }
-    }
 }
 
 impl<E> GcmBatch<E> {
-    /// The range of the message with this number, in bytes of the data.
-    ///
-    /// # Panics
-    /// If there is no such message.
-    pub fn range(&self, n: usize) -> Range<u64> {
-        self.messages.range(n)
-    }
-
     /// The number of messages.
     pub fn len(&self) -> usize {
         self.messages.len()
@@ -334,7 +308,7 @@ impl<E: Tagging<Results>> Keyed<E> {
     }
 
     fn all(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> Results {
-        let messages = &*self.batch.messages;
+        let (messages, stop) = (&*self.batch.messages, Stop::current());
         let count = messages.len();
         // A single message stays on this thread, whose caches may have it.
         let at_a_time = count.div_ceil(8 * threads()).clamp(1, AT_A_TIME);
@@ -346,7 +320,7 @@ impl<E: Tagging<Results>> Keyed<E> {
         divided(work, |((group, data), tags): ((Range<usize>, Buffers<'_>), &mut [[u8; 16]])| {
             cipher.scrubbed(|| {
                 let (mut rest, mut at) = (data.into_in_out(), messages.range(group.start).start);
-                for (n, tag) in group.zip(tags) {
+                for (n, tag) in group.zip(tags).take_while(|_| !stop.is_now()) {
                     let message = messages.get(n);
                     let (_, from) = rest.split_at((message.at - at) as usize);
                     let (this, after) = from.split_at(message.bytes as usize);
@@ -379,6 +353,12 @@ impl<E: Tagging<Results>> Operation for GcmBatch<E> {
         match self.messages.end() {
             end if end > bytes => refused(format!("the last message ends at byte {end}, and the data has {bytes}")),
             _ => Ok(()),
+        }
+    }
+
+    fn clear(&self, output: &mut [u8]) {
+        for Range { start, end } in (0..self.len()).map(|n| self.messages.range(n)) {
+            output[start as usize..end as usize].fill(0);
         }
     }
 

@@ -52,14 +52,6 @@ impl Messages {
         Some(Self { data, first, aads, tag_bytes, first_runs, are_secret: false })
     }
 
-    /// The messages with these numbers, in data that begins at byte `at` of the original data; no first counter was
-    /// computed from the hash key.
-    pub(crate) fn part(&self, numbers: Range<usize>, at: u64) -> Self {
-        let tag_bytes = self.tag_bytes.as_ref().map(|all| all[numbers.clone()].into());
-        let (data, aads) = (self.data.part(numbers.clone(), at), self.aads.part(numbers.clone(), 0));
-        Self::of(data, self.first.part(numbers), aads, tag_bytes).expect("no more than there were")
-    }
-
     /// The number of messages.
     #[inline]
     pub(crate) fn len(&self) -> usize {

@@ -8,6 +8,7 @@ use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::stop::Stop;
 use crate::base::threads::{divided, threads};
 use crate::cpu::block::BlockCipher;
 use crate::cpu::cipher::CpuCipher;
@@ -272,30 +273,6 @@ impl Jobs {
         Ok(Self { flow, bits, keys: Arc::new(keys), jobs: jobs.into(), tables: Arc::default() })
     }
 
-    /// The jobs with these numbers, in data that begins at byte `at` of the original data, at or before the first of them: for callers who
-    /// do jobs in parts.
-    ///
-    /// # Panics
-    /// If there are no such jobs, or if the first one begins before `at`.
-    pub fn part(&self, numbers: Range<usize>, at: u64) -> Self {
-        let back = |job: &core::Job| core::Job { at: job.at - at, ..*job };
-        let of_keys = numbers.start * self.bits.bytes()..numbers.end * self.bits.bytes();
-        Self {
-            keys: Arc::new(Zeroizing::new(self.keys[of_keys].to_vec())),
-            jobs: self.jobs[numbers].iter().map(back).collect(),
-            tables: Arc::default(),
-            ..*self
-        }
-    }
-
-    /// The range of the job with this number, in bytes of the data.
-    ///
-    /// # Panics
-    /// If there is no such job.
-    pub fn range(&self, n: usize) -> Range<u64> {
-        self.jobs[n].at..self.jobs[n].at + self.jobs[n].bytes
-    }
-
     /// The number of jobs.
     pub fn len(&self) -> usize {
         self.jobs.len()
@@ -317,6 +294,12 @@ impl Jobs {
             Some(end) if end > bytes => refused(format!("the last job ends at byte {end}, and the data has {bytes}")),
             _ => Ok(()),
         }
+    }
+
+    /// Clears the output of all jobs, in data that contains their ranges.
+    #[doc(hidden)]
+    pub fn clear(&self, output: &mut [u8]) {
+        self.jobs.iter().for_each(|job| output[job.at as usize..][..job.bytes as usize].fill(0));
     }
 
     /// Returns these jobs as an [`EachKey`], if they are equal shares of the data from its first byte on, with the first counter in common.
@@ -390,9 +373,11 @@ impl EachKey {
 }
 
 fn on_cores(flow: Flow, mut work: Vec<(&[u8], u128, Buffers<'_>)>) {
+    let stop = Stop::current();
     let some = |work: &mut [(&[u8], u128, Buffers<'_>)]| {
         scrubbed::<DERIVED, _>(|| {
-            work.iter_mut().for_each(|(key, counter, data)| flow.on_cpu(key, *counter, data.reborrow()));
+            let all = work.iter_mut().take_while(|_| !stop.is_now());
+            all.for_each(|(key, counter, data)| flow.on_cpu(key, *counter, data.reborrow()));
         });
     };
     let at_a_time = work.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);

@@ -131,16 +131,6 @@ impl FirstCounters {
         }
     }
 
-    /// Those of the messages with these numbers.
-    pub(crate) fn part(&self, numbers: std::ops::Range<usize>) -> Self {
-        match self {
-            Self::Counted { first, step } => {
-                Self::Counted { first: first.wrapping_add(numbers.start as u128 * step), step: *step }
-            }
-            Self::Each(all) => Self::Each(all[numbers].to_vec()),
-        }
-    }
-
     /// Replaces the one of a message whose nonce does not have 12 bytes.
     pub(crate) fn set(&mut self, n: usize, counter: [u8; 16]) {
         if let Self::Each(all) = self {
@@ -210,10 +200,6 @@ mod tests {
         let first = nonces.first_counters(count, true, &mut others)?;
         assert!(others.is_empty());
         let all: Vec<_> = (0..count).map(|n| first.get(n)).collect();
-        for numbers in [0..count, 0..count / 2, count / 2..count, count..count] {
-            let part = first.part(numbers.clone());
-            assert_eq!((0..numbers.len()).map(|n| part.get(n)).collect::<Vec<_>>(), all[numbers]);
-        }
         assert!(nonces.first_counters(count, false, again).is_ok());
         Ok(all)
     }

@@ -34,6 +34,12 @@ pub trait Operation: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
+    /// Clears the output of a call that was stopped, which was checked.
+    #[doc(hidden)]
+    fn clear(&self, output: &mut [u8]) {
+        output.fill(0);
+    }
+
     /// The kernels that perform the operation.
     #[doc(hidden)]
     fn kernels(&self) -> KernelsNeeded;

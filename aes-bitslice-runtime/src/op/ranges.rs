@@ -276,23 +276,6 @@ impl Placed {
             Each::Listed(_) => None,
         }
     }
-
-    /// The ranges with these numbers, in data that begins at byte `at` of the original data, which is none of the bytes after their first.
-    pub(crate) fn part(&self, numbers: Range<usize>, at: u64) -> Self {
-        let back = |range: Range<u64>| range.start - at..range.end - at;
-        let count = numbers.len();
-        match &self.each {
-            _ if count == 0 => Self { count, end: 0, each: Each::Listed(vec![]) },
-            Each::Spaced { stride, .. } => {
-                let end = self.get(numbers.end - 1).end - at;
-                Self { count, end, each: Each::Spaced { first: back(self.get(numbers.start)), stride: *stride } }
-            }
-            Each::Listed(all) => {
-                let part: Vec<_> = all[numbers].iter().cloned().map(back).collect();
-                Self { count, end: part.iter().map(|range| range.end).max().unwrap_or(0), each: Each::Listed(part) }
-            }
-        }
-    }
 }
 
 /// The first range and the distance from one to the next, if all are equally long and equally far apart, forwards.
@@ -368,13 +351,6 @@ mod tests {
             let placed = Ranges::from(&*list).placed(&ANY).unwrap();
             assert_eq!((placed.iter().collect::<Vec<_>>(), even(&placed)), (list.clone(), is_even), "{list:?}");
             assert_eq!((placed.len(), placed.end()), (list.len(), list.iter().map(|r| r.end).max().unwrap_or(0)));
-            for numbers in (0..=list.len()).flat_map(|a| (a..=list.len()).map(move |b| a..b)) {
-                let at = list[numbers.clone()].iter().map(|range| range.start).min().unwrap_or(0);
-                let expected: Vec<_> = list[numbers.clone()].iter().map(|r| r.start - at..r.end - at).collect();
-                let part = placed.part(numbers, at);
-                assert_eq!(part.end(), expected.iter().map(|range| range.end).max().unwrap_or(0));
-                assert_eq!((part.len(), part.iter().collect::<Vec<_>>()), (expected.len(), expected));
-            }
         }
     }
 

@@ -447,6 +447,18 @@ int aes_bitslice_run_on_stream(const struct aes_bitslice_cipher *cipher,
                                void *stream,
                                struct aes_bitslice_pending **pending);
 
+// Does AES_BITSLICE_GCM_ENCRYPT or AES_BITSLICE_GMAC on `len` bytes in GPU memory, on a stream, and writes the tag to `tag_out`: 16 bytes of
+// GPU memory, at a multiple of 4, which do not overlap the data. Nothing comes to the host and nothing is waited for: later work on the
+// stream sees the tag. It cannot be captured into a graph, each launch of which would use the nonce again. Other operations are refused with
+// AES_BITSLICE_UNSUPPORTED.
+int aes_bitslice_run_to_tag(const struct aes_bitslice_cipher *cipher,
+                            const struct aes_bitslice_operation *operation,
+                            const void *input,
+                            void *output,
+                            size_t len,
+                            void *stream,
+                            void *tag_out);
+
 // Loads what calls of an operation need on each GPU of the engine, its kernels and for GCM the tables of the key, and waits for their
 // known-answer test, so that no later call has to: for use before time counts, and before a graph captures a stream. Other engines have
 // nothing to load: the call succeeds. A batch may have no messages here.

@@ -125,7 +125,7 @@ pub struct Operation {
 }
 
 /// What is done with an operation of the library.
-pub(crate) trait Work {
+pub(crate) trait Work: Sized {
     type Done;
 
     /// With one that returns nothing beside its data.
@@ -142,6 +142,15 @@ pub(crate) trait Work {
     where
         O: runtime::Operation,
         O::Output: Outcome;
+
+    /// With one that makes the tag of a message.
+    ///
+    /// # Safety
+    /// As [`Operation::give`].
+    unsafe fn tag<O: runtime::Operation<Output = Tag>>(self, operation: O) -> Result<Self::Done, Failure> {
+        // SAFETY: as the caller guarantees.
+        unsafe { self.outcome(operation, 1) }
+    }
 }
 
 impl Operation {
@@ -162,16 +171,16 @@ impl Operation {
                 AES_BITSLICE_KEYSTREAM => work.data(Keystream::new(&self.counter()?, self.offset)),
                 AES_BITSLICE_XTS_ENCRYPT => work.data(self.xts(Encrypt)?),
                 AES_BITSLICE_XTS_DECRYPT => work.data(self.xts(Decrypt)?),
-                AES_BITSLICE_GCM_ENCRYPT => work.outcome(self.gcm_encrypt()?, 1),
+                AES_BITSLICE_GCM_ENCRYPT => work.tag(self.gcm_encrypt()?),
                 AES_BITSLICE_GCM_DECRYPT => work.outcome(self.gcm_decrypt()?, 1),
                 AES_BITSLICE_GCM_ENCRYPT_PART => work.outcome(GcmPart::new(Encrypt, &self.nonce()?, self.offset), 1),
                 AES_BITSLICE_GCM_DECRYPT_PART => work.outcome(GcmPart::new(Decrypt, &self.nonce()?, self.offset), 1),
-                AES_BITSLICE_GCM_SIV_ENCRYPT => work.outcome(GcmSivEncrypt::new(&self.nonce()?, self.aad()?), 1),
+                AES_BITSLICE_GCM_SIV_ENCRYPT => work.tag(GcmSivEncrypt::new(&self.nonce()?, self.aad()?)),
                 AES_BITSLICE_GCM_SIV_DECRYPT => {
                     work.outcome(GcmSivDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
                 }
-                AES_BITSLICE_GMAC => work.outcome(Gmac::new(&self.nonce()?), 1),
-                AES_BITSLICE_CMAC => work.outcome(Cmac::new(), 1),
+                AES_BITSLICE_GMAC => work.tag(Gmac::new(&self.nonce()?)),
+                AES_BITSLICE_CMAC => work.tag(Cmac::new()),
                 AES_BITSLICE_GCM_ENCRYPT_BATCH => {
                     let count = self.count;
                     match self.arrays()? {
@@ -203,7 +212,7 @@ impl Operation {
                     };
                     work.outcome(batch, self.count)
                 }
-                AES_BITSLICE_XAES_ENCRYPT => work.outcome(XaesEncrypt::new(&self.nonce()?, self.aad()?), 1),
+                AES_BITSLICE_XAES_ENCRYPT => work.tag(XaesEncrypt::new(&self.nonce()?, self.aad()?)),
                 AES_BITSLICE_XAES_DECRYPT => {
                     work.outcome(XaesDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
                 }

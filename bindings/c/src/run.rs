@@ -7,7 +7,7 @@ use crate::memory::{Data, place, places, reference, values};
 use crate::operation::{AES_BITSLICE_GCM_DECRYPT, AES_BITSLICE_GCM_ENCRYPT, Operation, Work, unknown};
 use crate::outcome::{Outcome, Part, check_room};
 use crate::pending::PendingHandle;
-use crate::status::{AES_BITSLICE_UNAUTHENTICATED, Failure};
+use crate::status::{AES_BITSLICE_UNAUTHENTICATED, AES_BITSLICE_UNSUPPORTED, Failure};
 use aes_bitslice_runtime::{self as runtime, PartialHash, Tag};
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -100,6 +100,42 @@ impl Work for OnStream<'_> {
     }
 }
 
+/// A call on GPU memory that writes a tag there.
+struct ToTag<'a> {
+    cipher: &'a CipherHandle,
+    given: Given,
+    stream: *mut c_void,
+    tag_out: *mut c_void,
+}
+
+impl Work for ToTag<'_> {
+    type Done = ();
+
+    unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<(), Failure> {
+        // SAFETY: nothing is required.
+        unsafe { self.outcome(operation, 1) }
+    }
+
+    unsafe fn outcome<O>(self, _operation: O, _messages: usize) -> Result<(), Failure>
+    where
+        O: runtime::Operation,
+        O::Output: Outcome,
+    {
+        Err(Failure::new(
+            AES_BITSLICE_UNSUPPORTED,
+            format!("{} makes no tag in GPU memory: give GCM encryption or GMAC", O::NAME),
+        ))
+    }
+
+    unsafe fn tag<O: runtime::Operation<Output = Tag>>(self, operation: O) -> Result<(), Failure> {
+        let (input, output, len) = self.given.data::<O>()?.addresses();
+        let tag = place(self.tag_out.cast::<u8>(), "tag_out")?.as_ptr() as u64;
+        let (cipher, stream) = (&self.cipher.0, self.stream.cast());
+        // SAFETY: as the caller guarantees.
+        self.cipher.kept(|| Ok(unsafe { cipher.device()?.run_raw_to_tag(stream, operation, input, output, len, tag) }?))
+    }
+}
+
 /// Loads what an operation needs on each GPU of the engine.
 struct Preparation<'a>(&'a CipherHandle);
 
@@ -180,6 +216,30 @@ pub unsafe extern "C" fn aes_bitslice_run_on_stream(
             let cipher = reference(cipher, "cipher")?;
             let given = Given { input, output, len };
             reference(operation, "operation")?.give(OnStream { cipher, given, stream, pending })
+        }
+    })
+}
+
+/// Does AES_BITSLICE_GCM_ENCRYPT or AES_BITSLICE_GMAC on `len` bytes in GPU memory, on a stream, and writes the tag to `tag_out`: 16 bytes of
+/// GPU memory, at a multiple of 4, which do not overlap the data. Nothing comes to the host and nothing is waited for: later work on the
+/// stream sees the tag. It cannot be captured into a graph, each launch of which would use the nonce again. Other operations are refused with
+/// AES_BITSLICE_UNSUPPORTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_run_to_tag(
+    cipher: *const CipherHandle,
+    operation: *const Operation,
+    input: *const c_void,
+    output: *mut c_void,
+    len: usize,
+    stream: *mut c_void,
+    tag_out: *mut c_void,
+) -> c_int {
+    call(|| {
+        // SAFETY: required of callers at the top of the header.
+        unsafe {
+            let cipher = reference(cipher, "cipher")?;
+            let given = Given { input, output, len };
+            reference(operation, "operation")?.give(ToTag { cipher, given, stream, tag_out })
         }
     })
 }

@@ -137,7 +137,7 @@ enum : size_t { LEN = 300000, ROOM = LEN + 256 };
 static uint8_t counter[16], iv[16], nonce[12], aad[20];
 static cudaStream_t stream;
 static aes_bitslice_pending *unused;
-static uint8_t *from, *to; // GPU memory
+static uint8_t *from, *to, *made_tag; // GPU memory; 16 bytes for a tag, and as many before and after them
 static std::vector<uint8_t> plain(LEN), expected(LEN), made(LEN);
 
 static aes_bitslice_engine *open(const char *backend)
@@ -181,6 +181,19 @@ static void equal(uint8_t *in, uint8_t *out, size_t len, Put put)
     }
 }
 
+// The tag that the stream has made in GPU memory, between other bytes, which stay as they were.
+static void same_tag(const uint8_t *expected_tag)
+{
+    uint8_t found[48];
+    CUDA(cudaMemcpyAsync(found, made_tag - 16, 48, cudaMemcpyDeviceToHost, stream));
+    CUDA(cudaMemsetAsync(made_tag, 0, 16, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    CHECK(std::memcmp(found + 16, expected_tag, 16) == 0);
+    for (size_t i = 0; i < 16; i++) {
+        CHECK(found[i] == 0 && found[32 + i] == 0);
+    }
+}
+
 // A whole message with a tag, with GCM or AES-GCM-SIV.
 static void message(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu, bool siv, uint8_t *in, uint8_t *out, size_t len)
 {
@@ -195,6 +208,12 @@ static void message(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
     for (int twice = 0; twice < 2; twice++) {
         OK(aes_bitslice_pending_result(pending, tag, 16));
         OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
+    }
+    if (siv) {
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "a tag in GPU memory", aes_bitslice_run_to_tag(gpu, &seal, in, out, len, stream, made_tag));
+    } else {
+        equal(in, out, len, [&] { return aes_bitslice_run_to_tag(gpu, &seal, in, out, len, stream, made_tag); });
+        same_tag(expected_tag);
     }
     aes_bitslice_part part;
     REFUSED(AES_BITSLICE_INVALID, "the result has 16 bytes", aes_bitslice_pending_result(pending, &part, sizeof part));
@@ -249,6 +268,8 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
                 OK(aes_bitslice_pending_result(pending, tag, 16));
                 OK(aes_bitslice_tag_verify(expected_tag, tag, 16));
                 aes_bitslice_pending_free(pending);
+                OK(aes_bitslice_run_to_tag(gpu, GMAC(nonce, 12), out, nullptr, len, stream, made_tag));
+                same_tag(expected_tag);
             }
         }
     }
@@ -514,6 +535,10 @@ static void refused(const aes_bitslice_cipher *gpu)
     REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run_on_stream(gpu, OP(AES_BITSLICE_ECB_ENCRYPT), to, to, 17, stream, nullptr));
     REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run_on_stream(gpu, CBC(AES_BITSLICE_CBC_DECRYPT, iv), to, to, 17, stream, nullptr));
     REFUSED(AES_BITSLICE_INVALID, "nonce has 1", aes_bitslice_run_on_stream(gpu, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 0, aad, 20), to, to, 64, stream, &pending));
+    REFUSED(AES_BITSLICE_INVALID, "multiple of 4", aes_bitslice_run_to_tag(gpu, GMAC(nonce, 12), to, nullptr, 64, stream, made_tag + 1));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run_to_tag(gpu, GMAC(nonce, 12), to, nullptr, 64, stream, to + 60));
+    REFUSED(AES_BITSLICE_INVALID, "`tag_out` is NULL", aes_bitslice_run_to_tag(gpu, GMAC(nonce, 12), to, nullptr, 64, stream, nullptr));
+    REFUSED(AES_BITSLICE_UNSUPPORTED, "makes no tag", aes_bitslice_run_to_tag(gpu, CTR(counter, 0), to, to, 64, stream, made_tag));
     REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_run_on_stream(gpu, PART(AES_BITSLICE_GCM_DECRYPT_PART, nonce, 12, 8), to, to, 64, stream, &pending));
     const aes_bitslice_gcm_message message = {nonce, 12, nullptr, 0, {60, 5}};
     REFUSED(AES_BITSLICE_INVALID, "the data has 64", aes_bitslice_run_on_stream(gpu, GCM_BATCH(&message, 1), to, to, 64, stream, &pending));
@@ -590,6 +615,9 @@ int main()
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CUDA(cudaMalloc(&from, ROOM));
     CUDA(cudaMalloc(&to, ROOM));
+    CUDA(cudaMalloc(&made_tag, 48));
+    CUDA(cudaMemset(made_tag, 0, 48));
+    made_tag += 16;
     OK(aes_bitslice_random(plain.data(), LEN));
     OK(aes_bitslice_random(iv, sizeof iv));
     std::memset(counter, 0xff, sizeof counter); // it wraps in the first block
@@ -626,6 +654,7 @@ int main()
     OK(aes_bitslice_run_on_stream(gpu, CTR(counter, 0), to, to, LEN, nullptr, nullptr));
     CUDA(cudaDeviceSynchronize());
     aes_bitslice_cipher_free(gpu);
+    CUDA(cudaFree(made_tag - 16));
     CUDA(cudaFree(from));
     CUDA(cudaFree(to));
     CUDA(cudaStreamDestroy(stream));

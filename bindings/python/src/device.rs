@@ -5,7 +5,7 @@ use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Memory, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, result, sys};
 use aes_bitslice_runtime::cuda::{DeviceCipher, DeviceJobs, Pending};
-use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Jobs, Mode, Operation};
+use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Jobs, Mode, Operation, Tag};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -48,13 +48,7 @@ impl<'a> OnDevice<'a> {
     }
 
     /// Does an operation that returns nothing.
-    pub fn run<O: Operation<Output = ()>>(
-        &self,
-        py: Python<'_>,
-        call: &Call<'_>,
-        mode: Mode,
-        operation: O,
-    ) -> PyResult<()> {
+    pub fn run<O: Operation<Output = ()>>(&self, call: &Call<'_>, mode: Mode, operation: O) -> PyResult<()> {
         let stream = stream_of(call);
         if self.loaded.load(Ordering::Relaxed) & self.mask(mode) == 0 {
             if is_captured(&self.context, stream) {
@@ -63,57 +57,43 @@ impl<'a> OnDevice<'a> {
                     mode.name()
                 )));
             }
-            py.detach(|| self.prepare(mode)).map_err(of_runtime)?;
+            call.py().detach(|| self.prepare(mode)).map_err(of_runtime)?;
         }
-        let (input, output, len) = call.on_device();
-        py.detach(|| {
-            // SAFETY: the objects hold their memory until the call has returned, and free it in stream order, as they do for their
-            // libraries' own kernels; the stream belongs to this device, as its library or the caller says.
-            unsafe { self.cipher.run_raw(stream.handle as sys::CUstream, operation, input, output, len) }
-                .map_err(of_runtime)?;
-            self.wait(stream)
+        // SAFETY: the objects hold their memory until the call has returned, and free it in stream order, as they do for their libraries' own
+        // kernels; the stream belongs to this device, as its library or the caller says.
+        self.put(call, |stream, input, output, len| unsafe {
+            self.cipher.run_raw(stream, operation, input, output, len)
         })
     }
 
     /// Does an operation that returns a value when the stream has reached it.
-    pub fn run_with_output<O: Operation>(&self, py: Python<'_>, call: &Call<'_>, operation: O) -> PyResult<Pending<O>> {
-        let (input, output, len) = call.on_device();
-        self.run_raw_with_output(py, stream_of(call), input, output, len, operation)
-    }
-
-    /// The same for memory that is only read.
-    pub fn read<O: Operation>(
-        &self,
-        py: Python<'_>,
-        stream: Stream,
-        (input, len): (u64, u64),
-        operation: O,
-    ) -> PyResult<Pending<O>> {
-        self.run_raw_with_output(py, stream, input, input, len, operation)
-    }
-
-    fn run_raw_with_output<O: Operation>(
-        &self,
-        py: Python<'_>,
-        stream: Stream,
-        input: u64,
-        output: u64,
-        len: u64,
-        operation: O,
-    ) -> PyResult<Pending<O>> {
-        py.detach(|| {
-            let handle = stream.handle as sys::CUstream;
-            // SAFETY: as above.
-            let pending = unsafe { self.cipher.run_raw_with_output(handle, operation, input, output, len) };
-            let pending = pending.map_err(of_runtime)?;
-            self.wait(stream)?;
-            Ok(pending)
+    pub fn run_with_output<O: Operation>(&self, call: &Call<'_>, operation: O) -> PyResult<Pending<O>> {
+        // SAFETY: as in `run`.
+        self.put(call, |stream, input, output, len| unsafe {
+            self.cipher.run_raw_with_output(stream, operation, input, output, len)
         })
     }
 
-    /// Waits for the stream if the array's library would not.
-    fn wait(&self, stream: Stream) -> PyResult<()> {
-        wait(&self.context, stream)
+    /// Does an operation that makes a tag, whose 16 bytes go to the address `tag`.
+    pub fn run_to_tag<O: Operation<Output = Tag>>(&self, call: &Call<'_>, operation: O, tag: u64) -> PyResult<()> {
+        // SAFETY: as in `run`, also for the tag.
+        self.put(call, |stream, input, output, len| unsafe {
+            self.cipher.run_raw_to_tag(stream, operation, input, output, len, tag)
+        })
+    }
+
+    /// Puts work on the stream of a call; it gets the stream, the addresses of input and output, and the number of bytes.
+    fn put<T: Send>(
+        &self,
+        call: &Call<'_>,
+        work: impl FnOnce(sys::CUstream, u64, u64, u64) -> Result<T, Runtime> + Send,
+    ) -> PyResult<T> {
+        let (stream, (input, output, len)) = (stream_of(call), call.on_device());
+        call.py().detach(|| {
+            let done = work(stream.handle as sys::CUstream, input, output, len).map_err(of_runtime)?;
+            wait(&self.context, stream)?;
+            Ok(done)
+        })
     }
 }
 
@@ -133,9 +113,9 @@ impl<'a> JobsOnDevice<'a> {
     }
 
     /// Runs jobs, and waits for them: their keys are wiped on the GPU before this returns.
-    pub fn run(&self, py: Python<'_>, call: &Call<'_>, jobs: &Jobs) -> PyResult<()> {
+    pub fn run(&self, call: &Call<'_>, jobs: &Jobs) -> PyResult<()> {
         let (stream, (input, output, len)) = (stream_of(call), call.on_device());
-        py.detach(|| {
+        call.py().detach(|| {
             // SAFETY: as in `OnDevice::run`.
             let pending = unsafe { self.jobs.run_raw(stream.handle as sys::CUstream, jobs, input, output, len) };
             pending.and_then(|pending| pending.wait()).map_err(of_runtime)
@@ -143,13 +123,7 @@ impl<'a> JobsOnDevice<'a> {
     }
 
     /// Processes the same number of bytes in a mode under each of the keys, which are on this GPU.
-    pub fn run_each_key(
-        &self,
-        py: Python<'_>,
-        call: &Call<'_>,
-        (mode, each): (Mode, &EachKey),
-        keys: &Memory,
-    ) -> PyResult<()> {
+    pub fn run_each_key(&self, call: &Call<'_>, (mode, each): (Mode, &EachKey), keys: &Memory) -> PyResult<()> {
         let stream = stream_of(call);
         let bit = 1 << u8::from(mode == Mode::EcbDecrypt);
         if self.loaded.load(Ordering::Relaxed) & bit == 0 && is_captured(&self.context, stream) {
@@ -161,7 +135,7 @@ impl<'a> JobsOnDevice<'a> {
         }
         let ((input, output, len), (pointer, bytes)) = (call.on_device(), (keys.pointer, keys.len));
         let waits = stream.waits || keys.stream.is_some_and(|stream| stream.waits);
-        py.detach(|| {
+        call.py().detach(|| {
             let handle = stream.handle as sys::CUstream;
             // SAFETY: as in `OnDevice::run`, also for the keys.
             unsafe { self.jobs.run_each_key_raw(handle, each, pointer, bytes, input, output, len) }

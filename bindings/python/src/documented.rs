@@ -11,6 +11,63 @@ macro_rules! parameter {
     (stream) => {
         "stream: for data on a GPU, the stream of the call: a handle, or an object of PyTorch or CuPy; else the current one."
     };
+    (tag_out) => {
+        "tag_out: for data on a GPU, where the tag goes: 16 bytes of its memory, at a multiple of 4. No tag is returned then, and nothing comes \
+         to the host."
+    };
+    (iv_of_ctr) => {
+        "iv: the initial counter block, 16 bytes. Under one key, no two messages may have overlapping counter blocks."
+    };
+    (offset) => {
+        "offset: the byte of the key stream for the first byte of the data: the place of the data in its message."
+    };
+    (counter_bits) => {
+        "counter_bits: how many of the last bits of the counter block count: 128, 64 or 32."
+    };
+    (iv_of_cbc) => {
+        "iv: 16 random bytes, new for every message."
+    };
+    (iv) => {
+        "iv: the 16 bytes of the encryption."
+    };
+    (unit_bytes) => {
+        "unit_bytes: bytes of a data unit, such as 512 or 4096 for a sector; the last may be shorter, down to 16."
+    };
+    (first_unit) => {
+        "first_unit: the number of the first data unit."
+    };
+    (nonce_of_gcm) => {
+        "nonce: usually 12 bytes. Never use it for two messages under one key."
+    };
+    (nonce_of_gcm_siv) => {
+        "nonce: 12 bytes, new for every message. A nonce used twice under a key reveals only whether two messages with\n    the same \
+         additional data are equal."
+    };
+    (nonce_of_xaes) => {
+        "nonce: 24 bytes, new for every message; `os.urandom(24)` will do, for 2**80 messages under one key."
+    };
+    (new_aad) => {
+        "aad: additional data, which the tag authenticates but which is not encrypted."
+    };
+    (nonces) => {
+        "nonces: 12 bytes for each message, contiguous; `CountedNonces`; or a list with a nonce of any length for each. No two that\n    encrypt may be equal."
+    };
+    (ranges) => {
+        "ranges: where the messages are: `Ranges`; an array of integers, or a list, with two numbers for each message, its first\n    byte in the data and the byte after its last."
+    };
+    (aads) => {
+        "aads: bytes that are the additional data of every message, or with `aad_ranges` of all messages; or a list."
+    };
+    (aad_ranges) => {
+        "aad_ranges: where in `aads` the additional data of each message is, in the forms of `ranges` and in any order."
+    };
+    (tags) => {
+        "tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of the\n    encryption."
+    };
+    (tag_bytes) => {
+        "tag_bytes: the length that the tag must have: 16, or 4, 8 or 12 to 15 if sender and receiver agreed on that. `ValueError` for a\n    \
+         tag of another length: a forged message with a tag of 4 bytes is accepted once in 2^32 attempts."
+    };
     (nonce) => {
         "nonce: that of the encryption."
     };

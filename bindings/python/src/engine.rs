@@ -7,7 +7,8 @@ use crate::driver::keeping_context;
 use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
 use crate::key::Key;
-use crate::many_keys::{self, Data};
+use crate::many_keys;
+use crate::memory::Data;
 use crate::number;
 use crate::opened::Opened;
 use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine, HostBuffer, Kernels, cuda, opencl};
@@ -86,8 +87,9 @@ impl Engine {
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.opened.check()?;
-        let (keys, each, data) = ((keys, key_bits), (counter, bytes_per_key), Data { data, out, stream });
-        self.opened.guarded(|| many_keys::each_key(py, &self.opened, mode, keys, each, &data))
+        let (keys, each, data) =
+            ((keys, key_bits), (counter, bytes_per_key), Data { py, data, out, stream, length: None, tag_out: None });
+        self.opened.guarded(|| many_keys::each_key(&self.opened, mode, keys, each, &data))
     }
 
     /// Runs many jobs, each with a key, a first counter block and a range of the data, in one call.
@@ -117,8 +119,8 @@ impl Engine {
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.opened.check()?;
-        let data = Data { data, out: Some(out), stream };
-        self.opened.guarded(|| many_keys::jobs(py, &self.opened, mode, keys, counters, ranges, &data))
+        let data = Data { py, data, out: Some(out), stream, length: None, tag_out: None };
+        self.opened.guarded(|| many_keys::jobs(&self.opened, mode, keys, counters, ranges, &data))
     }
 
     /// Host memory that is fast for this engine: pinned (page-locked) where it has CUDA GPUs.

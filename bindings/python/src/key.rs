@@ -1,13 +1,14 @@
 //! Keys: they come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
 
 use crate::buffer::{new_bytes, small};
-use crate::call::{Anywhere, Pace, in_parts};
+use crate::call::LONG;
 use crate::documented::parameter;
 use crate::error::{of_runtime, os_error};
 use crate::memory::Host;
 use crate::new_file::{Like, NewFile, only_path};
 use crate::number;
 use crate::patient::Patient;
+use crate::signals;
 use aes_bitslice_runtime::{Key as RuntimeKey, KeyBits};
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -276,6 +277,10 @@ pub fn random_bytes(
 ) -> PyResult<Bound<'_, PyAny>> {
     let (bytes, start) = new_bytes(py, length)?;
     let host = Host::new(start, length);
-    in_parts(py, host, &Anywhere, &Pace::default(), |_| (), |_, part| part.fill_random())?;
+    for at in (0..length).step_by(LONG) {
+        let mut part = host.part(at..length.min(at + LONG));
+        py.detach(|| part.fill_random()).map_err(of_runtime)?;
+        signals::check(py)?;
+    }
     Ok(bytes)
 }

@@ -10,8 +10,10 @@
 //! | `dlpack` | tensors that other libraries export through DLPack |
 //! | `memory` | where an argument's bytes are: in host memory or on a GPU |
 //! | `arrays` | questions to an array's library: a new array like it, its current stream |
-//! | `call` | one operation on host memory, in parts, to check for signals |
-//! | `device` | one operation on GPU memory, on a stream |
+//! | `operation` | an operation as a value: how it is made, and its classes |
+//! | `run` | a call of an operation: on host memory, and on GPU memory |
+//! | `call` | one call on host memory, watched for signals |
+//! | `device` | one call on GPU memory, on a stream |
 //! | `outcome` | the result of a call besides the bytes that it writes: at once, or when a stream has reached it |
 //! | `opened` | an opened engine, which ciphers and files share |
 //! | `documented` | texts about parameters that many calls have |
@@ -56,8 +58,10 @@ mod memory;
 mod new_file;
 mod number;
 mod opened;
+mod operation;
 mod outcome;
 mod patient;
+mod run;
 mod sealed_file;
 mod signals;
 
@@ -83,6 +87,12 @@ mod _native {
     use crate::key::{Key, random_bytes};
     #[pymodule_export]
     use crate::new_file::open_like;
+    #[pymodule_export]
+    use crate::operation::{
+        CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Ctr, EcbDecrypt, EcbEncrypt, GcmDecrypt,
+        GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Operation, Prg,
+        XaesDecrypt, XaesEncrypt, XtsDecrypt, XtsEncrypt,
+    };
     #[pymodule_export]
     use crate::outcome::DeviceTag;
     #[pymodule_export]

@@ -2,41 +2,24 @@
 
 use crate::batch::Places;
 use crate::buffer::small;
-use crate::call::{Grain, Pace, by_messages, in_parts};
+use crate::call::on_host;
 use crate::device::JobsOnDevice;
 use crate::dlpack::Place;
 use crate::driver::order;
 use crate::error::of_runtime;
-use crate::memory::{Call, Host, Memory, in_words};
+use crate::memory::{Call, Data, Memory, in_words};
 use crate::opened::Opened;
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::{EachKey, Jobs, KeyBits, Mode};
+use aes_bitslice_runtime::{Access, Buffers, EachKey, Jobs, KeyBits, Mode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// The data of a call, as the caller gave it.
-pub struct Data<'a, 'py> {
-    pub data: Option<Any<'a, 'py>>,
-    pub out: Option<Any<'a, 'py>>,
-    pub stream: Option<Any<'a, 'py>>,
-}
-
-impl<'py> Data<'_, 'py> {
-    /// The memory of a call in this mode; for one that only writes, `len` bytes of a new object if no output was given.
-    fn call(&self, py: Python<'py>, mode: Mode, len: Option<usize>) -> PyResult<Call<'py>> {
-        match (mode, self.data) {
-            (Mode::Keystream, None) => {
-                Call::writing(py, if self.out.is_some() { None } else { len }, self.out, self.stream)
-            }
-            (Mode::Keystream, Some(_)) => Err(PyTypeError::new_err("keystream reads no data: give out=")),
-            (_, Some(data)) => Call::mapping(data, self.out, self.stream),
-            (_, None) => Err(PyTypeError::new_err(format!("{mode} takes data"))),
-        }
-    }
+/// How a call in this mode accesses its data.
+fn access(mode: Mode) -> Access {
+    if mode == Mode::Keystream { Access::Writes } else { Access::Maps }
 }
 
 fn has_counters(mode: Mode) -> bool {
@@ -61,17 +44,8 @@ fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()>
     }
 }
 
-/// Refuses memory that is read while the output is written, if the output overlaps it.
-fn check_apart(memory: &Memory, name: &str, call: &Call<'_>) -> PyResult<()> {
-    match memory.pointer < call.output() + call.len && call.output() < memory.pointer + memory.len {
-        true => Err(PyValueError::new_err(format!("the {name} and the output overlap"))),
-        false => Ok(()),
-    }
-}
-
 /// Processes the same number of bytes under each of `keys`.
 pub fn each_key<'py>(
-    py: Python<'py>,
     opened: &Opened,
     mode: &str,
     (keys, key_bits): (Any<'_, 'py>, usize),
@@ -93,26 +67,20 @@ pub fn each_key<'py>(
     if data.data.is_none() && data.out.is_none() && of_keys.place != Place::Host {
         return Err(PyTypeError::new_err("without data, no new array is made in GPU memory: give out="));
     }
-    let call = data.call(py, mode, Some(all))?;
+    let length = data.out.is_none().then_some(all);
+    let call = Call::of(access(mode), mode.name(), &Data { length, ..*data })?;
     if of_keys.place != call.place {
         let [keys, data] = [of_keys.place, call.place].map(in_words);
         return Err(PyTypeError::new_err(format!(
             "the keys are {keys} and the data {data}: both have to be in one memory"
         )));
     }
-    check_apart(&of_keys, "keys", &call)?;
+    call.apart(&of_keys, "the keys")?;
     match call.place {
         Place::Host => {
             let keys = of_keys.host();
-            let fits = all as u64 == call.len && of_keys.len.is_multiple_of(bits.bytes() as u64);
-            // Lengths that do not fit are one part, which is refused before anything is done.
-            let grain = Grain(if fits { bytes as usize } else { call.len as usize + 1 });
-            let work = |part: Range<usize>, host: &mut Host| {
-                let numbers = part.start / bytes as usize..part.end / bytes as usize;
-                let some = || &keys.input()[numbers.start * bits.bytes()..numbers.end * bits.bytes()];
-                opened.engine.run_each_key(&each, if fits { some() } else { keys.input() }, host.buffers())
-            };
-            in_parts(py, call.host(), &grain, &Pace::default(), |panic| opened.poison(panic), work)?;
+            let work = |data: Buffers<'_>| opened.engine.run_each_key(&each, keys.input(), data);
+            on_host(&call, opened, false, |output| output.fill(0), work)?;
         }
         Place::Cuda(ordinal) => {
             let gpu = JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?;
@@ -120,9 +88,9 @@ pub fn each_key<'py>(
             if let (Some(theirs), Some(ours)) = (of_keys.stream, call.stream)
                 && theirs.handle != ours.handle
             {
-                order(py, ordinal, theirs.handle, ours.handle)?;
+                order(data.py, ordinal, theirs.handle, ours.handle)?;
             }
-            gpu.run_each_key(py, &call, (mode, &each), &of_keys)?;
+            gpu.run_each_key(&call, (mode, &each), &of_keys)?;
             call.is_on_stream()?;
             if let Some(stream) = call.stream {
                 of_keys.is_used(keys, stream)?;
@@ -134,7 +102,6 @@ pub fn each_key<'py>(
 
 /// Runs jobs, each with a key, a first counter and a range of the data.
 pub fn jobs<'py>(
-    py: Python<'py>,
     opened: &Opened,
     mode: &str,
     keys: Any<'_, 'py>,
@@ -187,19 +154,16 @@ pub fn jobs<'py>(
     let first = counters.as_ref().map(Memory::host);
     let first = first.as_ref().map_or(&[][..], |all| all.input().as_chunks().0);
     let jobs = Jobs::from_arrays(mode, bits, of_keys.host().input(), first, &places.view()?).map_err(of_runtime)?;
-    let call = data.call(py, mode, None)?;
+    let call = Call::of(access(mode), mode.name(), data)?;
     match call.place {
         Place::Host => {
-            check_apart(&of_keys, "keys", &call)?;
-            counters.iter().try_for_each(|counters| check_apart(counters, "counters", &call))?;
-            let work = |numbers: Range<usize>, at, host: &mut Host| match numbers.len() == n {
-                true => opened.engine.run_jobs(&jobs, host.buffers()),
-                false => opened.engine.run_jobs(&jobs.part(numbers, at), host.buffers()),
-            };
-            by_messages(py, call.host(), n, |n| jobs.range(n), |panic| opened.poison(panic), work)?;
+            call.apart(&of_keys, "the keys")?;
+            counters.iter().try_for_each(|counters| call.apart(counters, "the counters"))?;
+            let work = |data: Buffers<'_>| opened.engine.run_jobs(&jobs, data);
+            on_host(&call, opened, false, |output| jobs.clear(output), work)?;
         }
         Place::Cuda(ordinal) => {
-            JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(py, &call, &jobs)?;
+            JobsOnDevice::of(&opened.engine, ordinal, &opened.many_keys_loaded)?.run(&call, &jobs)?;
             call.is_on_stream()?;
         }
     }

@@ -6,7 +6,7 @@ use crate::buffer::{Buffer, new_bytes};
 use crate::dlpack::{Described, Place, Tensor, elements, place_of};
 use crate::driver;
 use crate::error::of_runtime;
-use aes_bitslice_runtime::{Buffers, Error as Runtime};
+use aes_bitslice_runtime::{Access, Buffers, Error as Runtime};
 use pyo3::exceptions::{PyBufferError, PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -74,13 +74,6 @@ impl Memory {
                 _ => Err(error),
             },
         }
-    }
-
-    /// The bytes that a call only reads, and its stream.
-    pub fn read(data: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let memory = Self::of(data, false, "data", stream)?;
-        memory.takes(stream, "data")?;
-        Ok(memory)
     }
 
     /// Refuses a stream for host memory.
@@ -226,10 +219,15 @@ impl Memory {
         }
     }
 
-    /// The same memory for a call that only reads. The caller keeps `self` while it uses the result.
+    /// Tells the library of an array that it was written.
+    pub fn is_written(array: &Bound<'_, PyAny>) -> PyResult<()> {
+        Library::of(array)?.map_or(Ok(()), |library| library.written(array))
+    }
+
+    /// The bytes, to be read. The caller keeps `self` while it uses the result.
     pub fn host(&self) -> Host {
         debug_assert_eq!(self.place, Place::Host);
-        Host { input: Some(self.pointer), output: self.pointer, len: self.len as usize }
+        Host { input: Some(self.pointer), output: None, len: self.len as usize }
     }
 }
 
@@ -249,9 +247,8 @@ impl<'py> Written<'py> {
 
 impl Drop for Written<'_> {
     fn drop(&mut self) {
-        let tell = || Library::of(&self.array)?.map_or(Ok(()), |library| library.written(&self.array));
         if self.begun.get()
-            && let Err(error) = tell()
+            && let Err(error) = Memory::is_written(&self.array)
         {
             error.write_unraisable(self.array.py(), Some(&self.array));
         }
@@ -266,8 +263,8 @@ pub struct Call<'py> {
     written: Option<Memory>,
     /// The output as its library knows it, unless it is new.
     theirs: Option<Written<'py>>,
-    /// The address of the output.
-    output: u64,
+    /// The address of the output; none for a call that only reads.
+    output: Option<u64>,
     /// Bytes.
     pub len: u64,
     /// The place of both.
@@ -276,13 +273,60 @@ pub struct Call<'py> {
     pub stream: Option<Stream>,
     /// The object given as input.
     data: Option<Bound<'py, PyAny>>,
-    /// The caller's result: a new object, or the object given as output.
+    /// The caller's result: a new object, or the object given as output; for a call that only reads, its input.
     pub result: Bound<'py, PyAny>,
 }
 
+/// The data of a call, as the caller gave it.
+pub struct Data<'a, 'py> {
+    pub py: Python<'py>,
+    pub data: Option<&'a Bound<'py, PyAny>>,
+    pub out: Option<&'a Bound<'py, PyAny>>,
+    pub stream: Option<&'a Bound<'py, PyAny>>,
+    /// For a call that only writes, bytes of a new object if no output is given.
+    pub length: Option<usize>,
+    /// Where in GPU memory the tag goes; else it is returned.
+    pub tag_out: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl<'a, 'py> Data<'a, 'py> {
+    /// Of a call that reads.
+    pub fn of(
+        data: &'a Bound<'py, PyAny>,
+        out: Option<&'a Bound<'py, PyAny>>,
+        stream: Option<&'a Bound<'py, PyAny>>,
+    ) -> Self {
+        Self { py: data.py(), data: Some(data), out, stream, length: None, tag_out: None }
+    }
+}
+
 impl<'py> Call<'py> {
+    /// The memory of a call called `name` that accesses its data in this way.
+    pub fn of(access: Access, name: &str, given: &Data<'_, 'py>) -> PyResult<Self> {
+        let &Data { py, data, out, stream, length, .. } = given;
+        match (access, data, out) {
+            (Access::Maps, Some(data), out) => Self::mapping(data, out, stream),
+            (Access::Reads, Some(data), None) => Self::reading(data, stream),
+            (Access::Writes, None, out) => Self::writing(py, length, out, stream),
+            (Access::Reads, Some(_), Some(_)) => {
+                Err(PyTypeError::new_err(format!("{name} only reads: leave out= out")))
+            }
+            (Access::Writes, Some(_), _) => Err(PyTypeError::new_err(format!("{name} reads no data: give out="))),
+            (_, None, _) => Err(PyTypeError::new_err(format!("{name} takes data"))),
+        }
+    }
+
+    /// Of `data`, which is only read.
+    fn reading(data: &Bound<'py, PyAny>, stream: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        let input = Memory::of(data, false, "data", stream)?;
+        input.takes(stream, "data")?;
+        let (len, place, stream, result) = (input.len, input.place, input.stream, data.clone());
+        let (input, data) = (Some(input), Some(data.clone()));
+        Ok(Self { input, written: None, theirs: None, output: None, len, place, stream, data, result })
+    }
+
     /// From `data` to `out`, or to a new object like `data`.
-    pub fn mapping(
+    fn mapping(
         data: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
@@ -319,7 +363,8 @@ impl<'py> Call<'py> {
         let stream = input.stream.map(|stream| Stream { waits, ..stream });
         let (place, data) = (input.place, Some(data.clone()));
         let theirs = out.zip(output.as_ref()).and_then(|(out, output)| Written::of(out, output));
-        Ok(Self { input: Some(input), written: output, theirs, output: pointer, len, place, stream, data, result })
+        let (input, written, output) = (Some(input), output, Some(pointer));
+        Ok(Self { input, written, theirs, output, len, place, stream, data, result })
     }
 
     fn new_like(
@@ -349,7 +394,7 @@ impl<'py> Call<'py> {
     }
 
     /// To `out`, or to a new `bytes` of this length.
-    pub fn writing(
+    fn writing(
         py: Python<'py>,
         len: Option<usize>,
         out: Option<&Bound<'py, PyAny>>,
@@ -359,14 +404,14 @@ impl<'py> Call<'py> {
             (None, Some(out)) => {
                 let memory = Memory::of(out, true, "out", stream)?;
                 memory.takes(stream, "out")?;
-                let (output, len, place, stream) = (memory.pointer, memory.len, memory.place, memory.stream);
+                let (output, len, place, stream) = (Some(memory.pointer), memory.len, memory.place, memory.stream);
                 let (result, theirs) = (out.clone(), Written::of(out, &memory));
                 Ok(Self { input: None, written: Some(memory), theirs, output, len, place, stream, data: None, result })
             }
             (Some(_), None) if stream.is_some() => Err(no_stream("a new key stream")),
             (Some(len), None) => {
                 let (result, output) = new_bytes(py, len)?;
-                let (len, place) = (len as u64, Place::Host);
+                let (len, place, output) = (len as u64, Place::Host, Some(output));
                 let (written, theirs) = (None, None);
                 Ok(Self { input: None, written, theirs, output, len, place, stream: None, data: None, result })
             }
@@ -374,9 +419,18 @@ impl<'py> Call<'py> {
         }
     }
 
-    /// The first byte that is written.
-    pub fn output(&self) -> u64 {
-        self.output
+    pub fn py(&self) -> Python<'py> {
+        self.result.py()
+    }
+
+    /// Refuses memory called `name` that the call reads, or writes, besides its data, if the output overlaps it.
+    pub fn apart(&self, memory: &Memory, name: &str) -> PyResult<()> {
+        match self.output {
+            Some(output) if memory.pointer < output + self.len && output < memory.pointer + memory.len => {
+                Err(PyValueError::new_err(format!("{name} and the output overlap")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Notes that the work on the output begins.
@@ -384,10 +438,11 @@ impl<'py> Call<'py> {
         self.theirs.iter().for_each(|theirs| theirs.begun.set(true));
     }
 
-    /// The addresses of the input and the output and the number of bytes, for work that begins on a GPU.
+    /// The addresses of the input and the output and the number of bytes, for work that begins on a GPU. An address that is not used is any.
     pub fn on_device(&self) -> (u64, u64, u64) {
         self.begins();
-        (self.input.as_ref().map_or(self.output, |input| input.pointer), self.output, self.len)
+        let output = self.output.unwrap_or(0);
+        (self.input.as_ref().map_or(output, |input| input.pointer), output, self.len)
     }
 
     /// The memory of a call, for work that begins on the host.
@@ -456,63 +511,53 @@ pub fn on_host(place: Place, what: &str) -> PyResult<()> {
 #[derive(Clone, Copy)]
 pub struct Host {
     input: Option<u64>,
-    output: u64,
+    output: Option<u64>,
     pub len: usize,
 }
 
 impl Host {
     /// Memory that is only written: `len` bytes of a new object, from the address `output` on.
     pub fn new(output: u64, len: usize) -> Self {
-        Self { input: None, output, len }
+        Self { input: None, output: Some(output), len }
     }
 
     /// Fills it with random bytes of the system.
     pub fn fill_random(&mut self) -> Result<(), Runtime> {
-        Ok(getrandom::fill(self.out())?)
+        Ok(getrandom::fill(self.output())?)
     }
 
     /// Some of its bytes.
     pub fn part(&self, range: Range<usize>) -> Self {
         debug_assert!(range.end <= self.len);
         let at = range.start as u64;
-        Self { input: self.input.map(|start| start + at), output: self.output + at, len: range.len() }
+        let [input, output] = [self.input, self.output].map(|start| start.map(|start| start + at));
+        Self { input, output, len: range.len() }
     }
 
     /// The bytes as calls of the runtime take them. Only one of these is in use at a time.
     pub fn buffers(&mut self) -> Buffers<'_> {
-        match self.input {
-            None => Buffers::Write(self.out()),
-            Some(input) if input == self.output => Buffers::InPlace(self.out()),
-            Some(input) => Buffers::To { input: bytes(input, self.len), output: self.out() },
+        match (self.input, self.output) {
+            (Some(input), None) => Buffers::Read(bytes(input, self.len)),
+            (Some(input), Some(output)) if input != output => {
+                Buffers::To { input: bytes(input, self.len), output: self.output() }
+            }
+            (Some(_), _) => Buffers::InPlace(self.output()),
+            (None, _) => Buffers::Write(self.output()),
         }
     }
 
     /// The bytes to read.
     pub fn input(&self) -> &[u8] {
-        bytes(self.input.unwrap_or(self.output), self.len)
+        self.input.map_or(&[], |input| bytes(input, self.len))
     }
 
-    fn out<'a>(&self) -> &'a mut [u8] {
-        match self.len {
-            0 => &mut [],
+    /// The bytes to write; empty if there are none.
+    pub fn output<'a>(&mut self) -> &'a mut [u8] {
+        match (self.output, self.len) {
+            (None, _) | (_, 0) => &mut [],
             // SAFETY: that many bytes of an object that is held and may be written, or of a new one; for concurrent use see `bytes`.
-            len => unsafe { slice::from_raw_parts_mut(self.output as *mut u8, len) },
+            (Some(output), len) => unsafe { slice::from_raw_parts_mut(output as *mut u8, len) },
         }
-    }
-
-    /// The last block that is read, before anything is written.
-    pub fn last_read(&self) -> [u8; 16] {
-        last(self.input())
-    }
-
-    /// The last block that was written.
-    pub fn last_written(&self) -> [u8; 16] {
-        last(bytes(self.output, self.len))
-    }
-
-    /// Sets the output to zero.
-    pub fn clear(&mut self) {
-        self.out().fill(0);
     }
 }
 
@@ -523,8 +568,4 @@ fn bytes<'a>(start: u64, len: usize) -> &'a [u8] {
         // meanwhile, as with everything in Python that works without the interpreter's lock.
         len => unsafe { slice::from_raw_parts(start as *const u8, len) },
     }
-}
-
-fn last(bytes: &[u8]) -> [u8; 16] {
-    *bytes.last_chunk().expect("a part has a block")
 }

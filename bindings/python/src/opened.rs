@@ -1,6 +1,5 @@
 //! An opened engine, as its ciphers and files share it.
 
-use crate::call::Pace;
 use crate::driver::keeping_context;
 use crate::error::{Error, UnavailableError, caught, panicked};
 use crate::fork::{ForkedNot, generation};
@@ -14,8 +13,6 @@ pub struct Opened {
     pub engine: ForkedNot<RuntimeEngine>,
     /// Whether the kernels for many keys were loaded: one bit for those that encrypt, one for those that decrypt.
     pub many_keys_loaded: AtomicU8,
-    /// The speed of its calls in host memory.
-    pub pace: Pace,
     generation: u64,
     /// The panic after which the engine is not trusted.
     poison: OnceLock<String>,
@@ -26,8 +23,7 @@ impl Opened {
         let is_device = !matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
         let engine = ForkedNot::new(engine, is_device);
         let many_keys_loaded = AtomicU8::new(0);
-        let (pace, generation, poison) = (Pace::default(), generation(), OnceLock::new());
-        Arc::new(Self { engine, many_keys_loaded, pace, generation, poison })
+        Arc::new(Self { engine, many_keys_loaded, generation: generation(), poison: OnceLock::new() })
     }
 
     /// Refuses an engine that is no longer usable.

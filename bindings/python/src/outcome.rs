@@ -1,10 +1,11 @@
-//! The result of a call besides the bytes that it writes: at once, or when a GPU stream has reached it.
+//! The result of a call besides the bytes that it writes, as Python gets it: at once, or when a GPU stream has reached it.
 
+use crate::batch::all_authentic;
 use crate::driver::keeping_context;
 use crate::error::{Error, guarded, of_runtime};
 use crate::fork::ForkedNot;
 use aes_bitslice_runtime::cuda::Pending;
-use aes_bitslice_runtime::{Error as Runtime, Operation, Tag};
+use aes_bitslice_runtime::{Error as Runtime, OpenedBatch, Operation, Tag};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex};
@@ -15,6 +16,49 @@ pub enum Outcome<O: Operation> {
     Now(O::Output),
     /// Available later.
     Later(Pending<O>),
+}
+
+/// The result of an operation, as Python gets it.
+pub trait Given: Send + Sized + 'static {
+    /// The result of `messages` messages; nothing if it is a verdict, which is waited for.
+    ///
+    /// # Errors
+    /// `AuthenticationError`, and those of the device.
+    fn given<O: Operation<Output = Self>>(
+        outcome: Outcome<O>,
+        py: Python<'_>,
+        messages: usize,
+    ) -> PyResult<Option<Bound<'_, PyAny>>>;
+}
+
+impl Given for () {
+    fn given<O: Operation<Output = ()>>(
+        outcome: Outcome<O>,
+        py: Python<'_>,
+        _messages: usize,
+    ) -> PyResult<Option<Bound<'_, PyAny>>> {
+        outcome.wait(py).map(|()| None)
+    }
+}
+
+impl Given for OpenedBatch {
+    fn given<O: Operation<Output = Self>>(
+        outcome: Outcome<O>,
+        py: Python<'_>,
+        messages: usize,
+    ) -> PyResult<Option<Bound<'_, PyAny>>> {
+        all_authentic(py, outcome.wait(py)?.failed(), messages).map(|()| None)
+    }
+}
+
+impl<T: Tags + Send + 'static> Given for T {
+    fn given<O: Operation<Output = Self>>(
+        outcome: Outcome<O>,
+        py: Python<'_>,
+        _messages: usize,
+    ) -> PyResult<Option<Bound<'_, PyAny>>> {
+        outcome.tags(py).map(Some)
+    }
 }
 
 /// A tag, or the tags of many messages.
@@ -37,7 +81,7 @@ impl Tags for Vec<[u8; 16]> {
 
 impl<O: Operation> Outcome<O> {
     /// Waits for the result.
-    pub fn wait(self, py: Python<'_>) -> PyResult<O::Output> {
+    fn wait(self, py: Python<'_>) -> PyResult<O::Output> {
         match self {
             Self::Now(output) => Ok(output),
             Self::Later(pending) => py.detach(|| pending.wait()).map_err(of_runtime),
@@ -47,7 +91,7 @@ impl<O: Operation> Outcome<O> {
 
 impl<O: Operation<Output: Tags>> Outcome<O> {
     /// Tags as the caller gets them: `bytes`, or a `DeviceTag` that waits for them.
-    pub fn tags(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    fn tags(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Now(tags) => Ok(PyBytes::new(py, &tags.side_by_side()).into_any()),
             Self::Later(pending) => {

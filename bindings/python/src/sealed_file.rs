@@ -207,7 +207,7 @@ impl SealedWriter {
 
     /// Writes bytes. After an exception the file is given up.
     fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let memory = Memory::read(data, None)?;
+        let memory = Memory::of(data, false, "data", None)?;
         on_host(memory.place, "what is sealed")?;
         let host = memory.host();
         self.go_on(py, |mut writing| {

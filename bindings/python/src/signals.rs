@@ -20,6 +20,11 @@ pub fn check(py: Python<'_>) -> PyResult<()> {
 /// How often a call that goes on in many short steps, or waits, looks for signals.
 pub const EVERY: Duration = Duration::from_millis(50);
 
+/// How long until the next look: a test that counts looks does not wait for them.
+pub fn until_next() -> Duration {
+    if UNTIL.load(Ordering::Relaxed) > 0 { Duration::ZERO } else { EVERY }
+}
+
 /// Looks for signals in many short steps.
 pub struct Looks(Instant);
 

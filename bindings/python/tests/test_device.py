@@ -21,6 +21,7 @@ from aes_bitslice import AuthenticationError, Engine, Error, Key, UnavailableErr
 
 IV = bytes(range(16))
 NONCE = bytes(range(12))
+AAD = b"header"
 
 
 def needs(*names):
@@ -124,6 +125,38 @@ class Torch(Case):
                 refused()
         with self.assertRaisesRegex(ValueError, "CMAC of one message is computed in host memory"):
             cipher.cmac(plain)
+
+    def test_a_tag_stays_on_the_gpu(self):
+        tags = self.torch.zeros(3, 4, dtype=self.torch.int32, device="cuda:0")
+        for size in (0, 1, 1000, 1 << 20):
+            plain = self.tensor(size)
+            data = self.bytes_of(plain)
+            expected, tag = self.cpu.gcm_encrypt(NONCE, data, AAD)
+            out, version = self.torch.empty_like(plain), tags._version
+            self.assertIs(self.cipher.gcm_encrypt(NONCE, plain, AAD, out=out, tag_out=tags[1]), out)
+            self.assertGreater(tags._version, version)
+            self.assertIsNone(self.cipher.gmac(NONCE, plain, tag_out=tags[2]))
+            self.assertEqual(self.bytes_of(out), expected)
+            self.assertEqual(self.bytes_of(tags), bytes(16) + tag + self.cpu.gmac(NONCE, data))
+            new = self.cipher.run(aes_bitslice.GcmEncrypt(NONCE, AAD), plain, tag_out=tags[0])
+            self.assertEqual((self.bytes_of(new), self.bytes_of(tags[0])), (expected, tag))
+        # On a stream of the caller's.
+        stream, plain = self.torch.cuda.Stream(), self.tensor(1 << 20)
+        out = self.cipher.gcm_encrypt(NONCE, plain, AAD, stream=stream, tag_out=tags[0])
+        stream.synchronize()
+        self.assertEqual((self.bytes_of(out), self.bytes_of(tags[0])), self.cpu.gcm_encrypt(NONCE, self.bytes_of(plain), AAD))
+        kept = self.bytes_of(plain)
+        for error, what, tag_out in [
+            (ValueError, "tag_out has 15 bytes: give 16", self.tensor(15)),
+            (ValueError, "multiple of 4", self.tensor(17)[1:]),
+            (ValueError, "overlap", plain[16:32]),
+            (TypeError, "tag_out in host memory: both", bytearray(16)),
+        ]:
+            with self.assertRaisesRegex(error, what):
+                self.cipher.gcm_encrypt(NONCE, plain, out=plain, tag_out=tag_out)
+        with self.assertRaisesRegex(UnavailableError, "a tag in GPU memory"):
+            self.cipher.run(aes_bitslice.GcmSivEncrypt(NONCE), plain, out=plain, tag_out=tags[0])
+        self.assertEqual(self.bytes_of(plain), kept)
 
     def test_many_keys(self):
         cpu, keys = Engine("cpu"), self.tensor(1000 * 16, seed=2)

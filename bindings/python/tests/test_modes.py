@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.cmac import CMAC
 
 from aes_bitslice import AuthenticationError, Key, UnavailableError
 
-# Short, ragged, more than a chunk of a core, and more than one part of a call (16 MiB).
+# Short, ragged, more than a chunk of a core, and more than a call that nobody watches (16 MiB).
 LENGTHS = [0, 1, 15, 16, 17, 1000, 300_000, (17 << 20) + 5]
 KEYS = [16, 24, 32]
 
@@ -280,20 +280,3 @@ def test_cmac(cpu, size):
     assert cpu.cipher(Key(key)).cmac(data) == mac.finalize()
     with pytest.raises(ValueError, match="CMAC of one message is computed in host memory, and the data is in the memory of CUDA device 0: copy"):
         cpu.cipher(Key(key)).cmac(OnGpu())
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda cipher, data: cipher.ctr(bytes(16), data, offset=5),
-        lambda cipher, data: cipher.keystream(bytes(16), len(data), offset=5),
-        lambda cipher, data: cipher.ecb_encrypt(data),
-        lambda cipher, data: cipher.prg(data),
-        lambda cipher, data: cipher.cbc_decrypt(bytes(16), data),
-        lambda cipher, data: cipher.gcm_encrypt(bytes(12), data, b"header"),
-    ],
-)
-def test_parts_make_no_difference(cpu, call):
-    """The first long call on an engine is done in parts, the next in one, because its duration is known by then."""
-    cipher, data = cpu.cipher(Key(bytes(32))), os.urandom((17 << 20) + 48)
-    assert call(cipher, data) == call(cipher, data)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import aes_bitslice
-from aes_bitslice import Cipher, Engine, Key, SealedFile
+from aes_bitslice import Cipher, Engine, Key, Operation, SealedFile
 
 HERE = Path(__file__).parent
 
@@ -44,7 +44,7 @@ def documented():
     for name in [*aes_bitslice.__all__, "open"]:
         thing = getattr(aes_bitslice, name)
         if inspect.isclass(thing) and not issubclass(thing, Exception):
-            if thing in (Key, Engine, SealedFile):
+            if thing in (Key, Engine, SealedFile, *Operation.__subclasses__()):
                 yield pytest.param(thing, id=name)
             for member in vars(thing):
                 if not member.startswith("_") and callable(getattr(thing, member)):

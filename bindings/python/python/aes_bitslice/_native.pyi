@@ -49,16 +49,38 @@ _Mode: TypeAlias = Literal[
 
 __all__ = [
     "AuthenticationError",
+    "CbcDecrypt",
+    "CbcEncrypt",
     "Cipher",
+    "Cmac",
+    "CmacBatch",
+    "CmacVerifyBatch",
     "CountedNonces",
+    "Ctr",
     "DeviceError",
     "DeviceTag",
+    "EcbDecrypt",
+    "EcbEncrypt",
     "Engine",
     "Error",
+    "GcmDecrypt",
+    "GcmDecryptBatch",
+    "GcmEncrypt",
+    "GcmEncryptBatch",
+    "GcmSivDecrypt",
+    "GcmSivEncrypt",
+    "Gmac",
     "HostMemory",
     "Key",
+    "Keystream",
+    "Operation",
+    "Prg",
     "Ranges",
     "UnavailableError",
+    "XaesDecrypt",
+    "XaesEncrypt",
+    "XtsDecrypt",
+    "XtsEncrypt",
     "_SealedReader",
     "_SealedWriter",
     "__version__",
@@ -165,8 +187,83 @@ class Engine:
 class DeviceTag:
     def __bytes__(self) -> bytes: ...
 
+class Operation: ...
+
+@final
+class Ctr(Operation):
+    def __new__(cls, iv: Buffer, *, offset: int = 0, counter_bits: Literal[128, 64, 32] = 128) -> Self: ...
+@final
+class Keystream(Operation):
+    def __new__(cls, iv: Buffer, *, offset: int = 0, counter_bits: Literal[128, 64, 32] = 128) -> Self: ...
+@final
+class EcbEncrypt(Operation):
+    def __new__(cls) -> Self: ...
+@final
+class EcbDecrypt(Operation):
+    def __new__(cls) -> Self: ...
+@final
+class Prg(Operation):
+    def __new__(cls) -> Self: ...
+@final
+class CbcEncrypt(Operation):
+    def __new__(cls, iv: Buffer) -> Self: ...
+@final
+class CbcDecrypt(Operation):
+    def __new__(cls, iv: Buffer) -> Self: ...
+@final
+class XtsEncrypt(Operation):
+    def __new__(cls, *, unit_bytes: int, first_unit: int = 0) -> Self: ...
+@final
+class XtsDecrypt(Operation):
+    def __new__(cls, *, unit_bytes: int, first_unit: int = 0) -> Self: ...
+@final
+class GcmEncrypt(Operation):
+    def __new__(cls, nonce: Buffer, aad: Buffer | None = None) -> Self: ...
+@final
+class GcmDecrypt(Operation):
+    def __new__(cls, nonce: Buffer, tag: Buffer | DeviceTag, aad: Buffer | None = None, *, tag_bytes: int = 16) -> Self: ...
+@final
+class GcmSivEncrypt(Operation):
+    def __new__(cls, nonce: Buffer, aad: Buffer | None = None) -> Self: ...
+@final
+class GcmSivDecrypt(Operation):
+    def __new__(cls, nonce: Buffer, tag: Buffer | DeviceTag, aad: Buffer | None = None) -> Self: ...
+@final
+class XaesEncrypt(Operation):
+    def __new__(cls, nonce: Buffer, aad: Buffer | None = None) -> Self: ...
+@final
+class XaesDecrypt(Operation):
+    def __new__(cls, nonce: Buffer, tag: Buffer | DeviceTag, aad: Buffer | None = None) -> Self: ...
+@final
+class Gmac(Operation):
+    def __new__(cls, nonce: Buffer) -> Self: ...
+@final
+class Cmac(Operation):
+    def __new__(cls) -> Self: ...
+@final
+class GcmEncryptBatch(Operation):
+    def __new__(cls, nonces: Buffer | Sequence[Buffer], ranges: Iterable[Sequence[int]], aads: Sequence[Buffer] | None = None) -> Self: ...
+@final
+class GcmDecryptBatch(Operation):
+    def __new__(
+        cls,
+        nonces: Buffer | Sequence[Buffer],
+        ranges: Iterable[Sequence[int]],
+        tags: Buffer | Sequence[Buffer] | DeviceTag,
+        aads: Sequence[Buffer] | None = None,
+        *,
+        tag_bytes: int = 16,
+    ) -> Self: ...
+@final
+class CmacBatch(Operation):
+    def __new__(cls, ranges: Iterable[Sequence[int]]) -> Self: ...
+@final
+class CmacVerifyBatch(Operation):
+    def __new__(cls, ranges: Iterable[Sequence[int]], tags: Buffer | Sequence[Buffer] | DeviceTag, *, tag_bytes: int = 16) -> Self: ...
+
 @final
 class Cipher:
+    def run(self, operation: Operation, data: _Data | None = None, out: _Data | None = None, stream: Any = None, *, tag_out: _Data | None = None) -> Any: ...
     @overload
     def ctr(self, iv: Buffer, data: _Plain, *, offset: int = 0, counter_bits: Literal[128, 64, 32] = 128, out: None = None, stream: None = None) -> bytes: ...
     @overload
@@ -236,17 +333,21 @@ class Cipher:
     @overload
     def xts_decrypt(self, data: Buffer, *, unit_bytes: int, first_unit: int = 0, out: None = None, stream: None = None) -> Any: ...
     @overload
-    def gcm_encrypt(self, nonce: Buffer, data: _Plain, aad: Buffer | None = None, *, out: None = None, stream: None = None) -> tuple[bytes, bytes]: ...
+    def gcm_encrypt(self, nonce: Buffer, data: _Plain, aad: Buffer | None = None, *, out: None = None, stream: None = None, tag_out: None = None) -> tuple[bytes, bytes]: ...
     @overload
-    def gcm_encrypt(self, nonce: Buffer, data: _HostData, aad: Buffer | None = None, *, out: None = None, stream: None = None) -> tuple[_HostData, bytes]: ...
+    def gcm_encrypt(self, nonce: Buffer, data: _HostData, aad: Buffer | None = None, *, out: None = None, stream: None = None, tag_out: None = None) -> tuple[_HostData, bytes]: ...
     @overload
-    def gcm_encrypt(self, nonce: Buffer, data: _Array, aad: Buffer | None = None, *, out: None = None, stream: Any = None) -> tuple[_Array, bytes | DeviceTag]: ...
+    def gcm_encrypt(self, nonce: Buffer, data: _Array, aad: Buffer | None = None, *, out: None = None, stream: Any = None, tag_out: None = None) -> tuple[_Array, bytes | DeviceTag]: ...
     @overload
-    def gcm_encrypt(self, nonce: Buffer, data: _Data, aad: Buffer | None = None, *, out: _HostOut, stream: None = None) -> tuple[_HostOut, bytes]: ...
+    def gcm_encrypt(self, nonce: Buffer, data: _Data, aad: Buffer | None = None, *, out: _HostOut, stream: None = None, tag_out: None = None) -> tuple[_HostOut, bytes]: ...
     @overload
-    def gcm_encrypt(self, nonce: Buffer, data: _Data, aad: Buffer | None = None, *, out: _Out, stream: Any = None) -> tuple[_Out, bytes | DeviceTag]: ...
+    def gcm_encrypt(self, nonce: Buffer, data: _Data, aad: Buffer | None = None, *, out: _Out, stream: Any = None, tag_out: None = None) -> tuple[_Out, bytes | DeviceTag]: ...
     @overload
-    def gcm_encrypt(self, nonce: Buffer, data: Buffer, aad: Buffer | None = None, *, out: None = None, stream: None = None) -> tuple[Any, bytes]: ...
+    def gcm_encrypt(self, nonce: Buffer, data: Buffer, aad: Buffer | None = None, *, out: None = None, stream: None = None, tag_out: None = None) -> tuple[Any, bytes]: ...
+    @overload
+    def gcm_encrypt(self, nonce: Buffer, data: _Array, aad: Buffer | None = None, *, out: None = None, stream: Any = None, tag_out: _Data) -> _Array: ...
+    @overload
+    def gcm_encrypt(self, nonce: Buffer, data: _Data, aad: Buffer | None = None, *, out: _Out, stream: Any = None, tag_out: _Data) -> _Out: ...
     @overload
     def gcm_decrypt(self, nonce: Buffer, data: _Plain, tag: Buffer | DeviceTag, aad: Buffer | None = None, *, tag_bytes: int = 16, out: None = None, stream: None = None) -> bytes: ...
     @overload
@@ -296,9 +397,11 @@ class Cipher:
     @overload
     def xaes_decrypt(self, nonce: Buffer, data: Buffer, tag: Buffer | DeviceTag, aad: Buffer | None = None, *, out: None = None, stream: None = None) -> Any: ...
     @overload
-    def gmac(self, nonce: Buffer, data: _Plain | _HostArray, *, stream: None = None) -> bytes: ...
+    def gmac(self, nonce: Buffer, data: _Plain | _HostArray, *, stream: None = None, tag_out: None = None) -> bytes: ...
     @overload
-    def gmac(self, nonce: Buffer, data: _Data, *, stream: Any = None) -> bytes | DeviceTag: ...
+    def gmac(self, nonce: Buffer, data: _Data, *, stream: Any = None, tag_out: None = None) -> bytes | DeviceTag: ...
+    @overload
+    def gmac(self, nonce: Buffer, data: _Data, *, stream: Any = None, tag_out: _Data) -> None: ...
     def cmac(self, data: _Data) -> bytes: ...
     @overload
     def gcm_encrypt_batch(

@@ -3,7 +3,7 @@
 use crate::stand_in::{self, Fault};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
 use aes_bitslice_runtime::cuda::{Cuts, DeviceCipher, ShardedBuffer};
-use aes_bitslice_runtime::{Access, Backend, Cipher, Engine, Error, Key, Operation, Transfers};
+use aes_bitslice_runtime::{Access, Backend, Cipher, Engine, Error, Key, Operation, Tag, Transfers};
 use aes_bitslice_tests::reference::noise;
 use std::array;
 use std::cell::{Cell, OnceCell};
@@ -206,6 +206,23 @@ impl<'a> Bench<'a> {
             Place::Sharded(_) | Place::ShardedToAnother(_) => self.on_shards(&cipher, operation, data),
             _ => self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, data)?))),
         }
+    }
+
+    /// Runs an operation that makes a tag, which stays in the device's memory.
+    pub fn run_to_tag<O: Operation<Output = Tag>>(&self, key: &Key, operation: O, data: &[u8]) -> Outcome {
+        let cipher = self.cipher(key);
+        if !self.place.is_on_devices() {
+            return self.on_host(data, |data| Ok(format!("{:?}", cipher.run(operation, data)?.as_bytes())));
+        }
+        let mut tag = self.stream().clone_htod(&[0x5a; 16]).expect("memory of the device");
+        let outcome = self.on_device(data, |stream, data| {
+            last(&cipher)?.run_to_tag(stream, operation, data, &mut tag)?;
+            Ok(String::new())
+        });
+        // An error that is found late is an error of the caller's stream.
+        let lost = |error| Error::Cuda { call: "a copy".into(), code: format!("{error:?}") };
+        let made = |_| Ok(format!("{:?}", &self.stream().clone_dtoh(&tag).map_err(lost)?[..]));
+        Outcome { value: outcome.value.and_then(made), ..outcome }
     }
 
     /// Runs an operation that only reads its data.

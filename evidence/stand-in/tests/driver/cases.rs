@@ -102,7 +102,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 27] = [
+pub const CASES: [Case; 29] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -126,6 +126,12 @@ pub const CASES: [Case; 27] = [
     }),
     case("GCM encryption", On::All, Verified::Nothing, |bench| {
         bench.run_with_output(&bench.key(16), GcmEncrypt::new(&nonce(), b"a header"), &bench.noise(8, 4001))
+    }),
+    case("GCM encryption whose tag stays in memory of the device", On::Device, Verified::Nothing, |bench| {
+        bench.run_to_tag(&bench.key(24), GcmEncrypt::new(&nonce(), b"a header"), &bench.noise(31, 4007))
+    }),
+    case("GMAC whose tag stays in memory of the device", On::Device, Verified::Nothing, |bench| {
+        bench.run_to_tag(&bench.key(32), Gmac::new(&nonce()), &bench.noise(32, 2999))
     }),
     case("GCM decryption", On::All, Verified::All, |bench| {
         let (secret, tag) = others::gcm(&bench.keys()[..32], &[3; 12], b"a header", &bench.noise(9, 3000));
