@@ -242,24 +242,32 @@ class Cmac(Operation):
     def __new__(cls) -> Self: ...
 @final
 class GcmEncryptBatch(Operation):
-    def __new__(cls, nonces: Buffer | Sequence[Buffer], ranges: Iterable[Sequence[int]], aads: Sequence[Buffer] | None = None) -> Self: ...
+    def __new__(
+        cls,
+        nonces: CountedNonces | Buffer | Sequence[Buffer],
+        ranges: _Ranges,
+        aads: Buffer | Sequence[Buffer] | None = None,
+        *,
+        aad_ranges: _Ranges | None = None,
+    ) -> Self: ...
 @final
 class GcmDecryptBatch(Operation):
     def __new__(
         cls,
-        nonces: Buffer | Sequence[Buffer],
-        ranges: Iterable[Sequence[int]],
+        nonces: CountedNonces | Buffer | Sequence[Buffer],
+        ranges: _Ranges,
         tags: Buffer | Sequence[Buffer] | DeviceTag,
-        aads: Sequence[Buffer] | None = None,
+        aads: Buffer | Sequence[Buffer] | None = None,
         *,
+        aad_ranges: _Ranges | None = None,
         tag_bytes: int = 16,
     ) -> Self: ...
 @final
 class CmacBatch(Operation):
-    def __new__(cls, ranges: Iterable[Sequence[int]]) -> Self: ...
+    def __new__(cls, ranges: _Ranges) -> Self: ...
 @final
 class CmacVerifyBatch(Operation):
-    def __new__(cls, ranges: Iterable[Sequence[int]], tags: Buffer | Sequence[Buffer] | DeviceTag, *, tag_bytes: int = 16) -> Self: ...
+    def __new__(cls, ranges: _Ranges, tags: Buffer | Sequence[Buffer] | DeviceTag, *, tag_bytes: int = 16) -> Self: ...
 
 @final
 class Cipher:
