@@ -102,7 +102,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 25] = [
+pub const CASES: [Case; 27] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
