@@ -296,6 +296,7 @@ fn evenly_spaced(count: usize, range: impl Fn(usize) -> Option<Range<u64>>) -> O
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "lists of ranges, of which some have one")]
 mod tests {
     use super::*;
 

@@ -139,10 +139,10 @@ impl Buffer {
         /// All integers of this type.
         macro_rules! all {
             ($kind:ident) => {
-                // SAFETY: as many bytes as the object says, held, of values of this type, aligned; nothing else runs Python while they
-                // are read.
                 Ok(Some(Integers::$kind(match len {
                     0 => &[],
+                    // SAFETY: as many bytes as the object says, held, of values of this type, aligned; nothing else runs Python while they
+                    // are read.
                     _ => unsafe { std::slice::from_raw_parts(buf.cast(), len as usize / itemsize as usize) },
                 })))
             };
