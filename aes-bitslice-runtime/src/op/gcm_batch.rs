@@ -238,8 +238,8 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         check_number(ranges.len())?;
         let count = ranges.len();
         let mut others = Vec::new();
-        let first = nonces.first_counters(count, fresh, &mut others).or_else(refused)?;
         let data = ranges.placed(&RANGES).or_else(refused)?;
+        let first = nonces.first_counters(count, fresh, &mut others).or_else(refused)?;
         let all = aads.bytes.len() as u64;
         let of_each = aads.ranges.unwrap_or(Ranges::spaced(count, all, 0));
         if of_each.len() != count {
