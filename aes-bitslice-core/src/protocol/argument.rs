@@ -85,8 +85,6 @@ crate::named::named_enum! {
         Sums = "sums",
         /// How many thread blocks have done so.
         Arrived = "arrived",
-        /// Another place for the hash.
-        Copy = "copy",
         /// The bits of a hash that count.
         Mask = "mask",
         /// The order in which messages are hashed.
@@ -157,7 +155,7 @@ impl Argument {
             Self::TweakKeys => &[Kind::Words(ROUND_KEYS)],
             Self::KeyPlanes | Self::Messages | Self::FirstMessages | Self::Masks | Self::Subkeys => &[Kind::Buffer],
             Self::Tags | Self::CipherKeys | Self::RoundKeys | Self::Jobs | Self::Runs | Self::Tables => &[Kind::Buffer],
-            Self::Sums | Self::Arrived | Self::Copy => &[Kind::Buffer],
+            Self::Sums | Self::Arrived => &[Kind::Buffer],
             Self::Hash | Self::Order | Self::Aad | Self::Expected | Self::Verdicts => &[Kind::Buffer],
         }
     }

@@ -72,7 +72,7 @@ fn source(argument: Argument) -> Source {
         Argument::RoundKeys | Argument::Each | Argument::Counts | Argument::Adds | Argument::Jobs => Nothing,
         Argument::Runs | Argument::Wide | Argument::Tables | Argument::Units | Argument::Factor => Nothing,
         Argument::Addend | Argument::Hash | Argument::Mask | Argument::Order | Argument::Aad => Nothing,
-        Argument::Expected | Argument::Verdicts | Argument::Sums | Argument::Arrived | Argument::Copy => Nothing,
+        Argument::Expected | Argument::Verdicts | Argument::Sums | Argument::Arrived => Nothing,
     }
 }
 

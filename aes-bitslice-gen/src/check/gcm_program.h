@@ -2,7 +2,7 @@
 // A program around the kernel of GCM in one launch above, to run it on a CPU: answers launches on standard input until it ends.
 //
 //   launch  request, tables, round keys, counter, factor, addend, the hash before, the input
-//   answer  a byte: 0, 1 if more than hash and output changed, or the hash's copy differs, 2 if threads wait for others that never arrive; the hash; the output
+//   answer  a byte: 0, 1 if more than hash and output changed, 2 if threads wait for others that never arrive; the hash; the output
 //
 // The calls of the entry points, `run_encrypt` and `run_decrypt`, follow: each passes every parameter what `launch` has under the
 // parameter's name.
@@ -15,7 +15,7 @@ static struct {
     void *out;
     u64 length;
     const u32 *tables;
-    u32 *sums, *arrived, *hash, *copy;
+    u32 *sums, *arrived, *hash;
     u32 units;
     counter128 counter;
     round_keys keys;
@@ -39,11 +39,10 @@ int main(void) {
         launch.out = out.data;
         launch.length = r.length;
         launch.tables = (const u32 *)tables.data;
-        static u32 sums[4], arrived[1], copy[4];
+        static u32 sums[4], arrived[1];
         launch.sums = sums;
         launch.arrived = arrived;
         launch.hash = (u32 *)hash.data;
-        launch.copy = copy;
         launch.units = (u32)r.units;
         gridDim.x = (u32)r.thread_blocks;
         blockDim.x = THREADS;
@@ -55,7 +54,7 @@ int main(void) {
 
         int changed = margins_changed(hash, 16) || margins_changed(in, r.length) || margins_changed(other, r.length);
         changed |= margins_changed(tables, r.table_bytes) || memcmp(tables.data, original_tables, r.table_bytes) != 0;
-        changed |= sums[0] || sums[1] || sums[2] || sums[3] || arrived[0] || memcmp(copy, hash.data, 16) != 0;
+        changed |= sums[0] || sums[1] || sums[2] || sums[3] || arrived[0];
         if (!r.in_place) changed |= memcmp(in.data, original, r.length) != 0;
         putchar(stuck ? 2 : changed);
         fwrite(hash.data, 1, 16, stdout);

@@ -85,7 +85,7 @@ DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 
 
 // Comes after a barrier.
 DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, u32 units, u32 *sums,
-    u32 *arrived, u32 *hash, u32 *copy, const block128 *addend, int decrypts) {
+    u32 *arrived, u32 *hash, const block128 *addend, int decrypts) {
     SHARED counter_part part[4];
     SHARED counter_mask mask[THREADS / 32];
     const u32 skipped = counter.word[0] % TILE_BLOCKS;
@@ -129,23 +129,23 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     add_rows(sums, rows, (const element *)(memory + WEIGHTS_AT), addend);
     BARRIER();
     if (threadIdx.x == 0 && is_last(arrived))
-        UNROLL for (int i = 0; i < 4; i++) hash[i] = copy[i] = TAKE(&sums[i]);
+        UNROLL for (int i = 0; i < 4; i++) hash[i] = TAKE(&sums[i]);
 }
 
-// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `out` go to `hash` and to `copy`. `in` may equal `out`.
+// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `out` go to `hash`. `in` may equal `out`.
 KERNEL @NAME@_encrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@, IN_GLOBAL const u32 *tables, u32 units,
-    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, IN_GLOBAL u32 *copy, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
+    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
     begin_hash((u8 *)shared, tables, units, &factor);
-@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, copy, &addend, 0);
+@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 0);
 }
 
-// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash` and to `copy`. `in` may equal `out`.
+// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`.
 KERNEL @NAME@_decrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@, IN_GLOBAL const u32 *tables, u32 units,
-    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, IN_GLOBAL u32 *copy, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
+    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
     begin_hash((u8 *)shared, tables, units, &factor);
-@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, copy, &addend, 1);
+@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 1);
 }

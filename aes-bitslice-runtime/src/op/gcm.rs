@@ -427,6 +427,10 @@ impl<E: End> Ready for Keyed<E> {
         PartialHash::of(self.at.offset, bytes, results)
     }
 
+    fn of_tag(&self, tag: [u8; 16]) -> Option<E::Output> {
+        self.end.of_message(|| Some(tag)).flatten()
+    }
+
     fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {
         self.end.end(&self.derived, &self.aad, self.at.offset, parts)
     }

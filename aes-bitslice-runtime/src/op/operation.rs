@@ -196,6 +196,11 @@ pub trait Ready: Clone + Send + Sync + 'static {
         Self::Part::default()
     }
 
+    /// The value that the call returns, from the tag that a device made; `None` if it makes none.
+    fn of_tag(&self, _tag: [u8; 16]) -> Option<Self::Output> {
+        None
+    }
+
     /// The value that the call returns, from the values of its parts, in any order. If it fails, the output of the call is
     /// cleared.
     fn finish(&self, parts: Vec<Self::Part>) -> Result<Self::Output, Error>;

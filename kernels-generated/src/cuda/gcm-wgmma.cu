@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 75b1406c84f17b6af24039e2a29489825749ff34113774c73ec9a893c35fd3dc
+// SHA-256 of all that follows this line: 4da59f178d22f8b84d5ca109472049d48f9a1ec390561184e249a2476631636c
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1254,7 +1254,7 @@ DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 
 
 // Comes after a barrier.
 DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, u32 units, u32 *sums,
-    u32 *arrived, u32 *hash, u32 *copy, const block128 *addend, int decrypts) {
+    u32 *arrived, u32 *hash, const block128 *addend, int decrypts) {
     SHARED counter_part part[4];
     SHARED counter_mask mask[THREADS / 32];
     const u32 skipped = counter.word[0] % TILE_BLOCKS;
@@ -1298,27 +1298,27 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     add_rows(sums, rows, (const element *)(memory + WEIGHTS_AT), addend);
     BARRIER();
     if (threadIdx.x == 0 && is_last(arrived))
-        UNROLL for (int i = 0; i < 4; i++) hash[i] = copy[i] = TAKE(&sums[i]);
+        UNROLL for (int i = 0; i < 4; i++) hash[i] = TAKE(&sums[i]);
 }
 
-// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `out` go to `hash` and to `copy`. `in` may equal `out`.
+// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `out` go to `hash`. `in` may equal `out`.
 KERNEL gcm_wgmma_encrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys, IN_GLOBAL const u32 *tables, u32 units,
-    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, IN_GLOBAL u32 *copy, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
+    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
     begin_hash((u8 *)shared, tables, units, &factor);
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, copy, &addend, 0);
+    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 0);
 }
 
-// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash` and to `copy`. `in` may equal `out`.
+// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`.
 KERNEL gcm_wgmma_decrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys, IN_GLOBAL const u32 *tables, u32 units,
-    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, IN_GLOBAL u32 *copy, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
+    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
     begin_hash((u8 *)shared, tables, units, &factor);
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, copy, &addend, 1);
+    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 1);
 }

@@ -64,7 +64,7 @@ use serde::{Deserialize, Serialize};
 /// | `keys` | round keys | as of the kernel for counter mode whose key basis is this one's |
 /// | `tables`, `units`, `factor`, `addend` | | as above |
 /// | `sums`, `arrived` | buffers of u32 | 16 and 4 bytes of zeros, which are zeros again after the launch; launches that may run at a time have their own |
-/// | `hash`, `copy` | buffers of u32 | 16 bytes each, to which `hash · factor + addend` is written, whatever they held |
+/// | `hash` | buffer of u32 | 16 bytes, to which `hash · factor + addend` is written, whatever they held |
 ///
 /// # Many messages at a time
 ///

@@ -9,8 +9,8 @@ use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::kernel::side_stream::SideStreams;
 use crate::backend::cuda::memory::batch_memory::BatchMemories;
 use crate::backend::cuda::memory::hash_memory::HashMemories;
-use crate::backend::cuda::memory::hash_results::HashResults;
 use crate::backend::cuda::memory::stream_sums::StreamSums;
+use crate::backend::cuda::memory::tag_results::TagResults;
 use crate::backend::cuda::select::hash;
 use crate::backend::cuda::select::stored::{KeyForm, Stored, StoredKind};
 use crate::backend::cuda::select::tuning::Tuning;
@@ -49,9 +49,9 @@ pub(crate) struct Device {
     slots: Slots,
     /// Memory for hashes of data in device memory.
     hash_memories: Arc<HashMemories>,
-    /// Memory for hashes that one launch computes with the cipher.
+    /// Memory for GCM in one launch.
     stream_sums: StreamSums,
-    hash_results: Arc<HashResults>,
+    tag_results: Arc<TagResults>,
     /// Memory for calls on many messages in device memory.
     batch_memories: Arc<BatchMemories>,
     /// The entry points for batches that gave their known answers, by the mode of their kernel.
@@ -82,7 +82,7 @@ impl Device {
             slots: Slots::new(context.clone()),
             hash_memories: HashMemories::new(context.clone()),
             stream_sums: StreamSums::new(context.clone()),
-            hash_results: HashResults::new(context.clone()),
+            tag_results: TagResults::new(context.clone()),
             batch_memories: BatchMemories::new(context.clone()),
             tested: OnFirstUse::default(),
             side_streams: SideStreams::new(context.clone()),
@@ -134,9 +134,9 @@ impl Device {
         &self.stream_sums
     }
 
-    /// Memory that hashes come back in.
-    pub(crate) fn hash_results(&self) -> &Arc<HashResults> {
-        &self.hash_results
+    /// Memory that tags come back in.
+    pub(crate) fn tag_results(&self) -> &Arc<TagResults> {
+        &self.tag_results
     }
 
     /// Memory for calls on many messages.

@@ -5,7 +5,7 @@ use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::launch::InOneLaunch;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
-use crate::backend::cuda::memory::hash_results::HashResult;
+use crate::backend::cuda::memory::tag_results::TagResult;
 use crate::backend::cuda::pending::{Later, Pending, Results, Started};
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::Sum;
@@ -443,10 +443,10 @@ impl PutWithOutput<'_> {
                     (Some(_), _) => drop(key.device().hash_kernel()?),
                     (None, hash) => hash.map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?,
                 }
-                match one {
+                match (&one, one.as_ref().and_then(|_| call.tag(len))) {
                     _ if len == 0 => Results::None,
-                    Some(one) => Results::Written(len, cipher.launch_one(stream, span, &call, &one)?),
-                    None => Results::Hash(len, cipher.launch_all(stream, span, &call)?),
+                    (Some(one), Some(terms)) => Results::Tag(cipher.launch_for_tag(stream, one, &terms)?),
+                    _ => Results::Hash(len, cipher.launch_all(stream, span, &call, one.as_ref())?),
                 }
             }
         };
@@ -455,31 +455,25 @@ impl PutWithOutput<'_> {
 }
 
 impl DeviceCipher<'_> {
-    /// Puts a call that one launch performs on a stream, without waiting. The data is as in [`OnStream`].
-    fn launch_one<O: Pass>(
+    /// Puts a call that one launch performs on a stream, without waiting: its tag, of these terms, comes back in pinned memory. The data is as
+    /// in [`OnStream`].
+    fn launch_for_tag(&self, stream: CUstream, one: &InOneLaunch<'_>, terms: &Terms) -> Result<TagResult, Error> {
+        let device = self.key.device();
+        let mut result = device.tag_results().take()?;
+        // SAFETY: as the type of the data says; the result's memory is live until the work is done.
+        unsafe { result.fill(stream, |tag| one.run(device, stream, terms, tag)) }?;
+        Ok(result)
+    }
+
+    /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory of its hash is zeros where it computes none. The data is as in
+    /// [`OnStream`].
+    fn launch_all<O: Pass>(
         &self,
         stream: CUstream,
         span: Span,
         call: &Call<O>,
-        one: &InOneLaunch<'_>,
-    ) -> Result<HashResult, Error> {
-        let device = self.key.device();
-        let mut result = device.hash_results().take()?;
-        // SAFETY: as the type of the data says; the result's memory is live until the work is done.
-        unsafe {
-            result.fill(stream, |copy| {
-                let launched = one
-                    .run(device, stream, &Terms::of_hash(), None, Some(copy))
-                    .and_then(|hash| self.key.clear_unless_authentic(&mut { stream }, span, call, hash));
-                launched.inspect_err(|_| clear_unverified(stream, span, call))
-            })?;
-        }
-        Ok(result)
-    }
-
-    /// Puts all steps of a call on a stream, without waiting. The memory of its hash is zeros where it computes none. The data is as in
-    /// [`OnStream`].
-    fn launch_all<O: Pass>(&self, stream: CUstream, span: Span, call: &Call<O>) -> Result<HashMemory, Error> {
+        one: Option<&InOneLaunch<'_>>,
+    ) -> Result<HashMemory, Error> {
         let key = self.key;
         let mut memory = key.device().hash_memories().take()?;
         // SAFETY: as the type of the data says; the memory is live until the work is done.
@@ -489,7 +483,10 @@ impl DeviceCipher<'_> {
                 let launch = |step| {
                     key.launch_step(&mut { stream }, span, call, step, self.choice, Sum { terms: &terms, at: hash })
                 };
-                let launched = call.kernels().steps().try_for_each(launch);
+                let launched = match one {
+                    Some(one) => one.run(key.device(), stream, &terms, hash),
+                    None => call.kernels().steps().try_for_each(launch),
+                };
                 launched
                     .and_then(|()| key.clear_unless_authentic(&mut { stream }, span, call, hash))
                     .inspect_err(|_| clear_unverified(stream, span, call))
@@ -577,7 +574,7 @@ impl Place for PutTag<'_> {
         let mut stream = data.stream;
         if let Some(one) = one {
             // SAFETY: the type of the data guarantees stream and memory.
-            return unsafe { one.run(key.device(), stream, &terms, Some(tag), None) }.map(drop);
+            return unsafe { one.run(key.device(), stream, &terms, tag) };
         }
         key.hash_kernel(hash)?;
         // SAFETY: the type of the data guarantees stream and memory.

@@ -48,8 +48,7 @@ pub(crate) fn test(kernel: &HashKernel, slots: &Slots, sums: &StreamSums, form: 
             // SAFETY: everything is in the slot's memory, except for the tables, which outlive the wait.
             .and_then(|()| unsafe {
                 let sum = sums.of(*slot.queue())?;
-                let places = GcmHash { sum: sum.sum(), hash, copy: sum.hash() };
-                gcm.run(slot.queue(), crypt, &key, &Terms::of_hash(), places)
+                gcm.run(slot.queue(), crypt, &key, &Terms::of_hash(), GcmHash { sum, hash })
             })
             .and_then(|()| slot.copy_hash())
             .and_then(|()| slot.copy_out_staged(0, len));

@@ -116,27 +116,22 @@ impl DeviceKey {
 }
 
 impl InOneLaunch<'_> {
-    /// Puts it on a stream, without waiting. The terms of the hash go to both places; without the first, to the stream's own memory, which is
-    /// returned.
+    /// Puts it on a stream, without waiting. The terms of the hash are written to the 16 bytes at `hash`.
     ///
     /// # Safety
-    /// The data and the places are in memory of the device that is live until the work is done, and the stream is live and belongs to the
+    /// The data and those bytes are in memory of the device that is live until the work is done, and the stream is live and belongs to the
     /// device's context, which was entered on this thread.
     pub(crate) unsafe fn run(
         &self,
         device: &Device,
         mut stream: CUstream,
         terms: &Terms,
-        hash: Option<CUdeviceptr>,
-        copy: Option<CUdeviceptr>,
-    ) -> Result<CUdeviceptr, Error> {
+        hash: CUdeviceptr,
+    ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
         unsafe {
-            let sums = device.stream_sums().of(stream)?;
-            let hash = hash.unwrap_or(sums.hash());
-            let places = GcmHash { sum: sums.sum(), hash, copy: copy.unwrap_or(sums.hash()) };
-            self.gcm.run(&mut stream, self.crypt, &self.key, terms, places)?;
-            Ok(hash)
+            let sum = device.stream_sums().of(stream)?;
+            self.gcm.run(&mut stream, self.crypt, &self.key, terms, GcmHash { sum, hash })
         }
     }
 }

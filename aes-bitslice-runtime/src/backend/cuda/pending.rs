@@ -3,7 +3,7 @@
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::memory::hash_memory::HashMemory;
-use crate::backend::cuda::memory::hash_results::HashResult;
+use crate::backend::cuda::memory::tag_results::TagResult;
 use crate::base::error::Error;
 use crate::exec::call::Call;
 use crate::op::operation::{Operation, Pass, Ready};
@@ -42,8 +42,8 @@ pub(crate) enum Results {
     None,
     /// The hash of this number of bytes.
     Hash(u64, HashMemory),
-    /// The hash of this number of bytes, of one launch.
-    Written(u64, HashResult),
+    /// A tag.
+    Tag(TagResult),
     /// The results of a batch.
     Batch(BatchMemory),
 }
@@ -60,7 +60,10 @@ impl<O: Pass> Started<O> {
         let parts = match self.results {
             Results::None => vec![],
             Results::Hash(bytes, memory) => vec![self.call.operation().part(bytes, &memory.read()?)],
-            Results::Written(bytes, result) => vec![self.call.operation().part(bytes, &result.read()?)],
+            Results::Tag(result) => {
+                let none = || Error::WrongCall { operation: "an operation without a tag", call: "run" };
+                return self.call.operation().of_tag(result.read()?).ok_or_else(none);
+            }
             Results::Batch(memory) => vec![memory.read(|results| self.call.operation().part(0, results))?],
         };
         self.call.finish(parts)

@@ -92,7 +92,6 @@ pub(crate) struct GcmHash<P> {
     /// 16 bytes, and 4 bytes after them: zeros, which are zeros again after the launch.
     pub(crate) sum: P,
     pub(crate) hash: P,
-    pub(crate) copy: P,
 }
 
 /// What is encrypted or decrypted.
@@ -118,7 +117,7 @@ impl<D: Driver> Gcm<'_, D> {
         Crypt { direction, counter, span }: Crypt<D::Place>,
         key: &HashKey,
         terms: &Terms,
-        GcmHash { sum, hash, copy }: GcmHash<D::Place>,
+        GcmHash { sum, hash }: GcmHash<D::Place>,
     ) -> Result<(), Error> {
         let Self { kernel, keys, tables } = self;
         let LoadedHashKernel { driver, manifest, code, units, .. } = &*kernel.0;
@@ -141,7 +140,6 @@ impl<D: Driver> Gcm<'_, D> {
             (Argument::Sums, Value::Address(sum.address())),
             (Argument::Arrived, Value::Address(sum.after(HASH as u64).address())),
             (Argument::Hash, Value::Address(hash.address())),
-            (Argument::Copy, Value::Address(copy.address())),
             (Argument::Factor, Value::Words(block_words(&factor))),
             (Argument::Addend, Value::Words(block_words(&terms.addend))),
         ];

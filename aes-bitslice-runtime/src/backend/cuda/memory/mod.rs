@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `pinned` | host memory that is copied from and to while kernels run |
 //! | `hash_memory` | memory for hashes, cleared between calls |
-//! | `hash_results`, `stream_sums` | memory for hashes of one launch: where they come back, and where they are added up |
+//! | `stream_sums`, `tag_results` | memory for GCM in one launch: where the hash is added up, and where a tag comes back |
 //! | `batch_memory` | memory for the descriptions of many messages, and for their results |
 //! | `key_memory` | round keys and tables of a hash key in device memory |
 //! | `gather` | blocks that are copied side by side |
@@ -12,7 +12,7 @@
 pub(crate) mod batch_memory;
 pub(crate) mod gather;
 pub(crate) mod hash_memory;
-pub(crate) mod hash_results;
 pub(crate) mod key_memory;
 pub(crate) mod pinned;
 pub(crate) mod stream_sums;
+pub(crate) mod tag_results;

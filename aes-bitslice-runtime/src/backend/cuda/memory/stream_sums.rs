@@ -4,36 +4,19 @@
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
 use crate::base::lock::lock;
-use crate::op::partial_hash::HASH;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The sum, the count of thread blocks, and the hash, each with room that nothing uses after it.
+/// The sum and the count of thread blocks, and room after them that nothing uses.
 const BYTES: usize = 64;
 /// Streams for which memory is allocated at a time.
 const AT_A_TIME: usize = 64;
 /// The maximum number of streams; before there are more, the device is waited for, and all begin anew.
 const MOST: usize = 4096;
 
-/// The memory of a stream for launches of GCM.
-#[derive(Clone, Copy)]
-pub(crate) struct Sums(CUdeviceptr);
-
-impl Sums {
-    /// 16 bytes, zeros between launches.
-    pub(crate) fn sum(self) -> CUdeviceptr {
-        self.0
-    }
-
-    /// The hash of the last launch.
-    pub(crate) fn hash(self) -> CUdeviceptr {
-        self.0 + 2 * HASH as u64
-    }
-}
-
-/// That of all streams of a device.
+/// The memory of all streams of a device.
 pub(crate) struct StreamSums {
     context: Arc<Context>,
     all: Mutex<All>,
@@ -42,22 +25,22 @@ pub(crate) struct StreamSums {
 #[derive(Default)]
 struct All {
     /// By the number of the stream, which no other stream of the process ever has.
-    of_streams: HashMap<u64, Sums>,
-    unused: Vec<Sums>,
+    of_streams: HashMap<u64, CUdeviceptr>,
+    unused: Vec<CUdeviceptr>,
     allocated: Vec<CUdeviceptr>,
 }
 
 impl StreamSums {
-    /// That of a device with this context; none is allocated before it is needed.
+    /// The memory of a device with this context; none is allocated before it is needed.
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context, all: Mutex::default() }
     }
 
-    /// That of a stream.
+    /// The memory of a stream: zeros between launches.
     ///
     /// # Safety
     /// The stream is live and belongs to the context, which was entered on this thread.
-    pub(crate) unsafe fn of(&self, stream: CUstream) -> Result<Sums, Error> {
+    pub(crate) unsafe fn of(&self, stream: CUstream) -> Result<CUdeviceptr, Error> {
         let mut number = 0;
         // SAFETY: the caller guarantees the stream; the pointer is to a live value.
         self.context.call("cuStreamGetId", unsafe { sys::cuStreamGetId(stream, &mut number) }.result())?;
@@ -68,12 +51,12 @@ impl StreamSums {
         if all.unused.is_empty() {
             if all.of_streams.len() >= MOST {
                 self.context.call("cuCtxSynchronize", result::ctx::synchronize())?;
-                let taken: Vec<Sums> = all.of_streams.drain().map(|(_, sums)| sums).collect();
+                let taken: Vec<CUdeviceptr> = all.of_streams.drain().map(|(_, sums)| sums).collect();
                 all.unused.extend(taken);
             } else {
                 let memory = self.allocate()?;
                 all.allocated.push(memory);
-                all.unused.extend((0..AT_A_TIME).map(|n| Sums(memory + (n * BYTES) as u64)));
+                all.unused.extend((0..AT_A_TIME).map(|n| memory + (n * BYTES) as u64));
             }
         }
         let sums = all.unused.pop().expect("some, as of now");
@@ -120,7 +103,7 @@ impl Drop for StreamSums {
         if result::ctx::synchronize().is_ok() {
             for memory in all.allocated.drain(..) {
                 // An error cannot be handled here.
-                // SAFETY: allocated here, not used after this; it is cleared, because hashes are secret.
+                // SAFETY: allocated here, not used after this; a launch that did not end may have left a sum there, which is secret.
                 unsafe {
                     let _ = clear(memory, AT_A_TIME * BYTES);
                     let _ = result::free_sync(memory);

@@ -1,5 +1,5 @@
-//! Pinned memory into which kernels write hashes, each with the point of a stream after which the hash is there. It is kept from call to
-//! call. A hash that nobody asks for is waited for by nobody: its memory is used again once its call is done.
+//! Pinned memory into which kernels write tags, each with the point of a stream after which the tag is there. It is kept from call to call. A
+//! tag that nobody asks for is waited for by nobody: it stays there until its memory is used again, once its call is done.
 
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::pinned::{self, Pinned};
@@ -16,7 +16,7 @@ const AT_A_TIME: usize = 64;
 const MOST_LEFT: usize = 512;
 
 /// The results of a device.
-pub(crate) struct HashResults {
+pub(crate) struct TagResults {
     context: Arc<Context>,
     all: Mutex<All>,
 }
@@ -40,7 +40,7 @@ unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
-/// Room for one hash: zeros unless its call is under way.
+/// Room for one tag: zeros unless its call is under way, or nobody has asked for it.
 struct Slot {
     context: Arc<Context>,
     memory: Arc<Memory>,
@@ -51,22 +51,22 @@ struct Slot {
 // SAFETY: handles, which any thread that has made the context current may use.
 unsafe impl Send for Slot {}
 
-/// The hash of one call.
-pub(crate) struct HashResult {
-    results: Arc<HashResults>,
+/// The tag of one call.
+pub(crate) struct TagResult {
+    results: Arc<TagResults>,
     /// Present until drop.
     slot: Option<Slot>,
     is_under_way: bool,
 }
 
-impl HashResults {
+impl TagResults {
     /// Those of a device with this context; none is allocated before it is needed.
     pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
         Arc::new(Self { context, all: Mutex::default() })
     }
 
-    /// Room for the hash of a call. The context was entered on this thread.
-    pub(crate) fn take(self: &Arc<Self>) -> Result<HashResult, Error> {
+    /// Room for the tag of a call. The context was entered on this thread.
+    pub(crate) fn take(self: &Arc<Self>) -> Result<TagResult, Error> {
         let mut all = lock(&self.all);
         if all.idle.is_empty()
             && let Some(oldest) = all.left.front()
@@ -79,7 +79,7 @@ impl HashResults {
         if all.idle.is_empty() {
             all.idle = self.more()?;
         }
-        Ok(HashResult { results: self.clone(), slot: all.idle.pop(), is_under_way: false })
+        Ok(TagResult { results: self.clone(), slot: all.idle.pop(), is_under_way: false })
     }
 
     fn more(&self) -> Result<Vec<Slot>, Error> {
@@ -97,12 +97,12 @@ impl HashResults {
     }
 }
 
-impl HashResult {
+impl TagResult {
     fn slot(&self) -> &Slot {
         self.slot.as_ref().expect("there until drop")
     }
 
-    /// Does work on a stream that writes the hash.
+    /// Does work on a stream that writes the tag.
     ///
     /// # Safety
     /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it.
@@ -125,22 +125,27 @@ impl HashResult {
         worked
     }
 
-    /// Waits for the hash.
+    /// Waits for the tag.
     pub(crate) fn read(mut self) -> Result<[u8; HASH], Error> {
         self.results.context.enter()?;
         self.slot().wait()?;
-        let hash = self.slot().read();
+        let tag = self.slot().read();
         self.slot().clear();
         self.is_under_way = false;
-        Ok(hash)
+        Ok(tag)
     }
 }
 
-impl Drop for HashResult {
+impl Drop for TagResult {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
+        let is_done =
+            self.is_under_way && self.results.context.make_current().is_ok() && slot.is_done().unwrap_or(false);
+        if is_done {
+            slot.clear();
+        }
         let mut all = lock(&self.results.all);
-        if self.is_under_way {
+        if self.is_under_way && !is_done {
             all.left.push_back(slot);
         } else {
             all.idle.push(slot);
