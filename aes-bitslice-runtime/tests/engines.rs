@@ -294,7 +294,7 @@ fn many_threads_share_a_cipher() {
 }
 
 /// Bytes of a call that is cut into chunks.
-const LONG: usize = 1 << 20;
+const LONG: usize = 2 << 20;
 
 /// Where a call on `LONG` bytes that is stopped leaves zeros, of bytes that are 1 before.
 fn stopped(call: impl FnOnce(&mut [u8]) -> Option<Error>) -> Vec<bool> {

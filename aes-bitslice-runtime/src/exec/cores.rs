@@ -81,11 +81,11 @@ mod tests {
         }
     }
 
-    /// Whether a call on a MiB changes it.
+    /// Whether a call on more than a core takes alone changes it.
     fn changes(operation: impl Pass) -> bool {
-        let (key, mut data) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), vec![1; 4 * CHUNK]);
+        let (key, mut data) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), vec![1; 8 * CHUNK]);
         run(&key, &Call::on_a_device(operation), Buffers::InPlace(&mut data));
-        data != vec![1; 4 * CHUNK]
+        data != vec![1; 8 * CHUNK]
     }
 
     #[test]
