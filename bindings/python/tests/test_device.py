@@ -131,6 +131,7 @@ class Torch(Case):
         for size in (0, 1, 1000, 1 << 20):
             plain = self.tensor(size)
             data = self.bytes_of(plain)
+            tags.zero_()
             expected, tag = self.cpu.gcm_encrypt(NONCE, data, AAD)
             out, version = self.torch.empty_like(plain), tags._version
             self.assertIs(self.cipher.gcm_encrypt(NONCE, plain, AAD, out=out, tag_out=tags[1]), out)
