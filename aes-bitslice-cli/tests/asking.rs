@@ -72,8 +72,14 @@ impl Asking {
 
     /// Its state, in the system's letters: `T` is stopped.
     fn state(&self) -> char {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
-        stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
+        state(&self.id().to_string())
+    }
+
+    /// Whether all that its process started is stopped.
+    fn has_stopped(&self) -> bool {
+        let id = self.id();
+        let started = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        started.split_whitespace().all(|process| state(process) == 'T')
     }
 
     /// Waits until it has ended, after which the terminal shows what is typed, and has no earlier input left for the shell.
@@ -89,6 +95,12 @@ impl Asking {
         assert_eq!(poll(&mut to_read, PollTimeout::ZERO).unwrap(), 0, "the shell gets what was typed");
         self.child.wait_with_output().unwrap()
     }
+}
+
+/// The state of the process with this number.
+fn state(process: &str) -> char {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
 }
 
 fn until(condition: impl Fn() -> bool) {
@@ -229,7 +241,8 @@ fn ctrl_z_stops_it_and_it_asks_again() {
     let jobs = "exec setsid -c sh -mc '\"$0\" seal -q --passphrase -o sealed data; read line; fg >/dev/null' \"$0\"";
     let mut asking = Asking::start_by(folder.path(), jobs);
     asking.type_in(b"abc\x1a");
-    until(|| asking.shows());
+    // What is typed before it has stopped is cleared with the rest of the passphrase.
+    until(|| asking.shows() && asking.has_stopped());
     asking.type_in(b"line\r");
     asking.wait_for_prompt("Passphrase: ");
     assert!(!asking.shows());
