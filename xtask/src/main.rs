@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `gen`, `gen --check` | [`stored`] | the files that the kernels' crate stores, rebuilt or compared |
 //! | `gen --key`, `gen --preset` | [`bake`] | kernels of a design, with a key in them, checked before they are written |
+//! | `gen --device-header` | [`device_header`] | the cipher as a header for kernels of other programs |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
 //! | `ptx --sweep` | [`sweep`] | a kernel with other thread blocks and loops, compiled and counted |
@@ -42,6 +43,7 @@ mod ceilings;
 mod circuits;
 mod constant_time;
 mod demo;
+mod device_header;
 mod files;
 mod images;
 mod kernels;
@@ -58,6 +60,7 @@ mod stored;
 mod sweep;
 mod test;
 
+use aes_bitslice_core::layout::Layout;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -102,6 +105,11 @@ struct GenArgs {
     /// Change nothing; fail with a diff if a stored file is not what would be generated
     #[arg(long, conflicts_with = "kernel")]
     check: bool,
+    /// The cipher as a header for kernels of your own, written to target/device: a function of the device that encrypts blocks in registers
+    ///
+    /// --layout column, the default: a warp calls it on 256 blocks. --layout state: a thread calls it on 32 blocks.
+    #[arg(long, group = "kernel", conflicts_with_all = ["key", "preset", "mode", "sbox", "strategy", "dialect", "force", "check"])]
+    device_header: bool,
     #[command(flatten)]
     bake: bake::Args,
 }
@@ -129,6 +137,9 @@ fn main() -> ExitCode {
     let root = files::root();
     let outcome = match cli.command {
         Command::Gen(args) if args.check => stored::check(&root),
+        Command::Gen(GenArgs { device_header: true, bake, .. }) => {
+            device_header::run(&root, bake.layout.unwrap_or(Layout::Column), bake.out)
+        }
         Command::Gen(args) if args.bake.key.is_some() || args.bake.preset.is_some() => {
             bake::run(&root, args.bake).map(drop)
         }
