@@ -9,7 +9,6 @@
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
 //! | `ptx --sweep` | [`sweep`] | a kernel with other thread blocks and loops, compiled and counted |
 //! | `constant-time` | [`constant_time`] | that kernels called constant-time are: [`secrets`] are followed through PTX and machine code |
-//! | `sbom` | [`sbom`] | a bill of materials |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `benchmarks` | [`benchmarks`] | BENCHMARKS.md, the README's table and their plot, printed from measured figures |
@@ -51,7 +50,6 @@ mod key;
 mod papers;
 mod rivals;
 mod sass;
-mod sbom;
 mod scratch;
 mod search;
 mod secrets;
@@ -84,8 +82,6 @@ enum Command {
     Ptx(images::Args),
     /// Trace keys and data through the stored kernels, and fail where a branch, an address, a lane or a time depends on them
     ConstantTime(constant_time::Args),
-    /// Print the bill of materials of the published crates: CycloneDX in JSON
-    Sbom,
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
     GpuBundle(bundle::Args),
     /// Print the measured figures into BENCHMARKS.md and the README, or take over new ones
@@ -148,7 +144,6 @@ fn main() -> ExitCode {
         Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),
         Command::ConstantTime(args) => constant_time::run(&root, &args),
-        Command::Sbom => sbom::run(&root),
         Command::GpuBundle(args) => bundle::run(&root, &args),
         Command::Benchmarks(args) => benchmarks::run(&root, &args),
         Command::Papers(args) => papers::run(&root, &args),
