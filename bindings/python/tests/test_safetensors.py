@@ -165,8 +165,14 @@ def test_slices_are_those_of_arrays(key, framework, request):
             ours.get_tensor("other")
 
 
+def root(array):
+    while array.base is not None:
+        array = array.base
+    return array
+
+
 def test_tensors_are_where_computing_is_fast(key):
-    """And a small one does not keep a segment."""
+    """And a small one does not keep a segment; tensors are not copied for that without need."""
     tensors = {"a": np.zeros(1), "b": np.zeros((1000, 300)), "c": np.zeros(3, np.float32), "d": np.zeros(5, np.uint8), "e": np.ones(9)}
     file = io.BytesIO()
     save_file(tensors, file, key=key)
@@ -175,10 +181,32 @@ def test_tensors_are_where_computing_is_fast(key):
     assert all(array.ctypes.data % 16 == 0 for array in found.values())
     with safe_open(file, "np", key=key) as ours:
         for name in tensors:
-            array = ours.get_tensor(name)
-            while array.base is not None:
-                array = array.base
+            array = root(ours.get_tensor(name))
             assert array.ctypes.data % 16 == 0 and array.nbytes <= 2 * tensors[name].nbytes
+
+
+    for header in ({}, {"eight bytes": "more"}):
+        file = io.BytesIO()
+        save_file({"a": np.zeros((1000, 300)), "b": np.ones((1000, 300), np.float16)}, file, header, key=key)
+        file.seek(0)
+        found = load_file(file, framework="np", key=key)
+        assert root(found["a"]) is root(found["b"]) and root(found["a"]).nbytes < 3_001_000
+
+
+def test_a_system_that_reads_less_at_a_time(key, tmp_path, monkeypatch):
+    def short(descriptor, parts, place):
+        data = os.pread(descriptor, chance.choice([1, 15, 16, 17, 5000, 1 << 20, 1 << 22]), place)
+        done = 0
+        for part in parts:
+            some = data[done : done + part.nbytes]
+            part[: len(some)] = some
+            done += len(some)
+        return done
+
+    chance, tensors = random.Random(1), arrays()
+    save_file(tensors, tmp_path / "sealed", key=key)
+    monkeypatch.setattr(os, "preadv", short)
+    same(load_file(tmp_path / "sealed", framework="np", key=key), tensors)
 
 
 def header_of(tensors, padding=0):
@@ -194,6 +222,7 @@ WRONG = {
     "nothing": b"",
     "seven bytes": bytes(7),
     "a header longer than the message": (100).to_bytes(8, "little") + b"{}",
+    "a header one byte longer than the message": (3).to_bytes(8, "little") + b"{}",
     "a header longer than any": (1 << 63).to_bytes(8, "little") + b"{}",
     "no JSON": (2).to_bytes(8, "little") + b"{]",
     "no dictionary": (2).to_bytes(8, "little") + b"[]",

@@ -236,7 +236,7 @@ class safe_open:
         """The metadata and the tensors, in the order of the file."""
         length = self._parts.length
         size = int.from_bytes(self._framework.to_bytes(self._parts.read(0, min(8, length))), "little")
-        if length < 8 or size > min(length - 8, _LONGEST):
+        if size > min(length - 8, _LONGEST):
             raise self._refused("it has no header")
         text, begin = self._framework.to_bytes(self._parts.read(8, 8 + size)), 8 + size
         try:
