@@ -10,6 +10,7 @@ import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import weakref
@@ -310,12 +311,12 @@ def test_damaged_files_and_wrong_keys(key, tmp_path):
                 ours.get_tensor(name)
     for length in [0, 50, 136, 151, 152, SEGMENT + 96, 3 * SEGMENT + 96, len(file) - 1]:
         damaged.write_bytes(file[:length])
-        with pytest.raises(Error) as error:
+        with pytest.raises(AuthenticationError if length else Error, match="^" + re.escape(str(damaged))):
             load_file(damaged, framework="np", key=key)
-        assert str(error.value).startswith(str(damaged))
-    damaged.write_bytes(file + bytes(100))
-    with pytest.raises(Error, match="damaged"):
-        load_file(damaged, framework="np", key=key)
+    for more in (1, 100, SEGMENT):
+        damaged.write_bytes(file + bytes(more))
+        with pytest.raises(AuthenticationError, match="damaged"):
+            load_file(damaged, framework="np", key=key)
     with pytest.raises(FileNotFoundError):
         load_file(tmp_path / "nothing", framework="np", key=key)
     with pytest.raises(Error, match="not a sealed file"):

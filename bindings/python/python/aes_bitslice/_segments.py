@@ -67,6 +67,11 @@ class Parts:
             raise
         return whole[start - base : stop - base]
 
+    def check_end(self) -> None:
+        """Raises `AuthenticationError` if the message does not end where the file does: opens the last segment."""
+        first, end = self._segments.holding(self.length, self.length)
+        self._fill(self._memory.empty(self._place(end) - self._place(first)), first, end)
+
     def close(self) -> None:
         """Drops the key, and closes a file that has a path; a file object is back at its position."""
         if not self._closed:

@@ -259,6 +259,8 @@ class safe_open:
         return metadata, tensors
 
     def _refused(self, what: str) -> Error:
+        # What a cut file has is not what was sealed.
+        self._parts.check_end()
         return Error(f"{self._name}the message of the sealed file is not a safetensors file: {what}")
 
 
