@@ -46,10 +46,10 @@ def timed(what, load):
 
 # As a model has them: matrices of 64 MiB, and short vectors beside them.
 matrices = max(1, round(arguments.gib * 16))
-tensors = {f"layer.{n}.weight": torch.empty(4096, 8192, dtype=torch.bfloat16) for n in range(matrices)}
-tensors |= {f"layer.{n}.norm": torch.empty(4096, dtype=torch.bfloat16) for n in range(matrices)}
-for tensor in tensors.values():
-    tensor.view(torch.uint8).random_(0, 256)
+shapes = {f"layer.{n}.weight": (4096, 2 * 8192) for n in range(matrices)} | {f"layer.{n}.norm": (2 * 4096,) for n in range(matrices)}
+tensors = {}
+for name, shape in shapes.items():
+    tensors[name] = torch.randint(0, 256, shape, dtype=torch.uint8, device=device).cpu().view(torch.bfloat16)
 size = sum(tensor.nbytes for tensor in tensors.values())
 
 with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
