@@ -4,7 +4,8 @@
     python3 examples/weights.py --gib 16 --device cuda:0
 
 Both files are in the page cache, for they were just written; loads take turns. On a GPU, the first line is what a copy
-from pinned memory to the GPU takes, which no load beats.
+from pinned memory to the GPU takes, which no load beats. On the CPU the package safetensors only maps its file, so that
+nothing is read before somebody computes with it: compare on a GPU.
 """
 
 import argparse
