@@ -13,6 +13,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 import weakref
 from types import SimpleNamespace
 
@@ -369,6 +370,28 @@ def test_a_closed_file_keeps_no_key(key):
         load_file(SimpleNamespace(read=file.read), framework="np", key=key)
 
 
+def test_after_an_exception_nothing_is_read(key, tmp_path, monkeypatch):
+    """Into memory that may be somebody else's by then."""
+    save_file({"a": np.ones(30_000_000, np.uint8)}, tmp_path / "sealed", key=key)
+    reading, preadv = [], os.preadv
+
+    def slow(descriptor, parts, place):
+        reading.append(place)
+        time.sleep(0.1 if place > 2 * SEGMENT else 0)
+        count = preadv(descriptor, parts, place)
+        reading.remove(place)
+        return count
+
+    monkeypatch.setattr(_segments, "PIECE", SEGMENT)
+    with safe_open(tmp_path / "sealed", "np", key=key) as ours:
+        monkeypatch.setattr(os, "preadv", slow)
+        monkeypatch.setattr(ours._parts, "_decrypt", lambda *given: 1 / 0)
+        try:
+            ours.get_tensor("a")
+        except ZeroDivisionError:
+            assert not reading
+
+
 def test_no_partial_file(key, tmp_path):
     path, wide = tmp_path / "sealed", np.zeros((10, 10))
     for tensors, error, words in [
@@ -596,6 +619,9 @@ def test_gpu_tensors(key, torch, tmp_path):
         for name in tensors:
             assert raw(ours.get_tensor(name)) == raw(tensors[name])
         assert raw(ours.get_slice("large")[17:19, 5:]) == raw(tensors["large"][17:19, 5:])
+    for message in WRONG.values():
+        with pytest.raises(Error, match="not a safetensors file"):
+            load_file(io.BytesIO(aes_bitslice.seal_bytes(message, key=key)), "cuda", key=key)
     file = bytearray(path.read_bytes())
     file[200 * SEGMENT] ^= 1
     for _ in range(3):

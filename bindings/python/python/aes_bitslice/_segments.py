@@ -14,9 +14,9 @@ import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 from ._native import AuthenticationError, Engine, _SealedSegments
@@ -87,8 +87,9 @@ class Parts:
         """Fills an array with the plaintext of the segments from `first` to before `end`."""
         tags, ready, begun = bytearray(16 * (end - first)), None, first
         size = min(max(PIECE, self._segments.segment_bytes), whole.nbytes)
-        with self._memory.landing(whole, size) as landing:
-            for stop in self._landed(landing, tags, first, end):
+        # Closed, nothing is read any more: that threads have the memory is known to nobody else.
+        with self._memory.landing(whole, size) as landing, closing(self._landed(landing, tags, first, end)) as landed:
+            for stop in landed:
                 if stop - begun >= self._memory.batch or stop == end:
                     # While a batch is decrypted, the pieces after it are on their way.
                     if ready:
@@ -97,7 +98,7 @@ class Parts:
             if ready:
                 self._decrypt(whole, tags, first, *ready)
 
-    def _landed(self, landing: Any, tags: bytearray, first: int, end: int) -> Iterator[int]:
+    def _landed(self, landing: Any, tags: bytearray, first: int, end: int) -> Generator[int]:
         """Reads segments, piece by piece: each time, the number after the last segment that has landed."""
         count = max(1, min(PIECE // self._segments.segment_bytes, MOST_SEGMENTS))
         reads: deque[tuple[int, slice, Any, Future[None]]] = deque()
