@@ -9,7 +9,7 @@ use crate::places::{Part, Places, TAG};
 use crate::secret::Secret;
 use crate::start::stream_header_bytes;
 use crate::stream::Stream;
-use aes_bitslice_runtime::Engine;
+use aes_bitslice_runtime::{Cipher, Engine};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::RangeBounds;
 use zeroize::Zeroizing;
@@ -184,6 +184,37 @@ impl Opening {
     /// If `memory` has fewer than `bytes` bytes.
     pub fn open(&self, first: u64, is_last: bool, memory: &mut [u8], bytes: usize) -> Result<usize, Error> {
         self.stream.open(first, is_last, memory, bytes)
+    }
+
+    /// The cipher of the segments, for a caller that decrypts them where it wants, such as in GPU memory: each is a message of AES-GCM under
+    /// its [`nonce`](Self::nonce), without additional data. No byte of a segment may be used before its tag is checked.
+    ///
+    /// ```
+    /// use aes_bitslice_runtime::{Backend, Engine, GcmDecrypt, Key, KeyBits, Tag};
+    /// use aes_bitslice_seal::{Opening, Secret, seal};
+    ///
+    /// let engine = Engine::open(Backend::Cpu)?;
+    /// let key = Key::generate(KeyBits::Aes256)?;
+    /// let mut file = Vec::new();
+    /// seal(&engine, Secret::Key(&key), &b"a message"[..], &mut file)?;
+    ///
+    /// let opening = Opening::new(&engine, Secret::Key(&key), &file[..Opening::START])?;
+    /// let (data, tag) = file[opening.places().header_bytes()..].split_at_mut(9);
+    /// let nonce = opening.nonce(0, true)?.into();
+    /// opening.cipher().run(GcmDecrypt::new(&nonce, &[], &Tag::new(tag)?), &mut *data)?;
+    /// assert_eq!(data, b"a message");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cipher(&self) -> &Cipher {
+        &self.stream.cipher
+    }
+
+    /// The nonce of a segment, from 0; `is_last` is whether the message ends with it.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] for a segment that no stream has.
+    pub fn nonce(&self, index: u64, is_last: bool) -> Result<[u8; 12], Error> {
+        self.stream.nonce(index, is_last)
     }
 
     /// The number of bytes of the message of a file of `file` bytes. The last segment is opened, which is marked as the last: this shows

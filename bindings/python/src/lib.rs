@@ -25,6 +25,7 @@
 //! | `new_file` | files that are made: complete or absent, and no more open than their source |
 //! | `at_exit` | those that are not complete when Python ends |
 //! | `sealed_file` | the message of a sealed file, read at any position or written bit by bit |
+//! | `segments` | where a sealed file's segments are, and their cipher, for a program that decrypts them itself |
 //! | `signals` | looking for Ctrl-C |
 //! | `file_object` | Python's file objects as Rust readers, writers and seekers |
 //!
@@ -63,6 +64,7 @@ mod outcome;
 mod patient;
 mod run;
 mod sealed_file;
+mod segments;
 mod signals;
 
 /// The module, as Python imports it.
@@ -97,6 +99,8 @@ mod _native {
     use crate::outcome::DeviceTag;
     #[pymodule_export]
     use crate::sealed_file::{SealedReader, SealedWriter};
+    #[pymodule_export]
+    use crate::segments::SealedSegments;
     #[pymodule_export]
     use crate::signals::interrupt_at;
     /// For one message, `failed` is empty.

@@ -82,6 +82,7 @@ __all__ = [
     "XtsDecrypt",
     "XtsEncrypt",
     "_SealedReader",
+    "_SealedSegments",
     "_SealedWriter",
     "__version__",
     "_forked",
@@ -523,6 +524,30 @@ class _SealedReader:
     @property
     def length(self) -> int: ...
     def readinto(self, position: int, buffer: Buffer) -> int: ...
+
+@final
+class _SealedSegments:
+    def __new__(
+        cls,
+        source: _Path | _Readable,
+        *,
+        key: Key | None = None,
+        passphrase: str | Buffer | None = None,
+        keyset: str | None = None,
+        associated_data: Buffer | None = None,
+        engine: Engine,
+    ) -> Self: ...
+    @property
+    def cipher(self) -> Cipher: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def segment_bytes(self) -> int: ...
+    def holding(self, start: int, stop: int) -> tuple[int, int]: ...
+    def begins(self, segment: int) -> tuple[int, int]: ...
+    def nonces(self, first: int, end: int) -> bytes: ...
+    def damaged(self, segment: int) -> Exception: ...
+    def cut_off(self) -> Exception: ...
 
 @final
 class _SealedWriter:
