@@ -71,23 +71,23 @@ class Protection:
             raise ValueError(f"{module} has a number of more than 15 bits, which the format has no room for: write fewer row groups, or larger pages")
         self._added.setdefault((key, self.tag(module.kind) == 0), []).append((at, size, module))
 
-    def decrypt(self, memory: Any) -> None:
-        """Decrypts what was added, in an array of bytes: the plaintext is where the ciphertext was.
+    def decrypt(self, file: Any, memory: Any) -> None:
+        """Decrypts what was added, from an array of bytes to another, or in place: the plaintext is where the ciphertext is.
 
         AuthenticationError: a key is wrong, or a module was changed.
         """
-        with _working_memory(self._engine, memory) as data:
+        with _working_memory(self._engine, file, memory) as (data, out):
             for key, by_ctr, starts, sizes, modules in self._groups():
                 ends = starts + HEAD + sizes
                 if (starts[1:] < ends[:-1]).any():
                     raise Damaged("modules overlap")
-                nonces, ranges = memory[_columns(starts + 4, 12)], Ranges(starts + HEAD, sizes)
+                nonces, ranges = file[_columns(starts + 4, 12)], Ranges(starts + HEAD, sizes)
                 if by_ctr:
-                    self._ctr(key, nonces, ranges, data)
+                    self._ctr(key, nonces, ranges, data, out)
                     continue
-                operation = GcmDecryptBatch(nonces, ranges, memory[_columns(ends, TAG)], self._aads(modules))
+                operation = GcmDecryptBatch(nonces, ranges, file[_columns(ends, TAG)], self._aads(modules))
                 try:
-                    self._engine.cipher(key).run(operation, data, data)
+                    self._engine.cipher(key).run(operation, data, out)
                 except AuthenticationError as error:
                     first, count = modules[error.failed[0]], len(error.failed)
                     raise AuthenticationError(
@@ -98,14 +98,14 @@ class Protection:
     def encrypt(self, memory: Any) -> None:
         """Encrypts what was added, in an array of bytes, and writes lengths, random nonces and tags around it."""
         frames = []
-        with _working_memory(self._engine, memory) as data:
+        with _working_memory(self._engine, memory, memory) as (data, _):
             for key, by_ctr, starts, sizes, modules in self._groups():
                 nonces = numpy.frombuffer(random_bytes(12 * len(starts)), numpy.uint8).reshape(-1, 12)
                 lengths = (12 + sizes + (0 if by_ctr else TAG)).astype("<u4").view(numpy.uint8).reshape(-1, 4)
                 frames.append((starts, numpy.concatenate([lengths, nonces], axis=1)))
                 ranges = Ranges(starts + HEAD, sizes)
                 if by_ctr:
-                    self._ctr(key, nonces, ranges, data)
+                    self._ctr(key, nonces, ranges, data, data)
                     continue
                 operation = GcmEncryptBatch(nonces, ranges, self._aads(modules))
                 _, tags = self._engine.cipher(key).run(operation, data, data)
@@ -135,7 +135,8 @@ class Protection:
             self.add(key, module, start, size)
             memory += frame
             places.append(slice(start + HEAD, start + HEAD + size))
-        self.decrypt(numpy.frombuffer(memory, numpy.uint8))
+        array = numpy.frombuffer(memory, numpy.uint8)
+        self.decrypt(array, array)
         return [bytes(memory[place]) for place in places]
 
     def signature(self, key: Key, footer: bytes, nonce: bytes) -> bytes:
@@ -162,13 +163,13 @@ class Protection:
     def _aads(self, modules: list[Module]) -> list[bytes]:
         return [self._aad + module.suffix() for module in modules]
 
-    def _ctr(self, key: Key, nonces: Any, ranges: Ranges, data: Any) -> None:
+    def _ctr(self, key: Key, nonces: Any, ranges: Ranges, data: Any, out: Any) -> None:
         """CTR, whose first counter is 1 (section 4.2.2)."""
         counters: Any = numpy.zeros((len(nonces), 16), numpy.uint8)
         counters[:, :12], counters[:, 15] = nonces, 1
         keys = numpy.tile(numpy.frombuffer(key.expose(), numpy.uint8), (len(nonces), 1))
         try:
-            self._engine.run_jobs("ctr", keys, ranges, data, counters=counters, out=data)
+            self._engine.run_jobs("ctr", keys, ranges, data, counters=counters, out=out)
         finally:
             keys[:] = 0
 
@@ -179,16 +180,15 @@ def _columns(starts: Any, count: int) -> Any:
 
 
 @contextmanager
-def _working_memory(engine: Engine, memory: Any) -> Iterator[Any]:
-    """Where the calls work: in the array itself, or in a copy of it in the memory of the engine's GPU."""
+def _working_memory(engine: Engine, data: Any, out: Any) -> Iterator[tuple[Any, Any]]:
+    """Where the calls work: from one array to the other, or in place in a copy in the memory of the engine's GPU."""
     if not engine.devices:
-        yield memory
+        yield data, out
         return
     try:
         import torch
     except ImportError:
         raise UnavailableError("on a GPU, Parquet needs PyTorch, which holds the file there: install torch, or use Engine('cpu')") from None
-    host = torch.from_numpy(memory)
-    data = host.to(f"cuda:{engine.devices[0]}")
-    yield data
-    host.copy_(data)
+    on_gpu = torch.from_numpy(data).to(f"cuda:{engine.devices[0]}")
+    yield on_gpu, on_gpu
+    torch.from_numpy(out).copy_(on_gpu)

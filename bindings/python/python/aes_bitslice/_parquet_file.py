@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hmac import compare_digest
 from typing import Any, NamedTuple
 
@@ -27,7 +28,8 @@ from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, 
 PLAIN, ENCRYPTED = b"PAR1", b"PARE"
 #: The fields of the union `EncryptionAlgorithm`.
 ALGORITHMS = {"AES_GCM_V1": 1, "AES_GCM_CTR_V1": 2}
-_IS_DICTIONARY = 2
+#: The type of a page, and the last field of `PageHeader` that is looked at.
+_IS_DICTIONARY, _LAST = 2, 4
 
 #: The key of a column, or of the footer (None), given its metadata; None if there is none.
 FindKey = Callable[[str | None, bytes], Key | None]
@@ -62,7 +64,7 @@ class Chunk:
     #: Of the page index and the Bloom filter: the plaintexts.
     parts: dict[int, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def path(self) -> str:
         _, names = thrift.get(self.metadata, 3, LIST)
         return b".".join(names).decode()
@@ -109,13 +111,15 @@ class Plan:
         return STRUCT, {self.algorithm: (STRUCT, fields)}
 
 
-def read(memory: Any, find_key: FindKey, prefix: bytes, engine: Engine) -> File:
-    """Reads the parts of a file in an array of bytes, which is decrypted in place.
+def read(file: Any, memory: Any, find_key: FindKey, prefix: bytes, engine: Engine) -> File:
+    """Reads the parts of a file. They are views of the arrays.
 
+    file: an array of its bytes.
+    memory: an array of as many bytes, for plaintext; may be the file.
     find_key: finds the keys of what is encrypted.
     prefix: of the additional data, if the file does not have it; to be compared, if it does.
     """
-    data = memoryview(memory)
+    data, decrypted = memoryview(file), memoryview(memory)
     footer, footer_key, protection = _read_footer(data, find_key, prefix, engine)
     chunks = [
         [_chunk(thrift.get(group, 7, I16) if 7 in group else number, column, fields) for column, fields in enumerate(thrift.structs(group, 1))]
@@ -125,9 +129,9 @@ def read(memory: Any, find_key: FindKey, prefix: bytes, engine: Engine) -> File:
     if protection is not None:
         _read_metadata(every, protection, footer_key, find_key)
         frames = [(chunk, _frames(data, chunk, protection)) for chunk in every if chunk.key is not None]
-        protection.decrypt(memory)
-        for chunk, plaintexts in frames:
-            _split(chunk, plaintexts)
+        protection.decrypt(file, memory)
+        for chunk, places in frames:
+            _split(chunk, decrypted, places)
     for chunk in every:
         if chunk.key is None:
             _read_plain(data, chunk)
@@ -226,8 +230,9 @@ def _places(chunk: Chunk) -> dict[int, int]:
     return {kind: thrift.get(fields, number, I64) for kind, (fields, number) in named.items() if number in fields}
 
 
-def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, int, Any]]:
-    """Adds the modules of a chunk to what is to be decrypted; returns their kinds, their first bytes, and views of what will be plaintext."""
+def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, int, int]]:
+    """Adds the modules of a chunk to what is to be decrypted; returns their kinds, where their frames begin, and the sizes of their
+    plaintexts."""
     assert chunk.key is not None
     found = []
 
@@ -236,7 +241,7 @@ def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, 
             raise Damaged("an offset is negative")
         size, end = protection.frame(kind, data, at)
         protection.add(chunk.key, chunk.module(kind, page), at, size)  # type: ignore[arg-type]
-        found.append((kind, at, data[at + HEAD : at + HEAD + size]))
+        found.append((kind, at, size))
         return end
 
     at, end = _pages(chunk)
@@ -255,12 +260,13 @@ def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, 
     return found
 
 
-def _split(chunk: Chunk, plaintexts: list[tuple[int, int, Any]]) -> None:
+def _split(chunk: Chunk, decrypted: Any, places: list[tuple[int, int, int]]) -> None:
     """Makes the parts of a chunk from its decrypted modules."""
     header: tuple[int, Struct] = 0, {}
-    for kind, at, plaintext in plaintexts:
+    for kind, at, size in places:
+        plaintext = decrypted[at + HEAD : at + HEAD + size]
         if kind in (DATA_PAGE_HEADER, DICTIONARY_PAGE_HEADER):
-            header = at, thrift.read(plaintext)[0]
+            header = at, thrift.head(plaintext, _LAST)
         elif kind in (DATA_PAGE, DICTIONARY_PAGE):
             chunk.pages.append(Page(*header, plaintext))
         else:
@@ -278,7 +284,8 @@ def _read_plain(data: Any, chunk: Chunk) -> None:
     at, end = _pages(chunk)
     cut(at, end)
     while at < end:
-        header, body = thrift.read(data, at)
+        _, body = thrift.read(data, at)
+        header = thrift.head(data[at:body], _LAST)
         after = body + thrift.get(header, 3, I32)
         chunk.pages.append(Page(at, header, cut(body, after)))
         at = after

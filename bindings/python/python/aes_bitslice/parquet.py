@@ -74,23 +74,20 @@ def decrypt(
     no encrypted Parquet file. Then no file appears. Pages under AES_GCM_CTR_V1 are not authenticated: changed ones, and
     a wrong key of theirs alone, are not noticed.
     """
-    find_key, prefix, engine = _finder(keys), _prefix(aad_prefix), engine or Engine("cpu")
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
-        plain = layout.read(_whole(file), find_key, prefix, engine)
-        if not plain.was_encrypted:
-            raise Damaged("it is not encrypted")
-        return sum(map(write, layout.write(plain, None)))
+        data = _whole(file)
+        return sum(map(write, _decrypted(data, data, keys, aad_prefix, engine)))
 
 
-def decrypt_bytes(data: Buffer, **options: Any) -> bytes:
+def decrypt_bytes(data: Buffer, *, keys: _Keys | _FindKey, aad_prefix: Buffer | None = None, engine: Engine | None = None) -> bytes:
     """Decrypts a Parquet file in memory: returns the bytes of a plain one, which `io.BytesIO` makes a file object for readers.
 
     data: the bytes of the encrypted file.
-    options: keys, aad_prefix and engine, as for `decrypt`.
+    keys, aad_prefix, engine: as for `decrypt`.
     """
-    plain = io.BytesIO()
-    decrypt(io.BytesIO(data), plain, **options)
-    return plain.getvalue()
+    file = numpy.frombuffer(data, numpy.uint8)
+    with _named(None):
+        return b"".join(_decrypted(file, numpy.empty_like(file), keys, aad_prefix, engine))
 
 
 def encrypt(
@@ -118,7 +115,8 @@ def encrypt(
         raise ValueError(f"algorithm must be one of {', '.join(layout.ALGORITHMS)}, not {algorithm!r}")
     prefix, engine = _prefix(aad_prefix), engine or Engine("cpu")
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
-        plain = layout.read(_whole(file), _refuse_encrypted, b"", engine)
+        data = _whole(file)
+        plain = layout.read(data, data, _refuse_encrypted, b"", engine)
         footer, columns = _to_write(keys, plain.paths())
         plan = layout.Plan(engine, footer, columns, layout.ALGORITHMS[algorithm], prefix, store_aad_prefix, plaintext_footer)
         return sum(map(write, layout.write(plain, plan)))
@@ -133,6 +131,14 @@ def encrypt_bytes(data: Buffer, **options: Any) -> bytes:
     encrypted = io.BytesIO()
     encrypt(io.BytesIO(data), encrypted, **options)
     return encrypted.getvalue()
+
+
+def _decrypted(file: Any, memory: Any, keys: _Keys | _FindKey, aad_prefix: Buffer | None, engine: Engine | None) -> list[Any]:
+    """The pieces of the plain file; `memory` is for plaintext, and may be the file."""
+    plain = layout.read(file, memory, _finder(keys), _prefix(aad_prefix), engine or Engine("cpu"))
+    if not plain.was_encrypted:
+        raise Error("the file is not encrypted")
+    return layout.write(plain, None)
 
 
 def _refuse_encrypted(column: str | None, metadata: bytes) -> Key:
@@ -211,7 +217,7 @@ def _whole(file: Any) -> Any:
 @contextmanager
 def _named(source: Any) -> Iterator[None]:
     """Errors about what a source has, with its path."""
-    name = "" if hasattr(source, "read") else f"{os.fspath(source)}: "
+    name = f"{os.fspath(source)}: " if isinstance(source, (str, os.PathLike)) else ""
     try:
         yield
     except Damaged as error:
