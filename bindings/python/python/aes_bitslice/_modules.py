@@ -92,7 +92,7 @@ class Protection:
                     first, count = modules[error.failed[0]], len(error.failed)
                     raise AuthenticationError(
                         f"authentication failed for {count} of {len(modules)} modules of a key, first for {first}: "
-                        "the key or the prefix of the additional data is wrong, or the file was changed"
+                        "the key or aad_prefix is wrong, or the file was changed"
                     ) from None
 
     def encrypt(self, memory: Any) -> None:

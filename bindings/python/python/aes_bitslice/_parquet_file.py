@@ -175,7 +175,7 @@ def _read_footer(data: Any, find_key: FindKey, prefix: bytes, engine: Engine) ->
     if magic == ENCRYPTED:
         return thrift.read(protection.decrypted([(key, Module(FOOTER), rest)])[0])[0], key, protection
     if not compare_digest(protection.signature(key, bytes(whole[:end]), rest[:12].ljust(12)), rest):
-        raise AuthenticationError("the signature of the footer is wrong: the footer's key is wrong, or the footer was changed")
+        raise AuthenticationError("the signature of the footer is wrong: the footer's key or aad_prefix is wrong, or the footer was changed")
     return {number: value for number, value in first.items() if number not in (8, 9)}, key, protection
 
 
@@ -217,11 +217,10 @@ def _read_metadata(chunks: list[Chunk], protection: Protection, footer_key: Key 
 
 def _pages(chunk: Chunk) -> tuple[int, int]:
     """The first byte of the pages of a chunk, and the byte after the last."""
-    start, size = thrift.get(chunk.metadata, 9, I64), thrift.get(chunk.metadata, 7, I64)
-    if 11 in chunk.metadata:
-        # Some writers set it to 0 where there is no dictionary.
-        start = min(start, thrift.get(chunk.metadata, 11, I64) or start)
-    return start, start + size
+    # The offset of data pages or of a dictionary is 0 where there are none.
+    offsets = [thrift.get(chunk.metadata, number, I64) for number in (9, 11) if number in chunk.metadata]
+    start = min(filter(None, offsets), default=0)
+    return start, start + thrift.get(chunk.metadata, 7, I64)
 
 
 def _places(chunk: Chunk) -> dict[int, int]:
@@ -371,7 +370,7 @@ class _Layout:
             self.moved[page.at] = at, self.at - at
             number += not page.is_dictionary
         if number == 0:
-            chunk.metadata[9] = I64, self.at
+            chunk.metadata[9] = I64, 0
         chunk.metadata[6], chunk.metadata[7] = (I64, uncompressed), (I64, self.at - start)
         chunk.fields[2] = I64, 0
 

@@ -38,7 +38,7 @@ import numpy
 from . import _parquet_file as layout
 from ._files import Path, opened, written
 from ._key_material import Kms, keys_of, new_key
-from ._native import AuthenticationError, Engine, Error, Key
+from ._native import Engine, Error, Key
 from ._thrift import Damaged
 
 if TYPE_CHECKING:
@@ -222,5 +222,5 @@ def _named(source: Any) -> Iterator[None]:
         yield
     except Damaged as error:
         raise Error(f"{name}{error}: it is damaged, or no Parquet file") from None
-    except AuthenticationError as error:
-        raise AuthenticationError(f"{name}{error}") from None
+    except Error as error:
+        raise type(error)(f"{name}{error}") from None
