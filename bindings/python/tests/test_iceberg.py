@@ -109,4 +109,4 @@ def test_changed_and_cut_streams():
     with pytest.raises(Error, match="no AES GCM Stream"):
         message_of(stream[:44] + nonce + AESGCM(key).encrypt(nonce, b"", (1).to_bytes(4, "little")), key=Key(key))
     with pytest.raises(Error, match="no AES GCM Stream"):
-        message_of(b"AGS1" + bytes(4) + stream[8:], key=Key(key))
+        message_of(b"AGS1" + bytes(4) + nonce + AESGCM(key).encrypt(nonce, b"", bytes(4)), key=Key(key))

@@ -153,11 +153,22 @@ def test_pyarrow_reads_keys_of_a_service(plaintext_footer, algorithm):
     if plaintext_footer:
         # Without any key: the columns that are not encrypted, and nothing else.
         assert read(secret, columns=["word", "list"]).equals(TABLE.select(["word", "list"]))
-        with pytest.raises(OSError):
-            read(secret, columns=["number"])
-        # Of an encrypted column it tells no statistics, encodings of pages or sizes of values.
-        chunk = _thrift.structs(_thrift.structs(footer(secret)[0], 4)[0], 1)[0]
-        assert set(_thrift.get(chunk, 3, _thrift.STRUCT)) == {1, 2, 3, 4, 5, 6, 7, 9, 11}
+        for column in ("number", "pair"):
+            with pytest.raises(OSError):
+                read(secret, columns=[column])
+        groups = _thrift.structs(footer(secret)[0], 4)
+        assert [group[7] for group in groups] == [(_thrift.I16, number) for number in range(3)]
+        assert tells(secret, 0) == NOT_SECRET
+
+
+#: What a plaintext footer tells of an encrypted column: no statistics, encodings of pages or sizes of values.
+NOT_SECRET = {1, 2, 3, 4, 5, 6, 7, 9, 11}
+
+
+def tells(secret, column):
+    """The fields of the metadata of a column in a plaintext footer."""
+    chunk = _thrift.structs(_thrift.structs(footer(secret)[0], 4)[0], 1)[column]
+    return set(_thrift.get(chunk, 3, _thrift.STRUCT))
 
 
 def test_a_column_may_have_the_key_of_the_footer():
@@ -165,6 +176,7 @@ def test_a_column_may_have_the_key_of_the_footer():
     for plaintext_footer in (False, True):
         secret = parquet.encrypt_bytes(written(), keys={None: footer_key, "number": footer_key, "word": other}, plaintext_footer=plaintext_footer)
         assert read(parquet.decrypt_bytes(secret, keys={None: footer_key, "word": other})).equals(TABLE)
+    assert tells(secret, 0) == tells(secret, 1) == NOT_SECRET and tells(secret, 2) > NOT_SECRET
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -247,6 +259,15 @@ def test_modules_are_what_the_format_says():
         assert found[6, g, 1] == before[start : start + size]
     again = parquet.encrypt_bytes(before, keys=Key(key), aad_prefix=b"it", algorithm=GCM_CTR, store_aad_prefix=False)
     assert again != secret
+    assert unique(again) != unique(secret) and unique(written(encryption_properties=pe.create_encryption_properties(key)))
+
+
+def unique(secret):
+    """The random part of the additional data of a file with an encrypted footer."""
+    crypto, _ = _thrift.read(secret[len(secret) - 8 - int.from_bytes(secret[-8:-4], "little") :])
+    ((_, algorithm),) = crypto[1][1].values()
+    assert len(algorithm[2][1]) == 8
+    return algorithm[2][1]
 
 
 def test_files(tmp_path):
@@ -393,8 +414,21 @@ def test_damaged_files_are_errors(encrypts):
             pass
 
 
+@pytest.mark.parametrize("number", [6, 7, 9])
+def test_offsets_out_of_the_file(number):
+    before = written(write_page_index=True, use_dictionary=False)
+    changed, start = footer(before)
+    chunk = _thrift.structs(_thrift.structs(changed, 4)[0], 1)[0]
+    fields = chunk if number == 6 else chunk[3][1]
+    for value in (-5, 1 << 40):
+        fields[number] = _thrift.I64, value
+        end = _thrift.write(changed)
+        with pytest.raises(Error, match="damaged, or no Parquet file"):
+            parquet.encrypt_bytes(before[:start] + end + len(end).to_bytes(4, "little") + b"PAR1", keys=Key.generate(128))
+
+
 def test_no_parts_out_of_place():
-    """A plaintext footer that is signed, but points two columns to the same bytes."""
+    """Modules that overlap, and one before the first byte."""
     key = Key.generate(128)
     secret = parquet.encrypt_bytes(written(TABLE.select(["number", "word"]), use_dictionary=False), keys=key)
     protection = parquet.layout.Protection(aes_bitslice.Engine("cpu"), b"", False)
@@ -403,6 +437,8 @@ def test_no_parts_out_of_place():
     with pytest.raises(_thrift.Damaged, match="overlap"):
         array = np.frombuffer(bytearray(secret), np.uint8)
         protection.decrypt(array, array)
+    with pytest.raises(_thrift.Damaged, match="cut or is none"):
+        protection.frame(2, (40).to_bytes(4, "little") + bytes(46), -50)
 
 
 def test_numbers_without_room():

@@ -148,7 +148,7 @@ class Protection:
         """Of the frame that begins at byte `at`: the number of bytes of the plaintext, and the byte after the frame."""
         end = at + 4 + int.from_bytes(data[at : at + 4], "little")
         size = end - at - HEAD - self.tag(kind)
-        if size < 0 or end > len(data):
+        if at < 0 or size < 0 or end > len(data):
             raise Damaged(f"the frame of a {KINDS[kind]} is cut or is none")
         return size, end
 

@@ -236,8 +236,6 @@ def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, 
     found = []
 
     def add(kind: int, at: int, page: int = 0) -> int:
-        if at < 0:
-            raise Damaged("an offset is negative")
         size, end = protection.frame(kind, data, at)
         protection.add(chunk.key, chunk.module(kind, page), at, size)  # type: ignore[arg-type]
         found.append((kind, at, size))

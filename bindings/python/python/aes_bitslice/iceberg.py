@@ -115,7 +115,7 @@ class _Reader(io.RawIOBase):
         self._count = -(-(size - _HEADER) // whole)
         excess = self._count * (_NONCE + _TAG)
         self._length = size - _HEADER - excess
-        is_stream = len(header) == _HEADER and header[:4] == _MAGIC and 0 < self._block < 1 << 31
+        is_stream = len(header) == _HEADER and header[:4] == _MAGIC and self._block > 0
         # The last block may be empty only if it is the first.
         if not is_stream or self._count < 1 or self._length < (self._count - 1) * self._block + (self._count > 1):
             raise Error(f"{self._name}it is no AES GCM Stream (AGS1), or is cut")
