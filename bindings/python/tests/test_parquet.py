@@ -482,6 +482,22 @@ def test_structures_are_written_as_they_were_read():
             _thrift.read(whole[:end])
 
 
+def test_deep_structures_are_errors():
+    for depth in (600, 5000):
+        whole = b"\x1c" * depth + bytes(depth + 1)
+        with pytest.raises(_thrift.Damaged, match="is none|too deep"):
+            assert _thrift.write(_thrift.read(whole)[0]) != whole
+
+
+def test_a_path_that_is_no_path():
+    before = written()
+    changed, start = footer(before)
+    _thrift.structs(_thrift.structs(changed, 4)[0], 1)[0][3][1][3] = _thrift.LIST, (_thrift.I32, [1])
+    end = _thrift.write(changed)
+    with pytest.raises(Error, match="the path of a column is no list of names"):
+        parquet.encrypt_bytes(before[:start] + end + len(end).to_bytes(4, "little") + b"PAR1", keys=Key.generate(128))
+
+
 def test_on_a_gpu():
     if not any(e["available"] and e["name"].startswith("cuda") for e in aes_bitslice.engines()):
         pytest.skip("there is no CUDA GPU")

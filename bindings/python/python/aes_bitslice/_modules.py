@@ -189,6 +189,10 @@ def _working_memory(engine: Engine, data: Any, out: Any) -> Iterator[tuple[Any, 
         import torch
     except ImportError:
         raise UnavailableError("on a GPU, Parquet needs PyTorch, which holds the file there: install torch, or use Engine('cpu')") from None
-    on_gpu = torch.from_numpy(data).to(f"cuda:{engine.devices[0]}")
+    if out is not data:
+        # PyTorch takes no memory that may not be written.
+        out[:] = data
+    host = torch.from_numpy(out)
+    on_gpu = host.to(f"cuda:{engine.devices[0]}")
     yield on_gpu, on_gpu
-    torch.from_numpy(out).copy_(on_gpu)
+    host.copy_(on_gpu)

@@ -66,8 +66,10 @@ class Chunk:
 
     @cached_property
     def path(self) -> str:
-        _, names = thrift.get(self.metadata, 3, LIST)
-        return b".".join(names).decode()
+        of, names = thrift.get(self.metadata, 3, LIST)
+        if of != BINARY:
+            raise Damaged("the path of a column is no list of names")
+        return b".".join(names).decode(errors="replace")
 
     def module(self, kind: int, page: int = 0) -> Module:
         return Module(kind, self.row_group, self.column, page, self.path)

@@ -46,7 +46,10 @@ def head(data: Any, last: int) -> Struct:
 def write(value: Struct) -> bytes:
     """The bytes of a structure."""
     out = bytearray()
-    _write_struct(out, value)
+    try:
+        _write_struct(out, value)
+    except RecursionError:
+        raise Damaged("a structure is too deep") from None
     return bytes(out)
 
 

@@ -64,7 +64,8 @@ def decrypt(
 ) -> int:
     """Decrypts a Parquet file to a plain one; returns the number of bytes of that.
 
-    source, destination: paths, or file objects that read and write bytes. A new file appears when it is complete.
+    source: a path, or a file object that can seek, which is read from its position on.
+    destination: a path, or a file object that bytes are written to. A new file appears when it is complete.
     keys: see `aes_bitslice.parquet`.
     aad_prefix: the prefix of the additional data; needed if the file does not have it, and compared if it does.
     overwrite: whether a file may be replaced; else `FileExistsError`.
@@ -104,12 +105,16 @@ def encrypt(
 ) -> int:
     """Encrypts a plain Parquet file; returns the number of bytes of the encrypted one.
 
-    keys: see `aes_bitslice.parquet`. A key, for at most 2^32 modules, of which a page is two: new keys for each file never need counting.
+    keys: see `aes_bitslice.parquet`. A key is for at most 2^32 modules, of which a page is two.
     algorithm: "AES_GCM_CTR_V1" does not authenticate pages.
-    plaintext_footer: whether the footer is signed, not encrypted: readers without keys see the schema and the columns that are not encrypted.
+    plaintext_footer: whether the footer is signed, not encrypted: then readers without keys see the schema, and the columns that are not
+        encrypted.
     aad_prefix: bytes that name the file, for the additional data: a reader that expects another file refuses this one.
     store_aad_prefix: whether the file has the prefix; if not, a reader must know it.
     source, destination, overwrite, engine: as for `decrypt`.
+
+    ValueError: `keys` names a column that the file does not have, or no key for the footer. Error: the file is no Parquet file, or is encrypted.
+    Then no file appears.
     """
     if algorithm not in layout.ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(layout.ALGORITHMS)}, not {algorithm!r}")
