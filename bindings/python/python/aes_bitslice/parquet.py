@@ -116,26 +116,20 @@ def encrypt(
     ValueError: `keys` names a column that the file does not have, or no key for the footer. Error: the file is no Parquet file, or is encrypted.
     Then no file appears.
     """
-    if algorithm not in layout.ALGORITHMS:
-        raise ValueError(f"algorithm must be one of {', '.join(layout.ALGORITHMS)}, not {algorithm!r}")
-    prefix, engine = _prefix(aad_prefix), engine or Engine("cpu")
+    options: dict[str, Any] = {"plaintext_footer": plaintext_footer, "aad_prefix": aad_prefix, "store_aad_prefix": store_aad_prefix}
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
-        data = _whole(file)
-        plain = layout.read(data, data, _refuse_encrypted, b"", engine)
-        footer, columns = _to_write(keys, plain.paths())
-        plan = layout.Plan(engine, footer, columns, layout.ALGORITHMS[algorithm], prefix, store_aad_prefix, plaintext_footer)
-        return sum(map(write, layout.write(plain, plan)))
+        return sum(map(write, _encrypted(_whole(file), keys, algorithm, engine=engine, **options)))
 
 
-def encrypt_bytes(data: Buffer, **options: Any) -> bytes:
+def encrypt_bytes(data: Buffer, *, keys: _KeysToWrite, algorithm: _Algorithm = "AES_GCM_V1", **options: Any) -> bytes:
     """Encrypts a Parquet file in memory: returns the bytes of the encrypted one.
 
     data: the bytes of the plain file.
-    options: keys, algorithm, plaintext_footer, aad_prefix, store_aad_prefix and engine, as for `encrypt`.
+    keys, algorithm: as for `encrypt`.
+    options: plaintext_footer, aad_prefix, store_aad_prefix and engine, as for `encrypt`.
     """
-    encrypted = io.BytesIO()
-    encrypt(io.BytesIO(data), encrypted, **options)
-    return encrypted.getvalue()
+    with _named(None):
+        return b"".join(_encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, **options))
 
 
 def _decrypted(file: Any, memory: Any, keys: _Keys | _FindKey, aad_prefix: Buffer | None, engine: Engine | None) -> list[Any]:
@@ -144,6 +138,26 @@ def _decrypted(file: Any, memory: Any, keys: _Keys | _FindKey, aad_prefix: Buffe
     if not plain.was_encrypted:
         raise Error("the file is not encrypted")
     return layout.write(plain, None)
+
+
+def _encrypted(
+    file: Any,
+    keys: _KeysToWrite,
+    algorithm: str,
+    *,
+    plaintext_footer: bool = False,
+    aad_prefix: Buffer | None = None,
+    store_aad_prefix: bool = True,
+    engine: Engine | None = None,
+) -> list[Any]:
+    """The pieces of the encrypted file."""
+    if algorithm not in layout.ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {', '.join(layout.ALGORITHMS)}, not {algorithm!r}")
+    prefix, engine = _prefix(aad_prefix), engine or Engine("cpu")
+    plain = layout.read(file, file, _refuse_encrypted, b"", engine)
+    footer, columns = _to_write(keys, plain.paths())
+    plan = layout.Plan(engine, footer, columns, layout.ALGORITHMS[algorithm], prefix, store_aad_prefix, plaintext_footer)
+    return layout.write(plain, plan)
 
 
 def _refuse_encrypted(column: str | None, metadata: bytes) -> Key:
