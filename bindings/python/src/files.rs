@@ -224,7 +224,7 @@ pub fn on_engine<T: Send>(
 }
 
 /// Refuses to overwrite the file that is read: done twice, it would be sealed twice, and an object used for both would be ruined.
-fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>) -> PyResult<()> {
+pub fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>) -> PyResult<()> {
     let py = source.py();
     let os = py.import(intern!(py, "os"))?;
     // Objects without a descriptor, and files that do not exist yet, cannot be compared.

@@ -23,6 +23,7 @@
 //! | `patient` | files that may stay silent: waiting for them looks for signals |
 //! | `files` | sealing and opening files |
 //! | `new_file` | files that are made: complete or absent, and no more open than their source |
+//! | `output` | files that the package's Python code makes |
 //! | `at_exit` | those that are not complete when Python ends |
 //! | `sealed_file` | the message of a sealed file, read at any position or written bit by bit |
 //! | `segments` | where a sealed file's segments are, and their cipher, for a program that decrypts them itself |
@@ -61,6 +62,7 @@ mod number;
 mod opened;
 mod operation;
 mod outcome;
+mod output;
 mod patient;
 mod run;
 mod sealed_file;
@@ -97,6 +99,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::outcome::DeviceTag;
+    #[pymodule_export]
+    use crate::output::Output;
     #[pymodule_export]
     use crate::sealed_file::{SealedReader, SealedWriter};
     #[pymodule_export]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = ["docs/python.md", "docs/cluster.md", "docs/weights.md", "bindings/python/README.md"]
+PAGES = ["docs/python.md", "docs/cluster.md", "docs/parquet.md", "docs/weights.md", "bindings/python/README.md"]
 
 
 def programs():
@@ -39,4 +39,4 @@ def test_program(program, tmp_path):
 def test_there_are_programs():
     """The first one needs nothing."""
     found = [program.values[0] for program in programs()]
-    assert len(found) >= 9 and not found[0].startswith("# needs")
+    assert len(found) >= 13 and not found[0].startswith("# needs")

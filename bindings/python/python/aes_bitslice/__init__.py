@@ -106,7 +106,7 @@ __all__ = [
     "set_threads",
 ]
 
-_MODULES = ("bench", "dask", "keys", "ranges", "ray", "safetensors", "torch")
+_MODULES = ("bench", "dask", "iceberg", "keys", "parquet", "ranges", "ray", "safetensors", "torch")
 
 
 def __getattr__(name: str) -> _Any:

@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--key-bits", type=int, default=128, choices=(128, 192, 256))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     parser.add_argument("--rust", metavar="PROGRAM", help="compare with this `aes-bitslice` instead, in turns with its `bench`: CTR-128")
+    parser.add_argument("--parquet", action="store_true", help="decrypt an encrypted Parquet file instead, beside pyarrow")
     parser.add_argument("--rounds", type=int, default=3, help="with --rust, turns of each (default: 3)")
     arguments = parser.parse_args()
     if arguments.rust is not None:
@@ -38,6 +39,11 @@ def main() -> None:
     global _runs, _as_json
     _runs, _as_json = arguments.runs, arguments.json
     key = Key(KEY[: arguments.key_bits // 8])
+    if arguments.parquet:
+        from . import _bench_parquet
+
+        _bench_parquet.measure(key, arguments.bytes, timed, report)
+        return
     host(key, arguments.bytes)
     for name, work in [("torch", torch_tensors), ("cupy", cupy_arrays), ("jax", jax_arrays)]:
         try:

@@ -1,0 +1,439 @@
+"""A Parquet file as its parts, read from an encrypted or a plain one and written as either.
+
+Decryption and encryption are both `write(read(...))`. What the encryption moves or makes longer is written anew: offsets and sizes in the
+footer, in page headers and in offset indexes. All else stays byte for byte, also what this version does not know.
+The numbers are those of fields in
+https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hmac import compare_digest
+from typing import Any, NamedTuple
+
+import numpy
+
+from . import _thrift as thrift
+from ._modules import (
+    BLOOM_FILTER, BLOOM_HEADER, COLUMN, COLUMN_INDEX, DATA_PAGE, DATA_PAGE_HEADER, DICTIONARY_PAGE, DICTIONARY_PAGE_HEADER, FOOTER, HEAD,
+    OFFSET_INDEX, Module, Protection,
+)  # fmt: skip
+from ._native import AuthenticationError, Engine, Key, random_bytes
+from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, Struct
+
+PLAIN, ENCRYPTED = b"PAR1", b"PARE"
+#: The fields of the union `EncryptionAlgorithm`.
+ALGORITHMS = {"AES_GCM_V1": 1, "AES_GCM_CTR_V1": 2}
+#: The type of a page, and the last field of `PageHeader` that is looked at.
+_IS_DICTIONARY, _LAST = 2, 4
+
+#: The key of a column, or of the footer (None), given its metadata; None if there is none.
+FindKey = Callable[[str | None, bytes], Key | None]
+
+
+class KeyAndMetadata(NamedTuple):
+    key: Key
+    metadata: bytes | None = None
+
+
+@dataclass
+class Page:
+    at: int
+    header: Struct
+    body: Any
+
+    @property
+    def is_dictionary(self) -> bool:
+        return bool(thrift.get(self.header, 1, I32) == _IS_DICTIONARY)
+
+
+@dataclass
+class Chunk:
+    """A column of a row group. `fields` are those of `ColumnChunk` without `metadata`, and without those about encryption."""
+
+    row_group: int
+    column: int
+    fields: Struct
+    metadata: Struct = field(default_factory=dict)
+    key: Key | None = None
+    pages: list[Page] = field(default_factory=list)
+    #: Of the page index and the Bloom filter: the plaintexts.
+    parts: dict[int, Any] = field(default_factory=dict)
+
+    @cached_property
+    def path(self) -> str:
+        of, names = thrift.get(self.metadata, 3, LIST)
+        if of != BINARY:
+            raise Damaged("the path of a column is no list of names")
+        return b".".join(names).decode(errors="replace")
+
+    def module(self, kind: int, page: int = 0) -> Module:
+        return Module(kind, self.row_group, self.column, page, self.path)
+
+
+@dataclass
+class File:
+    footer: Struct
+    #: By row group.
+    chunks: list[list[Chunk]]
+    was_encrypted: bool
+
+    def paths(self) -> set[str]:
+        """The paths of all columns."""
+        return {chunk.path for group in self.chunks for chunk in group}
+
+
+@dataclass
+class Plan:
+    """How a file is to be encrypted. `columns` has the columns to encrypt."""
+
+    engine: Engine
+    footer: KeyAndMetadata
+    columns: Mapping[str, KeyAndMetadata]
+    algorithm: int
+    prefix: bytes
+    stores_prefix: bool
+    plaintext_footer: bool
+    #: The bytes that set the additional data of this file apart from those of others.
+    unique: bytes = field(default_factory=lambda: random_bytes(8))
+
+    def protection(self) -> Protection:
+        return Protection(self.engine, self.prefix + self.unique, self.algorithm == ALGORITHMS["AES_GCM_CTR_V1"])
+
+    def algorithm_field(self) -> tuple[int, Struct]:
+        fields: Struct = {2: (BINARY, self.unique)}
+        if self.prefix and self.stores_prefix:
+            fields[1] = BINARY, self.prefix
+        elif self.prefix:
+            fields[3] = TRUE, None
+        return STRUCT, {self.algorithm: (STRUCT, fields)}
+
+
+def read(file: Any, memory: Any, find_key: FindKey, prefix: bytes, engine: Engine) -> File:
+    """Reads the parts of a file. They are views of the arrays.
+
+    file: an array of its bytes.
+    memory: an array of as many bytes, for plaintext; may be the file.
+    find_key: finds the keys of what is encrypted.
+    prefix: of the additional data, if the file does not have it; to be compared, if it does.
+    """
+    data, decrypted = memoryview(file), memoryview(memory)
+    footer, footer_key, protection = _read_footer(data, find_key, prefix, engine)
+    chunks = [
+        [_chunk(thrift.get(group, 7, I16) if 7 in group else number, column, fields) for column, fields in enumerate(thrift.structs(group, 1))]
+        for number, group in enumerate(thrift.structs(footer, 4))
+    ]
+    every = [chunk for group in chunks for chunk in group]
+    if protection is not None:
+        _read_metadata(every, protection, footer_key, find_key)
+        frames = [(chunk, _frames(data, chunk, protection)) for chunk in every if chunk.key is not None]
+        protection.decrypt(file, memory)
+        for chunk, places in frames:
+            _split(chunk, decrypted, places)
+    for chunk in every:
+        if chunk.key is None:
+            _read_plain(data, chunk)
+    return File(footer, chunks, protection is not None)
+
+
+def _ends(data: Any) -> tuple[bytes, Any]:
+    """The magic bytes at the end of a file, and the footer, with what belongs to its encryption."""
+    magic = bytes(data[-4:])
+    if len(data) < 12 or magic not in (PLAIN, ENCRYPTED) or bytes(data[:4]) != magic:
+        raise Damaged("it does not begin and end as a Parquet file does")
+    length = int.from_bytes(data[-8:-4], "little")
+    if length > len(data) - 12:
+        raise Damaged("the footer is longer than the file")
+    return magic, data[len(data) - 8 - length : len(data) - 8]
+
+
+def _read_footer(data: Any, find_key: FindKey, prefix: bytes, engine: Engine) -> tuple[Struct, Key | None, Protection | None]:
+    """The footer, its key, and how the file is encrypted, if it is."""
+    magic, whole = _ends(data)
+    first, end = thrift.read(whole)
+    if magic == PLAIN and 8 not in first:
+        return first, None, None
+    algorithm, metadata = (1, 2) if magic == ENCRYPTED else (8, 9)
+    union: Struct = thrift.get(first, algorithm, STRUCT)
+    number = next(iter(union), 0)
+    if number not in ALGORITHMS.values():
+        raise Damaged(f"its encryption is none of {', '.join(ALGORITHMS)}")
+    fields: Struct = thrift.get(union, number, STRUCT)
+    stored, unique = _optional(fields, 1), _optional(fields, 2)
+    to_be_given = fields.get(3, (FALSE, None))[0] == TRUE
+    if to_be_given and not prefix:
+        raise ValueError("the file does not have the prefix of its additional data: give aad_prefix")
+    if prefix and not to_be_given and prefix != stored:
+        raise AuthenticationError("the prefix of the additional data in the file is not aad_prefix: this is another file")
+    key = find_key(None, _optional(first, metadata))
+    if key is None:
+        raise ValueError("there is no key for the footer in keys, whose name there is None")
+    protection = Protection(engine, (stored or prefix) + unique, number == ALGORITHMS["AES_GCM_CTR_V1"])
+    rest = bytes(whole[end:])
+    if magic == ENCRYPTED:
+        return thrift.read(protection.decrypted([(key, Module(FOOTER), rest)])[0])[0], key, protection
+    if not compare_digest(protection.signature(key, bytes(whole[:end]), rest[:12].ljust(12)), rest):
+        raise AuthenticationError("the signature of the footer is wrong: the footer's key or aad_prefix is wrong, or the footer was changed")
+    return {number: value for number, value in first.items() if number not in (8, 9)}, key, protection
+
+
+def _optional(fields: Struct, number: int) -> bytes:
+    return bytes(thrift.get(fields, number, BINARY)) if number in fields else b""
+
+
+def _chunk(row_group: int, column: int, fields: Struct) -> Chunk:
+    chunk = Chunk(row_group, column, fields)
+    if 3 in fields:
+        chunk.metadata = thrift.get(fields, 3, STRUCT)
+    if 1 in fields:
+        raise Damaged("a column is in another file, which is not supported")
+    return chunk
+
+
+def _read_metadata(chunks: list[Chunk], protection: Protection, footer_key: Key | None, find_key: FindKey) -> None:
+    """Finds the keys of the columns, and decrypts their metadata."""
+    missing: dict[str, None] = {}
+    apart = []
+    for chunk in chunks:
+        if 8 not in chunk.fields:
+            continue
+        how = thrift.get(chunk.fields, 8, STRUCT)
+        chunk.key = footer_key
+        if 1 not in how:
+            own = thrift.get(how, 2, STRUCT)
+            chunk.metadata = {3: own[1], **chunk.metadata} if 1 in own else chunk.metadata
+            chunk.key = find_key(chunk.path, _optional(own, 2))
+        if chunk.key is None:
+            missing[chunk.path] = None
+        elif 9 in chunk.fields:
+            apart.append((chunk, (chunk.key, chunk.module(COLUMN), thrift.get(chunk.fields, 9, BINARY))))
+    if missing:
+        raise ValueError(f"there is no key in keys for the columns {', '.join(missing)}")
+    for (chunk, _), plaintext in zip(apart, protection.decrypted(module for _, module in apart), strict=True):
+        chunk.metadata = thrift.read(plaintext)[0]
+
+
+def _pages(chunk: Chunk) -> tuple[int, int]:
+    """The first byte of the pages of a chunk, and the byte after the last."""
+    # The offset of data pages or of a dictionary is 0 where there are none.
+    offsets = [thrift.get(chunk.metadata, number, I64) for number in (9, 11) if number in chunk.metadata]
+    start = min(filter(None, offsets), default=0)
+    return start, start + thrift.get(chunk.metadata, 7, I64)
+
+
+def _places(chunk: Chunk) -> dict[int, int]:
+    """Where a Bloom filter and the indexes begin, by kind."""
+    named = {BLOOM_HEADER: (chunk.metadata, 14), COLUMN_INDEX: (chunk.fields, 6), OFFSET_INDEX: (chunk.fields, 4)}
+    return {kind: thrift.get(fields, number, I64) for kind, (fields, number) in named.items() if number in fields}
+
+
+def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, int, int]]:
+    """Adds the modules of a chunk to what is to be decrypted; returns their kinds, where their frames begin, and the sizes of their
+    plaintexts."""
+    assert chunk.key is not None
+    found = []
+
+    def add(kind: int, at: int, page: int = 0) -> int:
+        size, end = protection.frame(kind, data, at)
+        protection.add(chunk.key, chunk.module(kind, page), at, size)  # type: ignore[arg-type]
+        found.append((kind, at, size))
+        return end
+
+    at, end = _pages(chunk)
+    number = 0
+    if at < end and 11 in chunk.metadata and thrift.get(chunk.metadata, 11, I64) == at:
+        at = add(DICTIONARY_PAGE, add(DICTIONARY_PAGE_HEADER, at))
+    while at < end:
+        at = add(DATA_PAGE, add(DATA_PAGE_HEADER, at, number), number)
+        number += 1
+    if at != end:
+        raise Damaged(f"the pages of column {chunk.path} end within one")
+    for kind, at in _places(chunk).items():
+        end = add(kind, at)
+        if kind == BLOOM_HEADER:
+            add(BLOOM_FILTER, end)
+    return found
+
+
+def _split(chunk: Chunk, decrypted: Any, places: list[tuple[int, int, int]]) -> None:
+    """Makes the parts of a chunk from its decrypted modules."""
+    header: tuple[int, Struct] = 0, {}
+    for kind, at, size in places:
+        plaintext = decrypted[at + HEAD : at + HEAD + size]
+        if kind in (DATA_PAGE_HEADER, DICTIONARY_PAGE_HEADER):
+            header = at, thrift.head(plaintext, _LAST)
+        elif kind in (DATA_PAGE, DICTIONARY_PAGE):
+            chunk.pages.append(Page(*header, plaintext))
+        else:
+            chunk.parts[kind] = plaintext
+
+
+def _read_plain(data: Any, chunk: Chunk) -> None:
+    """Makes the parts of a chunk that is not encrypted."""
+
+    def cut(start: int, end: int) -> Any:
+        if not 0 <= start <= end <= len(data):
+            raise Damaged("an offset or a size is not within the file")
+        return data[start:end]
+
+    at, end = _pages(chunk)
+    cut(at, end)
+    while at < end:
+        _, body = thrift.read(data, at)
+        header = thrift.head(data[at:body], _LAST)
+        after = body + thrift.get(header, 3, I32)
+        chunk.pages.append(Page(at, header, cut(body, after)))
+        at = after
+    for kind, at in _places(chunk).items():
+        cut(at, at)
+        fields, end = thrift.read(data, at)
+        chunk.parts[kind] = data[at:end]
+        if kind == BLOOM_HEADER:
+            chunk.parts[BLOOM_FILTER] = cut(end, end + thrift.get(fields, 1, I32))
+
+
+def write(file: File, plan: Plan | None) -> list[Any]:
+    """The bytes of a file, encrypted as planned or plain, in pieces."""
+    protection = None if plan is None else plan.protection()
+    layout = _Layout(protection, PLAIN if plan is None or plan.plaintext_footer else ENCRYPTED)
+    every = [chunk for group in file.chunks for chunk in group]
+    for chunk in every:
+        chunk.key = plan.columns[chunk.path].key if plan is not None and chunk.path in plan.columns else None
+        layout.put_pages(chunk)
+    for chunk in every:
+        if BLOOM_HEADER in chunk.parts:
+            start = layout.at
+            layout.put(chunk, BLOOM_HEADER, chunk.parts[BLOOM_HEADER])
+            layout.put(chunk, BLOOM_FILTER, chunk.parts[BLOOM_FILTER])
+            chunk.metadata[14], chunk.metadata[15] = (I64, start), (I32, layout.at - start)
+    for chunk in every:
+        if COLUMN_INDEX in chunk.parts:
+            chunk.fields[6] = I64, layout.at
+            chunk.fields[7] = I32, layout.put(chunk, COLUMN_INDEX, chunk.parts[COLUMN_INDEX])
+    for chunk in every:
+        if OFFSET_INDEX in chunk.parts:
+            index = thrift.read(chunk.parts[OFFSET_INDEX])[0]
+            for place in thrift.structs(index, 1):
+                if thrift.get(place, 1, I64) not in layout.moved:
+                    raise Damaged(f"the offset index of column {chunk.path} points to no page")
+                start, size = layout.moved[place[1][1]]
+                place[1], place[2] = (I64, start), (I32, size)
+            chunk.fields[4] = I64, layout.at
+            chunk.fields[5] = I32, layout.put(chunk, OFFSET_INDEX, thrift.write(index))
+    body = layout.finished()
+    footer = _footer(file, plan, protection)
+    return [*body, footer, len(footer).to_bytes(4, "little"), layout.magic]
+
+
+class _Layout:
+    """The bytes of a file up to its footer, in pieces, and where they are."""
+
+    def __init__(self, protection: Protection | None, magic: bytes) -> None:
+        self.magic, self.at = magic, len(magic)
+        self.moved: dict[int, tuple[int, int]] = {}
+        """By where a page was: where it is, and how many bytes it has with its header."""
+        self._protection, self._pieces = protection, [magic]
+
+    def put(self, chunk: Chunk, kind: int, plaintext: Any, page: int = 0) -> int:
+        """Puts a module, in a frame if its chunk is to be encrypted; returns the number of bytes."""
+        size = len(plaintext) + self._overhead(chunk, kind)
+        if chunk.key is None or self._protection is None:
+            self._pieces.append(plaintext)
+        else:
+            self._protection.add(chunk.key, chunk.module(kind, page), self.at, len(plaintext))
+            self._pieces += [bytes(HEAD), plaintext, bytes(size - HEAD - len(plaintext))]
+        self.at += size
+        return size
+
+    def put_pages(self, chunk: Chunk) -> None:
+        """Puts the pages of a chunk, and tells its metadata where they are and how long."""
+        start, uncompressed, number = self.at, 0, 0
+        chunk.metadata.pop(10, None)
+        chunk.metadata.pop(11, None)
+        if chunk.pages and chunk.pages[0].is_dictionary:
+            chunk.metadata[11] = I64, start
+        for page in chunk.pages:
+            kinds = (DICTIONARY_PAGE_HEADER, DICTIONARY_PAGE) if page.is_dictionary else (DATA_PAGE_HEADER, DATA_PAGE)
+            header, at = dict(page.header), self.at
+            header[3] = I32, len(page.body) + self._overhead(chunk, kinds[1])
+            # A checksum is one of the bytes in the file: of ciphertext, it could only be made after the header that has it.
+            if header.pop(4, None) is not None and chunk.key is None:
+                header[4] = I32, (zlib.crc32(page.body) ^ 1 << 31) - (1 << 31)
+            if not page.is_dictionary and number == 0:
+                chunk.metadata[9] = I64, at
+            uncompressed += self.put(chunk, kinds[0], thrift.write(header), number) + thrift.get(header, 2, I32)
+            self.put(chunk, kinds[1], page.body, number)
+            self.moved[page.at] = at, self.at - at
+            number += not page.is_dictionary
+        if number == 0:
+            chunk.metadata[9] = I64, 0
+        chunk.metadata[6], chunk.metadata[7] = (I64, uncompressed), (I64, self.at - start)
+        chunk.fields[2] = I64, 0
+
+    def finished(self) -> list[Any]:
+        """The pieces, encrypted."""
+        if self._protection is None:
+            return self._pieces
+        whole = bytearray().join(self._pieces)
+        self._protection.encrypt(numpy.frombuffer(whole, numpy.uint8))
+        return [whole]
+
+    def _overhead(self, chunk: Chunk, kind: int) -> int:
+        return 0 if chunk.key is None or self._protection is None else HEAD + self._protection.tag(kind)
+
+
+def _footer(file: File, plan: Plan | None, protection: Protection | None) -> bytes:
+    """The footer for what was written, encrypted or signed as planned."""
+    for group, chunks in zip(thrift.structs(file.footer, 4), file.chunks, strict=True):
+        for chunk in chunks:
+            for about_encryption in (8, 9):
+                chunk.fields.pop(about_encryption, None)
+            chunk.fields[3] = STRUCT, chunk.metadata
+        if plan is not None and protection is not None:
+            _protect_metadata(chunks, plan, protection)
+        group[1] = LIST, (STRUCT, [chunk.fields for chunk in chunks])
+        group[2] = I64, sum(thrift.get(chunk.metadata, 6, I64) for chunk in chunks)
+        group[6] = I64, sum(thrift.get(chunk.metadata, 7, I64) for chunk in chunks)
+        if chunks:
+            group[5], group[7] = (I64, _pages(chunks[0])[0]), (I16, chunks[0].row_group)
+    if plan is None or protection is None:
+        return thrift.write(file.footer)
+    metadata = {} if plan.footer.metadata is None else {2: (BINARY, plan.footer.metadata)}
+    if not plan.plaintext_footer:
+        frame = protection.encrypted([(plan.footer.key, Module(FOOTER), thrift.write(file.footer))])[0]
+        return thrift.write({1: plan.algorithm_field(), **metadata}) + frame
+    signed = {**file.footer, 8: plan.algorithm_field(), **({9: metadata[2]} if metadata else {})}
+    footer = thrift.write(signed)
+    return footer + protection.signature(plan.footer.key, footer, random_bytes(12))
+
+
+def _protect_metadata(chunks: list[Chunk], plan: Plan, protection: Protection) -> None:
+    """Tells how the columns of a row group are encrypted, and encrypts their metadata where the footer does not."""
+    apart = []
+    for chunk in chunks:
+        if chunk.key is None:
+            continue
+        own = plan.columns[chunk.path]
+        if own.key == plan.footer.key:
+            chunk.fields[8] = STRUCT, {1: (STRUCT, {})}
+        else:
+            of_key = {1: chunk.metadata[3]} | ({} if own.metadata is None else {2: (BINARY, own.metadata)})
+            chunk.fields[8] = STRUCT, {2: (STRUCT, of_key)}
+        if own.key == plan.footer.key and not plan.plaintext_footer:
+            continue
+        apart.append(chunk)
+        del chunk.fields[3]
+        if plan.plaintext_footer:
+            # What readers without the key need to pass over the column; no statistics.
+            chunk.fields[3] = STRUCT, {number: value for number, value in chunk.metadata.items() if number in _NOT_SECRET}
+    modules = [(plan.columns[chunk.path].key, chunk.module(COLUMN), thrift.write(chunk.metadata)) for chunk in apart]
+    for chunk, frame in zip(apart, protection.encrypted(modules), strict=True):
+        chunk.fields[9] = BINARY, frame
+
+
+#: Of `ColumnMetaData`: type, encodings, path, codec, number of values, sizes and offsets.
+_NOT_SECRET = (1, 2, 3, 4, 5, 6, 7, 9, 11)

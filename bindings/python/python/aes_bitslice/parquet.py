@@ -1,0 +1,243 @@
+"""Parquet Modular Encryption: encrypted Parquet files become plain ones, and plain ones encrypted.
+
+>>> import io
+>>> import pyarrow, pyarrow.parquet
+>>> from aes_bitslice import Key, parquet
+>>> plain, key = io.BytesIO(), Key.generate(256)
+>>> pyarrow.parquet.write_table(pyarrow.table({"n": [1, 2, 3]}), plain)
+>>> secret = parquet.encrypt_bytes(plain.getvalue(), keys=key)
+>>> pyarrow.parquet.read_table(io.BytesIO(parquet.decrypt_bytes(secret, keys=key)))["n"].to_pylist()
+[1, 2, 3]
+
+Both algorithms (AES_GCM_V1, AES_GCM_CTR_V1), keys of 128, 192 and 256 bits, one key or one for each column, footers
+encrypted or plaintext and signed, page indexes and Bloom filters. All modules of a key are one call. Compression and
+encodings stay as they are: no value is decoded. A file is in memory as a whole, decryption to bytes takes twice its size.
+
+`keys` says which keys a file has:
+
+- a `Key`: of the footer and of all columns;
+- a dictionary: by the path of a column ("a", or "a.list.element" for the elements of a list), or by its beginning ("a");
+  None is the footer. Columns without a key are not encrypted. To encrypt, a value may also be a key and its metadata,
+  bytes which the file keeps for its readers: `new_key` makes both;
+- to decrypt, a function of a column's path, or None, and the metadata of its key, which returns the key: `keys_of` makes
+  one from a key management service as pyarrow and Spark use it.
+
+The format: https://github.com/apache/parquet-format/blob/master/Encryption.md
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy
+
+from . import _parquet_file as layout
+from ._files import Path, opened, written
+from ._key_material import Kms, keys_of, new_key
+from ._native import Engine, Error, Key
+from ._thrift import Damaged
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["Kms", "decrypt", "decrypt_bytes", "encrypt", "encrypt_bytes", "keys_of", "new_key"]
+
+_Keys = Key | Mapping[str | None, Key]
+_FindKey = Callable[[str | None, bytes], Key]
+_KeysToWrite = Key | Mapping[str | None, Key | tuple[Key, bytes]]
+_Value = TypeVar("_Value")
+_Algorithm = Literal["AES_GCM_V1", "AES_GCM_CTR_V1"]
+
+
+def decrypt(
+    source: Path | Any,
+    destination: Path | Any,
+    *,
+    keys: _Keys | _FindKey,
+    aad_prefix: Buffer | None = None,
+    overwrite: bool = False,
+    engine: Engine | None = None,
+) -> int:
+    """Decrypts a Parquet file to a plain one; returns the number of bytes of that.
+
+    source: a path, or a file object that can seek, which is read from its position on.
+    destination: a path, or a file object that bytes are written to. A new file appears when it is complete.
+    keys: see `aes_bitslice.parquet`.
+    aad_prefix: the prefix of the additional data; needed if the file does not have it, and compared if it does.
+    overwrite: whether a file may be replaced; else `FileExistsError`.
+    engine: where to compute; the CPU if none is given. One of a GPU needs PyTorch, which copies the file there and back.
+
+    AuthenticationError: a key or the prefix is wrong, or the file was changed. ValueError: a key is missing. Error: it is
+    no encrypted Parquet file. Then no file appears. Pages under AES_GCM_CTR_V1 are not authenticated: changed ones, and
+    a wrong key of theirs alone, are not noticed.
+    """
+    with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
+        data = _whole(file)
+        return sum(map(write, _decrypted(data, data, keys, aad_prefix, engine)))
+
+
+def decrypt_bytes(data: Buffer, *, keys: _Keys | _FindKey, aad_prefix: Buffer | None = None, engine: Engine | None = None) -> bytes:
+    """Decrypts a Parquet file in memory: returns the bytes of a plain one, which `io.BytesIO` makes a file object for readers.
+
+    data: the bytes of the encrypted file.
+    keys, aad_prefix, engine: as for `decrypt`.
+    """
+    file = numpy.frombuffer(data, numpy.uint8)
+    with _named(None):
+        return b"".join(_decrypted(file, numpy.empty_like(file), keys, aad_prefix, engine))
+
+
+def encrypt(
+    source: Path | Any,
+    destination: Path | Any,
+    *,
+    keys: _KeysToWrite,
+    algorithm: _Algorithm = "AES_GCM_V1",
+    plaintext_footer: bool = False,
+    aad_prefix: Buffer | None = None,
+    store_aad_prefix: bool = True,
+    overwrite: bool = False,
+    engine: Engine | None = None,
+) -> int:
+    """Encrypts a plain Parquet file; returns the number of bytes of the encrypted one.
+
+    keys: see `aes_bitslice.parquet`. A key is for at most 2^32 modules, of which a page is two.
+    algorithm: "AES_GCM_CTR_V1" does not authenticate pages.
+    plaintext_footer: whether the footer is signed, not encrypted: then readers without keys see the schema, and the columns that are not
+        encrypted.
+    aad_prefix: bytes that name the file, for the additional data: a reader that expects another file refuses this one.
+    store_aad_prefix: whether the file has the prefix; if not, a reader must know it.
+    source, destination, overwrite, engine: as for `decrypt`.
+
+    ValueError: `keys` names a column that the file does not have, or no key for the footer. Error: the file is no Parquet file, or is encrypted.
+    Then no file appears.
+    """
+    options: dict[str, Any] = {"plaintext_footer": plaintext_footer, "aad_prefix": aad_prefix, "store_aad_prefix": store_aad_prefix}
+    with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
+        return sum(map(write, _encrypted(_whole(file), keys, algorithm, engine=engine, **options)))
+
+
+def encrypt_bytes(data: Buffer, *, keys: _KeysToWrite, algorithm: _Algorithm = "AES_GCM_V1", **options: Any) -> bytes:
+    """Encrypts a Parquet file in memory: returns the bytes of the encrypted one.
+
+    data: the bytes of the plain file.
+    keys, algorithm: as for `encrypt`.
+    options: plaintext_footer, aad_prefix, store_aad_prefix and engine, as for `encrypt`.
+    """
+    with _named(None):
+        return b"".join(_encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, **options))
+
+
+def _decrypted(file: Any, memory: Any, keys: _Keys | _FindKey, aad_prefix: Buffer | None, engine: Engine | None) -> list[Any]:
+    """The pieces of the plain file; `memory` is for plaintext, and may be the file."""
+    plain = layout.read(file, memory, _finder(keys), _prefix(aad_prefix), engine or Engine("cpu"))
+    if not plain.was_encrypted:
+        raise Error("the file is not encrypted")
+    return layout.write(plain, None)
+
+
+def _encrypted(
+    file: Any,
+    keys: _KeysToWrite,
+    algorithm: str,
+    *,
+    plaintext_footer: bool = False,
+    aad_prefix: Buffer | None = None,
+    store_aad_prefix: bool = True,
+    engine: Engine | None = None,
+) -> list[Any]:
+    """The pieces of the encrypted file."""
+    if algorithm not in layout.ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {', '.join(layout.ALGORITHMS)}, not {algorithm!r}")
+    prefix, engine = _prefix(aad_prefix), engine or Engine("cpu")
+    plain = layout.read(file, file, _refuse_encrypted, b"", engine)
+    footer, columns = _to_write(keys, plain.paths())
+    plan = layout.Plan(engine, footer, columns, layout.ALGORITHMS[algorithm], prefix, store_aad_prefix, plaintext_footer)
+    return layout.write(plain, plan)
+
+
+def _refuse_encrypted(column: str | None, metadata: bytes) -> Key:
+    raise Error("the file is encrypted already: decrypt it first")
+
+
+def _finder(keys: _Keys | _FindKey) -> layout.FindKey:
+    """The function that finds the keys of a file."""
+    if isinstance(keys, Key):
+        of_all = _checked(keys)
+        return lambda column, metadata: of_all
+    if isinstance(keys, Mapping):
+        by_path = {path: _checked(key) for path, key in keys.items()}
+        return lambda column, metadata: _of_path(by_path, column)
+    if callable(keys):
+        find = keys
+        return lambda column, metadata: _checked(find(column, metadata))
+    raise TypeError(f"keys must be a Key, a dictionary or a function, not {type(keys).__name__}")
+
+
+def _of_path(by_path: Mapping[str | None, _Value], path: str | None) -> _Value | None:
+    """The value for a path, or for the longest beginning of it."""
+    while path is not None and path not in by_path and "." in path:
+        path = path.rpartition(".")[0]
+    return by_path.get(path)
+
+
+def _to_write(keys: _KeysToWrite, paths: Iterable[str]) -> tuple[layout.KeyAndMetadata, dict[str, layout.KeyAndMetadata]]:
+    """The key of the footer, and of each column to encrypt."""
+    if isinstance(keys, Key):
+        of_all = layout.KeyAndMetadata(_checked(keys))
+        return of_all, dict.fromkeys(paths, of_all)
+    if not isinstance(keys, Mapping):
+        raise TypeError(f"keys must be a Key or a dictionary, not {type(keys).__name__}")
+    by_path = {}
+    for path, value in keys.items():
+        key, *metadata = value if isinstance(value, tuple) else (value,)
+        by_path[path] = layout.KeyAndMetadata(_checked(key), *map(bytes, metadata))
+    footer = by_path.get(None)
+    if footer is None:
+        raise ValueError("there is no key for the footer in keys, whose name there is None")
+    every = list(paths)
+    found = {path: own for path in every if (own := _of_path(by_path, path)) is not None}
+    unknown = [name for name in by_path if name is not None and not any(f"{path}.".startswith(f"{name}.") for path in every)]
+    if unknown and every:
+        raise ValueError(f"the file has no column {', '.join(unknown)}: its columns are {', '.join(sorted(every))}")
+    return footer, found
+
+
+def _checked(key: Any) -> Key:
+    if not isinstance(key, Key):
+        raise TypeError(f"a key must be a Key, not {type(key).__name__}")
+    return key
+
+
+def _prefix(aad_prefix: Buffer | None) -> bytes:
+    return b"" if aad_prefix is None else bytes(memoryview(aad_prefix))
+
+
+def _whole(file: Any) -> Any:
+    """The bytes of a file object from its position on, as an array."""
+    start = file.tell()
+    memory = numpy.empty(file.seek(0, io.SEEK_END) - start, numpy.uint8)
+    file.seek(start)
+    left = memoryview(memory)
+    while left:
+        count = file.readinto(left)
+        if not count:
+            raise OSError("the source ended early, or would block")
+        left = left[count:]
+    return memory
+
+
+@contextmanager
+def _named(source: Any) -> Iterator[None]:
+    """Errors about what a source has, with its path."""
+    name = f"{os.fspath(source)}: " if isinstance(source, (str, os.PathLike)) else ""
+    try:
+        yield
+    except Damaged as error:
+        raise Error(f"{name}{error}: it is damaged, or no Parquet file") from None
+    except Error as error:
+        raise type(error)(f"{name}{error}") from None

@@ -1,0 +1,59 @@
+//! A file that the package's Python code writes: at a path, complete or absent (`new_file`), or to a file object.
+
+use crate::error::{guarded, of_io};
+use crate::files::{Destination, refuse_same};
+use crate::memory::{Memory, on_host};
+use crate::new_file::Like;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+/// A file that is being written.
+///
+/// source: the file object that the data is made from; the new file is no more open than that.
+/// destination: a path, or a file object that bytes are written to.
+/// overwrite: whether a file may be replaced; else `FileExistsError`.
+#[pyclass(frozen, module = "aes_bitslice", name = "_Output")]
+pub struct Output(Mutex<Option<Destination>>);
+
+#[pymethods]
+impl Output {
+    #[new]
+    #[pyo3(signature = (source, destination, *, overwrite = false))]
+    fn new(source: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>, overwrite: bool) -> PyResult<Self> {
+        refuse_same(source, destination)?;
+        Destination::of(destination, overwrite, &Like::object(source)).map(|to| Self(Mutex::new(Some(to))))
+    }
+
+    /// Writes bytes. After an exception the file is given up.
+    fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let memory = Memory::of(data, false, "data", None)?;
+        on_host(memory.place, "what is written")?;
+        let host = memory.host();
+        let mut to = self.take()?;
+        guarded(|| py.detach(|| to.write_all(host.input()).map(|()| to)).map_err(of_io)).map(|to| self.put(Some(to)))
+    }
+
+    /// Completes the file, which then has its name.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let to = self.take()?;
+        guarded(|| py.detach(|| to.finish()))
+    }
+
+    /// Gives the file up, unless it is complete: it never appears.
+    fn abort(&self) {
+        self.put(None);
+    }
+}
+
+impl Output {
+    fn take(&self) -> PyResult<Destination> {
+        let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        to.take().ok_or_else(|| PyValueError::new_err("the file is complete, or was given up after an error"))
+    }
+
+    fn put(&self, to: Option<Destination>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = to;
+    }
+}

@@ -1,0 +1,112 @@
+"""Iceberg's AES GCM Stream, against a reader and a writer made from its specification with another package."""
+
+import io
+import os
+
+import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from aes_bitslice import AuthenticationError, Error, Key, iceberg
+
+MIB = 1 << 20
+
+
+def decrypted(key, prefix, stream):
+    """The message of a stream, by the specification."""
+    assert stream[:4] == b"AGS1"
+    block, message, number = int.from_bytes(stream[4:8], "little"), b"", 0
+    for at in range(8, len(stream), block + 28):
+        cut = stream[at : at + block + 28]
+        message += AESGCM(key).decrypt(cut[:12], cut[12:], prefix + number.to_bytes(4, "little"))
+        number += 1
+    assert number
+    return message
+
+
+def encrypted(key, prefix, message, block):
+    """A stream of blocks of this size, by the specification."""
+    stream = b"AGS1" + block.to_bytes(4, "little")
+    for number, at in enumerate(range(0, len(message) or 1, block)):
+        nonce = os.urandom(12)
+        stream += nonce + AESGCM(key).encrypt(nonce, message[at : at + block], prefix + number.to_bytes(4, "little"))
+    return stream
+
+
+def message_of(stream, **options):
+    message = io.BytesIO()
+    assert iceberg.decrypt(io.BytesIO(stream), message, **options) == len(message.getvalue())
+    return message.getvalue()
+
+
+@pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 4 * MIB, 4 * MIB + 1])
+@pytest.mark.parametrize("key_bytes", [16, 24, 32])
+def test_written(key_bytes, size, monkeypatch):
+    monkeypatch.setattr(iceberg, "_CALL", 2 * MIB)
+    key, message, stream = os.urandom(key_bytes), os.urandom(size), io.BytesIO()
+    length = iceberg.encrypt(io.BytesIO(message), stream, key=Key(key), aad_prefix=b"a file")
+    stream = stream.getvalue()
+    assert len(stream) == length
+    assert stream[4:8] == MIB.to_bytes(4, "little")
+    assert decrypted(key, b"a file", stream) == message
+    assert message_of(stream, key=Key(key), aad_prefix=b"a file", length=length) == message
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000, MIB, 3 * MIB])
+@pytest.mark.parametrize("size", [0, 1, 6, 7, 8, 14, 3000])
+def test_read(size, block):
+    key, message = os.urandom(16), os.urandom(size)
+    stream = encrypted(key, b"", message, block)
+    assert message_of(stream, key=Key(key)) == message
+    with iceberg.open(io.BytesIO(stream), key=Key(key), length=len(stream)) as file:
+        assert file.readable() and file.seekable() and not file.writable()
+        for start in {0, 1, 5, 7, 13, size // 2, max(size - 1, 0), size, size + 9}:
+            for count in (0, 1, 8, 2000, -1):
+                assert file.seek(start) == start
+                assert file.read(count) == (message[start:] if count < 0 else message[start : start + count])
+        assert file.seek(0, io.SEEK_END) == size
+        with pytest.raises(ValueError):
+            file.seek(-size - 1, io.SEEK_END)
+
+
+def test_files(tmp_path):
+    (tmp_path / "message").write_bytes(b"a manifest")
+    key = Key.generate(256)
+    length = iceberg.encrypt(tmp_path / "message", tmp_path / "stream", key=key, aad_prefix=b"x")
+    with iceberg.open(tmp_path / "stream", key=key, aad_prefix=b"x", length=length) as file:
+        assert file.read() == b"a manifest"
+    assert iceberg.decrypt(tmp_path / "stream", tmp_path / "again", key=key, aad_prefix=b"x") == 10
+    assert (tmp_path / "again").read_bytes() == b"a manifest"
+    with pytest.raises(FileExistsError):
+        iceberg.decrypt(tmp_path / "stream", tmp_path / "again", key=key, aad_prefix=b"x")
+    for wrong in ({"key": Key.generate(256), "aad_prefix": b"x"}, {"key": key, "aad_prefix": b"y"}, {"key": key}):
+        with pytest.raises(AuthenticationError, match=f"^{tmp_path / 'stream'}: authentication failed for block 0 of 1"):
+            iceberg.decrypt(tmp_path / "stream", tmp_path / "new", **wrong)
+    assert sorted(os.listdir(tmp_path)) == ["again", "message", "stream"]
+
+
+def test_changed_and_cut_streams():
+    key, message = os.urandom(16), os.urandom(20)
+    stream = encrypted(key, b"", message, 8)
+    for at in range(len(stream)):
+        changed = bytearray(stream)
+        changed[at] ^= 4
+        with pytest.raises(Error):
+            message_of(changed, key=Key(key))
+    for end in range(len(stream)):
+        with pytest.raises(AuthenticationError, match=f"has {end} bytes, and its length is {len(stream)}"):
+            message_of(stream[:end], key=Key(key), length=len(stream))
+        # Without the length, all cuts but those between blocks are noticed.
+        if end in (8 + 36, 8 + 72):
+            assert message_of(stream[:end], key=Key(key)) == message[: (end - 8) // 36 * 8]
+        else:
+            with pytest.raises(Error):
+                message_of(stream[:end], key=Key(key))
+    swapped = stream[:8] + stream[44:80] + stream[8:44] + stream[80:]
+    with pytest.raises(AuthenticationError, match="block 0 of 3"):
+        message_of(swapped, key=Key(key))
+    # A last block that is empty, of a message that is not.
+    nonce = os.urandom(12)
+    with pytest.raises(Error, match="no AES GCM Stream"):
+        message_of(stream[:44] + nonce + AESGCM(key).encrypt(nonce, b"", (1).to_bytes(4, "little")), key=Key(key))
+    with pytest.raises(Error, match="no AES GCM Stream"):
+        message_of(b"AGS1" + bytes(4) + nonce + AESGCM(key).encrypt(nonce, b"", bytes(4)), key=Key(key))

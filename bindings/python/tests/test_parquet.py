@@ -1,0 +1,513 @@
+"""Encrypted Parquet files: what pyarrow wrote is read, what is written pyarrow reads, and each module is what the format says."""
+
+import base64
+import io
+import itertools
+import os
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+import aes_bitslice
+from aes_bitslice import AuthenticationError, Error, Key, _thrift, parquet
+
+GCM, GCM_CTR = "AES_GCM_V1", "AES_GCM_CTR_V1"
+
+
+class Kms(pe.KmsClient):
+    """Master keys in memory. Wraps as a service might: with the name of the master key, by AES-GCM."""
+
+    MASTERS = {name: bytes([number] * 16) for number, name in enumerate(["footer", "one", "two"])}
+
+    def __init__(self, config=None):
+        super().__init__()
+        self.asked = 0
+
+    def wrap_key(self, key_bytes, master_key_identifier):
+        nonce = os.urandom(12)
+        return base64.b64encode(nonce + AESGCM(self.MASTERS[master_key_identifier]).encrypt(nonce, key_bytes, None))
+
+    def unwrap_key(self, wrapped_key, master_key_identifier):
+        self.asked += 1
+        wrapped = base64.b64decode(wrapped_key)
+        return AESGCM(self.MASTERS[master_key_identifier]).decrypt(wrapped[:12], wrapped[12:], None)
+
+
+FACTORY, CONNECTION = pe.CryptoFactory(Kms), pe.KmsConnectionConfig()
+
+
+def table(rows=3000):
+    chance = np.random.default_rng(rows)
+    return pa.table(
+        {
+            "number": chance.integers(0, 1 << 62, rows),
+            "word": [("even", "odd", None)[n % 3] for n in range(rows)],
+            "list": [None if n % 5 == 0 else list(range(n % 4)) for n in range(rows)],
+            "pair": [{"x": n / 7, "y": None if n % 2 else {"z": str(n)}} for n in range(rows)],
+            "nothing": pa.nulls(rows, pa.int32()),
+        }
+    )
+
+
+TABLE = table()
+#: Every way in which pyarrow writes other modules.
+WRITES = {
+    "one page": {},
+    "row groups and pages": {"row_group_size": 1000, "data_page_size": 300, "write_batch_size": 100},
+    "page index, version 2": {"write_page_index": True, "data_page_version": "2.0", "data_page_size": 300, "write_batch_size": 100},
+    "no dictionary": {"use_dictionary": False, "compression": "zstd", "row_group_size": 1000},
+    "checksums": {"write_page_checksum": True},
+}
+
+
+def written(of=TABLE, **options):
+    file = io.BytesIO()
+    pq.write_table(of, file, **options)
+    return file.getvalue()
+
+
+def read(data, **options):
+    return pq.read_table(io.BytesIO(data), page_checksum_verification=True, **options)
+
+
+def footer(data):
+    """The footer of a plain file, and its first byte."""
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    return _thrift.read(data[start:-8])[0], start
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+@pytest.mark.parametrize("algorithm", [GCM, GCM_CTR])
+@pytest.mark.parametrize("bits", [128, 192, 256])
+def test_one_key(bits, algorithm, plaintext_footer, write):
+    key, options = os.urandom(bits // 8), {"plaintext_footer": plaintext_footer}
+    of_pyarrow = pe.create_encryption_properties(key, encryption_algorithm=algorithm, **options)
+    plain = parquet.decrypt_bytes(written(**WRITES[write], encryption_properties=of_pyarrow), keys=Key(key))
+    assert read(plain).equals(TABLE)
+    for source in (plain, written(**WRITES[write])):
+        secret = parquet.encrypt_bytes(source, keys=Key(key), algorithm=algorithm, **options)
+        assert read(secret, decryption_properties=pe.create_decryption_properties(key)).equals(TABLE)
+        with pytest.raises(OSError):
+            read(secret)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_prefix(plaintext_footer, stored):
+    key, options = os.urandom(16), {"aad_prefix": b"this file", "store_aad_prefix": stored, "plaintext_footer": plaintext_footer}
+    of_pyarrow = written(encryption_properties=pe.create_encryption_properties(key, **options))
+    ours = parquet.encrypt_bytes(written(), keys=Key(key), **options)
+    assert read(ours, decryption_properties=pe.create_decryption_properties(key, aad_prefix=b"this file")).equals(TABLE)
+    for secret in (of_pyarrow, ours):
+        assert read(parquet.decrypt_bytes(secret, keys=Key(key), aad_prefix=bytearray(b"this file"))).equals(TABLE)
+        with pytest.raises(AuthenticationError, match="this is another file" if stored else "aad_prefix is wrong"):
+            parquet.decrypt_bytes(secret, keys=Key(key), aad_prefix=b"that file")
+        if stored:
+            assert read(parquet.decrypt_bytes(secret, keys=Key(key))).equals(TABLE)
+        else:
+            assert b"this file" not in secret
+            with pytest.raises(ValueError, match="give aad_prefix"):
+                parquet.decrypt_bytes(secret, keys=Key(key))
+    without = parquet.encrypt_bytes(written(), keys=Key(key))
+    with pytest.raises(AuthenticationError, match="this is another file"):
+        parquet.decrypt_bytes(without, keys=Key(key), aad_prefix=b"this file")
+
+
+@pytest.mark.parametrize("columns", [None, {"one": ["number", "list.list.element"], "two": ["pair.y.z"]}])
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+@pytest.mark.parametrize("double_wrapping", [False, True])
+@pytest.mark.parametrize("bits", [128, 192, 256])
+def test_keys_of_a_service_that_pyarrow_used(bits, double_wrapping, plaintext_footer, columns):
+    which = {"uniform_encryption": True} if columns is None else {"column_keys": columns}
+    config = pe.EncryptionConfiguration(
+        "footer", data_key_length_bits=bits, double_wrapping=double_wrapping, plaintext_footer=plaintext_footer, **which
+    )
+    kms = Kms()
+    secret = written(row_group_size=1000, encryption_properties=FACTORY.file_encryption_properties(CONNECTION, config))
+    assert read(parquet.decrypt_bytes(secret, keys=parquet.keys_of(kms))).equals(TABLE)
+    assert kms.asked == (1 if columns is None else 3 if double_wrapping else 4)
+
+
+@pytest.mark.parametrize("algorithm", [GCM, GCM_CTR])
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_pyarrow_reads_keys_of_a_service(plaintext_footer, algorithm):
+    kms = Kms()
+    keys = {
+        None: parquet.new_key(kms, "footer", 128, footer=True),
+        "number": parquet.new_key(kms, "one", 192),
+        "pair": parquet.new_key(kms, "two"),
+    }
+    secret = parquet.encrypt_bytes(
+        written(row_group_size=1000, write_page_index=True), keys=keys, plaintext_footer=plaintext_footer, algorithm=algorithm
+    )
+    of_service = FACTORY.file_decryption_properties(CONNECTION)
+    assert read(secret, decryption_properties=of_service).equals(TABLE)
+    assert read(parquet.decrypt_bytes(secret, keys=parquet.keys_of(kms))).equals(TABLE)
+    if plaintext_footer:
+        # Without any key: the columns that are not encrypted, and nothing else.
+        assert read(secret, columns=["word", "list"]).equals(TABLE.select(["word", "list"]))
+        for column in ("number", "pair"):
+            with pytest.raises(OSError):
+                read(secret, columns=[column])
+        groups = _thrift.structs(footer(secret)[0], 4)
+        assert [group[7] for group in groups] == [(_thrift.I16, number) for number in range(3)]
+        assert tells(secret, 0) == NOT_SECRET
+
+
+#: What a plaintext footer tells of an encrypted column: no statistics, encodings of pages or sizes of values.
+NOT_SECRET = {1, 2, 3, 4, 5, 6, 7, 9, 11}
+
+
+def tells(secret, column):
+    """The fields of the metadata of a column in a plaintext footer."""
+    chunk = _thrift.structs(_thrift.structs(footer(secret)[0], 4)[0], 1)[column]
+    return set(_thrift.get(chunk, 3, _thrift.STRUCT))
+
+
+def test_a_column_may_have_the_key_of_the_footer():
+    footer_key, other = Key.generate(128), Key.generate(256)
+    for plaintext_footer in (False, True):
+        secret = parquet.encrypt_bytes(written(), keys={None: footer_key, "number": footer_key, "word": other}, plaintext_footer=plaintext_footer)
+        assert read(parquet.decrypt_bytes(secret, keys={None: footer_key, "word": other})).equals(TABLE)
+    assert tells(secret, 0) == tells(secret, 1) == NOT_SECRET and tells(secret, 2) > NOT_SECRET
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_small_tables(rows, plaintext_footer):
+    key, of = os.urandom(32), TABLE.slice(0, rows)
+    options = {"plaintext_footer": plaintext_footer}
+    secret = written(of, encryption_properties=pe.create_encryption_properties(key, **options))
+    assert read(parquet.decrypt_bytes(secret, keys=Key(key))).equals(of)
+    secret = parquet.encrypt_bytes(written(of), keys={None: Key(key), "number": Key(key)}, **options)
+    assert read(secret, decryption_properties=pe.create_decryption_properties(key)).equals(of)
+
+
+def test_nothing_but_the_encryption_changes():
+    """Page indexes, Bloom filters and statistics are the bytes that they were, where the footer says."""
+    before = written(
+        row_group_size=1000, data_page_size=300, write_batch_size=100, write_page_index=True, bloom_filter_options={"number": {"ndv": 1000}}
+    )
+    first, key = footer(before)[0], Key.generate(256)
+    for number, (kind, group) in enumerate(zip(itertools.repeat(_thrift.STRUCT), _thrift.structs(first, 4))):
+        # The number of the row group, which encrypted files have.
+        group[7] = _thrift.I16, number
+    changed = _thrift.write(first)
+    before = before[: footer(before)[1]] + changed + len(changed).to_bytes(4, "little") + b"PAR1"
+    for keys in (key, {None: key, "number": Key.generate(128), "list": key}):
+        for algorithm, plaintext_footer in itertools.product([GCM, GCM_CTR], [False, True]):
+            secret = parquet.encrypt_bytes(before, keys=keys, algorithm=algorithm, plaintext_footer=plaintext_footer)
+            assert parquet.decrypt_bytes(secret, keys=keys) == before
+
+
+def modules_of(key, secret, prefix):
+    """By kind, row group, column and page: the plaintexts of a file of one key in AES_GCM_CTR_V1, found and decrypted as the format says."""
+    start = len(secret) - 8 - int.from_bytes(secret[-8:-4], "little")
+    crypto, end = _thrift.read(secret[start:-8])
+    aad = prefix + crypto[1][1][2][1][2][1]
+
+    def plaintext(frame, *suffix):
+        length = int.from_bytes(frame[:4], "little")
+        nonce, sealed = frame[4:16], frame[16 : 4 + length]
+        whole = aad + bytes(suffix[:1]) + b"".join(part.to_bytes(2, "little") for part in suffix[1:])
+        if suffix[0] in (2, 3):
+            return Cipher(algorithms.AES(key), modes.CTR(nonce + bytes([0, 0, 0, 1]))).decryptor().update(sealed), 4 + length
+        return AESGCM(key).decrypt(nonce, sealed, whole), 4 + length
+
+    found = {}
+    of_footer = _thrift.read(plaintext(secret[start + end : -8], 0)[0])[0]
+    for g, group in enumerate(of_footer[4][1][1]):
+        for c, chunk in enumerate(group[1][1][1]):
+            meta = chunk[3][1]
+            at = meta.get(11, meta[9])[1]
+            end, page = at + meta[7][1], 0
+            while at < end:
+                is_dictionary = 11 in meta and at == meta[11][1]
+                for kind in (5, 3) if is_dictionary else (4, 2):
+                    suffix = (kind, g, c) if is_dictionary else (kind, g, c, page)
+                    found[suffix], size = plaintext(secret[at:], *suffix)
+                    at += size
+                page += not is_dictionary
+            for kind, place in ((6, chunk.get(6)), (7, chunk.get(4)), (8, meta.get(14))):
+                if place is not None:
+                    found[kind, g, c], size = plaintext(secret[place[1] :], kind, g, c)
+                    if kind == 8:
+                        found[9, g, c], more = plaintext(secret[place[1] + size :], 9, g, c)
+                        assert size + more == meta[15][1]
+    return found
+
+
+def test_modules_are_what_the_format_says():
+    """Also Bloom filters, which pyarrow does not encrypt; and no nonce comes twice."""
+    key = os.urandom(24)
+    before = written(row_group_size=1000, data_page_size=300, write_batch_size=100, write_page_index=True, bloom_filter_options={"word": {"ndv": 9}})
+    secret = parquet.encrypt_bytes(before, keys=Key(key), aad_prefix=b"it", algorithm=GCM_CTR, store_aad_prefix=False)
+    found = modules_of(key, secret, b"it")
+    assert {suffix[0] for suffix in found} == set(range(2, 10))
+    for g, group in enumerate(footer(before)[0][4][1][1]):
+        chunk = group[1][1][1][1]
+        start, size = chunk[3][1][14][1], chunk[3][1][15][1]
+        assert found[8, g, 1] + found[9, g, 1] == before[start : start + size]
+        start, size = chunk[6][1], chunk[7][1]
+        assert found[6, g, 1] == before[start : start + size]
+    again = parquet.encrypt_bytes(before, keys=Key(key), aad_prefix=b"it", algorithm=GCM_CTR, store_aad_prefix=False)
+    assert again != secret
+    assert unique(again) != unique(secret) and unique(written(encryption_properties=pe.create_encryption_properties(key)))
+
+
+def unique(secret):
+    """The random part of the additional data of a file with an encrypted footer."""
+    crypto, _ = _thrift.read(secret[len(secret) - 8 - int.from_bytes(secret[-8:-4], "little") :])
+    ((_, algorithm),) = crypto[1][1].values()
+    assert len(algorithm[2][1]) == 8
+    return algorithm[2][1]
+
+
+def test_files(tmp_path):
+    plain, secret, again = tmp_path / "plain", tmp_path / "secret", str(tmp_path / "again")
+    plain.write_bytes(written())
+    plain.chmod(0o600)
+    key = Key.generate(256)
+    assert parquet.encrypt(plain, secret, keys=key) == secret.stat().st_size
+    assert parquet.decrypt(secret, again, keys=key) == os.stat(again).st_size
+    assert pq.read_table(again).equals(TABLE)
+    assert os.stat(again).st_mode & 0o777 == secret.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        parquet.decrypt(secret, again, keys=key)
+    parquet.decrypt(secret, again, keys=key, overwrite=True)
+    with pytest.raises(ValueError, match="the same file"):
+        parquet.decrypt(secret, secret, keys=key, overwrite=True)
+    with open(secret, "rb") as reads, open(again, "wb") as writes:
+        parquet.decrypt(reads, writes, keys=key)
+    assert pq.read_table(again).equals(TABLE)
+    assert sorted(os.listdir(tmp_path)) == ["again", "plain", "secret"]
+
+
+def refused(tmp_path, data, kind, match, **options):
+    """Decryption fails with this error, leaves no file, and leaves one that was there."""
+    source, there = tmp_path / "source", tmp_path / "there"
+    source.write_bytes(data)
+    there.write_bytes(b"as it was")
+    for destination, overwrite in ((tmp_path / "new", False), (there, True)):
+        with pytest.raises(kind, match=match) as raised:
+            parquet.decrypt(source, destination, overwrite=overwrite, **options)
+        if issubclass(kind, Error):
+            assert str(raised.value).startswith(f"{source}: ")
+    assert sorted(os.listdir(tmp_path)) == ["source", "there"] and there.read_bytes() == b"as it was"
+
+
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_wrong_and_missing_keys(tmp_path, plaintext_footer):
+    keys = {None: Key.generate(128), "number": Key.generate(192), "list": Key.generate(256)}
+    secret = parquet.encrypt_bytes(written(), keys=keys, plaintext_footer=plaintext_footer)
+    for path, what in ((None, "footer"), ("number", "column metadata of column number"), ("list", "metadata of column list.list.element")):
+        refused(tmp_path, secret, AuthenticationError, what, keys=keys | {path: Key.generate(256)})
+    refused(tmp_path, secret, ValueError, "no key in keys for the columns number, list.list.element$", keys={None: keys[None]})
+    refused(tmp_path, secret, ValueError, "no key for the footer", keys={"number": keys["number"]})
+    refused(tmp_path, secret, AuthenticationError, "column metadata of column number", keys=keys[None])
+    refused(tmp_path, secret, Error, "no key material", keys=parquet.keys_of(Kms()))
+    refused(tmp_path, secret, TypeError, "a key must be a Key, not bytes", keys=lambda column, metadata: bytes(16))
+    refused(tmp_path, secret, TypeError, "keys must be", keys=bytes(16))
+    refused(tmp_path, secret, ValueError, "XTS", keys=Key.generate(256, xts=True))
+
+
+def test_key_material_of_others(tmp_path):
+    kms, plain = Kms(), written()
+    key, material = parquet.new_key(kms, "footer", footer=True)
+    secret = parquet.encrypt_bytes(plain, keys={None: (key, material.replace(b"true", b"false"))})
+    refused(tmp_path, secret, Error, "only internal key material", keys=parquet.keys_of(kms))
+    secret = parquet.encrypt_bytes(plain, keys={None: (key, b"17")})
+    refused(tmp_path, secret, Error, "no key material", keys=parquet.keys_of(kms))
+
+
+@pytest.mark.parametrize(
+    "options, kind, message",
+    [
+        ({"keys": {"number": Key(bytes(16))}}, ValueError, "no key for the footer"),
+        ({"keys": {None: Key(bytes(16)), "numbers": Key(bytes(16))}}, ValueError, "the file has no column numbers: its columns are .*number"),
+        ({"keys": {None: Key(bytes(16)), "num": Key(bytes(16))}}, ValueError, "the file has no column num:"),
+        ({"keys": bytes(16)}, TypeError, "keys must be a Key or a dictionary, not bytes"),
+        ({"keys": {None: bytes(16)}}, TypeError, "a key must be a Key, not bytes"),
+        ({"keys": Key(bytes(16)), "algorithm": "AES_GCM"}, ValueError, "algorithm must be one of AES_GCM_V1, AES_GCM_CTR_V1, not 'AES_GCM'"),
+        ({"keys": Key(bytes(16)), "aad_prefix": "text"}, TypeError, "bytes-like"),
+    ],
+)
+def test_wrong_arguments(options, kind, message):
+    with pytest.raises(kind, match=message):
+        parquet.encrypt_bytes(written(), **options)
+
+
+def test_what_is_no_such_file(tmp_path):
+    key, plain = Key.generate(128), written()
+    refused(tmp_path, plain, Error, "the file is not encrypted", keys=key)
+    for data in (b"", b"PAR1", b"PARE" * 3, plain[:-1], b"PAR1" + bytes([255] * 20) + b"PAR1"):
+        refused(tmp_path, data, Error, "damaged, or no Parquet file", keys=key)
+    secret = parquet.encrypt_bytes(plain, keys=key)
+    with pytest.raises(Error, match="encrypted already"):
+        parquet.encrypt_bytes(secret, keys=key)
+    with pytest.raises(Error, match="encrypted already"):
+        parquet.encrypt_bytes(parquet.encrypt_bytes(plain, keys=key, plaintext_footer=True), keys=key)
+
+
+def places(secret, keys, plaintext_footer):
+    """The bytes of a file that are authenticated: all but the last eight and the first four, which a reader compares."""
+    return range(4, len(secret) - 8)
+
+
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_every_changed_byte_is_noticed(plaintext_footer, own):
+    """In AES_GCM_V1 of a file all whose columns are encrypted, no byte is free."""
+    of = TABLE.slice(0, 4).select(["number", "word"])
+    keys = {None: Key.generate(128), "number": Key.generate(128), "word": Key.generate(128)} if own else Key.generate(128)
+    plain = written(of, write_page_index=True, store_schema=False, write_statistics=False)
+    secret = parquet.encrypt_bytes(plain, keys=keys, plaintext_footer=plaintext_footer)
+    chance = random.Random(1)
+    for at in range(len(secret)):
+        changed = bytearray(secret)
+        changed[at] ^= 1 << chance.randrange(8)
+        with pytest.raises((Error, ValueError)):
+            parquet.decrypt_bytes(changed, keys=keys)
+    for end in range(len(secret)):
+        with pytest.raises(Error):
+            parquet.decrypt_bytes(secret[:end], keys=keys)
+
+
+def test_swapped_modules_are_noticed():
+    """Two pages of a column, of one length, in each other's place."""
+    key, of = Key.generate(128), pa.table({"n": np.arange(400)})
+    plain = written(of, use_dictionary=False, compression="none", data_page_size=800, write_batch_size=100, write_statistics=False)
+    secret = bytearray(parquet.encrypt_bytes(plain, keys=key))
+    frames, at = [], 4
+    for _ in range(8):
+        size = 4 + int.from_bytes(secret[at : at + 4], "little")
+        frames.append((at, at + size))
+        at += size
+    (one, one_end), (other, other_end) = frames[1], frames[3]
+    assert one_end - one == other_end - other > 800
+    secret[one:one_end], secret[other:other_end] = secret[other:other_end], secret[one:one_end]
+    with pytest.raises(AuthenticationError, match="failed for 2 of .*the data page 0 of column n in row group 0"):
+        parquet.decrypt_bytes(secret, keys=key)
+
+
+@pytest.mark.parametrize("encrypts", [False, True])
+def test_damaged_files_are_errors(encrypts):
+    """Of a file whose footer is not encrypted, offsets and sizes may be anything; none leads to another exception, or out of the file."""
+    chance, key = random.Random(encrypts), Key.generate(128)
+    plain = written(TABLE.slice(0, 50), write_page_index=True, bloom_filter_options={"number": {"ndv": 9}})
+    source = plain if encrypts else parquet.encrypt_bytes(plain, keys={None: key, "number": key, "list": key}, plaintext_footer=True)
+    start = len(source) - 8 - int.from_bytes(source[-8:-4], "little")
+    for _ in range(1500):
+        changed = bytearray(source)
+        for _ in range(chance.choice([1, 1, 2, 5])):
+            changed[chance.randrange(4 if chance.random() < 0.2 else start, len(source) - 4)] = chance.randrange(256)
+        try:
+            parquet.encrypt_bytes(changed, keys=key) if encrypts else parquet.decrypt_bytes(changed, keys=key)
+        except (Error, ValueError):
+            pass
+
+
+@pytest.mark.parametrize("number", [6, 7, 9])
+def test_offsets_out_of_the_file(number):
+    before = written(write_page_index=True, use_dictionary=False)
+    changed, start = footer(before)
+    chunk = _thrift.structs(_thrift.structs(changed, 4)[0], 1)[0]
+    fields = chunk if number == 6 else chunk[3][1]
+    for value in (-5, 1 << 40):
+        fields[number] = _thrift.I64, value
+        end = _thrift.write(changed)
+        with pytest.raises(Error, match="damaged, or no Parquet file"):
+            parquet.encrypt_bytes(before[:start] + end + len(end).to_bytes(4, "little") + b"PAR1", keys=Key.generate(128))
+
+
+def test_no_parts_out_of_place():
+    """Modules that overlap, and one before the first byte."""
+    key = Key.generate(128)
+    secret = parquet.encrypt_bytes(written(TABLE.select(["number", "word"]), use_dictionary=False), keys=key)
+    protection = parquet.layout.Protection(aes_bitslice.Engine("cpu"), b"", False)
+    for at in (4, 10):
+        protection.add(key, parquet.layout.Module(2), at, 100)
+    with pytest.raises(_thrift.Damaged, match="overlap"):
+        array = np.frombuffer(bytearray(secret), np.uint8)
+        protection.decrypt(array, array)
+    with pytest.raises(_thrift.Damaged, match="cut or is none"):
+        protection.frame(2, (40).to_bytes(4, "little") + bytes(46), -50)
+
+
+def test_numbers_without_room():
+    pages = pa.table({"n": np.zeros(33000, np.int8)})
+    plain = written(pages, use_dictionary=False, max_rows_per_page=1, write_batch_size=1, write_statistics=False)
+    with pytest.raises(ValueError, match="data page header 32768 of column n in row group 0 has a number of more than 15 bits"):
+        parquet.encrypt_bytes(plain, keys=Key.generate(128))
+
+
+def test_structures_are_written_as_they_were_read():
+    """Footers of pyarrow; and every type of the protocol, encoded by hand from its specification."""
+    for options in WRITES.values():
+        data = written(**options)
+        start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        assert _thrift.write(_thrift.read(data, start)[0]) == data[start:-8]
+    whole = bytes.fromhex(
+        "11 12"  # 1: true, 2: false
+        "13 85"  # 3: byte
+        "14 ff ff 03"  # 4: i16, -32768
+        "15 01"  # 5: i32, -1
+        "16 ff ff ff ff ff ff ff ff ff 01"  # 6: i64, -2^63
+        "17 00 00 00 00 00 00 f0 3f"  # 7: double
+        "18 03 61 62 63"  # 8: binary
+        "19 25 02 04"  # 9: list of two i32
+        "1a f8 10" + "00" * 16 +  # 10: set of 16 binaries
+        "1b 02 58 02 01 61 04 01 62"  # 11: map of two, of i32 to binary
+        "1b 00"  # 12: empty map
+        "1c 15 02 00"  # 13: structure
+        "1d" + "0f" * 16 +  # 14: UUID
+        "19 21 01 02"  # 15: list of two booleans
+        "05 a0 06 08"  # 400: i32, with its number
+        "00"
+    )  # fmt: skip
+    value, end = _thrift.read(whole + b"rest")
+    assert end == len(whole) and _thrift.write(value) == whole
+    assert [value[n][1] for n in (4, 5, 6, 8, 9, 400)] == [-32768, -1, -(2**63), b"abc", (_thrift.I32, [1, 2]), 4]
+    for last in range(16):
+        assert _thrift.write(_thrift.head(whole, last)) == whole
+    for end in range(len(whole)):
+        with pytest.raises(_thrift.Damaged):
+            _thrift.read(whole[:end])
+
+
+def test_deep_structures_are_errors():
+    for depth in (600, 5000):
+        whole = b"\x1c" * depth + bytes(depth + 1)
+        with pytest.raises(_thrift.Damaged, match="is none|too deep"):
+            assert _thrift.write(_thrift.read(whole)[0]) != whole
+
+
+def test_a_path_that_is_no_path():
+    before = written()
+    changed, start = footer(before)
+    _thrift.structs(_thrift.structs(changed, 4)[0], 1)[0][3][1][3] = _thrift.LIST, (_thrift.I32, [1])
+    end = _thrift.write(changed)
+    with pytest.raises(Error, match="the path of a column is no list of names"):
+        parquet.encrypt_bytes(before[:start] + end + len(end).to_bytes(4, "little") + b"PAR1", keys=Key.generate(128))
+
+
+def test_on_a_gpu():
+    if not any(e["available"] and e["name"].startswith("cuda") for e in aes_bitslice.engines()):
+        pytest.skip("there is no CUDA GPU")
+    pytest.importorskip("torch")
+    engine, key = aes_bitslice.Engine("cuda:0"), Key.generate(256)
+    for algorithm in (GCM, GCM_CTR):
+        secret = parquet.encrypt_bytes(written(**WRITES["row groups and pages"]), keys=key, algorithm=algorithm, engine=engine)
+        for by in (engine, None):
+            assert read(parquet.decrypt_bytes(secret, keys=key, engine=by)).equals(TABLE)
+        changed = bytearray(secret)
+        changed[20] ^= 1
+        with pytest.raises(AuthenticationError):
+            parquet.decrypt_bytes(changed, keys=key, engine=engine)
