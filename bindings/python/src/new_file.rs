@@ -144,8 +144,9 @@ impl NewFile {
             let metadata = fs::metadata(&path).map_err(failed)?;
             if !metadata.is_file() {
                 let what = if metadata.is_dir() { "a folder" } else { DEVICE };
+                let or_object = if overwrite.is_some() { ", or an open file object" } else { "" };
                 return Err(PyValueError::new_err(format!(
-                    "{shown}: it is {what}, which is not replaced: give the path of a file, or an open file object"
+                    "{shown}: it is {what}, which is not replaced: give the path of a file{or_object}"
                 )));
             }
             if overwrite != Some(true) {
