@@ -6,7 +6,7 @@
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
 use aes_bitslice_runtime::{
     Aads, Backend, Choice, Counter, CounterMode, Ctr, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch, Key,
-    KeyBits, Nonce, Nonces, Ranges,
+    KeyBits, Nonce, Nonces, Ranges, Tag,
 };
 use std::collections::VecDeque;
 use std::error::Error as AnyError;
@@ -89,6 +89,11 @@ fn main() -> Result<(), Box<dyn AnyError>> {
             })?;
             pending.into_iter().try_for_each(|last| last.wait())?;
         }
+        // Dropped unread: they are forged, and cleared.
+        let forged = Tag::from(std::array::from_fn(|i| made.as_bytes()[i] ^ 1));
+        measure("GCM decryption, forged", &stream, bytes, || {
+            device.run_to_with_output(&stream, GcmDecrypt::new(&nonce, b"", &forged), &data, &mut other).map(drop)
+        })?;
     }
     for (count, bytes) in [(4096, 16 << 10), (44_739, 1500), (1 << 18, 256)] {
         let mut data: CudaSlice<u8> = stream.alloc_zeros(count * bytes)?;

@@ -114,9 +114,10 @@ impl Sealing {
             bytes += of.read as u64;
             Ok(output.write_all(&of.bytes)?)
         };
-        match self.stream.in_turn {
-            true => pipeline::in_turn(input, output, of_chunk, room, work, write)?,
-            false => pipeline::run(self.stream.is_on_cpu(), input, output, of_chunk, room, work, write)?,
+        if self.stream.in_turn {
+            pipeline::in_turn(input, output, of_chunk, room, work, write)?
+        } else {
+            pipeline::run(self.stream.is_on_cpu(), input, output, of_chunk, room, work, write)?
         }
         Ok(bytes)
     }
@@ -283,9 +284,10 @@ impl Opening {
         let of_chunk = |number| (places.place(segment(number + 1)) - places.place(segment(number))) as usize;
         let work = |of: &Chunk, memory: &mut [u8]| self.open(segment(of.number), is_last(of), memory, of.read);
         let write = |output: &mut W, of: &Chunk| write(output, &of.bytes);
-        match self.stream.in_turn {
-            true => pipeline::in_turn(input, output, of_chunk, 0, work, write),
-            false => pipeline::run(self.stream.is_on_cpu(), input, output, of_chunk, 0, work, write),
+        if self.stream.in_turn {
+            pipeline::in_turn(input, output, of_chunk, 0, work, write)
+        } else {
+            pipeline::run(self.stream.is_on_cpu(), input, output, of_chunk, 0, work, write)
         }
     }
 }

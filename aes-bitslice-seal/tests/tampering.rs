@@ -61,9 +61,10 @@ fn what_is_done_in_turn_is_the_same() {
         let is_sealed = sealing.places().segment_bytes() > 100;
         let (mut file, mut whole, mut part) = (vec![], vec![], vec![]);
         assert_eq!(sealing.in_turn(true).run(&message[..], &mut file).unwrap(), 2_500_000);
-        let opening = match is_sealed {
-            true => Opening::new(&engine, Secret::Key(&key), &file[..Opening::START]),
-            false => tink::opening(&engine, &keyset, b"", &file[..keyset.start_bytes()]),
+        let opening = if is_sealed {
+            Opening::new(&engine, Secret::Key(&key), &file[..Opening::START])
+        } else {
+            tink::opening(&engine, &keyset, b"", &file[..keyset.start_bytes()])
         };
         let mut opening = opening.unwrap();
         for in_turn in [false, true] {

@@ -366,19 +366,20 @@ fn one_launch_or_two(engines: &'static [Engine]) {
             let found = stream.clone_dtoh(output).unwrap();
             assert!(found[..len] == plain && found[len..] == [0x5a; 64], "{len} bytes, in parts");
         }
+        let tag = tags[0].truncated([16, 15, 12, 8, 4][i % 5]).unwrap();
         // One bit, in the last byte or in the first.
         for at in [0, len - 1] {
             let mut wrong = first.clone();
             wrong[at] ^= 0x80;
             let mut data = stream.clone_htod(&wrong).unwrap();
-            let decrypt = GcmDecrypt::new(&nonce, aad, &tags[0]);
+            let decrypt = GcmDecrypt::new(&nonce, aad, &tag);
             let refused = one.run_with_output(&stream, decrypt, &mut data.slice_mut(..len)).unwrap().wait();
             assert!(matches!(refused, Err(Error::Unauthenticated)), "{len} bytes");
             let found = stream.clone_dtoh(&data).unwrap();
             assert!(found[..len].iter().all(|&byte| byte == 0) && found[len..] == [0x5a; 64], "{len} bytes, refused");
         }
         let mut data = stream.clone_htod(&first).unwrap();
-        let decrypt = GcmDecrypt::new(&nonce, aad, &tags[0]);
+        let decrypt = GcmDecrypt::new(&nonce, aad, &tag);
         one.run_with_output(&stream, decrypt, &mut data.slice_mut(..len)).unwrap().wait().unwrap();
         assert!(stream.clone_dtoh(&data).unwrap()[..len] == plain, "{len} bytes, decrypted");
     }

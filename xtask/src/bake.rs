@@ -58,7 +58,7 @@ pub struct Args {
     pub strategy: Option<BakedStrategy>,
     /// With --preset fast, a thread's part of the state: column, or state (all of it; one-hot-mux then picks the round keys in the loop; the
     /// only layout of immediate). In OpenCL, the engine uses state on devices other than NVIDIA's [default: column, except with immediate]
-    #[arg(long, requires = "key")]
+    #[arg(long, requires = "kernel")]
     pub layout: Option<Layout>,
     /// The language of the source: cuda, or opencl for OpenCL C 1.2
     #[arg(long, requires = "kernel", default_value_t = Dialect::Cuda)]

@@ -4,11 +4,11 @@
 //! |---|---|---|
 //! | `gen`, `gen --check` | [`stored`] | the files that the kernels' crate stores, rebuilt or compared |
 //! | `gen --key`, `gen --preset` | [`bake`] | kernels of a design, with a key in them, checked before they are written |
+//! | `gen --device-header` | [`device_header`] | the cipher as a header for kernels of other programs |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
 //! | `ptx --sweep` | [`sweep`] | a kernel with other thread blocks and loops, compiled and counted |
 //! | `constant-time` | [`constant_time`] | that kernels called constant-time are: [`secrets`] are followed through PTX and machine code |
-//! | `sbom` | [`sbom`] | a bill of materials |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
 //! | `benchmarks` | [`benchmarks`] | BENCHMARKS.md, the README's table and their plot, printed from measured figures |
@@ -42,6 +42,7 @@ mod ceilings;
 mod circuits;
 mod constant_time;
 mod demo;
+mod device_header;
 mod files;
 mod images;
 mod kernels;
@@ -49,7 +50,6 @@ mod key;
 mod papers;
 mod rivals;
 mod sass;
-mod sbom;
 mod scratch;
 mod search;
 mod secrets;
@@ -58,6 +58,7 @@ mod stored;
 mod sweep;
 mod test;
 
+use aes_bitslice_core::layout::Layout;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -81,8 +82,6 @@ enum Command {
     Ptx(images::Args),
     /// Trace keys and data through the stored kernels, and fail where a branch, an address, a lane or a time depends on them
     ConstantTime(constant_time::Args),
-    /// Print the bill of materials of the published crates: CycloneDX in JSON
-    Sbom,
     /// Put test programs, the command line and a script into target/gpu-bundle, for a machine with a GPU
     GpuBundle(bundle::Args),
     /// Print the measured figures into BENCHMARKS.md and the README, or take over new ones
@@ -102,6 +101,11 @@ struct GenArgs {
     /// Change nothing; fail with a diff if a stored file is not what would be generated
     #[arg(long, conflicts_with = "kernel")]
     check: bool,
+    /// The cipher as a header for kernels of your own, written to target/device: a function of the device that encrypts blocks in registers
+    ///
+    /// --layout column, the default: a warp calls it on 256 blocks. --layout state: a thread calls it on 32 blocks.
+    #[arg(long, group = "kernel", conflicts_with_all = ["key", "preset", "mode", "sbox", "strategy", "dialect", "force", "check"])]
+    device_header: bool,
     #[command(flatten)]
     bake: bake::Args,
 }
@@ -129,6 +133,9 @@ fn main() -> ExitCode {
     let root = files::root();
     let outcome = match cli.command {
         Command::Gen(args) if args.check => stored::check(&root),
+        Command::Gen(GenArgs { device_header: true, bake, .. }) => {
+            device_header::run(&root, bake.layout.unwrap_or(Layout::Column), bake.out)
+        }
         Command::Gen(args) if args.bake.key.is_some() || args.bake.preset.is_some() => {
             bake::run(&root, args.bake).map(drop)
         }
@@ -137,7 +144,6 @@ fn main() -> ExitCode {
         Command::Search(args) => search::run(&root, &args),
         Command::Ptx(args) => images::run(&root, &args),
         Command::ConstantTime(args) => constant_time::run(&root, &args),
-        Command::Sbom => sbom::run(&root),
         Command::GpuBundle(args) => bundle::run(&root, &args),
         Command::Benchmarks(args) => benchmarks::run(&root, &args),
         Command::Papers(args) => papers::run(&root, &args),

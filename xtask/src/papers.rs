@@ -34,20 +34,29 @@ pub struct Args {
     /// One run of each case, none with more than 1 MiB, into the target folder: to see whether everything works
     #[arg(long)]
     quick: bool,
-    /// The price of the GPU in dollars, for throughput per price
-    #[arg(long)]
+    /// The price of the GPU in dollars, for throughput for a dollar
+    #[arg(long, requires = "price_source")]
     price: Option<f64>,
+    /// Who names the price, and the date of the page or report that does
+    #[arg(long, value_name = "TEXT", requires = "price")]
+    price_source: Option<String>,
 }
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
     let cargo = Cargo::new(root);
     let program = cargo.program(PACKAGE, PACKAGE, Profile::Release)?;
     let docs = root.join("docs");
+    let price = match (args.price, &args.price_source) {
+        (Some(dollars), Some(source)) => {
+            vec!["--price".into(), dollars.to_string(), "--price-source".into(), source.clone()]
+        }
+        _ => vec![],
+    };
     let render = |from: &Path, docs: &Path, options: &[&str]| {
         let mut command = Command::new(&program);
         command.arg("render").arg("--from").arg(from).arg("--docs").arg(docs).args(options);
-        if let (Some(price), true) = (args.price, args.from.is_some()) {
-            command.args(["--price", &price.to_string()]);
+        if args.from.is_some() {
+            command.args(&price);
         }
         finish(command)
     };
@@ -69,9 +78,7 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     for paper in &args.paper {
         command.args(["--paper", paper]);
     }
-    if let Some(price) = args.price {
-        command.args(["--price", &price.to_string()]);
-    }
+    command.args(&price);
     let whole = finish(command)?;
     render(&measured, if args.quick { &folder } else { &docs }, &[])?;
     if !whole {

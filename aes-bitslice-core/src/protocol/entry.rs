@@ -87,8 +87,9 @@ impl Entry {
             Self::Clear => &[Out, Length, Hash, Factor, Addend, Mask],
             Self::HashMessages => &[In, Messages, Order, All, Aad, Masks, Tables, Out],
             Self::ClearMessages => &[Out, Messages, All, Tags, Expected, Verdicts],
-            Self::Encrypt | Self::Decrypt => {
-                &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend]
+            Self::Encrypt => &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend],
+            Self::Decrypt => {
+                &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend, Mask]
             }
         }
     }

@@ -20,7 +20,8 @@ const PROGRAM: &str = include_str!("gcm_program.h");
 const COUNTERS: u32 = 256;
 
 /// Compiles the printed kernel as C and compares launches of both entry points with the definitions: messages of whole blocks and others,
-/// from one byte to several spans for each warpgroup, first counters anywhere in a tile, in place and not, one thread block and several.
+/// from one byte to several spans for each warpgroup, first counters anywhere in a tile, in place and not, one thread block and several,
+/// authentic or not.
 /// Returns `false` if there is no C compiler.
 ///
 /// In C, loops replace the products of tensor cores: only a GPU can show that an instruction has its operands where the loops have them.
@@ -60,13 +61,27 @@ pub fn printed_gcm(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckErr
         let [factor, addend, before] = std::array::from_fn(|i| blocks.as_chunks::<16>().0[i]);
         let output = reference(Mode::Ctr, &schedule, counter, 0, input);
         let decrypts = i % 2 == 1;
-        let ciphertext = if decrypts { input } else { &output };
+        let ciphertext = if decrypts { input } else { &*output };
         let skipped = first % COUNTERS;
         let spans = (16 * skipped as usize + length).div_ceil(span);
         let after = (spans * span / 16) as u64 - u64::from(skipped) - (length as u64).div_ceil(16);
         let element = Element::from_block;
         let hash = ghash(hash_key, ciphertext) * hash_key.pow(after);
         let expected = (hash * element(factor) + element(addend)).to_block();
+        // What is verified: nothing, or that the terms are zero in some bits, with and without one there, or with one elsewhere.
+        let flipped = |byte: usize| std::array::from_fn(|i| expected[i] ^ addend[i] ^ u8::from(i == byte));
+        let first_twelve = std::array::from_fn(|i| if i < 12 { 0xff } else { 0 });
+        let (addend, mask, verdict) = match (decrypts, i / 2 % 4) {
+            (false, _) | (true, 0) => (addend, [0; 16], None),
+            (true, 1) => (flipped(16), [0xff; 16], Some(true)),
+            (true, 2) => (flipped(11), first_twelve, Some(false)),
+            (true, _) => (flipped(12), first_twelve, Some(true)),
+        };
+        let (expected, output) = match verdict {
+            None => (expected, output),
+            Some(true) => ([0; 16], output),
+            Some(false) => ([0xff; 16], vec![0; length]),
+        };
 
         let tables = tables(aes_bitslice_core::ghash::Blocks::AsTheyAre, hash_key, &manifest.shape, units);
         let numbers = [
@@ -77,11 +92,11 @@ pub fn printed_gcm(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckErr
             (spans as u64).min(thread_blocks.into()),
             4 * tables.len() as u64,
         ];
-        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * (tables.len() + keys.len()) + 64 + length));
+        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * (tables.len() + keys.len()) + 80 + length));
         request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
         request.extend(tables.iter().chain(&*keys).flat_map(|word| word.to_le_bytes()));
         request.extend(counter.to_le_bytes());
-        request.extend([factor, addend, before].as_flattened());
+        request.extend([factor, addend, mask, before].as_flattened());
         request.extend(input);
         requests.write_all(&request)?;
         requests.flush()?;
@@ -136,9 +151,20 @@ mod tests {
             ("else w[j] &= (1u << 8 * bytes) - 1;", "else w[j] &= 0xffffffff;"),
             ("4 * (spans - 1 - unit - n * units)", "4 * (unit + n * units)"),
             ("group * (units / WARPGROUPS) + blockIdx.x", "group + WARPGROUPS * blockIdx.x"),
-            ("decrypts ? w[j] : s[j]", "decrypts ? s[j] : s[j]"),
+            ("checked ? w[j] : s[j]", "s[j]"),
             ("*arrived = (*arrived + 1) % gridDim.x;", "*arrived += 1;"),
             ("counter.word[0] + TILE_BLOCKS * tile", "counter.word[0] + TILE_BLOCKS * (tile + 1)"),
+            // What is verified; and what is cleared.
+            ("wrong |= sum[i] & checked->word[i]", "wrong |= sum[i]"),
+            ("UNROLL for (int i = 0; i < 4; i++) wrong |=", "UNROLL for (int i = 0; i < 2; i++) wrong |="),
+            ("0u - (wrong != 0)", "0u - (wrong == 0)"),
+            ("0u - (checked->word[0] != 0)", "0u"),
+            ("if (is_wrong == 0) return;", "return;"),
+            (
+                "ROLLED for (u64 i = threadIdx.x; i < length / 16; i += THREADS)",
+                "ROLLED for (u64 i = threadIdx.x; i + 1 < length / 16; i += THREADS)",
+            ),
+            ("EACH_THREAD(i, length % 16) ((u8 *)(out + length / 16))[i] = 0;", ""),
         ];
         for (text, with) in sample(0, all_or(1, 3), &faults) {
             assert!(check(Some((text, with))).is_err(), "{text}");

@@ -1,7 +1,7 @@
 // ---------------------------------------------------------------------------------------------------------------
 // A program around the kernel of GCM in one launch above, to run it on a CPU: answers launches on standard input until it ends.
 //
-//   launch  request, tables, round keys, counter, factor, addend, the hash before, the input
+//   launch  request, tables, round keys, counter, factor, addend, mask, the hash before, the input
 //   answer  a byte: 0, 1 if more than hash and output changed, 2 if threads wait for others that never arrive; the hash; the output
 //
 // The calls of the entry points, `run_encrypt` and `run_decrypt`, follow: each passes every parameter what `launch` has under the
@@ -19,7 +19,7 @@ static struct {
     u32 units;
     counter128 counter;
     round_keys keys;
-    block128 factor, addend;
+    block128 factor, addend, mask;
 } launch;
 
 static void run_encrypt(void), run_decrypt(void);
@@ -32,7 +32,7 @@ int main(void) {
         u8 *const original = malloc(r.length + 1), *const original_tables = malloc(r.table_bytes);
         if (!original || !original_tables) exit(3);
         if (!get(tables.data, r.table_bytes) || !get(&launch.keys, sizeof launch.keys) || !get(&launch.counter, 16)) return 2;
-        if (!get(&launch.factor, 16) || !get(&launch.addend, 16) || !get(hash.data, 16) || !get(in.data, r.length)) return 2;
+        if (!get(&launch.factor, 16) || !get(&launch.addend, 16) || !get(&launch.mask, 16) || !get(hash.data, 16) || !get(in.data, r.length)) return 2;
         memcpy(original, in.data, r.length);
         memcpy(original_tables, tables.data, r.table_bytes);
         launch.in = in.data;

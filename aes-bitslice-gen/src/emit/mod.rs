@@ -11,6 +11,7 @@
 //! | [`dialect`] | the differences between dialects: a page in front of the text |
 //! | [`lut3`] | lookup tables as expressions |
 //! | [`cuda`], [`opencl`] | a design and a dialect: source and manifest |
+//! | [`device`] | the cipher as a header, for kernels of other programs |
 //! | [`manifest`], [`header`] | the description of a source, in a file next to it and in its first lines |
 //! | [`rust`] | the engine of the CPU |
 
@@ -18,6 +19,7 @@ pub mod bitsliced;
 pub mod c;
 mod conflict_free;
 pub mod cuda;
+pub mod device;
 pub mod dialect;
 pub mod gcm;
 pub mod ghash;

@@ -76,6 +76,20 @@ DEVICE void write_there(uint4 *data, u32 *w, u64 first, u64 length) {
     }
 }
 
+// Takes the sum of the terms to `hash`, unless bits of it are checked: then what goes there is all zeros or all ones, and whether a checked
+// bit is 1 is returned.
+DEVICE u32 finish(u32 *sums, u32 *hash, const block128 *checked) {
+    u32 sum[4], wrong = 0;
+    UNROLL for (int i = 0; i < 4; i++) sum[i] = TAKE(&sums[i]);
+    if (checked) {
+        UNROLL for (int i = 0; i < 4; i++) wrong |= sum[i] & checked->word[i];
+        const u32 is_checked = 0u - (checked->word[0] != 0), is_wrong = 0u - (wrong != 0);
+        UNROLL for (int i = 0; i < 4; i++) sum[i] = LUT3(is_checked, is_wrong, sum[i], 0xca);
+    }
+    UNROLL for (int i = 0; i < 4; i++) hash[i] = sum[i];
+    return wrong;
+}
+
 // Puts what products and sums need into shared memory.
 DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 *factor) {
     EACH_THREAD(i, MATRIX_BYTES / 16) ((uint4 *)memory)[i] = ((const uint4 *)tables)[i];
@@ -85,9 +99,10 @@ DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 
 
 // Comes after a barrier.
 DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, u32 units, u32 *sums,
-    u32 *arrived, u32 *hash, const block128 *addend, int decrypts) {
+    u32 *arrived, u32 *hash, const block128 *addend, const block128 *checked) {
     SHARED counter_part part[4];
     SHARED counter_mask mask[THREADS / 32];
+    SHARED u32 is_wrong;
     const u32 skipped = counter.word[0] % TILE_BLOCKS;
     const u32 spans = (u32)((skipped + (length + 15) / 16 + SPAN_BLOCKS - 1) / SPAN_BLOCKS);
     const tiles whole = whole_tiles(skipped, length / 16);
@@ -113,7 +128,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         if (is_whole) write_words(out, s, first, 0, 1);
         else write_there(out, s, first, length);
         // The products of a warp are of its own tile, which it may overwrite once it has them.
-        UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = decrypts ? w[j] : s[j];
+        UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = checked ? w[j] : s[j];
         publish();
         MEET_WARPGROUP(group);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
@@ -128,8 +143,16 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     BARRIER();
     add_rows(sums, rows, (const element *)(memory + WEIGHTS_AT), addend);
     BARRIER();
-    if (threadIdx.x == 0 && is_last(arrived))
-        UNROLL for (int i = 0; i < 4; i++) hash[i] = TAKE(&sums[i]);
+    if (threadIdx.x == 0) {
+        const u32 found = is_last(arrived) ? finish(sums, hash, checked) : 0;
+        if (checked) is_wrong = found;
+    }
+    if (!checked) return;
+    BARRIER();
+    if (is_wrong == 0) return;
+    const uint4 nothing = {0, 0, 0, 0};
+    ROLLED for (u64 i = threadIdx.x; i < length / 16; i += THREADS) out[i] = nothing;
+    EACH_THREAD(i, length % 16) ((u8 *)(out + length / 16))[i] = 0;
 }
 
 // out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `out` go to `hash`. `in` may equal `out`.
@@ -141,11 +164,13 @@ KERNEL @NAME@_encrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 count
 @KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 0);
 }
 
-// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`.
+// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`. With bits in `mask`, `out`
+// is cleared by the last thread block if the terms have one of these. Whether they have one is no secret, because the caller learns it.
 KERNEL @NAME@_decrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 counter@KEY_PARAMETER@, IN_GLOBAL const u32 *tables, u32 units,
-    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
+    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend,
+    KERNEL_PARAMETER block128 mask) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
     begin_hash((u8 *)shared, tables, units, &factor);
-@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 1);
+@KEY_LOAD@    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, &mask);
 }

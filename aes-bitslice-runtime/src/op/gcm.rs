@@ -272,6 +272,12 @@ pub trait End: Clone + Send + Sync + 'static {
         None
     }
 
+    /// The result, from these terms or those of the verdict; `None` if there are none.
+    #[doc(hidden)]
+    fn of_terms(&self, _computed: [u8; 16]) -> Option<Result<Self::Output, Error>> {
+        None
+    }
+
     /// Computes the result from the parts of the message from byte `offset` on.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "implemented here only")]
@@ -298,6 +304,13 @@ impl<T: Tagging<[u8; 16]>> End for T {
 
     fn terms(&self, derived: &Derived, aad: &[u8], bytes: u64) -> Option<Terms> {
         self.expected().is_none().then(|| derived.terms(aad, bytes))
+    }
+
+    fn of_terms(&self, mut computed: [u8; 16]) -> Option<Result<T::Output, Error>> {
+        // The terms of a verdict are what differs from what is expected.
+        let expected = self.expected().map_or([0; 16], |expected| expected.padded().0);
+        computed.iter_mut().zip(expected).for_each(|(byte, expected)| *byte ^= expected);
+        Some(self.finish(computed))
     }
 
     fn end(&self, derived: &Derived, aad: &[u8], _offset: u64, parts: Vec<PartialHash>) -> Result<T::Output, Error> {
@@ -427,8 +440,8 @@ impl<E: End> Ready for Keyed<E> {
         PartialHash::of(self.at.offset, bytes, results)
     }
 
-    fn of_tag(&self, tag: [u8; 16]) -> Option<E::Output> {
-        self.end.of_message(|| Some(tag)).flatten()
+    fn of_terms(&self, computed: [u8; 16]) -> Option<Result<E::Output, Error>> {
+        self.end.of_terms(computed)
     }
 
     fn finish(&self, parts: Vec<PartialHash>) -> Result<E::Output, Error> {

@@ -196,8 +196,8 @@ pub trait Ready: Clone + Send + Sync + 'static {
         Self::Part::default()
     }
 
-    /// The value that the call returns, from the tag that a device made; `None` if it makes none.
-    fn of_tag(&self, _tag: [u8; 16]) -> Option<Self::Output> {
+    /// The value that the call returns, from the terms of its tag or its verdict that a device computed; `None` if it has neither.
+    fn of_terms(&self, _computed: [u8; 16]) -> Option<Result<Self::Output, Error>> {
         None
     }
 

@@ -107,7 +107,16 @@ impl Terms {
 /// Determines from the hash of a message whether it is authentic: if so, these terms are zero in all bits of the mask.
 pub struct Verdict {
     pub(crate) terms: Terms,
+    /// It has bits of the first four bytes; if it has none at all, nothing is determined.
     pub(crate) mask: [u8; 16],
+}
+
+impl Verdict {
+    /// None: the terms are what is wanted.
+    #[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
+    pub(crate) fn none(terms: Terms) -> Self {
+        Self { terms, mask: [0; 16] }
+    }
 }
 
 /// The data that a kernel must hash on a device before its first use, in blocks that it reads in this way, the hash key, and the hash:

@@ -321,9 +321,10 @@ impl<'a> From<'a> {
                     let input = path(text(source.path, "path")?)?;
                     let failed = |error: io::Error| failed("read", input, &error.to_string());
                     let file = File::open(input).map_err(failed)?;
-                    match file.metadata().map_err(failed)?.is_dir() {
-                        true => Err(self::failed("read", input, FOLDER)),
-                        false => Ok(Self::File(file, input)),
+                    if file.metadata().map_err(failed)?.is_dir() {
+                        Err(self::failed("read", input, FOLDER))
+                    } else {
+                        Ok(Self::File(file, input))
                     }
                 }
                 (Some(1), _) => {
@@ -429,9 +430,10 @@ impl<'a> To<'a> {
             (Some(0), _) => {
                 // SAFETY: as the caller guarantees.
                 let output = path(unsafe { text(sink.path, "path") }?)?;
-                let replaced = match sink.overwrite == 1 && output.symlink_metadata().is_ok() {
-                    true => Some(replaced(output).map_err(|error| failed("write", output, &error.to_string()))?),
-                    false => None,
+                let replaced = if sink.overwrite == 1 && output.symlink_metadata().is_ok() {
+                    Some(replaced(output).map_err(|error| failed("write", output, &error.to_string()))?)
+                } else {
+                    None
                 };
                 let new = new_file(output, replaced.as_ref().map_or(output, |(path, _)| path))?;
                 Place::File(Some(new), output, replaced)

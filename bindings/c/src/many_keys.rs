@@ -154,10 +154,8 @@ pub unsafe extern "C" fn aes_bitslice_run_many_keys(
 pub unsafe extern "C" fn aes_bitslice_prepare_many_keys(engine: *const EngineHandle) -> c_int {
     call(|| {
         // SAFETY: required of callers at the top of the header.
-        unsafe { reference(engine, "engine") }?.kept(|engine| match engine.backend().is_cuda() {
-            true => Ok(engine.device_jobs()?.prepare()?),
-            false => Ok(()),
-        })
+        unsafe { reference(engine, "engine") }?
+            .kept(|engine| if engine.backend().is_cuda() { Ok(engine.device_jobs()?.prepare()?) } else { Ok(()) })
     })
 }
 

@@ -61,10 +61,11 @@ pub(crate) unsafe fn block(pointer: *const u8, name: &str) -> Result<[u8; 16], F
 /// # Safety
 /// It is NULL, or points to a zero-terminated string that does not change for `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a CStr, Failure> {
-    match pointer.is_null() {
-        true => Err(Failure::invalid(format!("`{name}` is NULL"))),
+    if pointer.is_null() {
+        Err(Failure::invalid(format!("`{name}` is NULL")))
+    } else {
         // SAFETY: as the caller guarantees.
-        false => Ok(unsafe { CStr::from_ptr(pointer) }),
+        Ok(unsafe { CStr::from_ptr(pointer) })
     }
 }
 
@@ -72,9 +73,10 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
 fn range<T>(pointer: *const T, bytes: usize, name: &str) -> Result<NonNull<u8>, Failure> {
     let start = place(pointer.cast_mut(), name)?.cast();
     let ends = (pointer as usize).checked_add(bytes).is_some();
-    match isize::try_from(bytes).is_ok() && ends {
-        true => Ok(start),
-        false => Err(Failure::invalid(format!("`{name}` has more bytes than memory can have: {bytes}"))),
+    if isize::try_from(bytes).is_ok() && ends {
+        Ok(start)
+    } else {
+        Err(Failure::invalid(format!("`{name}` has more bytes than memory can have: {bytes}")))
     }
 }
 

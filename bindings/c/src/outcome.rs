@@ -120,11 +120,10 @@ impl Outcome for OpenedBatch {
 
 /// Refuses room of `len` bytes for a result of another number.
 pub(crate) fn check_room(len: usize, bytes: usize) -> Result<(), Failure> {
-    match len == bytes {
-        true => Ok(()),
-        false => {
-            let bytes = counted(bytes, "byte");
-            Err(Failure::invalid(format!("`result_len` is {len}, and the result has {bytes}")))
-        }
+    if len == bytes {
+        Ok(())
+    } else {
+        let bytes = counted(bytes, "byte");
+        Err(Failure::invalid(format!("`result_len` is {len}, and the result has {bytes}")))
     }
 }

@@ -153,9 +153,12 @@ impl Work for Preparation<'_> {
         O::Output: Outcome,
     {
         let Self(CipherHandle(cipher)) = self;
-        self.0.kept(|| match cipher.engine().backend().is_cuda() {
-            true => Ok(cipher.devices()?.iter().try_for_each(|gpu| gpu.prepare_for(&operation))?),
-            false => Ok(()),
+        self.0.kept(|| {
+            if cipher.engine().backend().is_cuda() {
+                Ok(cipher.devices()?.iter().try_for_each(|gpu| gpu.prepare_for(&operation))?)
+            } else {
+                Ok(())
+            }
         })
     }
 }
@@ -306,9 +309,10 @@ pub unsafe extern "C" fn aes_bitslice_tag_verify(
         let (computed, received) = unsafe {
             (Tag::new(values(computed, 16, "computed")?)?, Tag::new(values(received, received_len, "received")?)?)
         };
-        match computed.truncated(received_len)? == received {
-            true => Ok(()),
-            false => Err(Failure::new(AES_BITSLICE_UNAUTHENTICATED, "authentication failed: the tags differ")),
+        if computed.truncated(received_len)? == received {
+            Ok(())
+        } else {
+            Err(Failure::new(AES_BITSLICE_UNAUTHENTICATED, "authentication failed: the tags differ"))
         }
     })
 }

@@ -183,9 +183,12 @@ fn too_many() -> PyErr {
 
 /// Iterates over a parameter of this name, which has a value for each message.
 fn values<'py>(given: Any<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyIterator>> {
-    given.try_iter().map_err(|error| match error.is_instance_of::<PyTypeError>(given.py()) {
-        true => PyTypeError::new_err(format!("{name} has a value for each message: give a list")),
-        false => error,
+    given.try_iter().map_err(|error| {
+        if error.is_instance_of::<PyTypeError>(given.py()) {
+            PyTypeError::new_err(format!("{name} has a value for each message: give a list"))
+        } else {
+            error
+        }
     })
 }
 

@@ -72,11 +72,10 @@ impl Buffer {
             raised.set_cause(py, Some(error));
             raised
         })?;
-        match buffer.refers() {
-            true => {
-                Err(PyTypeError::new_err(format!("{name} holds references to objects, not data: serialise it first")))
-            }
-            false => Ok(Some(buffer)),
+        if buffer.refers() {
+            Err(PyTypeError::new_err(format!("{name} holds references to objects, not data: serialise it first")))
+        } else {
+            Ok(Some(buffer))
         }
     }
 

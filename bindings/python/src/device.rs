@@ -173,10 +173,7 @@ fn context_of(engine: &Engine, ordinal: usize) -> PyResult<(usize, Arc<CudaConte
 
 /// Waits for the stream if the array's library would not.
 fn wait(context: &Arc<CudaContext>, stream: Stream) -> PyResult<()> {
-    match stream.waits {
-        true => synchronized(context, stream.handle),
-        false => Ok(()),
-    }
+    if stream.waits { synchronized(context, stream.handle) } else { Ok(()) }
 }
 
 fn stream_of(call: &Call<'_>) -> Stream {

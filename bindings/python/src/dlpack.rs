@@ -50,10 +50,13 @@ impl DlTensor {
     /// `BufferError` for one that is not contiguous, `TypeError` for other devices.
     fn span(&self) -> PyResult<(u64, u64, Place)> {
         let ndim = self.ndim.max(0) as usize;
-        let list = |start: *const i64| match ndim == 0 || start.is_null() {
-            true => None,
-            // SAFETY: one number for each dimension of the tensor.
-            false => Some(unsafe { slice::from_raw_parts(start, ndim) }),
+        let list = |start: *const i64| {
+            if ndim == 0 || start.is_null() {
+                None
+            } else {
+                // SAFETY: one number for each dimension of the tensor.
+                Some(unsafe { slice::from_raw_parts(start, ndim) })
+            }
         };
         let shape = match (ndim, list(self.shape)) {
             (0, _) => &[],
@@ -182,9 +185,10 @@ impl Tensor {
             // SAFETY: a capsule of this name; giving it the other name takes over its content.
             unsafe {
                 let content = ffi::PyCapsule_GetPointer(object, name.as_ptr());
-                match content.is_null() || ffi::PyCapsule_SetName(object, used.as_ptr()) != 0 {
-                    true => Err(PyErr::fetch(capsule.py())),
-                    false => Ok(content),
+                if content.is_null() || ffi::PyCapsule_SetName(object, used.as_ptr()) != 0 {
+                    Err(PyErr::fetch(capsule.py()))
+                } else {
+                    Ok(content)
                 }
             }
         };

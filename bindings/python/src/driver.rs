@@ -16,10 +16,7 @@ fn is_there() -> bool {
 
 /// Fails if there is no driver or no device.
 fn driver() -> PyResult<()> {
-    match is_there() {
-        true => Ok(()),
-        false => cuda::devices().map(drop).map_err(of_runtime),
-    }
+    if is_there() { Ok(()) } else { cuda::devices().map(drop).map_err(of_runtime) }
 }
 
 /// Does `work`, and restores this thread's CUDA context: to PyTorch and others, that is the current device.

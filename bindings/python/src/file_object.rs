@@ -83,9 +83,10 @@ impl Write for FileObject {
             let written = object.call_method1(intern!(py, "write"), (PyBytes::new(py, bytes),)).map_err(raised)?;
             if written.is_none() {
                 // From a raw file, None means that it would block; from others, that everything was written.
-                return match is_raw(object).map_err(raised)? {
-                    true => Err(raised(would_block(py, "destination", "write"))),
-                    false => Ok(given),
+                return if is_raw(object).map_err(raised)? {
+                    Err(raised(would_block(py, "destination", "write")))
+                } else {
+                    Ok(given)
                 };
             }
             match written.extract() {

@@ -357,12 +357,11 @@ enum To {
 
 impl Destination {
     pub fn of(destination: &Bound<'_, PyAny>, overwrite: bool, like: &Like) -> PyResult<Self> {
-        let to = match destination.hasattr(intern!(destination.py(), "write"))? {
-            true => To::Object(FileObject::new(destination)),
-            false => {
-                let path = path_of(destination, "destination")?;
-                To::File(NewFile::at(&path, path.display().to_string(), Some(overwrite), like)?.into())
-            }
+        let to = if destination.hasattr(intern!(destination.py(), "write"))? {
+            To::Object(FileObject::new(destination))
+        } else {
+            let path = path_of(destination, "destination")?;
+            To::File(NewFile::at(&path, path.display().to_string(), Some(overwrite), like)?.into())
         };
         Ok(Self { to, looks: Looks::default() })
     }

@@ -118,11 +118,10 @@ impl Memory {
             },
         };
         let immutable = writable && library.is_some_and(|library| library.is_immutable().unwrap_or(false));
-        match writable && (read_only || immutable) {
-            true => {
-                Err(PyBufferError::new_err(format!("{name} cannot be changed: leave it out, or give other memory")))
-            }
-            false => Ok(memory),
+        if writable && (read_only || immutable) {
+            Err(PyBufferError::new_err(format!("{name} cannot be changed: leave it out, or give other memory")))
+        } else {
+            Ok(memory)
         }
     }
 

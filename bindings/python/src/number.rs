@@ -123,9 +123,10 @@ fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -
 /// Numbers themselves; of anything else its type: it may be a secret that was meant for another parameter.
 fn numbers_or_kind(given: &Bound<'_, PyAny>) -> String {
     let Ok(tuple) = given.cast::<PyTuple>() else { return kind_of(given) };
-    match tuple.iter().all(|item| item.is_instance_of::<PyInt>()) {
-        true => shown(given.repr()).unwrap_or_else(|| "these".into()),
-        false => format!("({})", tuple.iter().map(|item| kind_of(&item)).collect::<Vec<_>>().join(", ")),
+    if tuple.iter().all(|item| item.is_instance_of::<PyInt>()) {
+        shown(given.repr()).unwrap_or_else(|| "these".into())
+    } else {
+        format!("({})", tuple.iter().map(|item| kind_of(&item)).collect::<Vec<_>>().join(", "))
     }
 }
 

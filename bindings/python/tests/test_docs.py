@@ -1,4 +1,4 @@
-"""The programs of the documentation work when pasted. A first line `# needs:` says what they need."""
+"""The programs of the documentation work when pasted, and those of examples/. A first line `# needs:` says what they need."""
 
 import re
 import subprocess
@@ -16,6 +16,8 @@ def programs():
     for page in PAGES:
         for number, program in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)):
             yield pytest.param(program, id=f"{page}-{number}")
+    for example in (ROOT / "examples").glob("*.py"):
+        yield pytest.param(example.read_text(), id=example.name)
 
 
 @pytest.mark.parametrize("program", list(programs()))

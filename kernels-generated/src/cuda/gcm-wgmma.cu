@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 4da59f178d22f8b84d5ca109472049d48f9a1ec390561184e249a2476631636c
+// SHA-256 of all that follows this line: ab6ef3a052c6a982d8992889ed0a5e6cabd80b82e52de095063a591623c236e3
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1245,6 +1245,20 @@ DEVICE void write_there(uint4 *data, u32 *w, u64 first, u64 length) {
     }
 }
 
+// Takes the sum of the terms to `hash`, unless bits of it are checked: then what goes there is all zeros or all ones, and whether a checked
+// bit is 1 is returned.
+DEVICE u32 finish(u32 *sums, u32 *hash, const block128 *checked) {
+    u32 sum[4], wrong = 0;
+    UNROLL for (int i = 0; i < 4; i++) sum[i] = TAKE(&sums[i]);
+    if (checked) {
+        UNROLL for (int i = 0; i < 4; i++) wrong |= sum[i] & checked->word[i];
+        const u32 is_checked = 0u - (checked->word[0] != 0), is_wrong = 0u - (wrong != 0);
+        UNROLL for (int i = 0; i < 4; i++) sum[i] = LUT3(is_checked, is_wrong, sum[i], 0xca);
+    }
+    UNROLL for (int i = 0; i < 4; i++) hash[i] = sum[i];
+    return wrong;
+}
+
 // Puts what products and sums need into shared memory.
 DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 *factor) {
     EACH_THREAD(i, MATRIX_BYTES / 16) ((uint4 *)memory)[i] = ((const uint4 *)tables)[i];
@@ -1254,9 +1268,10 @@ DEVICE void begin_hash(u8 *memory, const u32 *tables, u32 units, const block128 
 
 // Comes after a barrier.
 DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, counter128 counter, cipher_key key, u32 units, u32 *sums,
-    u32 *arrived, u32 *hash, const block128 *addend, int decrypts) {
+    u32 *arrived, u32 *hash, const block128 *addend, const block128 *checked) {
     SHARED counter_part part[4];
     SHARED counter_mask mask[THREADS / 32];
+    SHARED u32 is_wrong;
     const u32 skipped = counter.word[0] % TILE_BLOCKS;
     const u32 spans = (u32)((skipped + (length + 15) / 16 + SPAN_BLOCKS - 1) / SPAN_BLOCKS);
     const tiles whole = whole_tiles(skipped, length / 16);
@@ -1282,7 +1297,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         if (is_whole) write_words(out, s, first, 0, 1);
         else write_there(out, s, first, length);
         // The products of a warp are of its own tile, which it may overwrite once it has them.
-        UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = decrypts ? w[j] : s[j];
+        UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = checked ? w[j] : s[j];
         publish();
         MEET_WARPGROUP(group);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
@@ -1297,8 +1312,16 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     BARRIER();
     add_rows(sums, rows, (const element *)(memory + WEIGHTS_AT), addend);
     BARRIER();
-    if (threadIdx.x == 0 && is_last(arrived))
-        UNROLL for (int i = 0; i < 4; i++) hash[i] = TAKE(&sums[i]);
+    if (threadIdx.x == 0) {
+        const u32 found = is_last(arrived) ? finish(sums, hash, checked) : 0;
+        if (checked) is_wrong = found;
+    }
+    if (!checked) return;
+    BARRIER();
+    if (is_wrong == 0) return;
+    const uint4 nothing = {0, 0, 0, 0};
+    ROLLED for (u64 i = threadIdx.x; i < length / 16; i += THREADS) out[i] = nothing;
+    EACH_THREAD(i, length % 16) ((u8 *)(out + length / 16))[i] = 0;
 }
 
 // out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `out` go to `hash`. `in` may equal `out`.
@@ -1312,13 +1335,15 @@ KERNEL gcm_wgmma_encrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 co
     crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 0);
 }
 
-// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`.
+// out[n] = in[n] ^ key stream for n < length, and the terms of the hash of `in` go to `hash`. `in` may equal `out`. With bits in `mask`, `out`
+// is cleared by the last thread block if the terms have one of these. Whether they have one is no secret, because the caller learns it.
 KERNEL gcm_wgmma_decrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 counter, KERNEL_PARAMETER round_keys keys, IN_GLOBAL const u32 *tables, u32 units,
-    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend) {
+    IN_GLOBAL u32 *sums, IN_GLOBAL u32 *arrived, IN_GLOBAL u32 *hash, KERNEL_PARAMETER block128 factor, KERNEL_PARAMETER block128 addend,
+    KERNEL_PARAMETER block128 mask) {
     DYNAMIC_SHARED(shared);
     LET_NEXT_BEGIN();
     begin_hash((u8 *)shared, tables, units, &factor);
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
-    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, 1);
+    crypt_and_hash((u8 *)shared, in, out, length, counter, key, units, sums, arrived, hash, &addend, &mask);
 }

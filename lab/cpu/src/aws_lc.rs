@@ -22,7 +22,7 @@ pub fn calls(row: Row) -> Option<Calls> {
     let unbound = || UnboundCipherKey::new(aes, key).expect("a key");
     Some(match row.mode {
         Mode::Gcm => Box::new(move |call, data| seal(call, &[], data)),
-        Mode::GcmMessages(bytes) => Box::new(move |call, data| {
+        Mode::GcmMessages(bytes) | Mode::GcmArrays(bytes) => Box::new(move |call, data| {
             let messages = data.chunks_mut(bytes).zip(call << 32..);
             messages.map(|(message, number)| seal(number, &[], message)).last().expect("a message")
         }),

@@ -5,6 +5,7 @@
 //! python3 -m venv venv && venv/bin/pip install cryptography
 //! cargo run --release -- venv/bin/python            # everything
 //! cargo run --release -- venv/bin/python GCM 256    # rows that contain all of these words
+//! THREADS=2 cargo run --release -- venv/bin/python arrays    # of ours on two cores; the others have one thread
 //! ```
 //!
 //! OpenSSL is the one in the Python package `cryptography`, so its calls take some 0.5 µs more than those of a C program.
@@ -19,8 +20,10 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     Gcm,
-    /// Messages of this many bytes, each with a nonce of its own.
+    /// Messages of this many bytes, each with a nonce of its own. Ours are one call, made of a list of messages.
     GcmMessages(usize),
+    /// These messages, which ours are given by rules, as arrays are, instead of one by one.
+    GcmArrays(usize),
     Gmac,
     Ctr,
     Ecb,
@@ -49,10 +52,10 @@ pub const KEY: [u8; 64] = {
     key
 };
 
-/// The nonce of a message, or the counter block or IV, with a number in it.
+/// The nonce of a message, of 12 bytes, or the counter block or IV, of 16, with a number in it.
 pub fn nonce<const N: usize>(number: u64) -> [u8; N] {
     let mut nonce = [0; N];
-    nonce[N - 12..][..8].copy_from_slice(&number.to_be_bytes());
+    nonce[4..12].copy_from_slice(&number.to_be_bytes());
     nonce
 }
 
@@ -65,6 +68,8 @@ fn rows() -> Vec<Row> {
         (Mode::Gcm, &[16, 100, 1350, 16 << 10, MIB][..]),
         (Mode::GcmMessages(100), &[100 * 20_000]),
         (Mode::GcmMessages(1500), &[1500 * 2_000]),
+        (Mode::GcmArrays(100), &[100 * 20_000, 100 * 100_000]),
+        (Mode::GcmArrays(1500), &[1500 * 2_000]),
         (Mode::Gmac, &[MIB]),
         (Mode::Ctr, &[16 << 10, MIB]),
         (Mode::Xts(512), &[MIB]),
@@ -83,6 +88,7 @@ impl Row {
         let mode = match self.mode {
             Mode::Gcm => "GCM".into(),
             Mode::GcmMessages(bytes) => format!("GCM, messages of {bytes}"),
+            Mode::GcmArrays(bytes) => format!("GCM, arrays, messages of {bytes}"),
             Mode::Gmac => "GMAC".into(),
             Mode::Ctr => "CTR".into(),
             Mode::Ecb => "ECB".into(),
@@ -115,7 +121,7 @@ fn main() {
     let words: Vec<String> = arguments.collect();
     let mut openssl = openssl::Child::new(&python);
     println!("{}; aws-lc-rs; {}", ours::description(), openssl.version);
-    println!("{:40} {:>26} {:>26} {:>26}", "best (median)", "ours", "aws-lc", "OpenSSL");
+    println!("{:50} {:>22} {:>22} {:>22}", "best (median)", "ours", "aws-lc", "OpenSSL");
     for row in rows().into_iter().filter(|row| words.iter().all(|word| row.name().contains(word.as_str()))) {
         let mut all = [Some(ours::calls(row)), aws_lc::calls(row)];
         let outputs = all.each_mut().map(|calls| {
@@ -139,7 +145,7 @@ fn main() {
                 times[2].extend(openssl.times(row));
             }
         }
-        print!("{:40}", row.name());
+        print!("{:50}", row.name());
         for times in &mut times {
             times.sort_by(f64::total_cmp);
             match (times.first(), times.get(times.len() / 2)) {
@@ -148,9 +154,9 @@ fn main() {
                         ..=1000 => format!("{:.0} ns", 1e9 * seconds),
                         bytes => format!("{:.2}", bytes as f64 / seconds / 1e9),
                     };
-                    print!(" {:>26}", format!("{} ({})", text(*best), text(*median)));
+                    print!(" {:>22}", format!("{} ({})", text(*best), text(*median)));
                 }
-                _ => print!(" {:>26}", "-"),
+                _ => print!(" {:>22}", "-"),
             }
         }
         println!();

@@ -13,7 +13,7 @@ KEY = bytes((3 * i + 1) % 256 for i in range(64))
 
 @cache
 def nonce(size, number):
-    return bytes(size - 12) + number.to_bytes(8, "big") + bytes(4)
+    return bytes(4) + number.to_bytes(8, "big") + bytes(size - 12)
 
 
 def calls(mode, key, size, unit):

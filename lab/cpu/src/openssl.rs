@@ -31,7 +31,7 @@ impl Child {
     fn ask(&mut self, what: &str, row: Row) -> String {
         let (mode, unit) = match row.mode {
             Mode::Gcm => ("gcm", 0),
-            Mode::GcmMessages(bytes) => ("gcm-messages", bytes),
+            Mode::GcmMessages(bytes) | Mode::GcmArrays(bytes) => ("gcm-messages", bytes),
             Mode::Gmac => ("gmac", 0),
             Mode::Ctr => ("ctr", 0),
             Mode::Ecb => ("ecb", 0),

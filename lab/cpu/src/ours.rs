@@ -2,12 +2,13 @@
 
 use crate::{Calls, KEY, Mode, Row, end_of, nonce};
 use aes_bitslice_runtime::{
-    Backend, CbcDecrypt, Cipher, Counter, CounterMode, Ctr, Ecb, Engine, GcmEncrypt, GcmEncryptBatch, GcmMessage, Gmac,
-    Key, Nonce, Xts, set_threads,
+    Aads, Backend, CbcDecrypt, Cipher, Counter, CounterMode, Ctr, Ecb, Engine, GcmEncrypt, GcmEncryptBatch, GcmMessage,
+    Gmac, Key, Nonce, Nonces, Ranges, Xts, set_threads,
 };
 
 fn engine() -> Engine {
-    set_threads(1).expect("before the first engine");
+    let threads = std::env::var("THREADS").map_or(1, |number| number.parse().expect("a number of threads"));
+    set_threads(threads).expect("before the first engine");
     Engine::open(Backend::Cpu).expect("a CPU")
 }
 
@@ -36,6 +37,12 @@ pub fn calls(row: Row) -> Calls {
             let messages: Vec<_> = nonces.iter().map(|nonce| &nonce[..]).enumerate().map(message).collect();
             let tags = cipher.run(GcmEncryptBatch::new(&messages).expect("a batch"), data).expect("tags");
             tags.last().expect("a tag").as_bytes().try_into().expect("16 bytes")
+        }),
+        Mode::GcmArrays(bytes) => Box::new(move |call, data| {
+            let ranges = Ranges::equal(data.len() / bytes, bytes as u64);
+            let nonces = Nonces::counted(nonce(call << 32), 64);
+            let batch = GcmEncryptBatch::from_arrays(&ranges, &nonces, &Aads::NONE).expect("a batch");
+            *cipher.run(batch, data).expect("tags").last().expect("a tag")
         }),
         Mode::Gmac => Box::new(move |call, data| {
             let tag = cipher.run(Gmac::new(&Nonce::from(nonce::<12>(call))), &*data).expect("a tag");

@@ -35,7 +35,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 /// The file of figures among the rendered files.
 const FIGURES: &str = "papers.json";
@@ -60,9 +59,8 @@ enum Command {
         /// One run of each case, none with more than 1 MiB: to see whether everything works
         #[arg(long)]
         quick: bool,
-        /// The price of the GPU in dollars today, for throughput per price
-        #[arg(long, value_parser = price)]
-        price: Option<f64>,
+        #[command(flatten)]
+        price: PriceArgs,
         /// The commit that this program was built from, for the record
         #[arg(long)]
         commit: Option<String>,
@@ -87,23 +85,34 @@ enum Command {
         /// The folder to write to
         #[arg(long, default_value = "docs")]
         docs: PathBuf,
-        /// The price of the GPU in dollars today, instead of the one that was given when it was measured
-        #[arg(long, value_parser = price)]
-        price: Option<f64>,
+        #[command(flatten)]
+        price: PriceArgs,
         /// Change nothing; fail if a file there is not what would be rendered
         #[arg(long)]
         check: bool,
     },
 }
 
+/// The price of the GPU, for throughput for a dollar; without one, that of the measurement counts, if it has one.
+#[derive(clap::Args)]
+struct PriceArgs {
+    /// The price of the GPU in dollars, for throughput for a dollar
+    #[arg(long, value_parser = price, requires = "price_source")]
+    price: Option<f64>,
+    /// Who names the price, and the date of the page or report that does
+    #[arg(long, value_name = "TEXT", requires = "price")]
+    price_source: Option<String>,
+}
+
+impl PriceArgs {
+    fn price(self) -> Option<Price> {
+        self.price.zip(self.price_source).map(|(dollars, source)| Price { dollars, source })
+    }
+}
+
 fn price(text: &str) -> Result<f64, String> {
     let price = text.parse().ok().filter(|price| (1e-2..1e9).contains(price));
     price.ok_or_else(|| "a price is a number of dollars, such as 30000".into())
-}
-
-/// A price dated today.
-fn today(dollars: f64) -> Price {
-    Price { dollars, date: measure::date::date(SystemTime::now()) }
 }
 
 /// The outcome of a command that did not fail.
@@ -116,10 +125,10 @@ enum Done {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Measure { paper, out, quick, price, commit } => measure(&paper, &out, quick, price.map(today), commit),
+        Command::Measure { paper, out, quick, price, commit } => measure(&paper, &out, quick, price.price(), commit),
         Command::Launch { kernel } => measure::counters::launch(&kernel).map(|()| Done::Whole),
         Command::Print { folder } => print(&folder),
-        Command::Render { from, docs, price, check } => render(&from, &docs, price.map(today), check),
+        Command::Render { from, docs, price, check } => render(&from, &docs, price.price(), check),
     };
     match outcome {
         Ok(Done::Whole) => ExitCode::SUCCESS,
@@ -230,6 +239,10 @@ mod tests {
     use crate::render::made_up::{made_up, made_up_run};
     use clap::CommandFactory;
 
+    fn of_a_shop(dollars: f64) -> Price {
+        Price { dollars, source: "a shop, 2026-11-22".into() }
+    }
+
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
@@ -262,7 +275,7 @@ mod tests {
         assert!(fs::read_dir(&docs).unwrap().next().is_none(), "a check writes nothing");
         assert!(render(None, false) == Done::Whole && render(None, true) == Done::Whole);
         assert!(Measured::read(&docs.join(FIGURES)).unwrap() == made_up(2), "figures come through unchanged");
-        assert!(render(Some(today(25_000.0)), true) == Done::WithGaps, "a price changes the page");
+        assert!(render(Some(of_a_shop(25_000.0)), true) == Done::WithGaps, "a price changes the page");
         fs::write(docs.join(render::page::PAGE), "other").unwrap();
         assert!(render(None, true) == Done::WithGaps);
     }
@@ -309,7 +322,7 @@ mod tests {
         let again = rendered(&Measured { runs: vec![alone.clone()] });
         assert!(again.runs[0] == both.runs[0] && again.runs[1..] == [alone], "an empty run is dropped");
         assert!(rendered(&made_up(1)) == made_up(1), "what has all papers keeps nothing");
-        let check = render(&docs.join(FIGURES), &docs, Some(today(1000.0)), true).unwrap();
+        let check = render(&docs.join(FIGURES), &docs, Some(of_a_shop(1000.0)), true).unwrap();
         assert!(check == Done::WithGaps);
     }
 

@@ -69,8 +69,8 @@ pub const COUNTED_BYTES: u64 = 64 << 20;
 pub struct Price {
     /// In dollars.
     pub dollars: f64,
-    /// The day of the price, in the form 2026-11-21.
-    pub date: String,
+    /// Who names it, and the date of the page or report that does.
+    pub source: String,
 }
 
 /// The resources of a multiprocessor that a kernel takes, as the driver reports them.

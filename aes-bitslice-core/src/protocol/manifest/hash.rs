@@ -65,6 +65,7 @@ use serde::{Deserialize, Serialize};
 /// | `tables`, `units`, `factor`, `addend` | | as above |
 /// | `sums`, `arrived` | buffers of u32 | 16 and 4 bytes of zeros, which are zeros again after the launch; launches that may run at a time have their own |
 /// | `hash` | buffer of u32 | 16 bytes, to which `hash · factor + addend` is written, whatever they held |
+/// | `mask` of `decrypt` | 4 words | a block; zeros if the data is not verified. Otherwise its first word is not 0, and `hash` gets the verdict: if `hash · factor + addend` is zero in all bits of the mask, zeros, else ones, and the output is zeroed, by one thread block |
 ///
 /// # Many messages at a time
 ///

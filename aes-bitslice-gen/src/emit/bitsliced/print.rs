@@ -90,6 +90,21 @@ pub fn source(plan: &Plan, parts: &Parts, dialect: Dialect, command: &str) -> St
 }
 
 fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
+    let text = text(plan, parts);
+    let Geometry { threads, blocks_per_sm, .. } = parts.geometry;
+    let mut geometry = format!("\n#define THREADS {threads}\n#define BLOCKS_PER_SM {blocks_per_sm}\n\n");
+    if parts.tweak_bytes > 0 {
+        let _ = writeln!(geometry, "#define SHARED_BYTES {}\n", parts.shared_bytes());
+    }
+    for (name, value) in &parts.definitions {
+        let _ = writeln!(geometry, "#define {name} {value}");
+    }
+    geometry += &dialect::page(dialect, &text);
+    Zeroizing::new([&geometry, text.as_str()].concat())
+}
+
+/// What follows the page of the dialect: templates, circuits, the cipher, and the templates of the mode.
+pub(in crate::emit) fn text(plan: &Plan, parts: &Parts) -> Zeroizing<String> {
     // Allocated in full up front: growing would leave copies behind. A gate is a line of at most 80 bytes.
     let gates: usize = plan.functions.iter().map(|f| f.circuit.gates().len() + 64).sum();
     let ciphers = if parts.tweak_bytes > 0 { 2 } else { 1 };
@@ -134,16 +149,7 @@ fn body(plan: &Plan, parts: &Parts, dialect: Dialect) -> Zeroizing<String> {
         print_all(batch.templates, &mut text);
     }
     debug_assert_eq!(text.capacity(), room, "the text has outgrown its room");
-    let Geometry { threads, blocks_per_sm, .. } = parts.geometry;
-    let mut geometry = format!("\n#define THREADS {threads}\n#define BLOCKS_PER_SM {blocks_per_sm}\n\n");
-    if parts.tweak_bytes > 0 {
-        let _ = writeln!(geometry, "#define SHARED_BYTES {}\n", parts.shared_bytes());
-    }
-    for (name, value) in &parts.definitions {
-        let _ = writeln!(geometry, "#define {name} {value}");
-    }
-    geometry += &dialect::page(dialect, &text);
-    Zeroizing::new([&geometry, text.as_str()].concat())
+    text
 }
 
 /// The tweak cipher, which encrypts, for a kernel that decrypts.

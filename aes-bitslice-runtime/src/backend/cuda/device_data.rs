@@ -20,7 +20,7 @@ use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Composition, Operation, Pass, Passes, Place};
 use crate::op::own_key::OwnKey;
-use crate::op::partial_hash::{HASH, Terms};
+use crate::op::partial_hash::{HASH, Terms, Verdict};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -437,16 +437,19 @@ impl PutWithOutput<'_> {
             }
             None => {
                 // Before anything is written: known-answer tests may fail.
-                let one = key.in_one_launch(&call, span, cipher.choice)?;
-                match (&one, call.on_device().hash) {
-                    // The end of a decryption is the hash kernel's.
-                    (Some(_), _) => drop(key.device().hash_kernel()?),
-                    (None, hash) => hash.map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?,
-                }
-                match (&one, one.as_ref().and_then(|_| call.tag(len))) {
-                    _ if len == 0 => Results::None,
-                    (Some(one), Some(terms)) => Results::Tag(cipher.launch_for_tag(stream, one, &terms)?),
-                    _ => Results::Hash(len, cipher.launch_all(stream, span, &call, one.as_ref())?),
+                match key.in_one_launch(&call, span, cipher.choice)? {
+                    Some(one) => match call.verdict(len).or_else(|| call.tag(len).map(Verdict::none)) {
+                        Some(verdict) => Results::Terms(cipher.launch_for_terms(stream, &one, &verdict)?),
+                        None => Results::Hash(len, cipher.launch_all(stream, span, &call, Some(&one))?),
+                    },
+                    None => {
+                        call.on_device().hash.map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
+                        if len == 0 {
+                            Results::None
+                        } else {
+                            Results::Hash(len, cipher.launch_all(stream, span, &call, None)?)
+                        }
+                    }
                 }
             }
         };
@@ -455,18 +458,18 @@ impl PutWithOutput<'_> {
 }
 
 impl DeviceCipher<'_> {
-    /// Puts a call that one launch performs on a stream, without waiting: its tag, of these terms, comes back in pinned memory. The data is as
-    /// in [`OnStream`].
-    fn launch_for_tag(&self, stream: CUstream, one: &InOneLaunch<'_>, terms: &Terms) -> Result<TagResult, Error> {
+    /// Puts a call that one launch performs on a stream, without waiting: its tag or its verdict comes back in pinned memory. The data is as in
+    /// [`OnStream`].
+    fn launch_for_terms(&self, stream: CUstream, one: &InOneLaunch<'_>, verdict: &Verdict) -> Result<TagResult, Error> {
         let device = self.key.device();
         let mut result = device.tag_results().take()?;
         // SAFETY: as the type of the data says; the result's memory is live until the work is done.
-        unsafe { result.fill(stream, |tag| one.run(device, stream, terms, tag)) }?;
+        unsafe { result.fill(stream, |terms| one.run(device, stream, verdict, terms)) }?;
         Ok(result)
     }
 
-    /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory of its hash is zeros where it computes none. The data is as in
-    /// [`OnStream`].
+    /// Puts all steps of a call on a stream, without waiting, or the one launch that performs them. The memory of its hash is zeros where it
+    /// computes none. The data is as in [`OnStream`].
     fn launch_all<O: Pass>(
         &self,
         stream: CUstream,
@@ -484,7 +487,7 @@ impl DeviceCipher<'_> {
                     key.launch_step(&mut { stream }, span, call, step, self.choice, Sum { terms: &terms, at: hash })
                 };
                 let launched = match one {
-                    Some(one) => one.run(key.device(), stream, &terms, hash),
+                    Some(one) => one.run(key.device(), stream, &Verdict::none(Terms::of_hash()), hash),
                     None => call.kernels().steps().try_for_each(launch),
                 };
                 launched
@@ -574,7 +577,7 @@ impl Place for PutTag<'_> {
         let mut stream = data.stream;
         if let Some(one) = one {
             // SAFETY: the type of the data guarantees stream and memory.
-            return unsafe { one.run(key.device(), stream, &terms, tag) };
+            return unsafe { one.run(key.device(), stream, &Verdict::none(terms), tag) };
         }
         key.hash_kernel(hash)?;
         // SAFETY: the type of the data guarantees stream and memory.

@@ -11,13 +11,14 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::sources;
 use crate::exec::steps::HashSlot;
-use crate::op::partial_hash::{self, HASH, Terms};
+use crate::op::partial_hash::{self, HASH, Terms, Verdict};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::self_test::COUNTER;
 use std::sync::Arc;
 
-/// Runs both entry points of the kernel of GCM in one launch in a slot of the device, which was entered, against the CPU. The form is that of its keys.
+/// Runs both entry points of the kernel of GCM in one launch in a slot of the device, which was entered, against the CPU: also on a message
+/// that is authentic, and on one that is not. The form is that of its keys.
 ///
 /// # Errors
 /// [`Error::SelfTestFailed`], and any error the driver reports.
@@ -36,9 +37,20 @@ pub(crate) fn test(kernel: &HashKernel, slots: &Slots, sums: &StreamSums, form: 
     cpu.crypt_and_hash(Direction::Encrypt, &key, counter, &mut expected, (&mut ciphertext[..]).into());
     let len = plaintext.len();
     let mut slot = slots.take(len)?.with_staging(len)?;
-    for (direction, from, to) in
-        [(Direction::Encrypt, &plaintext, &ciphertext), (Direction::Decrypt, &ciphertext, &plaintext)]
-    {
+    let hash = || Verdict::none(Terms::of_hash());
+    let verdict = |first: u8| {
+        let mut terms = Terms::of_hash();
+        *terms.addend = expected;
+        terms.addend[0] ^= first;
+        Verdict { terms, mask: [0xff; HASH] }
+    };
+    let nothing = vec![0; len];
+    for (direction, from, to, verdict, computed) in [
+        (Direction::Encrypt, &plaintext, &ciphertext, hash(), expected),
+        (Direction::Decrypt, &ciphertext, &plaintext, hash(), expected),
+        (Direction::Decrypt, &ciphertext, &plaintext, verdict(0), [0; HASH]),
+        (Direction::Decrypt, &ciphertext, &nothing, verdict(1), [0xff; HASH]),
+    ] {
         slot.staging(0, len).copy_from_slice(from);
         let (data, hash) = (slot.room(0, len), slot.hash());
         let crypt = Crypt { direction, counter: COUNTER, span: Span::between(Some(data), Some(data), len as u64) };
@@ -48,12 +60,12 @@ pub(crate) fn test(kernel: &HashKernel, slots: &Slots, sums: &StreamSums, form: 
             // SAFETY: everything is in the slot's memory, except for the tables, which outlive the wait.
             .and_then(|()| unsafe {
                 let sum = sums.of(*slot.queue())?;
-                gcm.run(slot.queue(), crypt, &key, &Terms::of_hash(), GcmHash { sum, hash })
+                gcm.run(slot.queue(), crypt, &key, &verdict, GcmHash { sum, hash })
             })
             .and_then(|()| slot.copy_hash())
             .and_then(|()| slot.copy_out_staged(0, len));
         slot.wait().and(started)?;
-        if slot.hash_copied() != expected || slot.staging(0, len) != to {
+        if slot.hash_copied() != computed || slot.staging(0, len) != to {
             return Err(failed());
         }
     }

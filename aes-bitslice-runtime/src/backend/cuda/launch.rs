@@ -13,7 +13,7 @@ use crate::cpu::hash_key::HashKey;
 use crate::exec::call::Call;
 use crate::exec::choice::{self, Choice, Kernels};
 use crate::op::operation::Pass;
-use crate::op::partial_hash::Terms;
+use crate::op::partial_hash::Verdict;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -97,7 +97,7 @@ impl DeviceKey {
             return Ok(None);
         };
         let direction = hashed.of(Direction::Decrypt, Direction::Encrypt);
-        let is_fast = (1..=self.device().most_in_one_launch(direction)).contains(&span.len) && span.is_aligned(0);
+        let is_fast = (1..=self.device().most_in_one_launch()).contains(&span.len) && span.is_aligned(0);
         if asked.is_some() || !is_fast {
             return Ok(None);
         }
@@ -116,7 +116,8 @@ impl DeviceKey {
 }
 
 impl InOneLaunch<'_> {
-    /// Puts it on a stream, without waiting. The terms of the hash are written to the 16 bytes at `hash`.
+    /// Puts it on a stream, without waiting. The terms of the hash are written to the 16 bytes at `hash`; or the verdict, which clears what is
+    /// decrypted if it is not authentic.
     ///
     /// # Safety
     /// The data and those bytes are in memory of the device that is live until the work is done, and the stream is live and belongs to the
@@ -125,13 +126,13 @@ impl InOneLaunch<'_> {
         &self,
         device: &Device,
         mut stream: CUstream,
-        terms: &Terms,
+        verdict: &Verdict,
         hash: CUdeviceptr,
     ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
         unsafe {
             let sum = device.stream_sums().of(stream)?;
-            self.gcm.run(&mut stream, self.crypt, &self.key, terms, GcmHash { sum, hash })
+            self.gcm.run(&mut stream, self.crypt, &self.key, verdict, GcmHash { sum, hash })
         }
     }
 }

@@ -42,8 +42,8 @@ pub(crate) enum Results {
     None,
     /// The hash of this number of bytes.
     Hash(u64, HashMemory),
-    /// A tag.
-    Tag(TagResult),
+    /// The terms that are a tag, or a verdict.
+    Terms(TagResult),
     /// The results of a batch.
     Batch(BatchMemory),
 }
@@ -60,9 +60,9 @@ impl<O: Pass> Started<O> {
         let parts = match self.results {
             Results::None => vec![],
             Results::Hash(bytes, memory) => vec![self.call.operation().part(bytes, &memory.read()?)],
-            Results::Tag(result) => {
+            Results::Terms(result) => {
                 let none = || Error::WrongCall { operation: "an operation without a tag", call: "run" };
-                return self.call.operation().of_tag(result.read()?).ok_or_else(none);
+                return self.call.operation().of_terms(result.read()?).ok_or_else(none)?;
             }
             Results::Batch(memory) => vec![memory.read(|results| self.call.operation().part(0, results))?],
         };

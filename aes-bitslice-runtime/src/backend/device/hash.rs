@@ -105,7 +105,8 @@ pub(crate) struct Crypt<P> {
 }
 
 impl<D: Driver> Gcm<'_, D> {
-    /// Encrypts or decrypts in counter mode, and writes the terms of the hash of the ciphertext, without waiting
+    /// Encrypts or decrypts in counter mode, and writes the terms of the hash of the ciphertext, without waiting. What is decrypted is cleared
+    /// if the terms have a bit of the mask, and the verdict is written in their place; unless the mask is zeros
     /// (`aes_bitslice_core::manifest`). The tables are of `key`.
     ///
     /// # Safety
@@ -116,7 +117,7 @@ impl<D: Driver> Gcm<'_, D> {
         queue: &mut D::Queue,
         Crypt { direction, counter, span }: Crypt<D::Place>,
         key: &HashKey,
-        terms: &Terms,
+        Verdict { terms, mask }: &Verdict,
         GcmHash { sum, hash }: GcmHash<D::Place>,
     ) -> Result<(), Error> {
         let Self { kernel, keys, tables } = self;
@@ -142,6 +143,7 @@ impl<D: Driver> Gcm<'_, D> {
             (Argument::Hash, Value::Address(hash.address())),
             (Argument::Factor, Value::Words(block_words(&factor))),
             (Argument::Addend, Value::Words(block_words(&terms.addend))),
+            (Argument::Mask, Value::Words(block_words(mask))),
         ];
         let thread_blocks = tiles.clamp(1, (*units / (manifest.threads / WARPGROUP)).into()) as u32;
         let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };

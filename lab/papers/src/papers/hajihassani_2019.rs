@@ -148,7 +148,7 @@ pub const SBOX_GATES: usize = 253;
 pub const V100: (f64, [f64; 2]) = (80.0, [1.37, 1.53]);
 
 /// What an H200 was rented out for: dollars an hour, by whom, and when.
-pub const RENT: (f64, &str) = (4.54, "Spheron, on demand, 17 March 2026");
+pub const RENT: (f64, &str) = (4.54, "Spheron, on demand, 17 March 2026; prices change");
 
 /// Section 6.3: bitsliced code from before the paper, with the bits of a few blocks in eight words.
 pub const EARLIER: &str = "hajihassani-2019, earlier bitsliced code";
@@ -554,7 +554,7 @@ fn sentences(rates: Rates) -> Vec<Sentence> {
                     bytes / 1e12
                 )
             }),
-            so: "no price by which to compare",
+            so: "tables 3 and 4 compare",
         },
     ]
 }

@@ -26,6 +26,12 @@ pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
     page.run = run;
     let gpu = run.opencl(Kind::Gpu).map_or("no GPU", |device| &device.name);
     page.say(&format!("{what} Measured on {gpu}, {}; the shortest time of a kernel is bold.", run.date));
+    if run.failures().any(|(timing, why)| timing.table == GROUPS && why.contains("needs work-groups of")) {
+        page.say(
+            "NVIDIA's OpenCL driver allows these kernels work-groups of at most 256 work-items \
+             (`CL_KERNEL_WORK_GROUP_SIZE`), so larger ones could not be measured; below is what it answers.",
+        );
+    }
     let mut rows = vec![vec!["kernel".to_string()]];
     rows[0].extend(SIZES.map(|size| format!("{size} work-items:")));
     for (name, _) in by_bytes() {

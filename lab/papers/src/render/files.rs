@@ -243,6 +243,29 @@ mod tests {
         assert_eq!(files.len(), 2, "the page, and one plot; other papers are not there: {:?}", files.keys());
     }
 
+    #[test]
+    fn a_section_of_another_commit_says_so() {
+        let says = |commit: &str| {
+            let mut several = made_up_run(&[&papers::several_gpus::PAPER], 4);
+            several.commit = Some(commit.into());
+            let main = made_up_run(&[&papers::hajihassani_2019::PAPER], 1);
+            render(&Measured { runs: vec![main, several] })[PAGE].contains("at another commit")
+        };
+        assert!(says("1234567") && !says("0a1b2c3"));
+    }
+
+    #[test]
+    fn work_groups_that_a_driver_refuses_are_told() {
+        let says = |why: &str| {
+            let mut measured = made_up(1);
+            for timing in measured.runs[0].timings.iter_mut().filter(|timing| timing.case.ends_with("1024")) {
+                timing.outcome = Outcome::Failed(why.into());
+            }
+            render(&measured)[PAGE].contains("at most 256 work-items")
+        };
+        assert!(says("it needs work-groups of 1024") && !says("no GPU"));
+    }
+
     /// A claim may compare a kernel with one of another paper, and then only within one run.
     #[test]
     fn a_claim_of_two_papers_takes_both() {
@@ -273,7 +296,7 @@ mod tests {
     fn a_price_is_shown_where_it_is_given() {
         let mut measured = made_up(1);
         assert!(!render(&measured)[PAGE].contains("$30000"));
-        measured.runs[0].price = Some(Price { dollars: 30_000.0, date: "2026-11-22".into() });
-        assert!(render(&measured)[PAGE].contains("$30000 (2026-11-22)"));
+        measured.runs[0].price = Some(Price { dollars: 30_000.0, source: "a shop, 2026-11-22".into() });
+        assert!(render(&measured)[PAGE].contains("$30000 (a shop, 2026-11-22)"));
     }
 }

@@ -57,10 +57,12 @@ fn dollars(page: &Page) -> Option<f64> {
 /// The text about prices.
 fn priced(page: &Page) -> String {
     let ours = match &page.run.price {
-        Some(Price { dollars, date }) => format!("the {} is counted as ${dollars} ({date})", page.gpu()),
+        Some(Price { dollars, source }) => {
+            format!("the {} is counted as ${dollars} ({source})", page.gpu())
+        }
         None => format!("no price was given for the {} (`--price`), so its columns say “no price”", page.gpu()),
     };
-    format!("Prices are from different years: the paper's GPUs have the paper's prices; {ours}.")
+    format!("Prices change, and are from different years: the paper's GPUs have the paper's prices; {ours}.")
 }
 
 /// Single and double precision in Gflop/s, and memory bandwidth in GB/s, from the clocks that the driver reports.

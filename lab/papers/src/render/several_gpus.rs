@@ -27,8 +27,13 @@ pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
         ));
         return;
     };
+    let of_another_commit = if run.commit == page.run.commit {
+        ""
+    } else {
+        " That was at another commit than the rest of this page: no machine with as many GPUs was at hand for it."
+    };
     page.run = run;
-    page.say(&format!("{what} Measured on {} {}, {}.", run.gpus.len(), page.gpu(), run.date));
+    page.say(&format!("{what} Measured on {} {}, {}.{of_another_commit}", run.gpus.len(), page.gpu(), run.date));
     let mut rows = vec![["GPUs", "data", "shares"].map(String::from).to_vec()];
     for mode in MODES {
         rows[0].extend([format!("{mode}, Gbit/s:"), "of as many times one:".into()]);

@@ -6,7 +6,6 @@ use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::select::stored::KeyForm;
 use crate::base::error::Error;
-use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_kernels::HASHES;
 use std::sync::Arc;
@@ -30,13 +29,9 @@ fn stored(architecture: u32, encrypts: bool) -> Option<Stored> {
 /// The length of the longest message for which GCM in one launch is faster than counter mode and the hash in two, in bytes, on a device
 /// whose memory has this rate in bytes a second. The second launch reads the ciphertext again; but tensor cores beside the cipher lower the
 /// clock (docs/performance.md).
-pub(crate) fn most_in_one_launch(memory_rate: u64, direction: Direction) -> u64 {
+pub(crate) fn most_in_one_launch(memory_rate: u64) -> u64 {
     // Measured on an H200 (4.9 TB/s) and an H100 (3.4 TB/s).
-    match direction {
-        _ if memory_rate < 4_000_000_000_000 => u64::MAX,
-        Direction::Encrypt => 64 << 20,
-        Direction::Decrypt => 8 << 20,
-    }
+    if memory_rate < 4_000_000_000_000 { u64::MAX } else { 64 << 20 }
 }
 
 /// Loads the fastest kernel for a device. Its context was entered on this thread.
