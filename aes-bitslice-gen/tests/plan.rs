@@ -4,15 +4,10 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::strategy::BakedStrategy;
-use aes_bitslice_gen::check::{self, exhaustive};
+use aes_bitslice_gen::check::{self, all_or};
 use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use proptest::prelude::*;
-
-/// Keys for each S-box, mode, strategy and key size: more in exhaustive runs.
-fn keys() -> u32 {
-    if exhaustive() { 32 } else { 4 }
-}
 
 /// A key of this length in bytes; occasionally one whose bits are all equal, of which nothing is left once it is folded into the circuits.
 fn key(bytes: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -25,7 +20,8 @@ fn check(specs: impl Fn(Mode, &'static sbox::Sbox, &[u8]) -> KernelSpec) {
     for sbox in sbox::ALL {
         for mode in Mode::ALL {
             for bits in KeyBits::ALL {
-                let config = ProptestConfig { cases: keys(), failure_persistence: None, ..ProptestConfig::default() };
+                let config =
+                    ProptestConfig { cases: all_or(32, 4), failure_persistence: None, ..ProptestConfig::default() };
                 proptest!(config, |(key in key(bits.bytes()))| {
                     let plan = Plan::new(&specs(mode, sbox, &key));
                     check::evaluate(&plan, &key).map_err(|e| TestCaseError::fail(e.to_string()))?;

@@ -1,6 +1,6 @@
 //! The environment variables that control the tests, and how much the tests do.
 
-pub use aes_bitslice_gen::check::{exhaustive, turn};
+pub use aes_bitslice_gen::check::{all_or, exhaustive, has_turn, sample, turn};
 use proptest::test_runner::Config;
 use std::io::Write;
 
@@ -31,19 +31,14 @@ pub fn small() -> bool {
     is_set(SMALL)
 }
 
-/// The first value in exhaustive runs, else the second.
-pub fn all_or<T>(all: T, some: T) -> T {
-    if exhaustive() { all } else { some }
-}
-
-/// All of a list in exhaustive runs, else every `step`-th, starting with the one whose [turn] it is.
+/// All of a list in exhaustive runs, else a [sample] of one in `step`.
 pub fn all_or_every<T>(step: usize, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-    every(all_or(1, step), list)
+    sample(0, all_or(1, step), list)
 }
 
-/// Every `step`-th of a list, starting with the one whose [turn] it is.
-pub fn every<T>(step: usize, list: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-    list.into_iter().skip(turn() % step).step_by(step)
+/// All of a list in exhaustive runs, else the one whose turn it is; with another `first`, another one.
+pub fn all_or_one<T, const N: usize>(first: usize, list: [T; N]) -> impl Iterator<Item = T> {
+    sample(first, all_or(1, N), list)
 }
 
 /// The configuration of a random test with this number of cases. It writes no files.

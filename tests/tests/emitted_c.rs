@@ -17,7 +17,7 @@ use aes_bitslice_gen::sbox;
 use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use aes_bitslice_kernels::{KERNELS, PUBLISHED_KERNELS};
 use aes_bitslice_runtime::Key;
-use aes_bitslice_tests::environment::{all_or, all_or_every, random, say, turn};
+use aes_bitslice_tests::environment::{all_or, all_or_one, random, sample, say};
 use aes_bitslice_tests::kernels::{COMPLETE, print};
 use aes_bitslice_tests::operation::AnyOperation;
 use aes_bitslice_tests::reference::{Reference, noise};
@@ -71,9 +71,9 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
             run(Access::Bytes { input: i % 16, output: (5 * i + 1) % 16 }, i % 3 == 0, counter, 0, len);
         }
         if takes_any_length {
-            // Every length with every position in a block; or with some.
+            // Every length with every position in a block.
             for (i, len) in [0, 1, 15, 16, 17, 511, 512, 513, 16 * tile - 1, 16 * tile + 1].into_iter().enumerate() {
-                for skip in all_or_every(2, [0, 1, 15, i].into_iter().cycle().skip(i).take(4)) {
+                for skip in [0, 1, 15, i] {
                     let access = Access::Bytes { input: (3 * i) % 16, output: (16 - skip) % 16 };
                     run(access, skip == i, u128::MAX - i as u128, skip, len);
                 }
@@ -94,10 +94,13 @@ fn check(source: &str, manifest: &Manifest, keys: &[Vec<u8>]) {
     }
 }
 
-/// One key of each length in exhaustive runs, else one, with alternating lengths.
+/// One key of each length in exhaustive runs, else one.
 fn keys(kernel: usize) -> Vec<Vec<u8>> {
-    let lengths = KeyBits::ALL.into_iter().cycle().skip(kernel + turn() % 3).take(all_or(3, 1));
-    lengths.map(|bits| noise(9, bits.bytes())).collect()
+    all_or_one(kernel, KeyBits::ALL).map(key).collect()
+}
+
+fn key(bits: KeyBits) -> Vec<u8> {
+    noise(9, bits.bytes())
 }
 
 /// The stored sources, which the GPU gets.
@@ -119,12 +122,12 @@ fn check_printed(spec: KernelSpec, keys: &[Vec<u8>]) {
     }
 }
 
-/// Every mode in every layout, with every S-box in exhaustive runs, else with alternating S-boxes.
+/// Every mode in every layout, with every S-box in exhaustive runs, else with one.
 #[test]
 fn keys_at_launch() {
     let kernels = Mode::OF_ONE_KEY.into_iter().flat_map(|mode| Layout::ALL.map(|layout| (mode, layout)));
     for (i, (mode, layout)) in kernels.enumerate() {
-        for sbox in sbox::ALL.iter().cycle().skip(i + turn() % sbox::ALL.len()).take(all_or(sbox::ALL.len(), 1)) {
+        for sbox in sample(i, all_or(1, sbox::ALL.len()), sbox::ALL) {
             check_printed(KernelSpec::planes(mode, sbox).with_layout(layout).unwrap(), &keys(i));
         }
     }
@@ -144,19 +147,17 @@ fn keys_in_memory() {
     for (i, mode) in COMPLETE.into_iter().enumerate() {
         let lut3 = KernelSpec::planes_in_memory(mode, &sbox::LUT3);
         let kernels = [KernelSpec::hajihassani_2019(mode), lut3.clone().staged(), lut3];
-        for kernel in kernels.into_iter().cycle().skip(i + turn() / 3 % 3).take(all_or(3, 1)) {
-            check_printed(kernel, &keys(i));
+        let cases = kernels.into_iter().flat_map(|kernel| KeyBits::ALL.map(|bits| (kernel.clone(), bits)));
+        for (kernel, bits) in sample(2 * i, all_or(1, 9), cases) {
+            check_printed(kernel, &[key(bits)]);
         }
     }
 }
 
-/// Every mode with every key length, with alternating S-boxes, for a fresh key; or every other mode, with alternating lengths,
-/// too.
+/// Every mode with every key length, with alternating S-boxes, for a fresh key; or every other mode, with one length.
 fn freshly_baked(strategy: BakedStrategy, layout: Layout, first: usize) {
-    for (i, mode) in
-        Mode::OF_ONE_KEY.into_iter().enumerate().skip(all_or(0, (first + turn()) % 2)).step_by(all_or(1, 2))
-    {
-        for (k, bits) in KeyBits::ALL.into_iter().enumerate().cycle().skip(i + turn() % 3).take(all_or(3, 1)) {
+    for (i, mode) in sample(first, all_or(1, 2), Mode::OF_ONE_KEY.into_iter().enumerate()) {
+        for (k, bits) in sample(i, all_or(1, 3), KeyBits::ALL.into_iter().enumerate()) {
             let key = Key::generate(bits).unwrap();
             let sbox = sbox::ALL[(i + k) % sbox::ALL.len()];
             let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap().with_layout(layout).unwrap();
@@ -180,7 +181,7 @@ fn freshly_baked_one_hot_mux_by_state() {
 fn presets() {
     for preset in Preset::ALL {
         for (i, mode) in preset.modes().iter().enumerate() {
-            for bits in KeyBits::ALL.into_iter().cycle().skip(i + turn() % 3).take(all_or(3, 1)) {
+            for bits in all_or_one(i, KeyBits::ALL) {
                 let key = Key::generate(bits).unwrap();
                 check_printed(preset.spec(*mode, key.expose()).unwrap(), &[key.expose().to_vec()]);
             }

@@ -16,7 +16,7 @@ use aes_bitslice_gen::emit;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_gen::sbox;
 use aes_bitslice_gen::stored;
-use aes_bitslice_tests::environment::{MUTANTS, all_or, is_set, say, turn};
+use aes_bitslice_tests::environment::{MUTANTS, all_or, is_set, sample, say};
 use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::reference::noise;
 use rayon::prelude::*;
@@ -24,11 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// Mutants of each kind of the first kernel, unless all are tried: `SAMPLE` by default, `LARGE_SAMPLE` in exhaustive runs, which take some
-/// minutes. The first kernel has the S-box and the layers of the others, too: these get one mutant by default, of one kind, and `SAMPLE` of
-/// each kind in exhaustive runs.
-const SAMPLE: usize = 4;
-const LARGE_SAMPLE: usize = 12;
+/// One in how many mutants is tried in exhaustive runs, which take some minutes, and otherwise; but at least [`FEWEST`] of each kind.
+const STEPS: (usize, usize) = (20, 120);
+const FEWEST: usize = 4;
 
 /// The compiler's text ends here.
 const PAGE_END: &str = "// What is read and what is written.";
@@ -297,47 +295,40 @@ fn outcome(subject: &Subject, mutant: &Mutant) -> Outcome {
 
 #[test]
 fn every_mutant_is_caught_or_equivalent() {
-    let mut seen = BTreeSet::new();
-    let (mut kinds, mut left) = (BTreeSet::new(), vec![]);
-    for (number, subject) in subjects().into_iter().enumerate() {
+    let subjects = subjects();
+    let (mut seen, mut by_kind) = (BTreeSet::new(), BTreeMap::<&str, Vec<(&Subject, Mutant)>>::new());
+    for subject in &subjects {
         match (subject.check)(&subject.source) {
             Ok(true) => {}
             Ok(false) => return say("NO C COMPILER: MUTANTS OF PRINTED KERNELS WERE NOT RUN"),
             Err(error) => panic!("{}: {error}", subject.name),
         }
-        let mut by_kind: BTreeMap<&str, Vec<Mutant>> = BTreeMap::new();
-        for mutant in mutants(&subject).into_iter().filter(|mutant| !seen.contains(subject.line(mutant))) {
-            by_kind.entry(mutant.kind).or_default().push(mutant);
+        let mut lines = vec![];
+        for mutant in mutants(subject).into_iter().filter(|mutant| !seen.contains(subject.line(mutant))) {
+            lines.push(subject.line(&mutant));
+            by_kind.entry(mutant.kind).or_default().push((subject, mutant));
         }
-        for (n, (kind, mutants)) in by_kind.iter().enumerate() {
-            let sample = match number {
-                _ if is_set(MUTANTS) => mutants.len(),
-                0 => all_or(LARGE_SAMPLE, SAMPLE),
-                // The kinds alternate.
-                _ => all_or(SAMPLE, usize::from(n == (number + turn()) % by_kind.len())),
-            };
-            if sample == 0 {
-                continue;
-            }
-            let step = mutants.len().div_ceil(sample);
-            let chosen: Vec<&Mutant> = mutants.iter().skip((step / 2 + turn()) % step).step_by(step).collect();
-            let outcomes: Vec<Outcome> = chosen.par_iter().map(|mutant| outcome(&subject, mutant)).collect();
-            let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
-            outcomes.iter().for_each(|outcome| *counts.entry(*outcome).or_default() += 1);
-            println!("{}, {kind}: {counts:?} of {}", subject.name, mutants.len());
-            let is_left = |(mutant, outcome): (&&Mutant, &Outcome)| {
-                let number = subject.source[..mutant.range.start].lines().count();
-                let change = format!("{:?} becomes `{}`", &subject.source[mutant.range.clone()], mutant.instead);
-                (*outcome == Outcome::Left)
-                    .then(|| format!("{}, line {number}, {change}: {}", subject.name, subject.line(mutant)))
-            };
-            left.extend(chosen.iter().zip(&outcomes).filter_map(is_left));
-            if counts.contains_key(&Outcome::Caught) {
-                kinds.insert(*kind);
-            }
+        seen.extend(lines);
+    }
+    let (mut kinds, mut left) = (vec![], vec![]);
+    for (kind, mutants) in by_kind {
+        let step = if is_set(MUTANTS) { 1 } else { all_or(STEPS.0, STEPS.1).min(mutants.len() / FEWEST).max(1) };
+        let chosen: Vec<&(&Subject, Mutant)> = sample(0, step, &mutants).collect();
+        let outcomes: Vec<Outcome> = chosen.par_iter().map(|(subject, mutant)| outcome(subject, mutant)).collect();
+        let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
+        outcomes.iter().for_each(|outcome| *counts.entry(*outcome).or_default() += 1);
+        println!("{kind}: {counts:?} of {}", mutants.len());
+        let is_left = |((subject, mutant), outcome): (&&(&Subject, Mutant), &Outcome)| {
+            let number = subject.source[..mutant.range.start].lines().count();
+            let change = format!("{:?} becomes `{}`", &subject.source[mutant.range.clone()], mutant.instead);
+            (*outcome == Outcome::Left)
+                .then(|| format!("{}, line {number}, {change}: {}", subject.name, subject.line(mutant)))
+        };
+        left.extend(chosen.iter().zip(&outcomes).filter_map(is_left));
+        if counts.contains_key(&Outcome::Caught) {
+            kinds.push(kind);
         }
-        seen.extend(by_kind.values().flatten().map(|mutant| subject.line(mutant).to_owned()));
     }
     assert!(left.is_empty(), "not caught:\n{}", left.join("\n"));
-    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["barrier", "constant", "index", "loop", "operand", "table"]);
+    assert_eq!(kinds, ["barrier", "constant", "index", "loop", "operand", "table"]);
 }

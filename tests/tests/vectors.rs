@@ -4,16 +4,15 @@
 //! A bitsliced engine computes many blocks at once, one per lane, and layout mistakes show only in some lanes or only with
 //! certain neighbours. So a vector is put at block 0 to 31 of a longer message and the whole message is checked; in CTR that
 //! message starts that many blocks before the vector's counter, and in CBC the ciphertext block before the vector is its IV. A
-//! batch has up to 512 lanes, so each vector is also put into a message of that many blocks, each next vector in another lane,
-//! and some in every lane. Where even a short call takes a while, every vector is put in one lane of each kind. Except in
-//! exhaustive runs, most vectors are put in one lane of each kind everywhere, and where a call takes a while some are left
-//! out.
+//! batch has up to 512 lanes, so each vector is also put into a message of that many blocks, in two of them, and in CTR in all.
+//! Where even a short call takes a while, every vector is put in one lane of each kind. Except in exhaustive runs, vectors are
+//! put in eight of the 32 lanes, and where a call takes a while some are left out.
 
 use aes_bitslice_core::aes::{Direction, KeySchedule, cipher, sbox};
 use aes_bitslice_runtime::Mode::CbcDecrypt;
 use aes_bitslice_runtime::{Cipher, Counter, CounterMode, Engine, Key};
 use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
-use aes_bitslice_tests::environment::{all_or, every, exhaustive};
+use aes_bitslice_tests::environment::{all_or, sample};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::reference::{Reference, noise};
 use aes_bitslice_tests::vectors::{Case, cases};
@@ -31,10 +30,6 @@ fn main() -> ExitCode {
 const LANES: usize = 32;
 /// Blocks of an engine's largest batch.
 const BATCH: usize = 512;
-/// One in this many vectors is put in every lane of a batch; a CTR vector always is, because there are few.
-const EVERY_LANE: usize = 500;
-/// One in this many vectors is put in every lane of the first kind, except in exhaustive runs.
-const ALL_LANES: usize = 5;
 /// One in this many vectors of a long list is checked where a call takes a while, except in exhaustive runs: a few of each
 /// file.
 const FEW: usize = 7;
@@ -132,7 +127,7 @@ fn check(engines: &[Engine], files: &[&str]) {
     let vectors: Vec<Case> = files.iter().flat_map(|file| cases(file)).collect();
     let slow = engines.iter().any(is_slow);
     let step = if slow && vectors.len() > 100 { all_or(1, FEW) } else { 1 };
-    for (i, vector) in every(step, vectors.iter().enumerate()) {
+    for (i, vector) in sample(0, step, vectors.iter().enumerate()) {
         let reference = Reference::new(&vector.key);
         let open = |engine: &Engine| (name(engine), engine.cipher(&Key::new(&vector.key).unwrap()).unwrap());
         let ciphers: Vec<(String, Cipher)> = engines.iter().map(open).collect();
@@ -141,24 +136,20 @@ fn check(engines: &[Engine], files: &[&str]) {
         for (engine, cipher) in &ciphers {
             alone.check(cipher, &format_args!("{} alone on {engine}", vector.source));
         }
-        // An odd step reaches every lane.
-        let one = |of| 37 * i % of;
         let in_lane = |lane: usize, of: usize| {
             let message = Message::surrounded(vector, lane, &noise[16 * (BATCH - of)..], &reference);
             for (engine, cipher) in &ciphers {
                 message.check(cipher, &format_args!("{} in lane {lane} of {of} on {engine}", vector.source));
             }
         };
-        if !slow && (exhaustive() || i % ALL_LANES == 0) {
-            (0..LANES).for_each(|lane| in_lane(lane, LANES))
-        } else {
-            in_lane(one(LANES), LANES)
-        }
-        if !slow && (i % EVERY_LANE == 0 || vector.mode == "ctr") {
-            (0..BATCH).for_each(|lane| in_lane(lane, BATCH));
-        } else {
-            in_lane(one(BATCH), BATCH);
-        }
+        let steps = match (slow, vector.mode.as_str()) {
+            (true, _) => (LANES, BATCH),
+            (false, "ctr") => (all_or(1, 4), 1), // There are few.
+            (false, _) => (all_or(1, 4), 256),
+        };
+        // An odd number of lanes apart: neighbours are in other ones.
+        sample(37 * i, steps.0, 0..LANES).for_each(|lane| in_lane(lane, LANES));
+        sample(37 * i, steps.1, 0..BATCH).for_each(|lane| in_lane(lane, BATCH));
     }
 }
 

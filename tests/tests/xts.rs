@@ -29,8 +29,8 @@ fn main() -> ExitCode {
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, stretches_of_every_length])
         .on_each(&Device::GROUPS, &[], tests_of_engines![sharded_memory])
         // Compilers for processors take minutes over these kernels, before they cache them.
-        .on_each(&[Device::OpenCl], &[Need::Exhaustive], on_host)
-        .on_each(&[Device::OpenCl], &[Need::Exhaustive], tests_of_engines![opencl_buffers])
+        .on_each(&[Device::OpenCl], &[Need::Turn(1)], on_host)
+        .on_each(&[Device::OpenCl], &[Need::Turn(1)], tests_of_engines![opencl_buffers])
         .run()
 }
 

@@ -55,7 +55,7 @@ pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use jobs::printed_jobs;
 pub use launch::{Access, Launch, Tweaks};
 pub use messages::printed_messages;
-pub use sample::{exhaustive, turn};
+pub use sample::{all_or, exhaustive, has_turn, sample, turn};
 pub use unfinished::abandon;
 
 // For other crates of this project; not part of this crate's public API.

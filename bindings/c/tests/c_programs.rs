@@ -6,7 +6,7 @@
 
 mod common;
 
-use aes_bitslice_tests::environment::{RUN_BY, all_or, every};
+use aes_bitslice_tests::environment::{RUN_BY, all_or, sample};
 use aes_bitslice_tests::vectors::{self, Case};
 use std::env;
 use std::ffi::OsStr;
@@ -101,7 +101,7 @@ fn for_c(mut case: Case) -> Option<Case> {
 fn published_vectors() {
     let slow = ["AES_BITSLICE_VALGRIND", RUN_BY].iter().any(|by| env::var_os(by).is_some());
     let all: Vec<Case> = vectors::FILES.iter().flat_map(|(file, _)| vectors::cases(file)).filter_map(for_c).collect();
-    let cases: Vec<&Case> = every(if slow { 97 } else { all_or(1, 7) }, &all).collect();
+    let cases: Vec<&Case> = sample(0, if slow { 97 } else { all_or(1, 7) }, &all).collect();
     let mut changed = vec![];
     for mode in ["ecb", "cbc", "ctr", "xts", "gcm", "gcm-siv", "gmac", "cmac"] {
         let of_mode = |case: &&Case| case.mode == mode && case.valid && case.plaintext.len() + case.aad.len() > 0;

@@ -223,13 +223,12 @@ fn of_text(text: &[u8], xts: bool, refusal: Arguments<'_>) -> PyResult<Key> {
     }
     let wanted = if xts { [64, 128].as_slice() } else { &[32, 48, 64] };
     if !wanted.contains(&digits.len()) {
+        // Of a file, only its start was read.
+        let found =
+            if wanted.iter().all(|&most| digits.len() > most) { "more".into() } else { digits.len().to_string() };
         let wanted: Vec<String> = wanted.iter().map(usize::to_string).collect();
         let (last, rest) = wanted.split_last().expect("some");
-        return Err(refused(format!(
-            "a key has {} or {last} hexadecimal digits, not {}",
-            rest.join(", "),
-            digits.len()
-        )));
+        return Err(refused(format!("a key has {} or {last} hexadecimal digits, not {found}", rest.join(", "))));
     }
     let half = |digits: &[u8]| {
         let text = std::str::from_utf8(digits).map_err(|_| refused("it is not text".into()))?;

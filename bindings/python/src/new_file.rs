@@ -10,11 +10,17 @@ use aes_bitslice_seal::naming::{OnDisk, folder_of, sync_folder_of};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::IntoRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// What is neither a file nor a folder.
+const DEVICE: &str = "a device or a pipe";
 
 /// Who may use a new file.
 pub enum Like {
@@ -137,9 +143,10 @@ impl NewFile {
             path = fs::canonicalize(given).map_err(failed)?;
             let metadata = fs::metadata(&path).map_err(failed)?;
             if !metadata.is_file() {
-                let what = if metadata.is_dir() { "a folder" } else { "a device or a pipe" };
+                let what = if metadata.is_dir() { "a folder" } else { DEVICE };
+                let or_object = if overwrite.is_some() { ", or an open file object" } else { "" };
                 return Err(PyValueError::new_err(format!(
-                    "{shown}: it is {what}, which is not replaced: give the path of a file, or an open file object"
+                    "{shown}: it is {what}, which is not replaced: give the path of a file{or_object}"
                 )));
             }
             if overwrite != Some(true) {
@@ -193,19 +200,29 @@ impl Write for NewFile {
 #[pyfunction(name = "_open_like")]
 pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> PyResult<i32> {
     let like = Like::object(source);
+    // None if it is no file, in which there are no places: opening a named pipe would wait for its reader.
+    let existing = || match OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&path) {
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(None),
+        opened => opened.and_then(|file| Ok(file.metadata()?.is_file().then_some(file))),
+    };
     let open = || {
-        let existing = || OpenOptions::new().write(true).open(&path);
         match existing() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }
         match like.make(folder_of(&path))?.persist_noclobber(&path) {
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => existing(),
-            made => made.map_err(|error| error.error),
+            made => made.map(Some).map_err(|error| error.error),
         }
     };
-    let file: File = py.detach(open).map_err(|error| os_error(error, &path.display().to_string()))?;
-    Ok(file.into_raw_fd())
+    let shown = path.display().to_string();
+    let file = py.detach(open).map_err(|error| os_error(error, &shown))?;
+    let no_file = || {
+        PyValueError::new_err(format!(
+            "{shown}: it is {DEVICE}, and a range has a place in a file: give the path of one"
+        ))
+    };
+    Ok(file.ok_or_else(no_file)?.into_raw_fd())
 }
 
 /// The path that an argument is, where nothing but a path is taken.

@@ -108,6 +108,34 @@ def test_rows_that_cannot_be_are_refused(key_ref, tmp_path):
         ranges.encrypt_row(row, "0123456789abcdef" * 2)
 
 
+@pytest.mark.parametrize("name", ["pipe", "folder", "/dev/zero"])
+def test_only_files_have_ranges(key_ref, tmp_path, name):
+    """They are refused at once: opening a pipe would wait for its other end."""
+    (tmp_path / "data").write_bytes(bytes(100))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    refused = ((IsADirectoryError, FileExistsError), "folder|exists") if name == "folder" else (ValueError, "a device or a pipe")
+    row = ranges.rows(tmp_path / "data", tmp_path / "out")[0]
+    other = str(tmp_path / name)
+    for refuse in [
+        lambda: ranges.rows(other, tmp_path / "out"),
+        lambda: ranges.rows(tmp_path / "data", other),
+        lambda: ranges.rows(tmp_path / "data", other, overwrite=True),
+        lambda: ranges.encrypt_row({**row, "source": other}, key_ref),
+    ]:
+        with pytest.raises(refused[0], match=refused[1]):
+            refuse()
+    with pytest.raises((ValueError, IsADirectoryError)):
+        ranges.encrypt_row({**row, "destination": other}, key_ref)
+    # With a reader it opens at once.
+    if name == "pipe":
+        reader = os.open(other, os.O_RDONLY | os.O_NONBLOCK)
+        with pytest.raises(ValueError, match="a device or a pipe, and a range has a place in a file"):
+            ranges.encrypt_row({**row, "destination": other}, key_ref)
+        os.close(reader)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_there_is_refused_or_removed(key, key_ref, tmp_path):
     fsspec = pytest.importorskip("fsspec")
     store, data = fsspec.filesystem("memory"), os.urandom(100_000)

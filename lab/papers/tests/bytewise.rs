@@ -3,20 +3,20 @@
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Printed;
-use aes_bitslice_gen::check::{self, CheckError, exhaustive, turn};
+use aes_bitslice_gen::check::{self, CheckError, all_or, sample};
 use aes_bitslice_papers::kernels::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 
 fn key(bits: KeyBits) -> Vec<u8> {
     (0..bits.bytes()).map(|i| (59 * i) as u8 ^ 0xc3).collect()
 }
 
-/// Every variant, with keys of all lengths in exhaustive tests; otherwise the lengths take turns.
+/// Every variant, with keys of all lengths in exhaustive tests; otherwise one of each, in turn.
 #[test]
 fn every_variant_and_key_length() {
     for direction in [Direction::Encrypt, Direction::Decrypt] {
         for (i, spec) in Bytewise::ul_haq_2011(direction).into_iter().enumerate() {
             let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
-            for bits in KeyBits::ALL.into_iter().cycle().skip(i + turn() % 3).take(if exhaustive() { 3 } else { 1 }) {
+            for bits in sample(i, all_or(1, 3), KeyBits::ALL) {
                 if !check::printed(&source, &manifest, &key(bits)).unwrap_or_else(|e| panic!("{e}")) {
                     eprintln!("there is no C compiler: bytewise kernels were not tested");
                     return;

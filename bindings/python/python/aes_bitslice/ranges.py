@@ -143,7 +143,7 @@ class _Worker:
         iv, cipher = _iv(str(row["iv"])), self.cipher(key_ref)
         _refuse_same(source, destination)
         if _is_local(source) and _is_local(destination):
-            return self._encrypt_local(cipher, iv, _path(source), _path(destination), offset, length)
+            return self._encrypt_local(cipher, iv, _file(source), _path(destination), offset, length)
         import fsspec
 
         with fsspec.open(source, "rb") as file:
@@ -200,7 +200,7 @@ def _refuse_same(source: str, destination: str) -> None:
 def _make_way(destination: str, overwrite: bool) -> None:
     """Refuses a destination that exists, or empties it."""
     if _is_local(destination):
-        path = _path(destination)
+        path = _file(destination)
         if not path.exists():
             return
         if overwrite and path.is_file():
@@ -271,12 +271,20 @@ def _path(address: str | os.PathLike[str]) -> Path:
     return Path(text.partition("://")[2] if text.startswith(_LOCAL) else text).absolute()
 
 
+def _file(address: str) -> Path:
+    """A local file, a folder, or nothing: a device or a pipe has no size, or no places to read from and write to."""
+    path = _path(address)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"{address} is a device or a pipe: give the path of a file")
+    return path
+
+
 def _objects(source: str) -> list[tuple[str, int, int]]:
     """The objects of a source: for each its address, its first byte in the message, and its number of bytes."""
     if _is_local(source):
         if _path(source).is_dir():
             raise IsADirectoryError(f"{source} is a folder: give its files one by one")
-        return [(source, 0, _path(source).stat().st_size)]
+        return [(source, 0, _file(source).stat().st_size)]
     import fsspec
 
     store, path = fsspec.core.url_to_fs(source)

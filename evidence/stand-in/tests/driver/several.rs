@@ -4,12 +4,12 @@ use crate::bench::{Bench, CUT, CUTS, Outcome, Place, open};
 use crate::cases::{CASES, Case};
 use crate::stand_in::{self, Fault, Machine};
 use crate::trials::{
-    FATAL, HARMLESS, a_call_that_fails_harms_nothing_on, a_call_that_takes_long_changes_nothing_on, any_fails, begin,
-    calls_are_right_on, ends, examine, expected, from_the_beginning, memory_at_rest_depends_on_no_secret_of,
+    FATAL, a_call_that_fails_harms_nothing_on, a_call_that_takes_long_changes_nothing_on, begin, calls_are_right_on,
+    ends, examine, expected, fails_from_the_beginning_to_the_end, memory_at_rest_depends_on_no_secret_of,
     nothing_is_left, refused, right,
 };
 use aes_bitslice_runtime::{Backend, Ecb, Engine, Error, Gmac, Key, Nonce};
-use aes_bitslice_tests::environment::{all_or, every, exhaustive, turn};
+use aes_bitslice_tests::environment::{all_or, all_or_every, sample};
 use aes_bitslice_tests::reference::noise;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,8 @@ const MACHINES: [Machine; 5] = [
 ];
 
 pub fn calls_on_several_devices_are_right_and_leave_nothing() {
-    for machine in every(all_or(2, 4), MACHINES) {
+    // Of no common factor with the numbers of devices, by which samples of calls on sharded memory are taken.
+    for machine in all_or_every(3, MACHINES) {
         calls_are_right_on(machine);
     }
 }
@@ -55,15 +56,12 @@ pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices()
 pub fn a_device_of_several_that_is_lost_ends_calls_on_all() {
     let mut lost = BTreeSet::new();
     for (c, case) in CASES.iter().enumerate() {
-        let places = case.places(2);
-        for (p, &place) in places.iter().enumerate() {
-            let expected = expected(case, place);
-            for (f, fault) in FATAL.into_iter().enumerate() {
-                // Opening an engine takes long.
-                if (c % places.len(), c / 2 % 2) == (p, f) {
-                    lost.extend(lost_in_a_call(case, &expected, place, fault, 37 * c + 11 * p + 5 * f));
-                }
-            }
+        let places = case.places(2).into_iter().enumerate();
+        let trials: Vec<_> =
+            places.flat_map(|place| FATAL.into_iter().enumerate().map(move |fault| (place, fault))).collect();
+        // Opening an engine takes long: one of each case.
+        for ((p, place), (f, fault)) in sample(c, trials.len(), trials) {
+            lost.extend(lost_in_a_call(case, &expected(case, place), place, fault, 37 * c + 11 * p + 5 * f));
         }
     }
     assert_eq!(lost, BTreeSet::from([0, 1]));
@@ -97,18 +95,7 @@ fn lost_in_a_call(case: &Case, expected: &Outcome, place: Place, fault: Fault, w
 
 /// An engine is opened on two devices, makes a call, and is dropped.
 pub fn a_call_of_the_driver_fails_from_the_opening_of_several_devices_to_their_drop() {
-    for (c, case) in CASES.iter().enumerate().filter(|(c, _)| exhaustive() || c % 5 == turn() % 5) {
-        let places = case.places(2);
-        let Some(&place) = places.get(c / 2 % places.len().max(1)) else { continue };
-        let expected = expected(case, place);
-        let fault = [HARMLESS, FATAL].as_flattened()[c % 4];
-        let trial = |number| {
-            stand_in::configure(TWO);
-            from_the_beginning(case, &expected, place, 2, number, fault)
-        };
-        let first = 17 * c as u64 % 97;
-        assert!(any_fails(first, 397, trial), "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
-    }
+    fails_from_the_beginning_to_the_end(TWO, |_| all_or(97, 193));
 }
 
 /// The output of a call that fails, on two devices, is cleared. Where a device cannot clear its share, however often it is asked to,

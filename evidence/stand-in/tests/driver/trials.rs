@@ -18,7 +18,7 @@ use crate::several::{
 };
 use crate::stand_in::{self, Fault, Machine};
 use aes_bitslice_runtime::{Backend, Engine, Error, GcmSivEncrypt, Key, Nonce, Transfers, XaesEncrypt};
-use aes_bitslice_tests::environment::{all_or, exhaustive};
+use aes_bitslice_tests::environment::{all_or, has_turn, sample};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::tests;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use std::os::unix::fs::symlink;
 use std::process::{self, ExitCode};
 use std::sync::{LazyLock, Mutex, Once};
 use std::time::{Duration, Instant};
-use std::{env, iter, mem, thread};
+use std::{env, mem, thread};
 
 /// Faults that leave the context as good as before.
 pub const HARMLESS: [Fault; 2] = [Fault::OutOfMemory, Fault::InvalidValue];
@@ -112,8 +112,9 @@ pub fn calls_are_right_on(machine: Machine) {
     let engine = open(machine.devices).expect("the stand-in");
     for (c, case) in CASES.iter().enumerate() {
         for (p, place) in case.places(machine.devices).into_iter().enumerate() {
-            // More devices need more data: some cases are enough, others on each machine.
-            if place.is_sharded() && !(c + p / 2 + machine.peers as usize).is_multiple_of(machine.devices as usize) {
+            // More devices need more data: of each machine some cases.
+            let step = if place.is_sharded() { machine.devices as usize } else { 1 };
+            if !has_turn(c + p / 2 + machine.peers as usize, all_or(1, step)) {
                 continue;
             }
             let expected = expected(case, place);
@@ -226,7 +227,7 @@ pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place)
             let (calls, step) = (calls_of(case, &expected, engine, place), step(place));
             for (f, fault) in HARMLESS.into_iter().enumerate() {
                 let mut tried = 0;
-                for n in ((c + 2 * p + 3 * f) as u64 % step..calls).step_by(step as usize) {
+                for n in sample(c + 2 * p + 3 * f, step as usize, 0..calls) {
                     let mut trial = || {
                         let failed = a_call_that_fails(case, &expected, engine, place, n, fault);
                         may_leave |= failed.is_some_and(|failed| case.may_leave(failed));
@@ -300,41 +301,29 @@ fn calls_of(case: &Case, expected: &Outcome, engine: &Engine, place: Place) -> u
     counted.calls.get() * 9 / 8
 }
 
-/// An engine is opened, loads and tests its kernels, makes a call, and is dropped.
 fn a_call_of_the_driver_fails_from_the_beginning_to_the_end() {
-    for (c, case) in CASES.iter().enumerate() {
-        // Steps over the driver's calls, and over the faults. Most calls compute known answers, which takes long, and are much the same in
-        // all cases: an exhaustive run goes through each of them in one case.
-        let (step, turns) = if exhaustive() && c == 0 {
-            // Each call fails by one of the four faults.
-            (4, 1)
-        } else if exhaustive() {
-            (97, 2)
-        } else {
-            (97, 4)
-        };
-        for (f, fault) in HARMLESS.into_iter().chain(FATAL).enumerate() {
-            if !(c + f).is_multiple_of(turns) {
-                continue;
-            }
-            let place = case.places(1)[(c + f) % case.places(1).len()];
-            let expected = expected(case, place);
-            let first = (7 * c + 3 * f) as u64 % step;
-            let trial = |number| from_the_beginning(case, &expected, place, 1, number, fault);
-            assert!(any_fails(first, step, trial), "{}, {place:?}, {fault:?}: no call of the driver failed", case.name);
-        }
-    }
+    let machine = Machine { devices: 1, peers: 1, architecture: 80, at_once: false };
+    // Most calls compute known answers, which takes long, and are much the same in all cases: an exhaustive run goes through each of them in
+    // one case.
+    fails_from_the_beginning_to_the_end(machine, |c| all_or(if c == 0 { 1 } else { 48 }, 97));
 }
 
-/// Tries each `step`-th of the driver's calls, from number `first` on, or from an earlier one where there are fewer, as long as `trial` says
-/// that there was such a call, which failed. Whether any was.
-pub fn any_fails(first: u64, step: u64, trial: impl Fn(u64) -> bool) -> bool {
-    let first =
-        iter::successors(Some(first), |number| (*number > 0).then_some(number / 2)).find(|number| trial(*number));
-    first.is_some_and(|first| {
-        (first + step..).step_by(step as usize).take_while(|number| trial(*number)).for_each(drop);
-        true
-    })
+/// An engine is opened, loads and tests its kernels, makes a call, and is dropped: in each case, one of `step(case)` of the driver's calls
+/// fails, by one of the four faults.
+pub fn fails_from_the_beginning_to_the_end(machine: Machine, step: impl Fn(usize) -> usize) {
+    let mut tried = 0;
+    for (c, case) in CASES.iter().enumerate() {
+        let places = case.places(machine.devices);
+        let Some(&place) = places.get(c % places.len().max(1)) else { continue };
+        let expected = expected(case, place);
+        let is_there = |number: &u64| {
+            let fault = [HARMLESS, FATAL].as_flattened()[(c + *number as usize) % 4];
+            stand_in::configure(machine);
+            from_the_beginning(case, &expected, place, machine.devices, *number, fault)
+        };
+        tried += sample(7 * c, step(c), 0..).take_while(is_there).count();
+    }
+    assert!(tried > 0, "no call of the driver failed");
 }
 
 /// Whether there was a call of this number.
@@ -400,7 +389,7 @@ pub fn a_call_that_takes_long_changes_nothing_on(devices: u32, step: impl Fn(Pla
             let engine = &place.of(opened.clone(), devices);
             let (calls, step) = (calls_of(case, &expected, engine, place), step(place));
             let mut tried = 0;
-            for n in ((7 * c + 3 * p) as u64 % step..calls).step_by(step as usize) {
+            for n in sample(7 * c + 3 * p, step as usize, 0..calls) {
                 let what = begin(format!("{}, {place:?}, call {n}", case.name));
                 let start = Instant::now();
                 let bench = Bench::new(engine, place, Some((n, Fault::Stall(STALL))));
