@@ -108,7 +108,7 @@ __all__ = [
     "set_threads",
 ]
 
-_MODULES = ("bench", "dask", "keys", "ranges", "ray", "torch")
+_MODULES = ("bench", "dask", "keys", "kv", "ranges", "ray", "torch")
 
 
 def __getattr__(name: str) -> _Any:
