@@ -91,8 +91,8 @@ class BlockCipher:
                 raise ValueError(f"frame {n} has {found}: that of a block of {size} bytes has {size + OVERHEAD} and version {VERSION}")
             given[n] = frame
         cipher, iv, tags = self._cipher(out), given[:, 1:HEADER].tobytes(), given[:, -TAG:].tobytes()
-        copy(rows, host(given)[:, HEADER:-TAG])
         try:
+            copy(rows, host(given)[:, HEADER:-TAG])
             cipher.gcm_decrypt_batch(iv, Ranges.equal(count, size), rows, tags, out=rows)
         except BaseException:
             rows[:] = 0
