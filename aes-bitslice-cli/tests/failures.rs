@@ -504,7 +504,7 @@ fn threads_that_cannot_be_started() {
     };
     let refused = |told: &str| {
         let is_named = told.starts_with("aes-bitslice: error: cannot start a thread: ") && told.lines().count() == 1;
-        is_named && told.contains("raise that limit, such as `ulimit -u`")
+        is_named && told.contains("raise a limit, such as `ulimit -u` or `ulimit -v`")
     };
     let mut seen = [false; 2];
     for (backend, limit) in

@@ -106,7 +106,8 @@ pub enum Error {
 fn on_threads(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::WouldBlock => {
-            ": there are as many processes and threads as the system allows: end some, or raise that limit, such as `ulimit -u`"
+            ": the system allows no more threads, or no memory for the stack of another: end some programs, or raise a limit, such as \
+             `ulimit -u` or `ulimit -v`"
         }
         _ => "",
     }
