@@ -11,7 +11,7 @@ use crate::op::tagging::Tagging;
 use aes_bitslice_core::aes::Direction;
 
 /// Encrypts a whole message with a new random nonce of 12 bytes, and returns the nonce and the tag of 16 bytes. Made by
-/// [`GcmEncrypt::with_random_nonce`]. One value serves for any number of calls: each makes a nonce of its own.
+/// `GcmEncrypt::with_random_nonce`. One value serves for any number of calls: each makes a nonce of its own.
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, Engine, Error, GcmDecrypt, GcmEncrypt, Key, KeyBits};
