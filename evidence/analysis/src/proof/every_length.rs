@@ -1,8 +1,8 @@
-//! The claim about counter modes for every length, counter and number of thread blocks, by induction over what a warp does.
+//! The claim about counter modes for every length, counter, address and number of thread blocks, by induction over what a warp does.
 //!
-//! All numbers of a launch are unknown: the number of blocks, the counter, the addresses, the thread block and how many there are. The
-//! kernel has two loops. A turn of the outer one, a *run*, makes tables for the tiles whose counters share all but their lowest 32 bits. A
-//! turn of the inner one is a tile. Each loop is cut at its head: what it changes is forgotten there, except for the one register
+//! All numbers of a launch are unknown: the number of blocks of data, the counter, the addresses, the index of the thread block and how many
+//! there are. The kernel has two loops. A turn of the outer one, a *run*, makes tables for the tiles whose counters share all but their lowest
+//! 32 bits. A turn of the inner one is a tile. Each loop is cut at its head: what it changes is forgotten there, except for the one register
 //! that it hands on, which becomes any number that the invariant allows; and a turn must keep the invariant.
 //!
 //! | cut | invariant |
@@ -12,11 +12,29 @@
 //!
 //! A turn of the inner loop must write, for the blocks of the tile that exist, and no others, the input plus the key stream of their
 //! counters, and take the next number of an atomic counter that began with `from` plus the number of warps. So every tile is taken once,
-//! by whichever warp. That the shares of thread blocks follow one another is a matter of their formula, to which `from` and `to` are compared.
+//! by whichever warp. Outside the inner loop nothing is read or written in device memory. A warp that leaves a run goes on with `end`, or
+//! ends if that is `to`.
 //!
 //! Numbers are written in unknowns in which all that the kernel computes is affine. With `k` the counter's lowest 8 bits and `c` the 24 above
 //! them, a tile is `tile = v - c + 2^24 h`: of its counters' lowest words, `v` is the upper 24 bits, and `h` is what carries into the next word.
 //! Where a carry matters there are two [cases](Carries), which are proved one by one.
+//!
+//! # Arguments on paper
+//!
+//! - Shares: thread block `b` of `n` begins at `b q + min(b, r)`, where `q` and `r` are the quotient and the rest of all tiles divided by `n`,
+//!   and ends `q` tiles later, or one more if `b < r`. The kernel's numbers are compared to these. So each share begins where the one before
+//!   ends, the first at 0, and the last ends with all tiles, of which there are fewer than 2^32 - 64.
+//! - The cases of carries are all: see [`Carries`]. Every tile from a run's first on is taken: the atomic counter gives every number once, and
+//!   a warp ends only after a number that is not below `end`.
+//! - Warps meet between tiles of one run in shared memory only, where each writes to bytes of its own (those of all warps that are followed
+//!   are compared), and reads these and the tables, which no tile changes.
+//!
+//! # Assumptions
+//!
+//! - There are at most [`MOST_BLOCKS`] blocks, and at least one. Addresses are at least 2^16 and at most 2^63, so that no buffer wraps, and
+//!   are multiples of 4 bytes. The output is the input's buffer or does not overlap it: each word is read by the thread that replaces it, and before.
+//! - Of a turn of a loop that follows another, only one way is gone to see whether barriers order the accesses of both.
+//! - The number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
 use crate::proof::aes::{self, Block};
 use crate::proof::anf::{Bit, Cells};
@@ -44,7 +62,8 @@ use std::collections::{HashMap, HashSet};
 /// The most blocks of a launch: the numbers of all tiles, and of as many more as there are warps, fit into 32 bits.
 pub const MOST_BLOCKS: u64 = (1 << 40) - (1 << 15);
 
-/// Which additions to the counter carry, for the first tile of a run.
+/// Which additions to the counter carry, for the first tile of a run. A tile's number adds at most 256 to the second word, so that a word carries
+/// once at most; the third word carries only if the second does, and what the fourth carries is lost. These are all cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Carries {
     /// Whether the counter's 24 bits above its lowest 8, plus the tile's number, exceed 24 bits by the tile's lowest 24 bits alone.
@@ -93,7 +112,7 @@ fn counter(mode: Mode, bytes: [[Bit; 8]; 4], upper: &[[Bit; 32]; 3]) -> Block {
             all[if mode == Mode::CtrLe32 { at } else { 15 - at }] = byte;
         }
     }
-    *all.as_flattened().as_array().unwrap_or(&[Bit::ZERO; 128])
+    std::array::from_fn(|bit| all[bit / 8][bit % 8])
 }
 
 /// Forms that are at least 0 where one is a number of 32 bits.

@@ -237,7 +237,7 @@ impl Context<'_> {
             ("not", _) => Form::constant(-1).plus(-1, &forms[0]),
             ("xor", _) => match (factors(), factors().1) {
                 ((Some(mask), other), _)
-                    if (mask + 1 & mask) == 0
+                    if (mask + 1) & mask == 0
                         && self.unknowns.exact(&forms[other], bits).is_some_and(|form| {
                             self.unknowns.is_not_negative(&Form::constant(mask).plus(-1, &form))
                         }) =>
