@@ -92,21 +92,25 @@ pub fn expand(cells: &mut Cells, key: &[Byte]) -> Result<Vec<Block>, NoCell> {
     Ok(schedule.as_flattened().as_chunks().0.to_vec())
 }
 
+/// A round of encryption other than the last (section 5.1).
+pub(crate) fn middle_round(cells: &mut Cells, state: &Block, key: &Block) -> Result<Block, NoCell> {
+    let direction = Direction::Encrypt;
+    let shifted = shift_rows(&sub_bytes(cells, state, direction)?, direction);
+    Ok(sum(&mix_columns(&shifted, direction), key))
+}
+
+/// The rounds of encryption from this one on, the last of them included.
+pub(crate) fn encrypt_from(cells: &mut Cells, state: &Block, keys: &[Block], round: usize) -> Result<Block, NoCell> {
+    let last = keys.len() - 1;
+    let state = (round..last).try_fold(*state, |state, n| middle_round(cells, &state, &keys[n]))?;
+    Ok(sum(&shift_rows(&sub_bytes(cells, &state, Direction::Encrypt)?, Direction::Encrypt), &keys[last]))
+}
+
 /// Cipher() of section 5.1, or InvCipher() of section 5.3, with the round keys of the key schedule, in its order for both.
 pub fn process(cells: &mut Cells, block: &Block, keys: &[Block], direction: Direction) -> Result<Block, NoCell> {
     let last = keys.len() - 1;
     match direction {
-        Direction::Encrypt => {
-            let mut state = sum(block, &keys[0]);
-            for (round, key) in keys.iter().enumerate().skip(1) {
-                state = shift_rows(&sub_bytes(cells, &state, direction)?, direction);
-                if round < last {
-                    state = mix_columns(&state, direction);
-                }
-                state = sum(&state, key);
-            }
-            Ok(state)
-        }
+        Direction::Encrypt => encrypt_from(cells, &sum(block, &keys[0]), keys, 1),
         Direction::Decrypt => {
             let mut state = sum(block, &keys[last]);
             for (round, key) in keys.iter().enumerate().rev().skip(1) {

@@ -9,7 +9,10 @@
 //! the system's random numbers: one for each unknown bit, each cell, and each product of inputs. The number of a product in a cell is the
 //! product of the two numbers in GF(2^128), without the last bit. Equal sums have equal fingerprints. Two different sums have equal ones
 //! with a probability below 2^-126, whatever they are, and among N sums some two with less than N² / 2^127. (This is polynomial identity
-//! testing: Schwartz, JACM 1980.) Equal sums are equal functions. The converse does not hold: different sums can be the same function, and
+//! testing: Schwartz, JACM 1980.) An unknown bit that is an index, such as a bit of a tile's number, may choose between two sums: the choice
+//! is one of them plus the product of their sum with that bit, whose number is the product of numbers, without the last bit. With the bit's
+//! number drawn at random, the product of a sum that is not 0 is uniformly distributed, so that each such bit adds 2^-127 to the
+//! probability. Equal sums are equal functions. The converse does not hold: different sums can be the same function, and
 //! a correct kernel would then not be recognised as one.
 
 use aes_bitslice_core::basis::Basis;
@@ -43,6 +46,19 @@ impl Bit {
             Self::ONE => Some(true),
             _ => None,
         }
+    }
+
+    /// The unknown bit of this random number ([`Cells::unknown_choice`]).
+    pub(crate) fn of_choice(number: u128) -> Self {
+        Self::of_number(number)
+    }
+
+    /// The first of two bits where the unknown bit of this random number is 1, else the second: a sum, and the product of another with the
+    /// unknown bit.
+    pub(crate) fn choice(number: u128, if_set: Self, if_clear: Self) -> Self {
+        let (sum, constant) = (if_set ^ if_clear).split();
+        let product = FieldElement::from(sum.0) * FieldElement::from(number);
+        if_clear ^ Self::of_number(product.into()) ^ if constant { Self::of_number(number) } else { Self::ZERO }
     }
 
     /// The bit without its constant, and whether that is 1.
@@ -212,6 +228,11 @@ impl Cells {
     /// An unknown bit.
     pub fn unknown(&mut self) -> Bit {
         Bit::of_number(self.random.number())
+    }
+
+    /// The random number of a new unknown bit that can choose between others ([`Bit::of_choice`], [`Bit::choice`]).
+    pub(crate) fn random_number(&mut self) -> u128 {
+        self.random.number()
     }
 
     /// The number of cells so far.

@@ -1,8 +1,10 @@
 //! What a thread reaches besides its registers: parameters, memory, its place in the grid, and the bits of the computation.
 
 use crate::proof::anf::Cells;
+use crate::proof::form::{Form, Unknowns};
 use crate::proof::memory::{Byte, Memory};
 use crate::proof::order::Moment;
+use crate::proof::symbolic::Symbolic;
 use crate::proof::thread::Thread;
 use crate::proof::value::{Value, Why};
 use crate::ptx::{Declared, Function, Operand, Program, Space};
@@ -44,6 +46,9 @@ pub(crate) struct Context<'a> {
     pub memory: Memory,
     /// The cells of the computation.
     pub cells: &'a mut Cells,
+    /// Numbers that are not known, if there are any, and what a launch with them needs besides.
+    pub unknowns: Unknowns,
+    pub symbolic: Option<Symbolic>,
 }
 
 impl<'a> Context<'a> {
@@ -69,7 +74,8 @@ impl<'a> Context<'a> {
         let mut memory = Memory::default();
         shared.iter().cloned().for_each(|region| memory.allow(region));
         let sizes = program.objects.iter().map(|object| object.variable.bytes).collect();
-        Ok(Self { addresses, sizes, shared, grid, block: 0, memory, cells })
+        let (unknowns, symbolic) = (Unknowns::default(), None);
+        Ok(Self { addresses, sizes, shared, grid, block: 0, memory, cells, unknowns, symbolic })
     }
 
     /// Gives the bytes of a parameter of a function.
@@ -87,6 +93,12 @@ impl<'a> Context<'a> {
         }
         self.memory.put(self.addresses[object], bytes.iter().copied());
         Ok(())
+    }
+
+    /// Gives the value of a parameter that is a number, or a word of one: a form.
+    pub(crate) fn number(&mut self, function: &Function, number: usize, at: u64, bytes: u64, value: Form) {
+        let address = self.addresses[function.parameters[number]] + at;
+        self.memory.put_form(address, bytes, Value::of_form(value, 8 * bytes as u32));
     }
 
     /// Begins the thread block of this index: it does not see what another one left in shared memory.
@@ -107,8 +119,20 @@ impl<'a> Context<'a> {
             Operand::Number(number) => Value::Number(*number as u64),
             Operand::Object(object) => Value::Number(self.addresses[*object]),
             Operand::Address(terms) => {
-                let mut terms = terms.iter().map(|term| self.value(thread, term)?.number());
-                Value::Number(terms.try_fold(0u64, |sum, term| Ok::<_, Why>(sum.wrapping_add(term?)))?)
+                let mut sum = Form::default();
+                for term in terms {
+                    sum = match self.value(thread, term)? {
+                        Value::Form(form, 64) => sum.plus(1, &form),
+                        known => sum.plus(1, &Form::constant(known.number()?.into())),
+                    };
+                }
+                Value::of_form(sum, 64)
+            }
+            Operand::Special(name) if name == "%ctaid.x" && self.symbolic.is_some() => {
+                self.of_grid(|symbolic| &symbolic.block)
+            }
+            Operand::Special(name) if name == "%nctaid.x" && self.symbolic.is_some() => {
+                self.of_grid(|symbolic| &symbolic.blocks)
             }
             Operand::Special(name) => Value::Number(match name.as_str() {
                 "%tid.x" => thread.index as u64,
@@ -121,6 +145,11 @@ impl<'a> Context<'a> {
                 return Err("an operand of this kind".into());
             }
         })
+    }
+
+    fn of_grid(&self, which: impl Fn(&Symbolic) -> &Form) -> Value {
+        let form = self.symbolic.as_ref().map(|symbolic| which(symbolic).clone());
+        Value::of_form(form.unwrap_or_default(), 32)
     }
 
     /// Whether some bytes, a vector's together, may be accessed from an address on: it is a multiple of their number, and in the memory

@@ -3,6 +3,8 @@
 
 use crate::proof::anf::Bit;
 use crate::proof::context::Context;
+use crate::proof::form::Form;
+use crate::proof::symbolic::selector;
 use crate::proof::thread::Thread;
 use crate::proof::value::{Value, Why};
 use crate::ptx::{Operand, Statement};
@@ -14,14 +16,16 @@ pub(crate) enum Next {
     Shuffle,
     Warp,
     Block,
+    /// The way is not decided yet.
+    Undecided,
     End,
 }
 
 /// The type of an instruction, such as `.u32`.
 #[derive(Clone, Copy)]
-struct Type {
-    bits: u32,
-    is_signed: bool,
+pub(crate) struct Type {
+    pub bits: u32,
+    pub is_signed: bool,
 }
 
 impl Type {
@@ -56,11 +60,25 @@ fn spread(word: &Value) -> Result<Value, Why> {
 
 impl Context<'_> {
     /// Executes a statement on a thread, if its predicate holds, and returns where execution continues.
-    pub(crate) fn step(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
-        if let Some((register, is_negated)) = statement.guard
-            && (thread.register(register)?.number()? == 1) == is_negated
-        {
-            return Ok(Next::Following);
+    pub(crate) fn step(&mut self, thread: &mut Thread, statements: &[Statement]) -> Result<Next, Why> {
+        let statement = &statements[thread.next];
+        if let Some((register, is_negated)) = statement.guard {
+            let holds = match thread.register(register)? {
+                Value::Condition(condition) => {
+                    let is_known = self.unknowns.decide(&condition).is_some();
+                    if !is_known && !is_negated && self.enter_region(thread, statements, &condition) {
+                        return Ok(Next::Following);
+                    }
+                    match self.resolve(thread, &condition)? {
+                        Some(holds) => holds,
+                        None => return Ok(Next::Undecided),
+                    }
+                }
+                predicate => predicate.number()? == 1,
+            };
+            if holds == is_negated {
+                return Ok(Next::Following);
+            }
         }
         // Signs before operands are not supported.
         let text = statement.text.trim_start_matches("@!");
@@ -91,7 +109,30 @@ impl Context<'_> {
             "st" => return self.store(thread, &parts, operands, of_type),
             _ => {}
         }
-        let value = |n: usize| self.value(thread, operand(operands, n)?);
+        if parts[0] == "atom"
+            && let Value::Number(at) = self.value(thread, operand(operands, 1)?)?
+            && self.memory.holds_form(at)
+        {
+            let step = self.value(thread, operand(operands, 2)?)?.number()?;
+            self.reaches(parts[1], at, 4)?;
+            let taken = self.take(thread, at, step)?;
+            thread.write(operand(operands, 0)?, taken)?;
+            return Ok(Next::Following);
+        }
+        if let Some(condition) = selector(self, thread, statement)? {
+            let Some(holds) = self.resolve(thread, &condition)? else { return Ok(Next::Undecided) };
+            let chosen = self.value(thread, operand(operands, if holds { 1 } else { 2 })?)?;
+            thread.write(operand(operands, 0)?, chosen)?;
+            return Ok(Next::Following);
+        }
+        if self.symbolic.is_some()
+            && parts[0] != "atom"
+            && let Some(result) = self.on_forms(thread, &parts, operands, of_type)?
+        {
+            thread.write(operand(operands, 0)?, result)?;
+            return Ok(Next::Following);
+        }
+        let value = |n: usize| self.word(self.value(thread, operand(operands, n)?)?);
         let number = |n: usize| value(n)?.number();
         let integer = |n: usize| Ok::<_, Why>(of_type.integer(number(n)?));
         let low = |integer: i128| Value::Number(of_type.cut(integer as u64));
@@ -136,7 +177,10 @@ impl Context<'_> {
                     _ => return Err("no rule for this comparison".into()),
                 }))
             }
-            "selp" => cut(value(if number(3)? == 1 { 1 } else { 2 })?),
+            "selp" => {
+                let chosen = operand(operands, if number(3)? == 1 { 1 } else { 2 })?;
+                cut(self.value(thread, chosen)?)
+            }
             "shl" | "shr" => {
                 let distance = number(2)?.min(64) as usize;
                 match value(1)? {
@@ -219,9 +263,31 @@ impl Context<'_> {
     }
 
     fn load(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
-        let at = self.value(thread, operand(operands, 1)?)?.number()?;
+        let at = self.value(thread, operand(operands, 1)?)?;
         let (to, bytes) = (each(operand(operands, 0)?), u64::from(of_type.bits / 8));
         let all = bytes * to.len() as u64;
+        if let Value::Form(at, _) = &at {
+            if parts.contains(&"nc") {
+                return Err("memory is read as if it were constant, and the launch may write it".into());
+            }
+            if thread.region.is_some() {
+                // A load that does not take place leaves a zero.
+                for to in to {
+                    if self.value(thread, to)? != Value::Number(0) {
+                        return Err("a load that may not take place into a register that is not 0".into());
+                    }
+                }
+            }
+            for (to, after) in to.iter().zip((0..).step_by(bytes as usize)) {
+                let read = self.reach(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, None)?;
+                thread.write(to, read)?;
+            }
+            return Ok(Next::Following);
+        }
+        if thread.region.is_some() {
+            return Err("a load that may not take place, at a known address".into());
+        }
+        let at = at.number()?;
         self.reaches(parts[1], at, all)?;
         if parts.contains(&"nc") && (at..at + all).any(|at| self.memory.is_writable(at)) {
             return Err("memory is read as if it were constant, and the launch may write it".into());
@@ -233,9 +299,20 @@ impl Context<'_> {
     }
 
     fn store(&mut self, thread: &Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
-        let at = self.value(thread, operand(operands, 0)?)?.number()?;
+        let at = self.value(thread, operand(operands, 0)?)?;
         let (from, bytes) = (each(operand(operands, 1)?), u64::from(of_type.bits / 8));
         let all = bytes * from.len() as u64;
+        if let Value::Form(at, _) = &at {
+            for (from, after) in from.iter().zip((0..).step_by(bytes as usize)) {
+                let stored = self.value(thread, from)?;
+                self.reach(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, Some(stored))?;
+            }
+            return Ok(Next::Following);
+        }
+        if thread.region.is_some() {
+            return Err("a store that may not take place, at a known address".into());
+        }
+        let at = at.number()?;
         self.reaches(parts[1], at, all)?;
         for (from, at) in from.iter().zip((at..).step_by(bytes as usize)) {
             self.memory.write(at, bytes, &self.value(thread, from)?, self.moment(thread))?;
@@ -276,7 +353,7 @@ mod tests {
         for (register, value) in (1..).zip(values) {
             thread.write(&Operand::Register(register), value.clone())?;
         }
-        context.step(&mut thread, statement)?;
+        context.step(&mut thread, std::slice::from_ref(statement))?;
         context.value(&thread, &last.operands[1])
     }
 

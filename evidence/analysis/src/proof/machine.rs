@@ -38,8 +38,10 @@ impl std::fmt::Display for Stuck {
 
 /// A grid, and all that its threads reach.
 pub struct Machine<'a> {
-    function: &'a Function,
-    context: Context<'a>,
+    pub(crate) function: &'a Function,
+    pub(crate) context: Context<'a>,
+    /// The run is stopped before these statements.
+    pub(crate) stops: Vec<usize>,
 }
 
 impl<'a> Machine<'a> {
@@ -59,7 +61,7 @@ impl<'a> Machine<'a> {
         if let Some(other) = function.statements.iter().find(|statement| !OPCODES.contains(&&*statement.opcode)) {
             return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
         }
-        Ok(Self { function, context: Context::new(program, grid, shared_bytes, cells)? })
+        Ok(Self { function, context: Context::new(program, grid, shared_bytes, cells)?, stops: vec![] })
     }
 
     /// Gives the bytes of a parameter.
@@ -98,63 +100,81 @@ impl<'a> Machine<'a> {
     }
 
     fn run_block(&mut self) -> Result<(), Stuck> {
-        let registers = self.function.registers;
-        let threads = 0..self.context.grid.threads;
-        let mut threads: Vec<Thread> = threads.map(|index| Thread::new(index, registers)).collect();
-        while threads.iter().any(|thread| thread.state != State::Ended) {
-            for warp in threads.chunks_mut(WARP) {
-                for thread in &mut *warp {
-                    self.run_thread(thread)?;
-                }
-                let same = warp.iter().all(|thread| thread.next == warp[0].next && thread.state == warp[0].state);
-                match warp[0].state {
-                    State::Shuffles if same => self.shuffle(warp)?,
-                    State::WaitsForWarp if same => warp.iter_mut().for_each(|thread| {
-                        thread.state = State::Runs;
-                        thread.warp_barriers += 1;
-                    }),
-                    _ => {}
-                }
-            }
-            let live = || threads.iter().filter(|thread| thread.state != State::Ended);
-            if live().all(|thread| thread.state == State::WaitsForBlock) {
-                // `bar.sync` is `barrier.sync.aligned`: all threads of a warp are at one barrier.
-                let at = |thread: &Thread| (thread.state == State::WaitsForBlock).then_some(thread.next);
-                let apart = threads.chunks(WARP).find(|warp| warp.iter().any(|thread| at(thread) != at(&warp[0])));
-                if let Some(warp) = apart {
-                    let one = warp.iter().find_map(at).unwrap_or_default();
-                    return Err(self.stuck(one, "threads of a warp are not at the same barrier".into()));
-                }
-                for thread in threads.iter_mut().filter(|thread| thread.state == State::WaitsForBlock) {
-                    thread.state = State::Runs;
-                    thread.block_barriers += 1;
-                }
-            } else if let Some(thread) = live().next()
-                && live().all(|thread| thread.state != State::Runs)
-            {
-                return Err(self.stuck(thread.next, "threads wait for one another for ever".into()));
+        let mut threads = self.threads();
+        while let Some(waits) = threads.iter().find(|thread| thread.state != State::Ended).map(|thread| thread.next) {
+            if !self.round(&mut threads)? {
+                return Err(self.stuck(waits, "threads wait for one another for ever".into()));
             }
         }
         Ok(())
     }
 
-    fn stuck(&self, statement: usize, why: Why) -> Stuck {
+    /// The threads of a thread block, at its beginning.
+    pub(crate) fn threads(&self) -> Vec<Thread> {
+        (0..self.context.grid.threads).map(|index| Thread::new(index, self.function.registers)).collect()
+    }
+
+    /// Runs each thread up to where it waits for others, and those that wait for each other past that. Returns whether any has moved.
+    pub(crate) fn round(&mut self, threads: &mut [Thread]) -> Result<bool, Stuck> {
+        let steps = |threads: &[Thread]| threads.iter().map(|thread| thread.steps).sum::<usize>();
+        let before = steps(threads);
+        for warp in threads.chunks_mut(WARP) {
+            for thread in &mut *warp {
+                self.run_thread(thread)?;
+            }
+            let same = warp.iter().all(|thread| thread.next == warp[0].next && thread.state == warp[0].state);
+            match warp[0].state {
+                State::Shuffles if same => self.shuffle(warp)?,
+                State::WaitsForWarp if same => warp.iter_mut().for_each(|thread| {
+                    thread.state = State::Runs;
+                    thread.warp_barriers += 1;
+                }),
+                _ => {}
+            }
+        }
+        let live = || threads.iter().filter(|thread| thread.state != State::Ended);
+        if live().all(|thread| thread.state == State::WaitsForBlock) {
+            // `bar.sync` is `barrier.sync.aligned`: all threads of a warp are at one barrier.
+            let at = |thread: &Thread| (thread.state == State::WaitsForBlock).then_some(thread.next);
+            let apart = threads.chunks(WARP).find(|warp| warp.iter().any(|thread| at(thread) != at(&warp[0])));
+            if let Some(warp) = apart {
+                let one = warp.iter().find_map(at).unwrap_or_default();
+                return Err(self.stuck(one, "threads of a warp are not at the same barrier".into()));
+            }
+            for thread in threads.iter_mut().filter(|thread| thread.state == State::WaitsForBlock) {
+                thread.state = State::Runs;
+                thread.block_barriers += 1;
+            }
+        }
+        let has_moved = steps(threads) != before;
+        Ok(has_moved || threads.iter().any(|thread| thread.state == State::Runs))
+    }
+
+    pub(crate) fn stuck(&self, statement: usize, why: Why) -> Stuck {
         let Statement { line, text, .. } = &self.function.statements[statement];
         Stuck { line: *line, instruction: text.clone(), why }
     }
 
     fn run_thread(&mut self, thread: &mut Thread) -> Result<(), Stuck> {
+        if thread.state == State::Undecided {
+            thread.state = State::Runs;
+        }
         while thread.state == State::Runs {
             let at = thread.next;
-            let Some(statement) = self.function.statements.get(at) else {
+            if at == self.function.statements.len() {
                 thread.state = State::Ended;
                 break;
-            };
+            }
+            if self.stops.contains(&at) && !std::mem::take(&mut thread.goes_on) {
+                thread.state = State::Stopped;
+                break;
+            }
+            thread.region.take_if(|(end, _)| *end == at);
             thread.steps += 1;
             if thread.steps > MOST_STEPS {
                 return Err(self.stuck(at, "the thread does not end".into()));
             }
-            let next = self.context.step(thread, statement).map_err(|why| self.stuck(at, why))?;
+            let next = self.context.step(thread, &self.function.statements).map_err(|why| self.stuck(at, why))?;
             thread.next = at + 1;
             match next {
                 Next::Following => {}
@@ -162,6 +182,10 @@ impl<'a> Machine<'a> {
                 Next::Shuffle => (thread.next, thread.state) = (at, State::Shuffles),
                 Next::Warp => thread.state = State::WaitsForWarp,
                 Next::Block => thread.state = State::WaitsForBlock,
+                Next::Undecided => {
+                    (thread.next, thread.state) = (at, State::Undecided);
+                    thread.steps -= 1;
+                }
                 Next::End => thread.state = State::Ended,
             }
         }

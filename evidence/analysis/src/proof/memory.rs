@@ -10,10 +10,15 @@ use std::ops::Range;
 /// Eight bits, the least significant first.
 pub type Byte = [Bit; 8];
 
+/// Bytes, and numbers that are forms.
+pub(crate) type Contents = (HashMap<u64, Byte>, HashMap<u64, (u64, Value)>);
+
 /// Memory of a launch: of the device, of the thread block, and the parameters.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Memory {
     bytes: HashMap<u64, Byte>,
+    /// Words that are forms: numbers that are not known, by their address, with their number of bytes.
+    forms: HashMap<u64, (u64, Value)>,
     /// For bytes that may be written.
     histories: HashMap<u64, History>,
     writable: Vec<Range<u64>>,
@@ -30,6 +35,34 @@ impl Memory {
         let is_in = |at: &u64| regions.iter().any(|region| region.contains(at));
         self.bytes.retain(|at, _| !is_in(at));
         self.histories.retain(|at, _| !is_in(at));
+    }
+
+    /// Puts a number that is a form.
+    pub fn put_form(&mut self, address: u64, bytes: u64, form: Value) {
+        (address..address + bytes).for_each(|at| _ = self.bytes.remove(&at));
+        self.forms.insert(address, (bytes, form));
+    }
+
+    /// Whether a number at an address is a form.
+    pub(crate) fn holds_form(&self, address: u64) -> bool {
+        self.forms.contains_key(&address)
+    }
+
+    /// What is there now.
+    pub(crate) fn contents(&self) -> Contents {
+        (self.bytes.clone(), self.forms.clone())
+    }
+
+    /// Where bytes are that were not in these contents.
+    pub(crate) fn elsewhere(&self, contents: &Contents) -> impl Iterator<Item = u64> {
+        self.bytes.keys().copied().filter(|at| !contents.0.contains_key(at))
+    }
+
+    /// Forgets what is elsewhere than these contents were, but not who accessed it. Returns whether they are there as they were.
+    pub(crate) fn return_to(&mut self, contents: &Contents) -> bool {
+        self.bytes.retain(|at, _| contents.0.contains_key(at));
+        self.forms.retain(|at, _| contents.1.contains_key(at));
+        self.bytes == contents.0 && self.forms == contents.1
     }
 
     /// Puts bytes, starting at an address.
@@ -59,6 +92,14 @@ impl Memory {
         if !is_allowed || !address.is_multiple_of(bytes) {
             return Err(format!("{bytes} bytes may not be written at {address:#x}"));
         }
+        self.forms.retain(|at, (count, _)| *at + *count <= address || *at >= address + bytes);
+        if matches!(value, Value::Form(..)) {
+            for at in address..address + bytes {
+                self.note(at, Access::Write, by)?;
+            }
+            self.put_form(address, bytes, value.clone());
+            return Ok(());
+        }
         for (at, byte) in (address..address + bytes).zip(value.bits64().as_chunks().0.iter().copied()) {
             let access = if self.bytes.get(&at) == Some(&byte) { Access::Rewrite } else { Access::Write };
             self.note(at, access, by)?;
@@ -85,6 +126,20 @@ impl Memory {
         Ok(before)
     }
 
+    /// Takes a number of 4 bytes by an atomic addition, whose result is left to the caller. Returns what was stored.
+    ///
+    /// # Errors
+    /// If it is no form, or it is a race.
+    pub fn take(&mut self, address: u64, by: Moment) -> Result<Value, Why> {
+        for at in address..address + 4 {
+            self.note(at, Access::Atomic, by)?;
+        }
+        match self.forms.get(&address) {
+            Some((4, value)) => Ok(value.clone()),
+            _ => Err(format!("no number is at {address:#x}")),
+        }
+    }
+
     /// A byte.
     ///
     /// # Errors
@@ -105,6 +160,11 @@ impl Memory {
     }
 
     fn value(&self, address: u64, bytes: u64) -> Result<Value, Why> {
+        if let Some((count, value)) = self.forms.get(&address)
+            && *count == bytes
+        {
+            return Ok(value.clone());
+        }
         if !address.is_multiple_of(bytes) {
             return Err(format!("{address:#x} is no multiple of {bytes}"));
         }

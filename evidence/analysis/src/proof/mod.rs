@@ -15,6 +15,7 @@
 //! | [`machine`] | a grid of threads that runs them |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
+//! | [`every_length`], [`form`] | the claim about a counter mode for every launch, and the numbers that are not known in it |
 //!
 //! # What is proved
 //!
@@ -39,19 +40,26 @@
 //!   basis correctly is tested elsewhere. Where kernels compute them, for many keys, they are proved.
 //!
 //! Kernels with lookup tables and hashes are not covered.
+//!
+//! For kernels of counter modes, [`every_length`] proves the output of the entry point for whole blocks for every length, counter, address and
+//! number of thread blocks; what it assumes besides is at its head.
 
 pub mod aes;
 pub mod anf;
 pub mod batch;
 pub mod context;
+pub mod every_length;
+pub mod form;
 mod instruction;
 pub mod kernel;
 mod kernel_cells;
 pub mod launch;
+mod loops;
 pub mod machine;
 pub mod memory;
 pub mod mode;
 mod opcode;
 pub mod order;
+mod symbolic;
 mod thread;
 pub mod value;

@@ -1,5 +1,6 @@
 //! A thread: its registers, its position, and what it waits for.
 
+use crate::proof::form::Condition;
 use crate::proof::value::{Value, Why};
 use crate::ptx::Operand;
 
@@ -11,9 +12,14 @@ pub(crate) enum State {
     Shuffles,
     WaitsForWarp,
     WaitsForBlock,
+    /// Where the way is not decided, which another warp may do.
+    Undecided,
+    /// At a statement at which the run is stopped.
+    Stopped,
     Ended,
 }
 
+#[derive(Clone)]
 pub(crate) struct Thread {
     pub index: usize,
     registers: Vec<Option<Value>>,
@@ -25,17 +31,48 @@ pub(crate) struct Thread {
     /// Barriers of the thread block and of the warp that it has passed.
     pub block_barriers: u32,
     pub warp_barriers: u32,
+    /// The condition that holds by the last test.
+    pub last_test: Option<Condition>,
+    /// Statements up to this one are executed if the condition holds.
+    pub region: Option<(usize, Condition)>,
+    /// It goes past the next statement, although the run is stopped there.
+    pub goes_on: bool,
 }
 
 impl Thread {
     /// A thread at the beginning of a function with this many registers.
     pub(crate) fn new(index: usize, registers: usize) -> Self {
         let registers = vec![None; registers];
-        Self { index, registers, next: 0, steps: 0, state: State::Runs, block_barriers: 0, warp_barriers: 0 }
+        Self {
+            index,
+            registers,
+            next: 0,
+            steps: 0,
+            state: State::Runs,
+            block_barriers: 0,
+            warp_barriers: 0,
+            last_test: None,
+            region: None,
+            goes_on: false,
+        }
     }
 
     pub(crate) fn register(&self, register: usize) -> Result<Value, Why> {
         self.registers[register].clone().ok_or_else(|| "a register that was not written".into())
+    }
+
+    /// Puts another value in place of one, in those of these registers that have it.
+    pub(crate) fn replace(&mut self, registers: impl Fn(usize) -> bool, value: &Value, instead: &Value) {
+        for (n, register) in self.registers.iter_mut().enumerate() {
+            if registers(n) && register.as_ref() == Some(value) {
+                *register = Some(instead.clone());
+            }
+        }
+    }
+
+    /// Forgets registers.
+    pub(crate) fn forget(&mut self, registers: impl IntoIterator<Item = usize>) {
+        registers.into_iter().for_each(|register| self.registers[register] = None);
     }
 
     /// Writes a destination; of two, whose second is a predicate, the first.

@@ -1,6 +1,7 @@
 //! The contents of a register: a known number, or 32 or 64 formal bits.
 
 use crate::proof::anf::{Bit, Cells};
+use crate::proof::form::{Condition, Form};
 use std::rc::Rc;
 
 /// The contents of a register, or of a word in memory.
@@ -12,6 +13,10 @@ pub enum Value {
     Bits(Rc<[Bit; 32]>),
     /// 64 bits, at least one of which is not constant; bit 0 is the least significant.
     Wide(Rc<[Bit; 64]>),
+    /// A number that is not known: a form modulo 2 to the power of this, 32 or 64.
+    Form(Rc<Form>, u32),
+    /// A predicate that is not known.
+    Condition(Rc<Condition>),
 }
 
 /// Why an instruction cannot be followed, in words.
@@ -36,12 +41,36 @@ impl Value {
         number_of(&bits).map_or_else(|| Self::Wide(Rc::new(bits)), Self::Number)
     }
 
-    /// The bits of a word: the lowest 32.
+    /// A form modulo 2^`bits`.
+    pub fn of_form(form: Form, bits: u32) -> Self {
+        if form.terms.is_empty() {
+            Self::Number((form.constant.rem_euclid(1 << bits)) as u64)
+        } else {
+            Self::Form(Rc::new(form), bits)
+        }
+    }
+
+    /// A predicate, known if its form is constant.
+    pub fn of_condition(condition: Condition) -> Self {
+        match &condition {
+            Condition::NotNegative(form) if form.terms.is_empty() => Self::Number((form.constant >= 0).into()),
+            _ => Self::Condition(Rc::new(condition)),
+        }
+    }
+
+    /// The unknowns that a number depends on.
+    pub(crate) fn unknowns(&self) -> impl Iterator<Item = usize> {
+        let form = if let Self::Form(form, _) = self { Some(form) } else { None };
+        form.into_iter().flat_map(|form| form.terms.keys().copied())
+    }
+
+    /// The bits of a word: the lowest 32. Those of a form are asked for elsewhere.
     pub fn bits(&self) -> [Bit; 32] {
         match self {
             Self::Bits(bits) => **bits,
             Self::Number(number) => bits_of(*number),
             Self::Wide(bits) => std::array::from_fn(|i| bits[i]),
+            Self::Form(..) | Self::Condition(_) => unreachable!("a form has no bits before it is a word"),
         }
     }
 
@@ -51,6 +80,7 @@ impl Value {
             Self::Wide(bits) => **bits,
             Self::Number(number) => bits_of(*number),
             Self::Bits(bits) => std::array::from_fn(|i| bits.get(i).copied().unwrap_or(Bit::ZERO)),
+            Self::Form(..) | Self::Condition(_) => unreachable!("a form has no bits before it is a word"),
         }
     }
 
@@ -68,6 +98,7 @@ impl Value {
         match self {
             Self::Number(number) => Ok(*number),
             Self::Bits(_) | Self::Wide(_) => Err("a number was expected, and there are unknown bits".into()),
+            Self::Form(..) | Self::Condition(_) => Err("a number was expected that is known".into()),
         }
     }
 

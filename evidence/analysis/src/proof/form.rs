@@ -1,0 +1,478 @@
+//! Numbers that are not known: affine forms `c + Σ aᵢ xᵢ` of unknowns within bounds, what is known about them, and conditions on them.
+//!
+//! A register of 32 or 64 bits holds a form modulo 2^32 or 2^64. Where its integer matters, as in comparisons and shifts to the right, the
+//! form must be shown to lie within the register's range. What has no form becomes an unknown of its own, equal for equal operands:
+//! proofs hold for each of its values.
+
+use crate::proof::anf::{Bit, Cells};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// An unknown, by its number.
+pub type Unknown = usize;
+
+/// `constant + Σ coefficient · unknown`, without coefficients of 0.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Form {
+    /// The constant.
+    pub constant: i128,
+    /// The coefficient of each unknown.
+    pub terms: BTreeMap<Unknown, i128>,
+}
+
+impl Form {
+    /// A constant.
+    pub fn constant(constant: i128) -> Self {
+        Self { constant, terms: BTreeMap::new() }
+    }
+
+    /// The sum of this and a multiple of another form.
+    pub fn plus(&self, factor: i128, other: &Self) -> Self {
+        let add = |to: &mut i128, number: i128| {
+            let product = factor.checked_mul(number).and_then(|product| to.checked_add(product));
+            *to = product.expect("numbers of a proof stay far below 2^127");
+        };
+        let mut sum = self.clone();
+        add(&mut sum.constant, other.constant);
+        for (&unknown, &coefficient) in &other.terms {
+            add(sum.terms.entry(unknown).or_default(), coefficient);
+        }
+        sum.terms.retain(|_, coefficient| *coefficient != 0);
+        sum
+    }
+
+    /// A multiple.
+    pub fn times(&self, factor: i128) -> Self {
+        Self::default().plus(factor, self)
+    }
+
+    /// Each coefficient, and the constant, by its remainder that is nearest to 0.
+    fn modulo(&self, bits: u32) -> Self {
+        let cut = |number: i128| {
+            let rest = number.rem_euclid(1 << bits);
+            if rest > 1 << (bits - 1) { rest - (1 << bits) } else { rest }
+        };
+        let mut form = Self { constant: cut(self.constant), terms: self.terms.clone() };
+        form.terms.values_mut().for_each(|coefficient| *coefficient = cut(*coefficient));
+        form.terms.retain(|_, coefficient| *coefficient != 0);
+        form
+    }
+}
+
+/// What a predicate says.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Condition {
+    /// The form is at least 0.
+    NotNegative(Form),
+    /// The form is 0.
+    Zero(Form),
+    /// The first form is below the second, as numbers of 64 bits without a sign; the integers are not known.
+    Below(Form, Form),
+    /// The contrary.
+    Not(Box<Condition>),
+    /// Any of the two.
+    Or(Box<Condition>, Box<Condition>),
+}
+
+impl Condition {
+    /// The contrary.
+    pub fn negated(self) -> Self {
+        match self {
+            Self::NotNegative(form) => Self::NotNegative(Form::constant(-1).plus(-1, &form)),
+            Self::Not(inner) => *inner,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+}
+
+/// The most facts that are combined to bound a form.
+const DEPTH: u32 = 4;
+
+/// All unknowns, and what is known about them.
+#[derive(Clone, Default)]
+pub struct Unknowns {
+    /// The bounds of each, both included.
+    bounds: Vec<(i128, i128)>,
+    /// The random number of each unknown that is a bit, for sums that it chooses between.
+    bits: HashMap<Unknown, u128>,
+    /// Those that are sums of such bits.
+    sums: HashMap<Unknown, Form>,
+    /// Those that are a form modulo a power of 2.
+    remainders: HashMap<Unknown, (Form, u32)>,
+    /// Results of operations that have no form.
+    results: HashMap<(&'static str, Vec<Form>), Unknown>,
+    /// Forms that are at least 0, and other conditions that hold.
+    facts: Vec<Form>,
+    others: Vec<Condition>,
+    /// What was found so far, which more facts do not change, and what was not found by these facts.
+    decided: RefCell<HashMap<Condition, bool>>,
+    integers: RefCell<HashMap<(Form, u32), Form>>,
+    undecided: RefCell<HashSet<Condition>>,
+}
+
+impl Unknowns {
+    /// A number within bounds, both included.
+    pub fn number(&mut self, from: i128, to: i128) -> Form {
+        self.bounds.push((from, to));
+        Form { constant: 0, terms: BTreeMap::from([(self.bounds.len() - 1, 1)]) }
+    }
+
+    /// A number of this many unknown bits, which are also bits of the computation. Returns their random numbers, too, the least significant
+    /// first.
+    pub fn of_bits(&mut self, cells: &mut Cells, count: u32) -> (Form, Vec<u128>) {
+        let mut sum = Form::default();
+        let numbers: Vec<u128> = (0..count).map(|_| cells.random_number()).collect();
+        for (i, number) in numbers.iter().enumerate() {
+            sum = sum.plus(1 << i, &self.number(0, 1));
+            self.bits.insert(self.bounds.len() - 1, *number);
+        }
+        let whole = self.number(0, (1 << count) - 1);
+        self.sums.insert(self.bounds.len() - 1, sum);
+        (whole, numbers)
+    }
+
+    /// The result of an operation that has no form, within bounds; the same for the same operands.
+    pub fn result(&mut self, operation: &'static str, operands: Vec<Form>, bounds: (i128, i128)) -> Form {
+        let next = self.bounds.len();
+        let unknown = *self.results.entry((operation, operands)).or_insert(next);
+        if unknown == next {
+            self.bounds.push(bounds);
+        }
+        Form { constant: 0, terms: BTreeMap::from([(unknown, 1)]) }
+    }
+
+    /// The number of unknowns so far: they are numbered from 0.
+    pub fn count(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// The forms that are taken for at least 0.
+    pub fn facts(&self) -> Vec<Form> {
+        self.facts.clone()
+    }
+
+    /// Takes these forms for at least 0, and forgets what else was known.
+    pub fn set_facts(&mut self, facts: &[Form]) {
+        (self.facts, self.others) = (facts.to_vec(), vec![]);
+        self.decided.get_mut().clear();
+        self.integers.get_mut().clear();
+        self.undecided.get_mut().clear();
+    }
+
+    /// Takes a form for at least 0.
+    pub fn assume(&mut self, form: Form) {
+        if !self.facts.contains(&form) {
+            self.undecided.get_mut().clear();
+            self.facts.push(form);
+        }
+    }
+
+    /// Takes a condition for true.
+    pub fn assume_that(&mut self, condition: &Condition) {
+        self.undecided.get_mut().clear();
+        match condition {
+            Condition::NotNegative(form) => self.assume(form.clone()),
+            Condition::Zero(form) => [1, -1].into_iter().for_each(|sign| self.assume(form.times(sign))),
+            Condition::Not(inner) => match &**inner {
+                Condition::Or(a, b) => [a, b].into_iter().for_each(|one| self.assume_that(&(**one).clone().negated())),
+                Condition::Zero(form) if self.least(form) == 0 => self.assume(form.plus(-1, &Form::constant(1))),
+                Condition::Zero(form) if self.most(form) == 0 => self.assume(Form::constant(-1).plus(-1, form)),
+                _ => self.others.push(condition.clone()),
+            },
+            _ => self.others.push(condition.clone()),
+        }
+    }
+
+    /// The least that the bounds of the unknowns allow; the least number of all if it is below that.
+    fn least_of_bounds(&self, form: &Form) -> i128 {
+        let least = |sum: i128, (&unknown, &factor): (&Unknown, &i128)| {
+            let (from, to) = self.bounds[unknown];
+            sum.checked_add(factor.checked_mul(if factor > 0 { from } else { to })?)
+        };
+        form.terms.iter().try_fold(form.constant, least).unwrap_or(i128::MIN)
+    }
+
+    /// A lower bound, by bounds of unknowns and sums of facts; not a better one than is enough.
+    fn least_by(&self, form: &Form, enough: i128, depth: u32) -> i128 {
+        let mut best = self.least_of_bounds(form);
+        if best >= enough || depth == 0 {
+            return best;
+        }
+        // Facts take away what pulls the bound down most.
+        let pull = |(unknown, factor): &(&Unknown, &i128)| {
+            let (from, to) = self.bounds[**unknown];
+            -factor.unsigned_abs().saturating_mul((to - from).unsigned_abs()).cast_signed()
+        };
+        let mut terms: Vec<(&Unknown, &i128)> = form.terms.iter().collect();
+        terms.sort_by_key(pull);
+        for (unknown, factor) in terms {
+            let multiple = |fact: &Form| {
+                let of = fact.terms.get(unknown).copied().unwrap_or(0);
+                (of != 0 && factor % of == 0 && factor / of > 0).then(|| factor / of)
+            };
+            let mut is_known = false;
+            for (fact, by) in self.facts.iter().filter_map(|fact| Some((fact, multiple(fact)?))) {
+                best = best.max(self.least_by(&form.plus(-by, fact), enough, depth - 1));
+                is_known = true;
+                if best >= enough {
+                    return best;
+                }
+            }
+            if is_known {
+                break;
+            }
+        }
+        best
+    }
+
+    /// A number that a form does not fall below.
+    pub fn least(&self, form: &Form) -> i128 {
+        self.least_by(form, i128::MAX, DEPTH)
+    }
+
+    /// Whether a form is known to be at least 0.
+    pub fn is_not_negative(&self, form: &Form) -> bool {
+        self.least_by(form, 0, DEPTH) >= 0
+    }
+
+    /// A number that a form does not exceed.
+    pub fn most(&self, form: &Form) -> i128 {
+        self.least(&form.times(-1)).saturating_neg()
+    }
+
+    /// Whether a condition is known to hold, or not to hold.
+    pub fn decide(&self, condition: &Condition) -> Option<bool> {
+        if let Some(holds) = self.decided.borrow().get(condition) {
+            return Some(*holds);
+        }
+        if self.undecided.borrow().contains(condition) {
+            return None;
+        }
+        let found = self.decide_anew(condition);
+        match found {
+            Some(holds) => _ = self.decided.borrow_mut().insert(condition.clone(), holds),
+            None => _ = self.undecided.borrow_mut().insert(condition.clone()),
+        }
+        found
+    }
+
+    fn decide_anew(&self, condition: &Condition) -> Option<bool> {
+        if self.others.contains(condition) {
+            return Some(true);
+        }
+        let below = |form: &Form| self.is_not_negative(&Form::constant(-1).plus(-1, form));
+        match condition {
+            Condition::NotNegative(form) if self.is_not_negative(form) => Some(true),
+            Condition::NotNegative(form) if below(form) => Some(false),
+            Condition::Zero(form) if below(form) || below(&form.times(-1)) => Some(false),
+            Condition::Zero(form) if self.is_not_negative(form) && self.is_not_negative(&form.times(-1)) => Some(true),
+            Condition::Not(inner) => self.decide(inner).map(|holds| !holds),
+            Condition::Or(a, b) => match (self.decide(a), self.decide(b)) {
+                (Some(false), Some(false)) => Some(false),
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A form with its remainders modulo at least 2^`bits` replaced by what they are remainders of.
+    fn congruent(&self, form: &Form, bits: u32) -> Form {
+        let mut found = form.modulo(bits);
+        while let Some((unknown, of)) = found.terms.keys().find_map(|unknown| {
+            let (of, width) = self.remainders.get(unknown)?;
+            (*width >= bits).then_some((*unknown, of))
+        }) {
+            let factor = found.terms.remove(&unknown).unwrap_or(0);
+            found = found.plus(factor, of).modulo(bits);
+        }
+        found
+    }
+
+    /// A form with unknown bits in place of sums of them.
+    fn in_bits(&self, form: &Form) -> Form {
+        let mut found = form.clone();
+        for unknown in form.terms.keys() {
+            if let Some(sum) = self.sums.get(unknown) {
+                let factor = found.terms.remove(unknown).unwrap_or(0);
+                found = found.plus(factor, sum);
+            }
+        }
+        found
+    }
+
+    /// The integer of a number that is a form modulo 2^`bits`, if it has one form.
+    pub fn exact(&self, form: &Form, bits: u32) -> Option<Form> {
+        let asked = (form.clone(), bits);
+        if let Some(integer) = self.integers.borrow().get(&asked) {
+            return Some(integer.clone());
+        }
+        let found = self.exact_as_it_is(form, bits).or_else(|| {
+            let in_bits = self.in_bits(form);
+            self.exact_as_it_is(&in_bits, bits).filter(|_| in_bits != *form)
+        })?;
+        self.integers.borrow_mut().insert(asked, found.clone());
+        Some(found)
+    }
+
+    fn exact_as_it_is(&self, form: &Form, bits: u32) -> Option<Form> {
+        let most = Form::constant((1 << bits) - 1);
+        let within = |form: &Form| self.is_not_negative(form) && self.is_not_negative(&most.plus(-1, form));
+        let congruent = self.congruent(form, bits);
+        // Half of the modulus is congruent to its negative.
+        let mut other = congruent.clone();
+        other.terms.values_mut().filter(|factor| **factor == 1 << (bits - 1)).for_each(|factor| *factor = -*factor);
+        for form in [form.clone(), congruent, other] {
+            if within(&form) {
+                return Some(form);
+            }
+            let least = self.least(&form);
+            if least == i128::MIN {
+                continue;
+            }
+            let shift = -least.div_euclid(1 << bits);
+            let moved = form.plus(shift, &Form::constant(1 << bits));
+            if shift != 0 && within(&moved) {
+                return Some(moved);
+            }
+        }
+        None
+    }
+
+    /// The integer of a form modulo 2^`bits`, as an unknown if it has no form.
+    pub fn integer(&mut self, form: &Form, bits: u32) -> Form {
+        self.exact(form, bits).unwrap_or_else(|| {
+            let form = self.congruent(form, bits);
+            let name = if bits == 32 { "modulo 2^32" } else { "modulo" };
+            let width = Form::constant(bits.into());
+            let found = self.result(name, vec![form.clone(), width], (0, (1 << bits) - 1));
+            let unknown = found.terms.keys().next().copied();
+            self.remainders.extend(unknown.map(|unknown| (unknown, (form, bits))));
+            found
+        })
+    }
+
+    /// An integer divided by 2^`by`, rounded down.
+    pub fn shifted(&mut self, form: &Form, by: u32) -> Form {
+        let divisor = 1i128 << by;
+        let (mut whole, mut rest) = (Form::default(), Form::constant(form.constant.rem_euclid(divisor)));
+        whole.constant = form.constant.div_euclid(divisor);
+        for (&unknown, &factor) in &form.terms {
+            let part = if factor % divisor == 0 { &mut whole } else { &mut rest };
+            part.terms.insert(unknown, if factor % divisor == 0 { factor / divisor } else { factor });
+        }
+        let (least, most) = (self.least(&rest).div_euclid(divisor), self.most(&rest).div_euclid(divisor));
+        if least == most {
+            return whole.plus(1, &Form::constant(least));
+        }
+        let in_bits = self.in_bits(&rest);
+        if in_bits != rest {
+            return self.shifted(&whole.times(divisor).plus(1, &in_bits), by);
+        }
+        // Its bounds must hold when facts are forgotten, too.
+        let least = |form: &Form| self.least_of_bounds(form);
+        let bounds = (least(form).div_euclid(divisor), least(&form.times(-1)).saturating_neg().div_euclid(divisor));
+        let now = [self.least(form), self.most(form)].map(|bound| Form::constant(bound.div_euclid(divisor)));
+        let found = self.result("shift", vec![form.clone(), Form::constant(by.into())], bounds);
+        let remainder = form.plus(-divisor, &found);
+        self.assume(Form::constant(divisor - 1).plus(-1, &remainder));
+        self.assume(remainder);
+        self.assume(found.plus(-1, &now[0]));
+        self.assume(now[1].plus(-1, &found));
+        found
+    }
+
+    /// The bits of a form whose unknowns are bits, in places of their own.
+    pub fn as_bits(&self, form: &Form, bits: u32) -> Option<[Bit; 64]> {
+        let form = self.congruent(&self.in_bits(form), bits);
+        let mut found = [Bit::ZERO; 64];
+        let mut taken = 0u64;
+        for (unknown, factor) in &form.terms {
+            let factor = factor.rem_euclid(1 << bits) as u64;
+            if !factor.is_power_of_two() || taken & factor != 0 {
+                return None;
+            }
+            taken |= factor;
+            found[factor.trailing_zeros() as usize] = Bit::of_choice(*self.bits.get(unknown)?);
+        }
+        let constant = form.constant.rem_euclid(1 << bits) as u64;
+        (0..bits as usize).filter(|i| constant >> i & 1 == 1).for_each(|i| found[i] = Bit::ONE);
+        (constant & taken == 0).then_some(found)
+    }
+
+    /// The numbers that a form of a few unknown bits can be, with the random numbers of these bits: number `n` is for bit `i` of `n` as the
+    /// value of unknown bit `i`.
+    pub fn choices(&self, form: &Form) -> Option<(Vec<i128>, Vec<u128>)> {
+        let form = self.in_bits(form);
+        let numbers = form.terms.keys().map(|unknown| self.bits.get(unknown).copied()).collect::<Option<Vec<_>>>()?;
+        let value = |n: usize| {
+            form.terms.values().enumerate().fold(form.constant, |sum, (i, factor)| sum + factor * (n >> i & 1) as i128)
+        };
+        (numbers.len() <= 8).then(|| ((0..1 << numbers.len()).map(value).collect(), numbers))
+    }
+}
+
+/// One of several bits: which, unknown bits say, whose random numbers are given.
+pub fn chosen(mut from: Vec<Bit>, numbers: &[u128]) -> Bit {
+    for number in numbers {
+        from = from.chunks(2).map(|pair| Bit::choice(*number, pair[1], pair[0])).collect();
+    }
+    from[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_come_from_unknowns_and_facts() {
+        let mut all = Unknowns::default();
+        let (x, y) = (all.number(0, 100), all.number(0, 100));
+        let difference = x.plus(-1, &y);
+        assert_eq!((all.least(&difference), all.most(&difference)), (-100, 100));
+        assert_eq!(all.exact(&difference, 32), None);
+        assert_eq!(all.decide(&Condition::NotNegative(difference.clone())), None);
+        all.assume(difference.plus(-1, &Form::constant(3)));
+        assert_eq!(all.least(&difference.times(5)), 15);
+        assert_eq!(all.decide(&Condition::Zero(difference.clone())), Some(false));
+        assert_eq!(all.exact(&difference, 32), Some(difference.clone()));
+        // What wraps below 0 is that much below 2^32.
+        let wrapped = difference.times(-1);
+        assert_eq!(all.exact(&wrapped, 32), Some(wrapped.plus(1, &Form::constant(1 << 32))));
+        // A quotient is bounded by what it is the quotient of.
+        let quotient = all.shifted(&x.times(3), 3);
+        let rest = x.times(3).plus(-8, &quotient);
+        assert_eq!((all.least(&rest), all.most(&rest)), (0, 7));
+        assert_eq!(all.shifted(&x.times(24).plus(1, &Form::constant(7)), 3), x.times(3));
+    }
+
+    /// A remainder that has no form is congruent to what it is the remainder of, for any smaller power of 2.
+    #[test]
+    fn remainders() {
+        let mut all = Unknowns::default();
+        let x = all.number(0, 1 << 40);
+        let rest = all.integer(&x, 32);
+        assert_eq!((all.least(&rest), all.most(&rest)), (0, u32::MAX.into()));
+        let sum = rest.plus(-1, &x).plus(1, &Form::constant(5));
+        assert_eq!(all.exact(&sum, 32), Some(Form::constant(5)));
+        assert_eq!(all.exact(&sum, 64), None);
+        assert_eq!(all.integer(&x, 32), rest);
+    }
+
+    #[test]
+    fn a_choice_is_linear_and_picks() {
+        let mut cells = Cells::new();
+        let mut all = Unknowns::default();
+        let (form, bits) = all.of_bits(&mut cells, 2);
+        let bits: Vec<Bit> = bits.into_iter().map(Bit::of_choice).collect();
+        let (values, numbers) = all.choices(&form.times(4).plus(1, &Form::constant(1))).unwrap();
+        assert_eq!(values, [1, 5, 9, 13]);
+        let [a, b, c, d]: [Bit; 4] = std::array::from_fn(|_| cells.unknown());
+        assert_eq!(chosen(vec![a; 4], &numbers), a);
+        assert_eq!(chosen(vec![Bit::ZERO, Bit::ONE, Bit::ZERO, Bit::ONE], &numbers), bits[0]);
+        assert_eq!(chosen(vec![Bit::ZERO, Bit::ZERO, Bit::ONE, Bit::ONE], &numbers), bits[1]);
+        let sum = chosen(vec![a, b, c, d], &numbers) ^ chosen(vec![b, a, c, c], &numbers);
+        assert_eq!(chosen(vec![a ^ b, a ^ b, Bit::ZERO, c ^ d], &numbers), sum);
+        assert_ne!(chosen(vec![a, b, c, d], &numbers), chosen(vec![a, b, d, c], &numbers));
+    }
+}

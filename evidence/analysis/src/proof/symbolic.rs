@@ -1,0 +1,391 @@
+//! Instructions on numbers that are not known ([`form`](crate::proof::form)): arithmetic, comparisons, and memory that they are the
+//! address of. Where neither bounds nor facts decide a branch, a thread waits for an answer, which adds a fact; a proof takes both ways.
+
+use crate::proof::anf::{Bit, Cells};
+use crate::proof::context::Context;
+use crate::proof::form::{Condition, Form, Unknown, chosen};
+use crate::proof::instruction::{Type, operand};
+use crate::proof::order::WARP;
+use crate::proof::thread::Thread;
+use crate::proof::value::{Value, Why};
+use crate::ptx::{Operand, Statement};
+use std::collections::HashMap;
+
+/// An access to a buffer of device memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Reached {
+    pub thread: usize,
+    pub is_store: bool,
+    /// The buffer, by the unknown that is its address.
+    pub buffer: Unknown,
+    /// Bytes from its beginning.
+    pub offset: Form,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// It takes place if this holds; without it, always.
+    pub under: Option<Condition>,
+    /// What was read or written. Of a load that does not take place, zeros.
+    pub bits: [Bit; 64],
+}
+
+/// A number that an atomic addition took from shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    /// What was stored there before any was taken.
+    pub first: Form,
+    /// What each addition adds.
+    pub step: u64,
+    /// The number.
+    pub number: Form,
+}
+
+/// A launch whose numbers are not known.
+pub(crate) struct Symbolic {
+    /// The warp whose way is followed. Others wait where the way is not decided.
+    pub warp: usize,
+    /// Which way the next branch goes that is not decided.
+    pub answer: Option<bool>,
+    /// The index of the thread block, and their number.
+    pub block: Form,
+    pub blocks: Form,
+    /// The buffers of device memory.
+    pub buffers: Vec<Unknown>,
+    pub reached: Vec<Reached>,
+    pub taken: Vec<Taken>,
+    read: HashMap<(Unknown, Form, Option<Condition>), [Bit; 64]>,
+}
+
+impl Symbolic {
+    pub(crate) fn new(block: Form, blocks: Form, buffers: Vec<Unknown>) -> Self {
+        let (reached, taken, read) = (vec![], vec![], HashMap::new());
+        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read }
+    }
+}
+
+/// A form as it is, or that of a known number.
+fn form_of(value: &Value) -> Result<Form, Why> {
+    match value {
+        Value::Form(form, _) => Ok((**form).clone()),
+        Value::Number(number) => Ok(Form::constant((*number).into())),
+        _ => Err("a number was expected, and there are unknown bits".into()),
+    }
+}
+
+fn condition_of(value: &Value) -> Result<Condition, Why> {
+    match value {
+        Value::Condition(condition) => Ok((**condition).clone()),
+        Value::Number(number) => Ok(Condition::NotNegative(Form::constant(*number as i128 - 1))),
+        _ => Err("a predicate was expected".into()),
+    }
+}
+
+impl Context<'_> {
+    /// Whether a condition holds: as known, or by the answer, once. Nothing if it is not known, and there is no answer or it is for another
+    /// warp.
+    pub(crate) fn resolve(&mut self, thread: &mut Thread, condition: &Condition) -> Result<Option<bool>, Why> {
+        let known = self.unknowns.decide(condition);
+        let symbolic = self.symbolic.as_mut().ok_or("a branch depends on an unknown number")?;
+        let holds = match known {
+            Some(holds) => holds,
+            None if thread.index / WARP != symbolic.warp => return Ok(None),
+            None => {
+                let Some(holds) = symbolic.answer.take() else { return Ok(None) };
+                let fact = if holds { condition.clone() } else { condition.clone().negated() };
+                self.unknowns.assume_that(&fact);
+                holds
+            }
+        };
+        thread.last_test = Some(if holds { condition.clone() } else { condition.clone().negated() });
+        Ok(Some(holds))
+    }
+
+    /// A comparison of integers, by its name, of numbers of this many bits without a sign.
+    pub(crate) fn compare(&mut self, name: &str, a: &Form, b: &Form, bits: u32) -> Result<Condition, Why> {
+        let exact = [a, b].map(|form| match bits {
+            32 => Some(self.unknowns.integer(form, 32)),
+            _ => self.unknowns.exact(form, bits),
+        });
+        let [Some(a), Some(b)] = exact else {
+            let below = |a: &Form, b: &Form| Condition::Below(a.clone(), b.clone());
+            return match name {
+                _ if bits != 64 => Err("the bounds of a number are not known".into()),
+                "lt" => Ok(below(a, b)),
+                "ge" => Ok(below(a, b).negated()),
+                "gt" => Ok(below(b, a)),
+                "le" => Ok(below(b, a).negated()),
+                _ => Err("the bounds of a number are not known".into()),
+            };
+        };
+        Ok(match name {
+            "eq" => Condition::Zero(a.plus(-1, &b)),
+            "ne" => Condition::Zero(a.plus(-1, &b)).negated(),
+            "ge" => Condition::NotNegative(a.plus(-1, &b)),
+            "le" => Condition::NotNegative(b.plus(-1, &a)),
+            "lt" => Condition::NotNegative(a.plus(-1, &b)).negated(),
+            "gt" => Condition::NotNegative(b.plus(-1, &a)).negated(),
+            _ => return Err("no rule for this comparison".into()),
+        })
+    }
+
+    /// A word: for a form of unknown bits, these bits.
+    pub(crate) fn word(&self, value: Value) -> Result<Value, Why> {
+        match &value {
+            Value::Form(form, bits) => {
+                let found = self.unknowns.as_bits(form, *bits).ok_or("the bits of a number that is not known")?;
+                Ok(Value::of_bits64(found).first(*bits))
+            }
+            Value::Condition(_) => Err("a condition in place of a number".into()),
+            _ => Ok(value),
+        }
+    }
+
+    /// The result of an instruction that has a rule for unknown numbers and is given one. Else it goes on with the bits of these numbers.
+    pub(crate) fn on_forms(
+        &mut self,
+        thread: &Thread,
+        parts: &[&str],
+        operands: &[Operand],
+        of_type: Type,
+    ) -> Result<Option<Value>, Why> {
+        let values = operands.iter().skip(1).map(|one| self.value(thread, one)).collect::<Result<Vec<_>, _>>()?;
+        if values.iter().any(|value| matches!(value, Value::Condition(_))) {
+            let [a, b] = [0, 1].map(|n| values.get(n).map(condition_of));
+            let boxed = |condition: Condition| Box::new(condition);
+            return Ok(Some(Value::of_condition(match (parts[0], a, b) {
+                ("not", Some(a), _) => a?.negated(),
+                ("or", Some(a), Some(b)) => Condition::Or(boxed(a?), boxed(b?)),
+                ("and", Some(a), Some(b)) => Condition::Or(boxed(a?.negated()), boxed(b?.negated())).negated(),
+                _ => return Err("no rule for a condition".into()),
+            })));
+        }
+        if !values.iter().any(|value| matches!(value, Value::Form(..))) {
+            return Ok(None);
+        }
+        let bits = of_type.bits;
+        if parts[0] == "shl" && matches!(values[0], Value::Bits(_)) && bits == 32 {
+            return self.shifted_left(&values[0], &form_of(&values[1])?).map(Some);
+        }
+        if parts[0] == "selp" || values.iter().any(|value| matches!(value, Value::Bits(_) | Value::Wide(_))) {
+            return Ok(None);
+        }
+        let mut forms = values.iter().map(form_of).collect::<Result<Vec<_>, _>>()?;
+        for (form, value) in forms.iter_mut().zip(&values) {
+            if matches!(value, Value::Form(_, width) if *width < bits) {
+                *form = self.unknowns.integer(form, 32);
+            }
+        }
+        let known = |n: usize| forms[n].terms.is_empty().then_some(forms[n].constant);
+        let factors = || if known(0).is_some() { (known(0), 1) } else { (known(1), 0) };
+        let product = |context: &mut Self| match factors() {
+            (Some(factor), other) => Ok(forms[other].times(factor)),
+            _ if bits == 32 => Ok(context.product(&forms[0], &forms[1])),
+            _ => Err("a product of unknown numbers".to_string()),
+        };
+        let result = match (parts[0], bits) {
+            ("mov" | "cvta", _) => forms[0].clone(),
+            ("cvt", 32) if parts[1] == "u64" => {
+                return Ok(Some(Value::of_form(self.unknowns.integer(&forms[0], 32), 64)));
+            }
+            ("cvt", 64) if parts[1] == "u32" => return Ok(Some(Value::of_form(forms[0].clone(), 32))),
+            ("add", _) => forms[0].plus(1, &forms[1]),
+            ("sub", _) => forms[0].plus(-1, &forms[1]),
+            ("mul", 32) if parts[1] == "wide" && !of_type.is_signed => {
+                let integer = forms.iter().map(|form| self.unknowns.integer(form, 32)).collect::<Vec<_>>();
+                let (Some(_), other) = factors() else { return Err("a product of unknown numbers".into()) };
+                return Ok(Some(Value::of_form(integer[other].times(integer[1 - other].constant), 64)));
+            }
+            ("mul", _) => product(self)?,
+            ("mad", _) => product(self)?.plus(1, &forms[2]),
+            ("div", 32) => {
+                let both: Vec<Form> = forms.iter().map(|form| self.unknowns.integer(form, 32)).collect();
+                if !self.unknowns.is_not_negative(&both[1].plus(-1, &Form::constant(1))) {
+                    return Err("a division by what may be 0".into());
+                }
+                let quotient = self.unknowns.result("quotient", both.clone(), (0, u32::MAX.into()));
+                let rest = both[0].plus(-1, &self.product(&quotient, &both[1]));
+                self.unknowns.assume(both[1].plus(-1, &rest).plus(-1, &Form::constant(1)));
+                self.unknowns.assume(rest);
+                quotient
+            }
+            ("shl", _) if known(1).is_some() => match known(1) {
+                Some(by) if by < bits.into() => forms[0].times(1 << by),
+                _ => Form::default(),
+            },
+            ("shr", _) if !of_type.is_signed && known(1).is_some_and(|by| by < bits.into()) => {
+                match self.unknowns.exact(&forms[0], bits) {
+                    Some(form) => self.unknowns.shifted(&form, known(1).unwrap_or(0) as u32),
+                    None => return Ok(None),
+                }
+            }
+            ("and", _) => match self.masked(&forms, bits) {
+                Some(form) => form,
+                None => return Ok(None),
+            },
+            // Of bits that are set in one of the two at most.
+            ("or", _) => match (known(0).or(known(1)), factors().1) {
+                (Some(number), other)
+                    if {
+                        let step = 1 << (number as u64).checked_ilog2().map_or(0, |top| top + 1);
+                        let form = &forms[other];
+                        form.constant % step == 0 && form.terms.values().all(|factor| factor % step == 0)
+                    } =>
+                {
+                    forms[0].plus(1, &forms[1])
+                }
+                _ => return Ok(None),
+            },
+            ("not", _) => Form::constant(-1).plus(-1, &forms[0]),
+            ("xor", _) => match (factors(), factors().1) {
+                ((Some(mask), other), _)
+                    if (mask + 1) & mask == 0
+                        && self.unknowns.exact(&forms[other], bits).is_some_and(|form| {
+                            self.unknowns.is_not_negative(&Form::constant(mask).plus(-1, &form))
+                        }) =>
+                {
+                    Form::constant(mask).plus(-1, &forms[other])
+                }
+                _ => return Ok(None),
+            },
+            ("bfi", 32) => match (known(1), known(2), known(3)) {
+                (Some(into), Some(at), Some(count)) => {
+                    let mask = (1i128 << count) - 1;
+                    let field = self.unknowns.integer(&forms[0], count as u32);
+                    Form::constant(into & !(mask << at)).plus(1 << at, &field)
+                }
+                _ => return Ok(None),
+            },
+            ("setp", _) if !of_type.is_signed || matches!(parts[1], "eq" | "ne") => {
+                return self.compare(parts[1], &forms[0], &forms[1], bits).map(|one| Some(Value::of_condition(one)));
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Value::of_form(result, bits)))
+    }
+
+    /// The lower 32 bits of a product.
+    pub(crate) fn product(&mut self, a: &Form, b: &Form) -> Form {
+        let mut both = vec![a.clone(), b.clone()];
+        both.sort();
+        self.unknowns.result("product", both, (0, u32::MAX.into()))
+    }
+
+    /// A form AND a number whose bits between two places are set.
+    fn masked(&mut self, forms: &[Form], bits: u32) -> Option<Form> {
+        let (mask, form) = match forms {
+            [form, mask] if mask.terms.is_empty() => (mask.constant as u64, form),
+            [mask, form] if mask.terms.is_empty() => (mask.constant as u64, form),
+            _ => return None,
+        };
+        let (low, high) = (mask.trailing_zeros(), 64 - mask.leading_zeros());
+        let is_row = mask != 0 && mask >> low == u64::MAX >> (64 - (high - low));
+        let step = 1i128 << low;
+        let is_multiple = form.constant % step == 0 && form.terms.values().all(|factor| factor % step == 0);
+        (is_row && is_multiple && high <= bits).then(|| self.unknowns.integer(form, high))
+    }
+
+    /// A word, shifted by a distance of a few unknown bits.
+    fn shifted_left(&self, word: &Value, distance: &Form) -> Result<Value, Why> {
+        let distance = self.unknowns.exact(distance, 32).ok_or("a distance whose bounds are not known")?;
+        let (distances, numbers) = self.unknowns.choices(&distance).ok_or("a distance that is not known")?;
+        let bits = word.bits();
+        Ok(Value::of_bits(std::array::from_fn(|i| {
+            let from = |&by: &i128| usize::try_from(i as i128 - by).ok().and_then(|from| bits.get(from));
+            chosen(distances.iter().map(|by| from(by).copied().unwrap_or(Bit::ZERO)).collect(), &numbers)
+        })))
+    }
+
+    /// A load or store at an address that is not known. Returns what was read.
+    pub(crate) fn reach(
+        &mut self,
+        thread: &Thread,
+        space: &str,
+        address: &Form,
+        bytes: u64,
+        stored: Option<Value>,
+    ) -> Result<Value, Why> {
+        let address = self.unknowns.exact(address, 64).ok_or("an address whose bounds are not known")?;
+        if let Some((addresses, numbers)) = self.unknowns.choices(&address) {
+            if stored.is_some() || bytes > 4 {
+                return Err("a store at an address that is not known".into());
+            }
+            let mut words = vec![];
+            for at in addresses {
+                let at = u64::try_from(at).map_err(|_| "an address below 0")?;
+                self.reaches(space, at, bytes)?;
+                let moment = self.moment(thread);
+                words.push(self.memory.read(at, bytes, moment)?.bits());
+            }
+            let bit = |i: usize| chosen(words.iter().map(|word| word[i]).collect(), &numbers);
+            return Ok(Value::of_bits(std::array::from_fn(bit)));
+        }
+        let under = thread.region.as_ref().map(|(_, condition)| condition.clone());
+        let stored = stored.map(|value| self.word(value)).transpose()?;
+        let symbolic = self.symbolic.as_mut().ok_or("an address that is not known")?;
+        let is_in = |buffer: &&Unknown| address.terms.get(buffer) == Some(&1);
+        let buffer = *symbolic.buffers.iter().find(is_in).ok_or("an address that is in no buffer")?;
+        let mut offset = address;
+        offset.terms.remove(&buffer);
+        if space != "global" || symbolic.buffers.iter().any(|other| offset.terms.contains_key(other)) {
+            return Err("an address that is in no buffer".into());
+        }
+        let bits = match &stored {
+            Some(value) => value.bits64(),
+            None => {
+                let key = (buffer, offset.clone(), under.clone());
+                *symbolic.read.entry(key).or_insert_with(|| unknown_bytes(self.cells, bytes))
+            }
+        };
+        let is_store = stored.is_some();
+        symbolic.reached.push(Reached { thread: thread.index, is_store, buffer, offset, bytes, under, bits });
+        Ok(Value::of_bits64(bits).first(8 * bytes as u32))
+    }
+
+    /// Takes a number from shared memory, by an atomic addition to one that is not known: any number, as other warps take some, too.
+    pub(crate) fn take(&mut self, thread: &Thread, at: u64, step: u64) -> Result<Value, Why> {
+        let moment = self.moment(thread);
+        let first = form_of(&self.memory.take(at, moment)?)?;
+        let number = self.unknowns.number(0, u32::MAX.into());
+        let symbolic = self.symbolic.as_mut().ok_or("an atomic addition to a number that is not known")?;
+        symbolic.taken.push(Taken { first, step, number: number.clone() });
+        Ok(Value::of_form(number, 32))
+    }
+
+    /// The statements between a branch and its target are executed if a condition holds: where they are only loads and stores, and perhaps
+    /// a branch to the target. Returns whether it is so.
+    pub(crate) fn enter_region(&self, thread: &mut Thread, statements: &[Statement], condition: &Condition) -> bool {
+        let at = thread.next;
+        let Some(Operand::Label(target)) = statements[at].operands.first() else { return false };
+        let is_end = |one: &Statement| {
+            one.guard.is_none() && matches!(one.operands.first(), Some(Operand::Label(to)) if to == target)
+        };
+        let Some(between) = statements.get(at + 1..*target) else { return false };
+        let between = &between[..between.iter().position(is_end).unwrap_or(between.len())];
+        let is_access = |one: &Statement| {
+            one.guard.is_none() && (one.opcode.starts_with("ld.global.") || one.opcode.starts_with("st.global."))
+        };
+        if thread.region.is_some() || between.is_empty() || !between.iter().all(is_access) {
+            return false;
+        }
+        thread.region = Some((at + 1 + between.len(), condition.clone().negated()));
+        true
+    }
+}
+
+fn unknown_bytes(cells: &mut Cells, bytes: u64) -> [Bit; 64] {
+    std::array::from_fn(|i| if i < 8 * bytes as usize { cells.unknown() } else { Bit::ZERO })
+}
+
+/// The operand of a statement that is a condition, as a predicate.
+pub(crate) fn selector(
+    context: &Context<'_>,
+    thread: &Thread,
+    statement: &Statement,
+) -> Result<Option<Condition>, Why> {
+    if !statement.opcode.starts_with("selp.") {
+        return Ok(None);
+    }
+    Ok(match context.value(thread, operand(&statement.operands, 3)?)? {
+        Value::Condition(condition) => Some((*condition).clone()),
+        _ => None,
+    })
+}
