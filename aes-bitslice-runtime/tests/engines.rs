@@ -306,6 +306,28 @@ fn stopped(call: impl FnOnce(&mut [u8]) -> Option<Error>) -> Vec<bool> {
     data.iter().map(|byte| *byte == 0).collect()
 }
 
+/// One value, called twice: two nonces, each with what GCM makes of it; a message in one step, and one in many chunks.
+#[test]
+fn each_call_makes_a_nonce() {
+    for engine in engines() {
+        let cipher = engine.cipher(&Key::new(&[7; 16]).unwrap()).unwrap();
+        for len in [0, 9, LONG] {
+            let operation = GcmEncrypt::with_random_nonce(b"header");
+            let made = [(); 2].map(|()| {
+                let (mut data, mut expected) = (vec![1; len], vec![1; len]);
+                let (nonce, tag) = cipher.run(operation.clone(), &mut data).unwrap();
+                let other = cipher.run(GcmEncrypt::new(&nonce, b"header"), &mut expected).unwrap();
+                assert!(data == expected && tag == other && nonce.as_bytes().len() == 12, "{engine:?}");
+                let (data, (nonce_later, _)) =
+                    cipher.submit_with_output(operation.clone(), data).unwrap().wait().unwrap();
+                assert!(data.len() == len && nonce_later != nonce, "{engine:?}");
+                nonce
+            });
+            assert_ne!(made[0], made[1], "{engine:?}");
+        }
+    }
+}
+
 #[test]
 fn a_call_that_is_stopped_clears_its_output_and_nothing_else() {
     let (counter, nonce) = (Counter::new(CounterMode::Ctr128BE, [0; 16]), Nonce::from([7; 12]));
@@ -322,6 +344,7 @@ fn a_call_that_is_stopped_clears_its_output_and_nothing_else() {
         all(&cipher, Ecb::decrypt());
         all(&cipher, CbcEncrypt::new(&[7; 16]));
         all(&cipher, GcmEncrypt::new(&nonce, b"header"));
+        all(&cipher, GcmEncrypt::with_random_nonce(b"header"));
         all(&cipher, GcmDecrypt::new(&nonce, b"header", &Tag::new(&[7; 16]).unwrap()));
         all(&cipher, GcmSivEncrypt::new(&nonce, b"header"));
         let batch = GcmEncryptBatch::new(&[message(range.clone())]).unwrap();

@@ -4,6 +4,9 @@
 //! existing format, **Tink's AES-GCM-HKDF streaming AEAD** (AES-256, segments of 1 MiB, HKDF with SHA-256). The stream alone can be
 //! read and written, too, with a Tink keyset as the key.
 //!
+//! How many files one key may seal is no concern: each has a key of its own, made with 32 random bytes. For single messages with random
+//! nonces under one key, GCM is good for 2^32 (SP 800-38D, section 8.3), and XAES-256-GCM, `XaesEncrypt` of the runtime, for 2^80.
+//!
 //! ```
 //! use aes_bitslice_runtime::{Backend, Engine, Key, KeyBits};
 //! use aes_bitslice_seal::{Secret, open, seal};

@@ -254,6 +254,10 @@ fn calls_of_xts(cipher: &Cipher) {
 /// A nonce from which the first counter of GCM is computed with the key.
 const LONG_NONCE: [u8; 20] = [4; 20];
 
+/// From which a key is derived with HKDF.
+const SALT: &[u8] = b"a salt";
+const INFO: &[u8] = b"what a key is for";
+
 /// The nonce of the AES-GCM-SIV calls, from which keys are derived.
 const SIV_NONCE: [u8; 12] = *b"a dozen byte";
 
@@ -306,6 +310,7 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         drop(cipher.submit(ctr, data).unwrap().wait().unwrap());
     }
     calls_of_many_keys(cipher, key);
+    drop(Box::new(Key::derive(key.expose(), SALT, INFO, key.bits()).unwrap()));
     let mut numbers = Box::new(KeystreamRng::new(key, [1; 16]).unwrap());
     numbers.next_u64();
     drop(numbers);
@@ -404,7 +409,14 @@ fn run(engine: &str, key: &Key, seal: Option<&str>, keep: bool) -> (Ended, [u8; 
 /// The search targets, each with its name.
 fn needles(key: &Key) -> Vec<(String, Vec<u8>)> {
     let (bytes, half) = (key.expose(), key.expose().len() / 2);
-    if key.is_xts() { [of_one_key(&bytes[..half]), of_one_key(&bytes[half..])].concat() } else { of_one_key(bytes) }
+    if key.is_xts() {
+        return [of_one_key(&bytes[..half]), of_one_key(&bytes[half..])].concat();
+    }
+    let mut derived = vec![0; bytes.len()];
+    let (first, hkdf) = Hkdf::<Sha256>::extract(Some(SALT), bytes);
+    hkdf.expand(INFO, &mut derived).unwrap();
+    let of_hkdf = [("the derived key".into(), derived), ("the first key of HKDF".into(), first.to_vec())];
+    [of_one_key(bytes), of_hkdf.into()].concat()
 }
 
 fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {

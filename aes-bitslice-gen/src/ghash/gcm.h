@@ -33,7 +33,9 @@
 // Whether a thread block is the last of all to arrive: it sees what the others have written. The count begins anew then.
 DEVICE int is_last(u32 *arrived) {
     __threadfence();
-    return atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+    const int is_last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();
+    return is_last;
 }
 #define TAKE(place) atomicExch(place, 0u)
 #else
@@ -127,11 +129,12 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         UNROLL for (int j = 0; j < 32; j++) s[j] = LUT3(w[j], s[j], key.last, 0x96);
         if (is_whole) write_words(out, s, first, 0, 1);
         else write_there(out, s, first, length);
-        // The products of a warp are of its own tile, which it may overwrite once it has them.
         UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = checked ? w[j] : s[j];
         publish();
         MEET_WARPGROUP(group);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
+        // What the products were of may be overwritten when all four warps have them.
+        MEET_WARPGROUP(group);
         sum = word_of_row(d, 0);
         sum8 = word_of_row(d, 1);
     }

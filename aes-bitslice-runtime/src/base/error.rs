@@ -13,6 +13,11 @@ pub enum Error {
         /// The bytes given.
         bytes: usize,
     },
+    /// A secret with too few bytes for keys to be derived from it.
+    SecretLength {
+        /// The bytes given.
+        bytes: usize,
+    },
     /// A key that is not an XTS key.
     XtsKey {
         /// The problem.
@@ -320,6 +325,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KeyLength { bytes } => write!(f, "a key has 16, 24 or 32 bytes, not {bytes}"),
+            Self::SecretLength { bytes } => {
+                write!(f, "a secret that keys are derived from has 16 random bytes or more, not {bytes}")
+            }
             Self::XtsKey { what } => write!(f, "not a key of XTS: {what}"),
             Self::WrongKeys { operation, needs } => write!(f, "{operation} needs {needs}"),
             Self::NonceLength { bytes } => write!(f, "a GCM nonce has 1 to 2^61 - 1 bytes, usually 12, not {bytes}"),

@@ -1,7 +1,13 @@
 //! The secret: an AES key, or the two keys of XTS, wiped on drop and never printed.
 
 use crate::base::error::Error;
+#[cfg(feature = "hkdf")]
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use aes_bitslice_core::aes::KeyBits;
+#[cfg(feature = "hkdf")]
+use hkdf::Hkdf;
+#[cfg(feature = "hkdf")]
+use sha2::Sha256;
 use std::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -95,6 +101,33 @@ impl Key {
         Ok(Self { bytes, bits, halves_are_equal: false })
     }
 
+    /// Derives a key of `bits` bits from secret bytes with HKDF-SHA256 (RFC 5869), so that one secret serves for a key of each purpose,
+    /// tenant or file. The secret is random and has 16 bytes or more, such as [`expose`](Self::expose) of a key; it is no passphrase.
+    ///
+    /// `info` says what the key is for: another `info` gives a key that tells nothing about this one. `salt` is public and may be empty;
+    /// a random one is kept, and makes keys of their own where nothing else differs.
+    ///
+    /// ```
+    /// use aes_bitslice_runtime::{Error, Key, KeyBits};
+    ///
+    /// let master = Key::generate(KeyBits::Aes256)?;
+    /// let columns = Key::derive(master.expose(), b"", b"columns of orders, 2026", KeyBits::Aes128)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::SecretLength`] for a secret of fewer than 16 bytes.
+    #[cfg(feature = "hkdf")]
+    pub fn derive(secret: &[u8], salt: &[u8], info: &[u8], bits: KeyBits) -> Result<Self, Error> {
+        if secret.len() < 16 {
+            return Err(Error::SecretLength { bytes: secret.len() });
+        }
+        let mut bytes = Zeroizing::new(vec![0; bits.bytes()].into_boxed_slice());
+        let derived = scrubbed::<DERIVED, _>(|| Hkdf::<Sha256>::new(Some(salt), secret).expand(info, &mut bytes));
+        derived.expect("at most one hash");
+        Ok(Self { bytes, bits, halves_are_equal: false })
+    }
+
     /// The length of the AES key, or of each of the two XTS keys.
     pub fn bits(&self) -> KeyBits {
         self.bits
@@ -179,6 +212,43 @@ mod tests {
             }
         }
         assert!(Key::generate_xts(KeyBits::Aes192).is_err());
+    }
+
+    /// RFC 5869, test cases 1 to 3: a key is the first bytes of their output.
+    #[cfg(feature = "hkdf")]
+    #[test]
+    fn derived_keys_are_those_of_rfc_5869() {
+        let count = |bytes: std::ops::Range<u8>| bytes.collect::<Vec<u8>>();
+        let cases = [
+            (
+                vec![0x0b; 22],
+                count(0..0x0d),
+                count(0xf0..0xfa),
+                "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf",
+            ),
+            (
+                count(0..0x50),
+                count(0x60..0xb0),
+                count(0xb0..0xff),
+                "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c",
+            ),
+            (vec![0x0b; 22], vec![], vec![], "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d"),
+        ];
+        for (n, (secret, salt, mut info, expected)) in cases.into_iter().enumerate() {
+            if n == 1 {
+                info.push(0xff);
+            }
+            for bits in KeyBits::ALL {
+                let key = Key::derive(&secret, &salt, &info, bits).unwrap();
+                assert_eq!(key.bits(), bits);
+                let expected = Key::from_hex(&expected[..2 * bits.bytes()]).unwrap();
+                assert_eq!(key.expose(), expected.expose(), "case {}", n + 1);
+            }
+        }
+        for bytes in 0..20 {
+            let derived = Key::derive(&vec![7; bytes], b"", b"", KeyBits::Aes128);
+            assert_eq!(matches!(derived, Err(Error::SecretLength { bytes: b }) if b == bytes), bytes < 16, "{bytes}");
+        }
     }
 
     #[test]

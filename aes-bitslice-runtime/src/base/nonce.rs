@@ -32,7 +32,8 @@ impl Nonce {
     /// Generates a new nonce of 12 random bytes with the operating system's random number generator. Keep it with the
     /// message.
     ///
-    /// No more than 2^32 messages may be encrypted under one key with random nonces (SP 800-38D, section 8.3).
+    /// No more than 2^32 messages may be encrypted under one key with random nonces (SP 800-38D, section 8.3). For more, use
+    /// [`XaesEncrypt`](crate::XaesEncrypt) with [`random_for_xaes`](Self::random_for_xaes).
     ///
     /// # Errors
     /// [`Error::Random`] if the system does not supply random bytes.

@@ -15,6 +15,7 @@ use crate::cpu::kernel::WholeMessage;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
+use crate::op::gcm_random_nonce::GcmEncryptWithRandomNonce;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
@@ -85,6 +86,15 @@ impl GcmEncrypt {
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
         Self::from_start(Direction::Encrypt, nonce, aad, Make)
     }
+
+    /// Encryption whose every call makes a new random nonce and returns it with the tag, so that no caller can use one twice. Takes
+    /// additional data, as [`new`](Self::new) does.
+    ///
+    /// No more than 2^32 messages may be encrypted under one key in this way (SP 800-38D, section 8.3). For more, use
+    /// [`XaesEncrypt`](crate::XaesEncrypt) with [`Nonce::random_for_xaes`]: 2^80.
+    pub fn with_random_nonce(aad: &[u8]) -> GcmEncryptWithRandomNonce {
+        GcmEncryptWithRandomNonce::new(aad)
+    }
 }
 
 impl GcmDecrypt {
@@ -103,13 +113,17 @@ impl GcmPart {
 }
 
 impl<E> Gcm<E> {
-    fn from_start(direction: Direction, nonce: &Nonce, aad: &[u8], end: E) -> Self {
+    pub(crate) fn from_start(direction: Direction, nonce: &Nonce, aad: &[u8], end: E) -> Self {
         Self { nonce: nonce.clone(), at: Position { direction, offset: 0 }, aad: aad.into(), end }
     }
 
     /// What is done with the tag.
     pub(crate) fn end(&self) -> &E {
         &self.end
+    }
+
+    pub(crate) fn aad(&self) -> &[u8] {
+        &self.aad
     }
 
     /// Whether J0 is a hash under the hash key, which it reveals then.

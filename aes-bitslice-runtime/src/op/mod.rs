@@ -9,6 +9,7 @@
 //! | `prg` | [`Prg`](prg::Prg) | maps whole blocks | Matyas, Meyer, Oseas 1985 |
 //! | `ghash` | [`Ghash`](ghash::Ghash) | reads whole blocks, returns a hash | SP 800-38D, section 6.4 |
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, returns a tag | SP 800-38D |
+//! | `gcm_random_nonce` | [`GcmEncryptWithRandomNonce`](gcm_random_nonce::GcmEncryptWithRandomNonce) | maps any bytes, returns a nonce and a tag | SP 800-38D, section 8.2.2 |
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, returns tags | SP 800-38D |
 //! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, returns a tag | RFC 8452 |
 //! | `xaes` | [`XaesEncrypt`](xaes::XaesEncrypt), [`XaesDecrypt`](xaes::XaesDecrypt) | maps any bytes, returns a tag | C2SP, XAES-256-GCM |
@@ -47,6 +48,7 @@ pub mod ecb;
 pub mod gcm;
 pub mod gcm_batch;
 pub(crate) mod gcm_messages;
+pub mod gcm_random_nonce;
 pub mod gcm_siv;
 pub mod ghash;
 pub mod gmac;
@@ -75,6 +77,7 @@ pub mod names {
     pub use super::ecb::Ecb;
     pub use super::gcm::{GcmDecrypt, GcmEncrypt, GcmPart};
     pub use super::gcm_batch::{Aads, GcmBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
+    pub use super::gcm_random_nonce::GcmEncryptWithRandomNonce;
     pub use super::gcm_siv::{GcmSivDecrypt, GcmSivEncrypt};
     pub use super::ghash::Ghash;
     pub use super::gmac::Gmac;

@@ -158,6 +158,11 @@
 // Meyer, Oseas 1985). For function secret sharing and garbling; seeds must differ. It is no encryption.
 #define AES_BITSLICE_PRG 23
 
+// GCM of a whole message with a nonce that the call makes: 12 random bytes from the operating system (SP 800-38D, section 8.2.2). Needs
+// `aad` if there is additional data. The result has 28 bytes: the nonce, then the tag. Encrypt at most 2^32 messages under one key in this
+// way (section 8.3); for more, use AES_BITSLICE_XAES_ENCRYPT.
+#define AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE 24
+
 // A key loaded on an engine; operations are called on it. Any number of threads may use it at the same time.
 typedef struct aes_bitslice_cipher aes_bitslice_cipher;
 
@@ -211,7 +216,7 @@ typedef struct aes_bitslice_ranges {
 // An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
 // pointers refer to is in host memory, and must not change before the call has returned.
 typedef struct aes_bitslice_operation {
-  // AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_PRG.
+  // AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE.
   int kind;
   // The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
   const uint8_t *counter;
@@ -381,6 +386,20 @@ int aes_bitslice_key_new(const uint8_t *bytes,
 //
 // Writes the key to `key`; free it with aes_bitslice_key_free.
 int aes_bitslice_key_new_xts(const uint8_t *bytes, size_t len, struct aes_bitslice_key **key);
+
+// A key of `bits` bits (128, 192 or 256), derived with HKDF-SHA256 (RFC 5869) from a secret of 16 random bytes or more, which is no
+// passphrase. `info` says what the key is for: another one gives a key that tells nothing about this one. `salt` is public. Both may have
+// 0 bytes. `secret` is not wiped.
+//
+// Writes the key to `key`; free it with aes_bitslice_key_free.
+int aes_bitslice_key_derive(const uint8_t *secret,
+                            size_t secret_len,
+                            const uint8_t *salt,
+                            size_t salt_len,
+                            const uint8_t *info,
+                            size_t info_len,
+                            size_t bits,
+                            struct aes_bitslice_key **key);
 
 // Wipes and frees a key; does nothing for NULL. Ciphers made from it stay usable: they have a copy.
 void aes_bitslice_key_free(struct aes_bitslice_key *key);

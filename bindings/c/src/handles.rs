@@ -4,7 +4,7 @@ use crate::border::{call, free};
 use crate::context::kept;
 use crate::memory::{Data, place, reference, text, values};
 use crate::status::Failure;
-use aes_bitslice_runtime::{Backend, Cipher, Engine, Key, Operation};
+use aes_bitslice_runtime::{Backend, Cipher, Engine, Key, KeyBits, Operation};
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
@@ -51,7 +51,7 @@ impl CipherHandle {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_key_new(bytes: *const u8, len: usize, key: *mut *mut KeyHandle) -> c_int {
     // SAFETY: required of callers at the top of the header.
-    unsafe { key_of(bytes, len, key, Key::new) }
+    unsafe { key_of(bytes, len, key, "bytes", |bytes| Ok(Key::new(bytes)?)) }
 }
 
 /// An XTS key of `len` bytes, 32 or 64: the data key, then the tweak key (IEEE 1619, section 5.1). A key with equal
@@ -61,19 +61,47 @@ pub unsafe extern "C" fn aes_bitslice_key_new(bytes: *const u8, len: usize, key:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_key_new_xts(bytes: *const u8, len: usize, key: *mut *mut KeyHandle) -> c_int {
     // SAFETY: required of callers at the top of the header.
-    unsafe { key_of(bytes, len, key, Key::xts) }
+    unsafe { key_of(bytes, len, key, "bytes", |bytes| Ok(Key::xts(bytes)?)) }
+}
+
+/// A key of `bits` bits (128, 192 or 256), derived with HKDF-SHA256 (RFC 5869) from a secret of 16 random bytes or more, which is no
+/// passphrase. `info` says what the key is for: another one gives a key that tells nothing about this one. `salt` is public. Both may have
+/// 0 bytes. `secret` is not wiped.
+///
+/// Writes the key to `key`; free it with aes_bitslice_key_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_key_derive(
+    secret: *const u8,
+    secret_len: usize,
+    salt: *const u8,
+    salt_len: usize,
+    info: *const u8,
+    info_len: usize,
+    bits: usize,
+    key: *mut *mut KeyHandle,
+) -> c_int {
+    let derive = |secret: &[u8]| {
+        // SAFETY: required of callers at the top of the header.
+        let (salt, info) = unsafe { (values(salt, salt_len, "salt")?, values(info, info_len, "info")?) };
+        let known = KeyBits::ALL.into_iter().find(|known| known.bits() == bits);
+        let known = known.ok_or_else(|| Failure::invalid(format!("`bits` is {bits}: give 128, 192 or 256")))?;
+        Ok(Key::derive(secret, salt, info, known)?)
+    };
+    // SAFETY: required of callers at the top of the header.
+    unsafe { key_of(secret, secret_len, key, "secret", derive) }
 }
 
 unsafe fn key_of(
     bytes: *const u8,
     len: usize,
     key: *mut *mut KeyHandle,
-    make: impl FnOnce(&[u8]) -> Result<Key, aes_bitslice_runtime::Error>,
+    name: &str,
+    make: impl FnOnce(&[u8]) -> Result<Key, Failure>,
 ) -> c_int {
     call(|| {
         let key = place(key, "key")?;
         // SAFETY: as the caller guarantees.
-        let made = make(unsafe { values(bytes, len, "bytes") }?)?;
+        let made = make(unsafe { values(bytes, len, name) }?)?;
         // SAFETY: the caller's place for a pointer.
         unsafe { key.write(Box::into_raw(Box::new(KeyHandle(made)))) };
         Ok(())

@@ -78,12 +78,17 @@ pub const AES_BITSLICE_XAES_DECRYPT: c_int = 22;
 /// Meyer, Oseas 1985). For function secret sharing and garbling; seeds must differ. It is no encryption.
 pub const AES_BITSLICE_PRG: c_int = 23;
 
+/// GCM of a whole message with a nonce that the call makes: 12 random bytes from the operating system (SP 800-38D, section 8.2.2). Needs
+/// `aad` if there is additional data. The result has 28 bytes: the nonce, then the tag. Encrypt at most 2^32 messages under one key in this
+/// way (section 8.3); for more, use AES_BITSLICE_XAES_ENCRYPT.
+pub const AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE: c_int = 24;
+
 /// An operation: what a call does with its data. `kind` says which other fields are needed; those that are not are not read. What the
 /// pointers refer to is in host memory, and must not change before the call has returned.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_PRG.
+    /// AES_BITSLICE_ECB_ENCRYPT to AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE.
     pub kind: c_int,
     /// The initial counter block of the message, 16 bytes; all 128 bits count, big-endian, as in OpenSSL.
     pub counter: *const u8,
@@ -217,7 +222,13 @@ impl Operation {
                     work.outcome(XaesDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
                 }
                 AES_BITSLICE_PRG => work.data(Prg::new()),
-                kind => Err(unknown(kind, "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_PRG (23)")),
+                AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE => {
+                    work.outcome(GcmEncrypt::with_random_nonce(self.aad()?), 1)
+                }
+                kind => Err(unknown(
+                    kind,
+                    "AES_BITSLICE_ECB_ENCRYPT (1) to AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE (24)",
+                )),
             }
         }
     }

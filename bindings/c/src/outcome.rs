@@ -2,7 +2,7 @@
 
 use crate::status::{AES_BITSLICE_UNAUTHENTICATED, Failure};
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::{OpenedBatch, PartialHash, Tag};
+use aes_bitslice_runtime::{Nonce, OpenedBatch, PartialHash, Tag};
 use std::ptr::NonNull;
 
 /// The result of one part of a GCM message. The tag is computed from the results of all parts. It reveals information about the hash key:
@@ -54,6 +54,22 @@ impl Outcome for Tag {
         let bytes = *self.as_bytes().first_chunk::<16>().expect("a computed tag is whole");
         // SAFETY: as the caller guarantees.
         unsafe { place.cast().write(bytes) };
+    }
+}
+
+impl Outcome for (Nonce, Tag) {
+    fn bytes(_messages: usize) -> usize {
+        12 + 16
+    }
+
+    unsafe fn write(&self, place: NonNull<u8>, _messages: usize) {
+        let (nonce, tag) = self;
+        let bytes = *nonce.as_bytes().first_chunk::<12>().expect("a nonce that a call makes has 12 bytes");
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            place.cast().write(bytes);
+            tag.write(place.add(12), 1);
+        }
     }
 }
 

@@ -84,6 +84,7 @@ fn status(error: &Error) -> c_int {
         | Error::NoSuchOpenClDevice { .. } => AES_BITSLICE_UNAVAILABLE,
         Error::OutOfDeviceMemory { .. } | Error::OutOfHostMemory { .. } => AES_BITSLICE_NO_MEMORY,
         Error::KeyLength { .. }
+        | Error::SecretLength { .. }
         | Error::XtsKey { .. }
         | Error::WrongKeys { .. }
         | Error::NonceLength { .. }

@@ -824,6 +824,23 @@ static int put(const struct sort *sort, int on_stream, const aes_bitslice_cipher
                      : aes_bitslice_run(cipher, operation, input, output, len, &state.tags, sort->result);
 }
 
+/* Each call makes a nonce, with which the message is the one of GCM. */
+static void random_nonce(void)
+{
+    static const uint8_t plain[] = "a message";
+    uint8_t data[2][9], made[2][28], expected[9], tag[16];
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[2][0], 0);
+    const aes_bitslice_operation *const operation = OP(AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE, .aad = "header", .aad_len = 6);
+    for (int n = 0; n < 2; n++) {
+        OK(aes_bitslice_run(cipher, operation, plain, data[n], 9, made[n], 28));
+        OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, made[n], 12, "header", 6), plain, expected, 9, tag, 16));
+        EQUAL(data[n], expected, 9);
+        EQUAL(made[n] + 12, tag, 16);
+    }
+    CHECK(memcmp(made[0], made[1], 12) != 0);
+    aes_bitslice_cipher_free(cipher);
+}
+
 /* C2SP, XAES-256-GCM: all bytes of the key, additional data, ciphertext and tag. */
 static void xaes(void)
 {
@@ -886,6 +903,7 @@ static void refusals(void)
         {*CMAC_BATCH(&message.range, 1), 1, 0, 16}, {*VERIFY_BATCH(&message.range, 1, block, 16), 1, 0, 1},
         {*SEAL(AES_BITSLICE_XAES_ENCRYPT, block, 24, block, 16), 1, 1, 16},
         {*OPEN(AES_BITSLICE_XAES_DECRYPT, block, 24, block, 16, block, 16), 1, 1, 0}, {*OP(AES_BITSLICE_PRG), 1, 1, 0},
+        {*OP(AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE, .aad = block, .aad_len = 16), 1, 1, 28},
     };
     const int has_streams = strstr(aes_bitslice_engine_description(engine), "(CUDA ") != NULL;
     uint8_t *const output = state.output;
@@ -946,7 +964,7 @@ static void refusals(void)
         IS_NULL("cipher", aes_bitslice_prepare(NULL, operation));
     }
     IS_NULL("operation", aes_bitslice_prepare(cipher, NULL));
-    const int unknown[] = {-1, 0, AES_BITSLICE_PRG + 1};
+    const int unknown[] = {-1, 0, AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE + 1};
     for (size_t n = 0; n < 3; n++) {
         char words[60];
         snprintf(words, sizeof words, "`kind` is %d: give AES_BITSLICE_ECB_ENCRYPT", unknown[n]);
@@ -1039,6 +1057,30 @@ static void handles(void)
     IS_NULL("bytes", aes_bitslice_key_new_xts(NULL, 64, key));
     IS_NULL("key", aes_bitslice_key_new(bytes, 16, NULL));
     IS_NULL("key", aes_bitslice_key_new_xts(bytes, 64, NULL));
+
+    /* RFC 5869, test case 1: its first 16 bytes, shown by a block that they encrypt. */
+    uint8_t secret[22], salt[13], info[10], block[2][16] = {{0}, {0}};
+    memset(secret, 0x0b, sizeof secret);
+    hex("000102030405060708090a0b0c", salt);
+    hex("f0f1f2f3f4f5f6f7f8f9", info);
+    aes_bitslice_key *derived;
+    aes_bitslice_cipher *by_derived, *by_bytes = cipher_of("3cb25f25faacd57a90434f64d0362f2a", 0);
+    OK(aes_bitslice_key_derive(secret, 22, salt, 13, info, 10, 128, &derived));
+    OK(aes_bitslice_cipher_new(engine, derived, &by_derived));
+    OK(aes_bitslice_run(by_derived, OP(AES_BITSLICE_ECB_ENCRYPT), block[0], block[0], 16, NULL, 0));
+    OK(aes_bitslice_run(by_bytes, OP(AES_BITSLICE_ECB_ENCRYPT), block[1], block[1], 16, NULL, 0));
+    EQUAL(block[0], block[1], 16);
+    aes_bitslice_key_free(derived);
+    aes_bitslice_cipher_free(by_derived);
+    aes_bitslice_cipher_free(by_bytes);
+    OK(aes_bitslice_key_derive(secret, 16, NULL, 0, NULL, 0, 256, &derived));
+    aes_bitslice_key_free(derived);
+    REFUSED(AES_BITSLICE_INVALID, "16 random bytes or more, not 15", aes_bitslice_key_derive(secret, 15, salt, 13, info, 10, 128, key));
+    REFUSED(AES_BITSLICE_INVALID, "`bits` is 127", aes_bitslice_key_derive(secret, 22, salt, 13, info, 10, 127, key));
+    IS_NULL("secret", aes_bitslice_key_derive(NULL, 22, salt, 13, info, 10, 128, key));
+    IS_NULL("salt", aes_bitslice_key_derive(secret, 22, NULL, 13, info, 10, 128, key));
+    IS_NULL("info", aes_bitslice_key_derive(secret, 22, salt, 13, NULL, 10, 128, key));
+    IS_NULL("key", aes_bitslice_key_derive(secret, 22, salt, 13, info, 10, 128, NULL));
 
     aes_bitslice_engine **const opened = (aes_bitslice_engine **)&state.handle;
     REFUSED(AES_BITSLICE_INVALID, "unknown backend `gpu`", aes_bitslice_engine_open("gpu", opened));
@@ -1274,6 +1316,7 @@ int main(int count, char **arguments)
         xts();
         gcm();
         gcm_siv();
+        random_nonce();
         xaes();
         gcm_batch();
         arrays();

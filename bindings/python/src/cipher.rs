@@ -287,6 +287,29 @@ impl Cipher {
         })
     }
 
+    /// GCM encryption of a whole message with a nonce that the call makes: 12 random bytes from the operating system (SP 800-38D,
+    /// section 8.2.2). Returns the nonce, the ciphertext and its tag of 16 bytes, on a GPU a `DeviceTag`: what `gcm_decrypt` takes, in
+    /// this order.
+    ///
+    /// Encrypt at most 2**32 messages under one key in this way (section 8.3). For more, use `xaes_encrypt` with `os.urandom(24)`.
+    ///
+    #[doc = parameter!(new_aad)]
+    #[doc = parameter!(data)]
+    #[doc = parameter!(out)]
+    #[doc = parameter!(stream)]
+    #[doc = parameter!(tag_out)]
+    #[pyo3(signature = (data, aad = None, *, out = None, stream = None, tag_out = None))]
+    fn gcm_encrypt_with_random_nonce<'py>(
+        &self,
+        data: Any<'_, 'py>,
+        aad: Option<Any<'_, 'py>>,
+        out: Option<Any<'_, 'py>>,
+        stream: Option<Any<'_, 'py>>,
+        tag_out: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.does(Data { tag_out, ..Data::of(data, out, stream) }, || operation::gcm_encrypt_with_random_nonce(aad))
+    }
+
     /// GCM decryption of a whole message. Waits, also on a GPU, until the tag has been checked.
     ///
     #[doc = parameter!(tag_bytes)]

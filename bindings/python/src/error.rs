@@ -37,6 +37,7 @@ fn with_text(error: Runtime, text: String) -> PyErr {
     use Runtime::*;
     match error {
         KeyLength { .. }
+        | SecretLength { .. }
         | XtsKey { .. }
         | WrongKeys { .. }
         | NonceLength { .. }

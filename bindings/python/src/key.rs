@@ -61,13 +61,39 @@ impl Key {
     #[staticmethod]
     #[pyo3(signature = (bits = 256, *, xts = false))]
     fn generate(#[pyo3(from_py_with = number::bits)] bits: usize, xts: bool) -> PyResult<Self> {
-        let known = KeyBits::ALL.into_iter().find(|known| known.bits() == bits);
-        let bits = known.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {bits}")))?;
+        let bits = key_bits(bits)?;
         if xts && bits == KeyBits::Aes192 {
             return Err(PyValueError::new_err("there is no XTS with keys of 192 bits: use 128 or 256"));
         }
         let key = if xts { RuntimeKey::generate_xts(bits) } else { RuntimeKey::generate(bits) };
         Ok(Self { key: key.map_err(of_runtime)? })
+    }
+
+    /// A key derived from a secret with HKDF-SHA256 (RFC 5869), so that one secret serves for a key of each purpose, tenant or file.
+    ///
+    /// secret: a `Key`, or 16 random bytes or more; no passphrase. An object that they are copied from is not wiped.
+    /// info: says what the key is for; another `info` gives a key that tells nothing about this one.
+    /// salt: public bytes, which may be empty; random ones make keys of their own where nothing else differs.
+    /// bits: of the derived key: 128, 192 or 256.
+    #[staticmethod]
+    #[pyo3(signature = (secret, info, *, salt = None, bits = 256))]
+    fn derive(
+        secret: &Bound<'_, PyAny>,
+        info: &Bound<'_, PyAny>,
+        salt: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = number::bits)] bits: usize,
+    ) -> PyResult<Self> {
+        let (bits, info) = (key_bits(bits)?, small(info, "info")?);
+        let salt = salt.map(|salt| small(salt, "salt")).transpose()?;
+        let derive = |secret: &[u8]| {
+            let salt = salt.as_ref().map_or(&[][..], |salt| salt.bytes());
+            RuntimeKey::derive(secret, salt, info.bytes(), bits).map_err(of_runtime)
+        };
+        let key = match secret.cast::<Self>() {
+            Ok(key) => derive(key.get().key.expose()),
+            Err(_) => derive(small(secret, "secret")?.bytes()),
+        };
+        Ok(Self { key: key? })
     }
 
     /// The key given as hexadecimal digits. Error messages never repeat the text.
@@ -243,6 +269,12 @@ fn of_text(text: &[u8], xts: bool, refusal: Arguments<'_>) -> PyResult<Key> {
         }
     };
     Ok(Key { key })
+}
+
+/// A length of keys.
+fn key_bits(bits: usize) -> PyResult<KeyBits> {
+    let known = KeyBits::ALL.into_iter().find(|known| known.bits() == bits);
+    known.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {bits}")))
 }
 
 fn at_path(error: io::Error, path: &Path) -> PyErr {

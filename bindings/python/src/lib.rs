@@ -94,8 +94,8 @@ mod _native {
     #[pymodule_export]
     use crate::operation::{
         CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Ctr, EcbDecrypt, EcbEncrypt, GcmDecrypt,
-        GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Operation, Prg,
-        XaesDecrypt, XaesEncrypt, XtsDecrypt, XtsEncrypt,
+        GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmEncryptWithRandomNonce, GcmSivDecrypt, GcmSivEncrypt, Gmac,
+        Keystream, Operation, Prg, XaesDecrypt, XaesEncrypt, XtsDecrypt, XtsEncrypt,
     };
     #[pymodule_export]
     use crate::outcome::DeviceTag;

@@ -6,7 +6,7 @@ use crate::documented::parameter;
 use crate::error::{guarded, of_runtime};
 use crate::number;
 use crate::outcome::given_tags;
-use crate::run::{Plain, Run, Tagged, Valued};
+use crate::run::{Plain, Run, Tagged, Valued, WithRandomNonce};
 use aes_bitslice_runtime::{self as runtime, Counter, CounterMode, Direction, Error as Runtime, Mode, Nonce, Tag};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -103,6 +103,11 @@ classes! {
     #[doc = parameter!(nonce_of_gcm)]
     #[doc = parameter!(new_aad)]
     GcmEncrypt(nonce: Any<'_, '_>, aad: Option<Any<'_, '_>>) (nonce, aad = None) = encryption(runtime::GcmEncrypt::new, nonce, aad);
+
+    /// GCM encryption with a new random nonce in every run; see `Cipher.gcm_encrypt_with_random_nonce`.
+    ///
+    #[doc = parameter!(new_aad)]
+    GcmEncryptWithRandomNonce(aad: Option<Any<'_, '_>>) (aad = None) = gcm_encrypt_with_random_nonce(aad);
 
     /// GCM decryption; see `Cipher.gcm_decrypt`.
     ///
@@ -250,6 +255,10 @@ fn decryption<O>(
     let (nonce, aad) = (nonce_of(nonce)?, additional(aad)?);
     let (tag, aad) = (received(small(&given_tags(tag)?, "tag")?.bytes())?, bytes_of(&aad));
     Ok(Valued { operation: new(&nonce, aad, &tag), besides: aad.len() as u64, messages: None })
+}
+
+pub fn gcm_encrypt_with_random_nonce(aad: Option<Any<'_, '_>>) -> PyResult<WithRandomNonce> {
+    Ok(WithRandomNonce(bytes_of(&additional(aad)?).to_vec()))
 }
 
 pub fn gcm_decrypt(

@@ -8,9 +8,10 @@ use crate::error::of_runtime;
 use crate::memory::{self, Call, Data, Memory, in_words};
 use crate::outcome::{Given, Outcome};
 use aes_bitslice_core::count::counted;
-use aes_bitslice_runtime::{Access, Backend, Error as Runtime, Mode, Operation, Tag};
+use aes_bitslice_runtime::{Access, Backend, Error as Runtime, GcmEncrypt, Mode, Nonce, Operation, Tag};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
 
 type Any<'py> = Bound<'py, PyAny>;
 
@@ -31,6 +32,9 @@ pub struct Tagged<O> {
     /// Whether it is performed in host memory alone.
     pub is_serial: bool,
 }
+
+/// GCM encryption with this additional data, whose every run makes a random nonce. Python gets the nonce before the data.
+pub struct WithRandomNonce(pub Vec<u8>);
 
 /// One that returns another value.
 pub struct Valued<O> {
@@ -80,6 +84,21 @@ impl<O: Operation<Output = Tag>> Run for Tagged<O> {
         }
         Memory::is_written(tag_out)?;
         done::<O>(&call, None)
+    }
+}
+
+impl Run for WithRandomNonce {
+    fn run<'py>(&self, cipher: &Cipher, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
+        let Self(aad) = self;
+        let nonce = Nonce::random().map_err(of_runtime)?;
+        let (operation, besides) = (GcmEncrypt::new(&nonce, aad), aad.len() as u64);
+        let done = Tagged { operation, besides, is_serial: false }.run(cipher, given)?;
+        let mut all = vec![PyBytes::new(done.py(), nonce.as_bytes()).into_any()];
+        match given.tag_out {
+            Some(_) => all.push(done),
+            None => all.extend(done.cast_into::<PyTuple>()?.iter()),
+        }
+        Ok(PyTuple::new(all[0].py(), &all)?.into_any())
     }
 }
 

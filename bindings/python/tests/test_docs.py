@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = ["docs/python.md", "docs/cluster.md", "docs/parquet.md", "docs/weights.md", "bindings/python/README.md"]
+PAGES = [
+    "docs/python.md",
+    "docs/cluster.md",
+    "docs/kv-cache.md",
+    "docs/parquet.md",
+    "docs/weights.md",
+    "bindings/python/README.md",
+]
 
 
 def programs():

@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher as Reference
 from cryptography.hazmat.primitives.ciphers import algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESGCMSIV
 from cryptography.hazmat.primitives.cmac import CMAC
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from aes_bitslice import AuthenticationError, Key, UnavailableError
 
@@ -153,6 +155,29 @@ def test_a_tag_of_another_length_than_asked_for_is_refused(engine, length):
     with pytest.raises(AuthenticationError):
         cipher.gcm_decrypt(nonce, out, given[:-1] + bytes([given[-1] ^ 1]), aad, tag_bytes=length, out=out)
     assert out == bytes(9)
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+@pytest.mark.parametrize("salt", [None, b"", b"salt", bytes(100)])
+@pytest.mark.parametrize("info", [b"", b"tenant-a", bytes(range(200))])
+def test_a_derived_key_is_that_of_hkdf(bits, salt, info):
+    for secret in [os.urandom(16), os.urandom(22), os.urandom(200)]:
+        expected = HKDF(SHA256(), bits // 8, salt, info).derive(secret)
+        assert Key.derive(secret, info, salt=salt, bits=bits).expose() == expected
+        if len(secret) == 16:
+            assert Key.derive(Key(secret), info, salt=salt, bits=bits) == Key(expected)
+
+
+def test_what_no_key_is_derived_from():
+    for call, text in [
+        (lambda: Key.derive(bytes(15), b""), "16 random bytes or more, not 15"),
+        (lambda: Key.derive(bytes(16), b"", bits=129), "128, 192 or 256 bits, not 129"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            call()
+    for call, text in [(lambda: Key.derive("text of a secret", b""), "secret"), (lambda: Key.derive(bytes(16), "info"), "info"), (lambda: Key.derive(bytes(16), b"", salt=5), "salt")]:
+        with pytest.raises(TypeError, match=text):
+            call()
 
 
 def test_a_message_that_was_cut_is_refused(cpu):

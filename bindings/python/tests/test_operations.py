@@ -40,6 +40,7 @@ OPERATIONS = {
     "xts_encrypt": (0, (), {"unit_bytes": 512, "first_unit": 7}, DATA),
     "xts_decrypt": (0, (), {"unit_bytes": 512, "first_unit": 7}, DATA),
     "gcm_encrypt": (1, (NONCE, AAD), {}, DATA),
+    "gcm_encrypt_with_random_nonce": (0, (AAD,), {}, DATA),
     "gcm_decrypt": (1, (NONCE, GCM[1][:12], AAD), {"tag_bytes": 12}, GCM[0]),
     "gcm_siv_encrypt": (1, (NONCE, AAD), {}, DATA),
     "gcm_siv_decrypt": (1, (NONCE, SIV[1], AAD), {}, SIV[0]),
@@ -77,6 +78,15 @@ def test_a_value_does_what_the_method_does(method):
         assert key.run(operation, out=out) is out and out == key.keystream(IV, 1000, **options)
         with pytest.raises(TypeError, match="reads no data"):
             key.run(operation, DATA, out)
+    elif method == "gcm_encrypt_with_random_nonce":
+        made = [key.gcm_encrypt_with_random_nonce(data, AAD), key.run(operation, data), key.run(operation, data)]
+        assert len({nonce for nonce, _, _ in made}) == 3
+        for nonce, ciphertext, tag in made:
+            assert len(nonce) == 12 and (ciphertext, tag) == key.gcm_encrypt(nonce, data, AAD)
+            assert key.gcm_decrypt(nonce, ciphertext, tag, AAD) == data
+        array = np.frombuffer(data, np.uint32).copy()
+        nonce, found, tag = key.run(operation, array, out=array)
+        assert found is array and key.gcm_decrypt(nonce, array.tobytes(), tag, AAD) == data
     else:
         expected = getattr(key, method)(*arguments, **options)
         assert key.run(operation, data) == key.run(operation, data) == expected
@@ -138,6 +148,7 @@ def test_a_tag_goes_to_gpu_memory_alone():
     for call in [
         lambda: key.gcm_encrypt(NONCE, DATA, tag_out=bytearray(16)),
         lambda: key.gmac(NONCE, DATA, tag_out=OnGpu()),
+        lambda: key.gcm_encrypt_with_random_nonce(DATA, tag_out=bytearray(16)),
         lambda: key.run(aes_bitslice.Cmac(), DATA, tag_out=OnGpu()),
     ]:
         with pytest.raises(TypeError, match="tag_out= is for calls on GPU memory, and data is in host memory: leave it out"):

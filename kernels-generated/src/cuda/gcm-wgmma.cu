@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: ab6ef3a052c6a982d8992889ed0a5e6cabd80b82e52de095063a591623c236e3
+// SHA-256 of all that follows this line: 44788a9660a0d7d178d5111f29b4d54834d3b229e4616ea3371c4f8682b1656f
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1202,7 +1202,9 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
 // Whether a thread block is the last of all to arrive: it sees what the others have written. The count begins anew then.
 DEVICE int is_last(u32 *arrived) {
     __threadfence();
-    return atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+    const int is_last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();
+    return is_last;
 }
 #define TAKE(place) atomicExch(place, 0u)
 #else
@@ -1296,11 +1298,12 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         UNROLL for (int j = 0; j < 32; j++) s[j] = LUT3(w[j], s[j], key.last, 0x96);
         if (is_whole) write_words(out, s, first, 0, 1);
         else write_there(out, s, first, length);
-        // The products of a warp are of its own tile, which it may overwrite once it has them.
         UNROLL for (int j = 0; j < 32; j++) mine[32 * j + lane()] = checked ? w[j] : s[j];
         publish();
         MEET_WARPGROUP(group);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
+        // What the products were of may be overwritten when all four warps have them.
+        MEET_WARPGROUP(group);
         sum = word_of_row(d, 0);
         sum8 = word_of_row(d, 1);
     }

@@ -59,8 +59,7 @@ pub(crate) fn test(kernel: &HashKernel, slots: &Slots, sums: &StreamSums, form: 
             .and_then(|()| slot.clear_hash())
             // SAFETY: everything is in the slot's memory, except for the tables, which outlive the wait.
             .and_then(|()| unsafe {
-                let sum = sums.of(*slot.queue())?;
-                gcm.run(slot.queue(), crypt, &key, &verdict, GcmHash { sum, hash })
+                sums.with(*slot.queue(), |sum| gcm.run(slot.queue(), crypt, &key, &verdict, GcmHash { sum, hash }))
             })
             .and_then(|()| slot.copy_hash())
             .and_then(|()| slot.copy_out_staged(0, len));

@@ -125,14 +125,15 @@ impl InOneLaunch<'_> {
     pub(crate) unsafe fn run(
         &self,
         device: &Device,
-        mut stream: CUstream,
+        stream: CUstream,
         verdict: &Verdict,
         hash: CUdeviceptr,
     ) -> Result<(), Error> {
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
         unsafe {
-            let sum = device.stream_sums().of(stream)?;
-            self.gcm.run(&mut stream, self.crypt, &self.key, verdict, GcmHash { sum, hash })
+            device.stream_sums().with(stream, |sum| {
+                self.gcm.run(&mut { stream }, self.crypt, &self.key, verdict, GcmHash { sum, hash })
+            })
         }
     }
 }

@@ -38,6 +38,7 @@ from ._native import (
     GcmDecryptBatch,
     GcmEncrypt,
     GcmEncryptBatch,
+    GcmEncryptWithRandomNonce,
     GcmSivDecrypt,
     GcmSivEncrypt,
     Gmac,
@@ -82,6 +83,7 @@ __all__ = [
     "GcmDecryptBatch",
     "GcmEncrypt",
     "GcmEncryptBatch",
+    "GcmEncryptWithRandomNonce",
     "GcmSivDecrypt",
     "GcmSivEncrypt",
     "Gmac",
@@ -106,7 +108,7 @@ __all__ = [
     "set_threads",
 ]
 
-_MODULES = ("bench", "dask", "iceberg", "keys", "parquet", "ranges", "ray", "safetensors", "torch")
+_MODULES = ("bench", "dask", "iceberg", "keys", "kv", "parquet", "ranges", "ray", "safetensors", "torch")
 
 
 def __getattr__(name: str) -> _Any:

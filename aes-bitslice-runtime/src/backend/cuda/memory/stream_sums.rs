@@ -3,11 +3,10 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
-use crate::base::lock::lock;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The sum and the count of thread blocks, and room after them that nothing uses.
 const BYTES: usize = 64;
@@ -19,7 +18,8 @@ const MOST: usize = 4096;
 /// The memory of all streams of a device.
 pub(crate) struct StreamSums {
     context: Arc<Context>,
-    all: Mutex<All>,
+    /// Read while a launch is made, so that its memory is given to no other stream before the device can be waited for.
+    all: RwLock<All>,
 }
 
 #[derive(Default)]
@@ -33,21 +33,34 @@ struct All {
 impl StreamSums {
     /// The memory of a device with this context; none is allocated before it is needed.
     pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, all: Mutex::default() }
+        Self { context, all: RwLock::default() }
     }
 
-    /// The memory of a stream: zeros between launches.
+    /// Makes a launch on a stream, with the memory of the stream: zeros between launches.
     ///
     /// # Safety
     /// The stream is live and belongs to the context, which was entered on this thread.
-    pub(crate) unsafe fn of(&self, stream: CUstream) -> Result<CUdeviceptr, Error> {
+    pub(crate) unsafe fn with(
+        &self,
+        stream: CUstream,
+        launch: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut number = 0;
         // SAFETY: the caller guarantees the stream; the pointer is to a live value.
         self.context.call("cuStreamGetId", unsafe { sys::cuStreamGetId(stream, &mut number) }.result())?;
-        let mut all = lock(&self.all);
-        if let Some(sums) = all.of_streams.get(&number) {
-            return Ok(*sums);
+        loop {
+            let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(sums) = all.of_streams.get(&number) {
+                return launch(*sums);
+            }
+            drop(all);
+            self.add(number)?;
         }
+    }
+
+    /// Memory for the stream with this number.
+    fn add(&self, number: u64) -> Result<(), Error> {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         if all.unused.is_empty() {
             if all.of_streams.len() >= MOST {
                 self.context.call("cuCtxSynchronize", result::ctx::synchronize())?;
@@ -61,7 +74,7 @@ impl StreamSums {
         }
         let sums = all.unused.pop().expect("some, as of now");
         all.of_streams.insert(number, sums);
-        Ok(sums)
+        Ok(())
     }
 
     /// Zeros, which were waited for.
@@ -69,7 +82,7 @@ impl StreamSums {
         let len = AT_A_TIME * BYTES;
         // SAFETY: the context is current on this thread, as the caller has entered it; freed on drop.
         let memory = self.context.call("cuMemAlloc", unsafe { result::malloc_sync(len) })?;
-        // SAFETY: the length is the allocated length; the default stream's work is waited for before anybody uses the memory.
+        // SAFETY: the length is the allocated length; nobody uses the memory yet.
         let cleared = unsafe { clear(memory, len) };
         self.context.call("cuMemsetD8", cleared).inspect_err(|_| {
             // SAFETY: allocated above, and nothing uses it.

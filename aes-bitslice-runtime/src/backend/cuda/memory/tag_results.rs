@@ -37,7 +37,7 @@ struct Memory {
 
 // SAFETY: each slot alone uses its bytes, through the pointer.
 unsafe impl Send for Memory {}
-// SAFETY: as above.
+// SAFETY: each slot alone uses its bytes, through the pointer.
 unsafe impl Sync for Memory {}
 
 /// Room for one tag: zeros unless its call is under way, or nobody has asked for it.
@@ -68,18 +68,25 @@ impl TagResults {
     /// Room for the tag of a call. The context was entered on this thread.
     pub(crate) fn take(self: &Arc<Self>) -> Result<TagResult, Error> {
         let mut all = lock(&self.all);
-        if all.idle.is_empty()
-            && let Some(oldest) = all.left.front()
-            && (oldest.is_done()? || (all.left.len() >= MOST_LEFT && oldest.wait().is_ok()))
-        {
-            let oldest = all.left.pop_front().expect("seen above");
-            oldest.clear();
-            all.idle.push(oldest);
+        let mut slot = all.idle.pop();
+        let can_be_had = |oldest: &Slot| all.left.len() >= MOST_LEFT || oldest.is_done().unwrap_or(false);
+        let oldest = (slot.is_none() && all.left.front().is_some_and(can_be_had)).then(|| all.left.pop_front());
+        // Others need not wait for what this thread waits for.
+        drop(all);
+        match oldest.flatten().map(|oldest| (oldest.wait(), oldest)) {
+            Some((Ok(()), oldest)) => {
+                oldest.clear();
+                slot = Some(oldest);
+            }
+            Some((Err(_), oldest)) => lock(&self.all).left.push_back(oldest),
+            None => {}
         }
-        if all.idle.is_empty() {
-            all.idle = self.more()?;
+        if slot.is_none() {
+            let mut more = self.more()?;
+            slot = more.pop();
+            lock(&self.all).idle.extend(more);
         }
-        Ok(TagResult { results: self.clone(), slot: all.idle.pop(), is_under_way: false })
+        Ok(TagResult { results: self.clone(), slot, is_under_way: false })
     }
 
     fn more(&self) -> Result<Vec<Slot>, Error> {

@@ -1,0 +1,131 @@
+"""KV caches at rest: frames are LMCache's, byte for byte what pyca makes of them, and a wrong one hands nothing out."""
+
+import os
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from aes_bitslice import AuthenticationError, Key, kv
+
+SECRET = bytes(range(48))
+
+
+def key_of(cache_salt, bits=128):
+    """LMCache's `HkdfKeyProvider`."""
+    info = b"lmcache-l2-aesgcm-v1" + cache_salt.encode("utf-8")
+    return HKDF(algorithm=SHA256(), length=bits // 8, salt=None, info=info).derive(SECRET)
+
+
+def frame_of(key, iv, block):
+    """LMCache's `AesGcmSerializer`."""
+    return bytes([1]) + iv + AESGCM(key).encrypt(iv, block, None)
+
+
+def blocks_of(shape, dtype=np.float16):
+    size = np.prod(shape) * np.dtype(dtype).itemsize
+    return np.frombuffer(os.urandom(int(size)), dtype).reshape(shape).copy()
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+@pytest.mark.parametrize("cache_salt", ["", "tenant-a", "Köln"])
+@pytest.mark.parametrize("shape, dtype", [((1, 1), np.uint8), ((5, 2, 3, 8), np.float16), ((64, 4096), np.uint8), ((3, 333), np.int64), ((2, 0), np.uint8), ((0, 7), np.uint8), ((9,), np.float32)])
+def test_frames_are_those_of_pyca(bits, cache_salt, shape, dtype):
+    key, blocks = key_of(cache_salt, bits), blocks_of(shape, dtype)
+    cipher = kv.BlockCipher(SECRET, cache_salt, bits=bits)
+    frames = cipher.encrypt(blocks)
+    expected = [frame_of(key, frame[1:13].tobytes(), block.tobytes()) for frame, block in zip(frames, blocks, strict=True)]
+    assert [frame.tobytes() for frame in frames] == expected and len({frame[1:13] for frame in expected}) == len(blocks)
+    out = np.full_like(blocks, 7)
+    assert cipher.decrypt(frames, out) is out and out.tobytes() == blocks.tobytes()
+    # And what pyca made.
+    made = [frame_of(key, os.urandom(12), block.tobytes()) for block in blocks]
+    assert cipher.decrypt(made, np.empty_like(blocks)).tobytes() == blocks.tobytes()
+
+
+def test_a_frame_that_is_written_down():
+    """Version, IV, ciphertext and tag, made once by pyca from LMCache's definition: the format stays what it was."""
+    frame = bytes.fromhex("01000102030405060708090a0b22064492b13ff03987582770d051d1c2d2b7b8fd29811ae58d240e831c771da08eb8")
+    out = np.empty((1, 18), np.uint8)
+    assert kv.BlockCipher(SECRET, "s").decrypt([frame], out).tobytes() == b"a block of a cache"
+
+
+def test_the_secret_may_be_a_key():
+    blocks = blocks_of((3, 5))
+    frames = kv.BlockCipher(Key(SECRET[:32]), "s").encrypt(blocks)
+    assert kv.BlockCipher(SECRET[:32], "s").decrypt(frames, np.empty_like(blocks)).tobytes() == blocks.tobytes()
+
+
+@pytest.mark.parametrize("at", [1, 12, 13, 40, -17, -16, -1])
+def test_a_changed_frame_hands_nothing_out(at):
+    blocks = blocks_of((6, 32))
+    cipher = kv.BlockCipher(SECRET, "tenant-a")
+    frames = cipher.encrypt(blocks)
+    frames[2, at] ^= 1
+    frames[5, at] ^= 0x80
+    out = np.full_like(blocks, 7)
+    with pytest.raises(AuthenticationError) as raised:
+        cipher.decrypt(frames, out)
+    assert raised.value.failed == (2, 5) and not out.any()
+
+
+def test_another_tenant_or_secret_gets_nothing():
+    blocks = blocks_of((3, 32))
+    frames = kv.BlockCipher(SECRET, "tenant-a").encrypt(blocks)
+    for other in [kv.BlockCipher(SECRET, "tenant-b"), kv.BlockCipher(SECRET[1:], "tenant-a"), kv.BlockCipher(SECRET, "tenant-a", bits=256)]:
+        out = np.full_like(blocks, 7)
+        with pytest.raises(AuthenticationError) as raised:
+            other.decrypt(frames, out)
+        assert raised.value.failed == (0, 1, 2) and not out.any()
+
+
+@pytest.mark.parametrize(
+    "change, error, text",
+    [
+        (lambda frames, out: (frames[:3], out), ValueError, "3 frames, and out has 4 blocks"),
+        (lambda frames, out: ([*frames[:3], frames[3][:-1]], out), ValueError, "frame 3 has 92 bytes and version 1: .* has 93"),
+        (lambda frames, out: ([b"", *frames[1:]], out), ValueError, "frame 0 has no bytes"),
+        (lambda frames, out: ([*frames[:1], b"\x02" + frames[1][1:], *frames[2:]], out), ValueError, "frame 1 has 93 bytes and version 2"),
+        (lambda frames, out: (frames, out.T), BufferError, "contiguous and writeable"),
+        (lambda frames, out: (frames, np.frombuffer(bytes(256), np.uint8).reshape(4, 64)), BufferError, "contiguous and writeable"),
+        (lambda frames, out: (frames, bytearray(256)), TypeError, "not bytearray"),
+        (lambda frames, out: (frames, np.array(7)), ValueError, "an axis that counts the blocks"),
+    ],
+)
+def test_what_is_no_frame_or_no_block_changes_nothing(change, error, text):
+    cipher, out = kv.BlockCipher(SECRET), np.full((4, 64), 7, np.uint8)
+    frames = [frame.tobytes() for frame in cipher.encrypt(blocks_of((4, 64), np.uint8))]
+    with pytest.raises(error, match=text):
+        cipher.decrypt(*change(frames, out))
+    assert (out == 7).all()
+
+
+def test_secrets_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="16 random bytes or more, not 15"):
+        kv.BlockCipher(bytes(15))
+    with pytest.raises(ValueError, match="bits must be 128 or 256, not 192"):
+        kv.BlockCipher(SECRET, bits=192)
+    with pytest.raises(TypeError, match="blocks must be a NumPy array or a PyTorch tensor, not bytes"):
+        kv.BlockCipher(SECRET).encrypt(b"blocks")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_tensors(device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA GPU")
+    plain = blocks_of((7, 2, 3, 8))
+    blocks = torch.from_numpy(plain.copy()).to(device)
+    cipher, key = kv.BlockCipher(SECRET, "tenant-a"), key_of("tenant-a")
+    frames = cipher.encrypt(blocks)
+    assert [f.tobytes() for f in frames] == [frame_of(key, f[1:13].tobytes(), b.tobytes()) for f, b in zip(frames, plain, strict=True)]
+    out = torch.full_like(blocks, 7)
+    assert cipher.decrypt(frames, out) is out and out.cpu().numpy().tobytes() == plain.tobytes()
+    frames[6, 20] ^= 1
+    with pytest.raises(AuthenticationError) as raised:
+        cipher.decrypt(frames, out)
+    assert raised.value.failed == (6,) and not out.any()
+    with pytest.raises(BufferError, match="contiguous"):
+        cipher.encrypt(blocks.transpose(1, 2))

@@ -1,0 +1,101 @@
+# needs: numpy, cryptography
+"""Blocks of a KV cache in the frames of LMCache: the time of one, and the rate of many, beside the package `cryptography`.
+
+    python kv_cache.py --latency 1MiB --throughput 1GiB --block 1MiB
+
+Measures NumPy arrays, and tensors on the first CUDA GPU if PyTorch finds one. What both packages make is compared first.
+On a GPU the times include the copies between its memory and the host's; for `cryptography` those of the blocks in the clear.
+"""
+
+import argparse
+import os
+import statistics
+import time
+
+import numpy
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from aes_bitslice import Key, kv
+
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def size(text):
+    number, unit = text[:-3], text[-3:]
+    if unit not in UNITS or not number.isdigit() or number == "0":
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: give one such as 64KiB, 1MiB or 1GiB")
+    return int(number) * UNITS[unit]
+
+
+class Cryptography:
+    """What LMCache does for each block."""
+
+    def __init__(self, key):
+        self.cipher = AESGCM(key)
+
+    def encrypt(self, blocks):
+        return [self.one(block) for block in host(blocks)]
+
+    def one(self, block):
+        iv = os.urandom(12)
+        return b"\x01" + iv + self.cipher.encrypt(iv, block.tobytes(), None)
+
+    def decrypt(self, frames, out):
+        for frame, block in zip(map(bytes, frames), out):
+            plain = numpy.frombuffer(bytearray(self.cipher.decrypt(frame[1:13], frame[13:], None)), numpy.uint8)
+            block[:] = plain if isinstance(out, numpy.ndarray) else out.new_tensor(plain)
+        return out
+
+
+def host(blocks):
+    return blocks if isinstance(blocks, numpy.ndarray) else blocks.cpu().numpy()
+
+
+def seconds(work, repeats, wait):
+    """The median of the times of `work`, after one that does not count."""
+    times = []
+    for _ in range(repeats + 1):
+        wait()
+        start = time.perf_counter()
+        work()
+        wait()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[1:])
+
+
+def places():
+    """Where blocks are: a name, what brings bytes there, and what waits for it."""
+    yield "host memory", lambda rows: rows, lambda: None
+    try:
+        import torch
+    except ImportError:
+        return
+    if torch.cuda.is_available():
+        yield torch.cuda.get_device_name(0), lambda rows: torch.from_numpy(rows).cuda(), torch.cuda.synchronize
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--latency", type=size, default="1MiB", help="bytes of the one block (1MiB)")
+    parser.add_argument("--throughput", type=size, default="32MiB", help="bytes of all blocks (32MiB)")
+    parser.add_argument("--block", type=size, default="1MiB", help="bytes of each of them (1MiB)")
+    parser.add_argument("--repeats", type=int, default=5, help="calls of which the median is told (5)")
+    given = parser.parse_args()
+    secret = os.urandom(32)
+    ours = kv.BlockCipher(secret, "tenant-a")
+    theirs = Cryptography(Key.derive(secret, b"lmcache-l2-aesgcm-v1" + b"tenant-a", bits=128).expose())
+    for place, bring, wait in places():
+        for count, each in [(1, given.latency), (max(1, given.throughput // given.block), given.block)]:
+            plain = numpy.frombuffer(os.urandom(count * each), numpy.uint8).reshape(count, each)
+            blocks, out = bring(plain.copy()), bring(numpy.zeros((count, each), numpy.uint8))
+            for maker, reader in [(ours, theirs), (theirs, ours)]:
+                assert (host(reader.decrypt(maker.encrypt(blocks), out)) == plain).all()
+            for name, cipher in [("aes_bitslice.kv", ours), ("cryptography", theirs)]:
+                frames = cipher.encrypt(blocks)
+                for call, work in [("encrypt", lambda: cipher.encrypt(blocks)), ("decrypt", lambda: cipher.decrypt(frames, out))]:
+                    took = seconds(work, given.repeats, wait)
+                    print(f"{place}: {count} x {each} bytes, {name}, {call}: {took * 1e3:.3f} ms, {count * each / took / 1e9:.2f} GB/s")
+
+
+if __name__ == "__main__":
+    main()
