@@ -48,7 +48,7 @@ impl Bit {
         }
     }
 
-    /// The unknown bit of this random number ([`Cells::unknown_choice`]).
+    /// The unknown bit that this random number stands for.
     pub(crate) fn of_choice(number: u128) -> Self {
         Self::of_number(number)
     }
