@@ -67,6 +67,12 @@ impl Stop {
         work()
     }
 
+    /// Does `work` that nothing may stop: its result is taken for complete.
+    #[cfg_attr(not(any(feature = "cuda", feature = "rand_core")), allow(dead_code))]
+    pub(crate) fn never<T>(work: impl FnOnce() -> T) -> T {
+        Self(None).during(work)
+    }
+
     /// What may stop the calls that this thread makes. Threads that share a call's work take it from the one that makes the call.
     pub(crate) fn current() -> Self {
         CURRENT.with_borrow(Self::clone)

@@ -173,7 +173,7 @@ typedef struct aes_bitslice_engine aes_bitslice_engine;
 typedef struct aes_bitslice_key aes_bitslice_key;
 
 // The result of a call on a stream, available when the stream has reached it: a tag, tags, a part of a message, or which messages are
-// authentic. Freeing it waits for that, too.
+// authentic. Freeing it may wait for that, too.
 typedef struct aes_bitslice_pending aes_bitslice_pending;
 
 // The range of a message, or of a job, in the data of a call.
@@ -540,7 +540,8 @@ int aes_bitslice_pending_result(const struct aes_bitslice_pending *pending,
                                 void *result,
                                 size_t result_len);
 
-// Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
+// Frees the handle; does nothing for NULL. It may wait until the stream has reached the result: call aes_bitslice_pending_wait first where
+// that matters, as before memory of the call is freed.
 void aes_bitslice_pending_free(struct aes_bitslice_pending *pending);
 
 // Seals `source` to `sink`: encrypts and authenticates it, as `aes-bitslice seal` does. n bytes become at most n + n / 65000 + 168 bytes;

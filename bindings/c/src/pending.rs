@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The result of a call on a stream, available when the stream has reached it: a tag, tags, a part of a message, or which messages are
-/// authentic. Freeing it waits for that, too.
+/// authentic. Freeing it may wait for that, too.
 pub struct PendingHandle {
     /// The number of its bytes.
     bytes: usize,
@@ -92,7 +92,8 @@ pub unsafe extern "C" fn aes_bitslice_pending_result(
     })
 }
 
-/// Waits until the stream has reached the result, and frees the handle; does nothing for NULL.
+/// Frees the handle; does nothing for NULL. It may wait until the stream has reached the result: call aes_bitslice_pending_wait first where
+/// that matters, as before memory of the call is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_pending_free(pending: *mut PendingHandle) {
     // SAFETY: required of callers at the top of the header.

@@ -120,6 +120,24 @@ def test_prefix(plaintext_footer, stored):
         parquet.decrypt_bytes(without, keys=Key(key), aad_prefix=b"this file")
 
 
+@pytest.mark.parametrize("stored", [True, False])
+def test_no_prefix_takes_the_place_of_the_one_that_is_expected(stored):
+    """Who replaces a file by an older one may say in it, unauthenticated, that the prefix is to be given, beside an old one or not."""
+    key = Key(os.urandom(16))
+    secret = parquet.encrypt_bytes(written(), keys=key, aad_prefix=b"an older file")
+    start = len(secret) - 8 - int.from_bytes(secret[-8:-4], "little")
+    crypto, end = _thrift.read(secret[start:-8])
+    fields = crypto[1][1][1][1]
+    fields[3] = (_thrift.TRUE, None)
+    if not stored:
+        del fields[1]
+    footer = _thrift.write(crypto) + bytes(secret[start:-8][end:])
+    changed = bytes(secret[:start]) + footer + len(footer).to_bytes(4, "little") + bytes(secret[-4:])
+    with pytest.raises(AuthenticationError, match="this is another file" if stored else "aad_prefix is wrong"):
+        parquet.decrypt_bytes(changed, keys=key, aad_prefix=b"this file")
+    assert read(parquet.decrypt_bytes(changed, keys=key, aad_prefix=b"an older file")).equals(TABLE)
+
+
 @pytest.mark.parametrize("columns", [None, {"one": ["number", "list.list.element"], "two": ["pair.y.z"]}])
 @pytest.mark.parametrize("plaintext_footer", [False, True])
 @pytest.mark.parametrize("double_wrapping", [False, True])

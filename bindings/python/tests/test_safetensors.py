@@ -337,7 +337,7 @@ def test_nothing_of_a_damaged_tensor_is_left(key, monkeypatch):
     made = []
 
     def empty(self, size):
-        made.append(np.empty(size, np.uint8))
+        made.append(np.zeros(size, np.uint8))
         return made[-1]
 
     file = io.BytesIO()

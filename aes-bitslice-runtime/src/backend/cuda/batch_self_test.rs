@@ -5,6 +5,7 @@ use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::stop::Stop;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::Call;
@@ -33,13 +34,13 @@ impl DeviceKey {
     fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
         self.kernel(Mode::Ctr, Choice::Bitsliced)?;
         self.hash_kernel_of_messages(hash)?;
-        self.device().test_batch(Mode::Ctr, Entry::Messages, || test_gcm(self))
+        self.device().test_batch(Mode::Ctr, Entry::Messages, || Stop::never(|| test_gcm(self)))
     }
 
     /// Loads and tests the kernel, unless that was done before. The caller has entered the device.
     fn prepare_cmac(&self) -> Result<(), Error> {
         self.kernel(Mode::EcbEncrypt, Choice::Bitsliced)?;
-        self.device().test_batch(Mode::EcbEncrypt, Entry::Cmac, || test_cmac(self))
+        self.device().test_batch(Mode::EcbEncrypt, Entry::Cmac, || Stop::never(|| test_cmac(self)))
     }
 }
 

@@ -25,7 +25,7 @@ impl<O: Operation> Pending<O> {
     }
 }
 
-/// A value that is waited for when it is asked for, and whose work is waited for when it is dropped.
+/// A value that is waited for when it is asked for.
 pub(crate) type Later<V> = Box<dyn FnOnce() -> Result<V, Error> + Send + UnwindSafe + RefUnwindSafe>;
 
 /// A pass that is on a stream.

@@ -127,7 +127,7 @@ impl<D: Driver> Gcm<'_, D> {
         let tiles = (skipped + blocks).div_ceil(tile);
         let factor = match tiles * tile - skipped - blocks {
             0 => terms.factor.clone(),
-            after => key.times_power(&terms.factor, &tables.inverse, after),
+            after => scrubbed::<DERIVED, _>(|| key.times_power(&terms.factor, &tables.inverse, after)),
         };
         let entry = match direction {
             Direction::Encrypt => Entry::Encrypt,

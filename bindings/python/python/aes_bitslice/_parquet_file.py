@@ -28,6 +28,8 @@ from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, 
 PLAIN, ENCRYPTED = b"PAR1", b"PARE"
 #: The fields of the union `EncryptionAlgorithm`.
 ALGORITHMS = {"AES_GCM_V1": 1, "AES_GCM_CTR_V1": 2}
+#: Bytes of the additional data that are random for each file, as all writers make them.
+UNIQUE = 8
 #: The type of a page, and the last field of `PageHeader` that is looked at.
 _IS_DICTIONARY, _LAST = 2, 4
 
@@ -99,7 +101,7 @@ class Plan:
     stores_prefix: bool
     plaintext_footer: bool
     #: The bytes that set the additional data of this file apart from those of others.
-    unique: bytes = field(default_factory=lambda: random_bytes(8))
+    unique: bytes = field(default_factory=lambda: random_bytes(UNIQUE))
 
     def protection(self) -> Protection:
         return Protection(self.engine, self.prefix + self.unique, self.algorithm == ALGORITHMS["AES_GCM_CTR_V1"])
@@ -167,12 +169,16 @@ def _read_footer(data: Any, find_key: FindKey, prefix: bytes, engine: Engine) ->
     to_be_given = fields.get(3, (FALSE, None))[0] == TRUE
     if to_be_given and not prefix:
         raise ValueError("the file does not have the prefix of its additional data: give aad_prefix")
-    if prefix and not to_be_given and prefix != stored:
+    # Nothing authenticates these fields yet: what the caller expects counts, whatever else they say.
+    if prefix and prefix != stored and (stored or not to_be_given):
         raise AuthenticationError("the prefix of the additional data in the file is not aad_prefix: this is another file")
+    if prefix and len(unique) != UNIQUE:
+        # Otherwise the end of a longer prefix could stand there.
+        raise AuthenticationError(f"the part of the additional data that is the file's own has {len(unique)} bytes, not {UNIQUE}")
     key = find_key(None, _optional(first, metadata))
     if key is None:
         raise ValueError("there is no key for the footer in keys, whose name there is None")
-    protection = Protection(engine, (stored or prefix) + unique, number == ALGORITHMS["AES_GCM_CTR_V1"])
+    protection = Protection(engine, (prefix or stored) + unique, number == ALGORITHMS["AES_GCM_CTR_V1"])
     rest = bytes(whole[end:])
     if magic == ENCRYPTED:
         return thrift.read(protection.decrypted([(key, Module(FOOTER), rest)])[0])[0], key, protection

@@ -252,7 +252,7 @@ class _Pinned:
     def room(self, place: slice) -> tuple[Any, memoryview]:
         if self._made < AHEAD:
             self._made += 1
-            room = self._torch.empty(self._size, dtype=self._torch.uint8, pin_memory=True)
+            room = self._torch.empty(self._size, dtype=self._torch.uint8, device="cpu", pin_memory=True)
         else:
             room, copied = self._rooms.popleft()
             copied.synchronize()

@@ -133,6 +133,12 @@ class _Reader(io.RawIOBase):
         self._at = start + offset
         return self._at
 
+    def readall(self) -> bytes:
+        pieces = []
+        while piece := self.read(_CALL):
+            pieces.append(piece)
+        return b"".join(pieces)
+
     def readinto(self, buffer: Any, /) -> int:
         view = memoryview(buffer).cast("B")
         # Also an empty message has a block, which is verified.
@@ -150,6 +156,9 @@ class _Reader(io.RawIOBase):
         whole = self._block + _NONCE + _TAG
         self._file.seek(_HEADER + first * whole)
         data = bytearray(_read(self._file, (last - first) * whole))
+        end = _HEADER + self._length + self._count * (_NONCE + _TAG)
+        if len(data) != min((last - first) * whole, end - _HEADER - first * whole):
+            raise AuthenticationError(f"{self._name}the file has become shorter since it was opened")
         starts = range(0, len(data), whole)
         ranges = [(start + _NONCE, min(start + whole, len(data)) - _TAG) for start in starts]
         nonces, tags = [data[start - _NONCE : start] for start, _ in ranges], [data[end : end + _TAG] for _, end in ranges]

@@ -348,6 +348,9 @@ class _Torch:
         """A tensor of these bytes: of other memory if that has many others and `alone` is set, or if it is at no multiple of 16."""
         if alone and 2 * data.nbytes < data.untyped_storage().nbytes() or data.data_ptr() % 16:
             data = data.clone()
+            if data.is_cuda:
+                # For whoever uses it on another stream.
+                self._torch.cuda.current_stream(data.device).synchronize()
         return data.view(dtype).reshape(shape)
 
 

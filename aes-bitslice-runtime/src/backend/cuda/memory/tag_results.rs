@@ -11,9 +11,12 @@ use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUevent_flags, CUresult, C
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// Results that are allocated at a time, and the maximum number of those that nobody has asked for: then the oldest is waited for.
+/// Results that are allocated at a time.
 const AT_A_TIME: usize = 64;
-const MOST_LEFT: usize = 512;
+/// Of those that nobody has asked for, as many are looked at, whether their calls are done, before others are allocated.
+const LOOKED_AT: usize = 4;
+/// What is there before a call, and stays if it never writes: no verdict that says that a message is authentic.
+const NOTHING: [u8; HASH] = [0xff; HASH];
 
 /// The results of a device.
 pub(crate) struct TagResults {
@@ -40,7 +43,7 @@ unsafe impl Send for Memory {}
 // SAFETY: each slot alone uses its bytes, through the pointer.
 unsafe impl Sync for Memory {}
 
-/// Room for one tag: zeros unless its call is under way, or nobody has asked for it.
+/// Room for one tag: [`NOTHING`] unless its call is under way, or nobody has asked for it.
 struct Slot {
     context: Arc<Context>,
     memory: Arc<Memory>,
@@ -69,18 +72,20 @@ impl TagResults {
     pub(crate) fn take(self: &Arc<Self>) -> Result<TagResult, Error> {
         let mut all = lock(&self.all);
         let mut slot = all.idle.pop();
-        let can_be_had = |oldest: &Slot| all.left.len() >= MOST_LEFT || oldest.is_done().unwrap_or(false);
-        let oldest = (slot.is_none() && all.left.front().is_some_and(can_be_had)).then(|| all.left.pop_front());
-        // Others need not wait for what this thread waits for.
-        drop(all);
-        match oldest.flatten().map(|oldest| (oldest.wait(), oldest)) {
-            Some((Ok(()), oldest)) => {
+        // Those of one stream may be late: some are looked at, and nothing is waited for.
+        for _ in 0..all.left.len().min(LOOKED_AT) {
+            if slot.is_some() {
+                break;
+            }
+            let oldest = all.left.pop_front().expect("as many as were counted");
+            if oldest.is_done().unwrap_or(false) {
                 oldest.clear();
                 slot = Some(oldest);
+            } else {
+                all.left.push_back(oldest);
             }
-            Some((Err(_), oldest)) => lock(&self.all).left.push_back(oldest),
-            None => {}
         }
+        drop(all);
         if slot.is_none() {
             let mut more = self.more()?;
             slot = more.pop();
@@ -93,6 +98,7 @@ impl TagResults {
         let mut pinned = Pinned::new(&self.context, AT_A_TIME * HASH)?;
         let no_access = || Error::Cuda { call: "cuPointerGetAttribute".into(), code: "no device pointer".into() };
         let on_device = pinned::on_device(&pinned).ok_or_else(no_access)?;
+        pinned.fill(NOTHING[0]);
         let start = pinned.as_mut_ptr();
         let memory = Arc::new(Memory { _pinned: pinned, start, on_device });
         let slot = |number| {
@@ -118,6 +124,7 @@ impl TagResult {
         stream: CUstream,
         work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.is_under_way = true;
         let Slot { context, memory, number, event } = self.slot();
         // Even after a failure, some of it may be on the stream.
         let worked = work(memory.on_device + (HASH * number) as u64);
@@ -128,7 +135,6 @@ impl TagResult {
             std::mem::forget(self.slot.take());
             return recorded;
         }
-        self.is_under_way = true;
         worked
     }
 
@@ -173,7 +179,7 @@ impl Slot {
 
     fn clear(&self) {
         // SAFETY: these bytes are this slot's, and their call was waited for.
-        unsafe { self.start().write_volatile([0; HASH]) }
+        unsafe { self.start().write_volatile(NOTHING) }
     }
 
     /// Waits for the call that writes it.
