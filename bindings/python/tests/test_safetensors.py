@@ -463,7 +463,7 @@ def test_pieces_and_batches(key, monkeypatch, tmp_path, piece, batch):
     """As on a GPU, whose memory and stream are played by arrays of the host."""
     current = SimpleNamespace(wait_event=lambda event: event.synchronize())
     cuda = SimpleNamespace(Stream=LateStream, stream=on, current_stream=lambda device: current)
-    torch = SimpleNamespace(empty=lambda size, dtype, pin_memory: np.empty(size, dtype), uint8=np.uint8, cuda=cuda)
+    torch = SimpleNamespace(empty=lambda size, dtype, device, pin_memory: np.empty(size, dtype), uint8=np.uint8, cuda=cuda)
     memory = _segments.GpuMemory(Engine("cpu"), lambda size: np.empty(size, np.uint8).view(LateArray), torch, None)
     memory.batch = batch
     monkeypatch.setattr(_segments, "PIECE", piece)
