@@ -110,3 +110,13 @@ def test_changed_and_cut_streams():
         message_of(stream[:44] + nonce + AESGCM(key).encrypt(nonce, b"", (1).to_bytes(4, "little")), key=Key(key))
     with pytest.raises(Error, match="no AES GCM Stream"):
         message_of(b"AGS1" + bytes(4) + nonce + AESGCM(key).encrypt(nonce, b"", bytes(4)), key=Key(key))
+
+
+def test_a_file_that_becomes_shorter_is_refused(tmp_path):
+    """Cut between two blocks after it was opened, which no tag shows."""
+    key, path = Key.generate(128), tmp_path / "stream"
+    iceberg.encrypt(io.BytesIO(bytes(5 << 20)), path, key=key)
+    with iceberg.open(path, key=key) as file:
+        os.truncate(path, 8 + 3 * ((1 << 20) + 28))
+        with pytest.raises(AuthenticationError, match="shorter"):
+            file.read()
