@@ -5,7 +5,7 @@
 //! python3 -m venv venv && venv/bin/pip install cryptography
 //! cargo run --release -- venv/bin/python            # everything
 //! cargo run --release -- venv/bin/python GCM 256    # rows that contain all of these words
-//! THREADS=2 cargo run --release -- venv/bin/python arrays    # of ours on two cores; the others have one thread
+//! THREADS=2 cargo run --release -- venv/bin/python arrays    # this library on two threads, aws-lc and OpenSSL on one
 //! ```
 //!
 //! OpenSSL is the one in the Python package `cryptography`, so its calls take some 0.5 µs more than those of a C program.

@@ -86,7 +86,7 @@ pub struct Case {
     pub key_bits: KeyBits,
     /// Warps of a thread block.
     pub warps: usize,
-    /// The warps whose tiles are looked at, one after another: the first of them, and every so many after it.
+    /// The warps whose tiles are proved: the number of the first one, and the distance from each to the next.
     pub followed: (usize, usize),
     /// What carries.
     pub carries: Carries,
