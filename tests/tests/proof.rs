@@ -219,16 +219,16 @@ fn faults_are_found() {
         ("ld.shared.v4.u32", address, 12),
         ("st.shared.v4.u32", address, 12),
     ] {
-        let before = faults.len();
-        let all: Vec<usize> = ptx[..end].match_indices(instruction).map(|(at, _)| at).collect();
-        // A fault before the last round shows as a product of bits that no S-box has. After it there is none.
-        let last = all.iter().skip(all.len() - 2);
-        for &at in sample(0, all_or(1, 8), all.iter().skip(every / 2).step_by(every)).chain(last) {
+        let changed = |(at, _): (usize, &str)| {
             let range = at..at + ptx[at..].find(';').unwrap();
             let (name, operands) = ptx[range.clone()].split_once(char::is_whitespace).unwrap();
-            faults.extend(change(operands.trim()).map(|changed| (range, format!("{name} {changed}"), case)));
-        }
-        assert!(faults.len() > before, "{instruction} was not changed");
+            change(operands.trim()).map(|changed| (range, format!("{name} {changed}"), case))
+        };
+        let all: Vec<_> = ptx[..end].match_indices(instruction).filter_map(changed).collect();
+        assert!(all.len() > every, "there are few places for a fault in {instruction}");
+        // A fault before the last round shows as a product of bits that no S-box has. After it there is none.
+        let last = all.iter().skip(all.len() - 2);
+        faults.extend(sample(0, all_or(1, 8), all.iter().skip(every / 2).step_by(every)).chain(last).cloned());
     }
     // A parameter that is declared with fewer bytes than the launch gives: round keys, and their number.
     let at = ptx.find("[244]").unwrap();
