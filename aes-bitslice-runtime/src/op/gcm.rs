@@ -15,9 +15,9 @@ use crate::cpu::kernel::WholeMessage;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
-use crate::op::gcm_random_nonce::GcmEncryptWithRandomNonce;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
+use crate::op::nonces::of_twelve;
 use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::partial_hash::{PartialHash, Terms, Verdict};
 use crate::op::tagging::{Make, Tagging, Verify};
@@ -85,15 +85,6 @@ impl GcmEncrypt {
     #[inline]
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
         Self::from_start(Direction::Encrypt, nonce, aad, Make)
-    }
-
-    /// Encryption whose every call makes a new random nonce and returns it with the tag, so that no caller can use one twice. Takes
-    /// additional data, as [`new`](Self::new) does.
-    ///
-    /// No more than 2^32 messages may be encrypted under one key in this way (SP 800-38D, section 8.3). For more, use
-    /// [`XaesEncrypt`](crate::XaesEncrypt) with [`Nonce::random_for_xaes`]: 2^80.
-    pub fn with_random_nonce(aad: &[u8]) -> GcmEncryptWithRandomNonce {
-        GcmEncryptWithRandomNonce::new(aad)
     }
 }
 
@@ -254,13 +245,6 @@ pub(crate) fn first_counter(hash: &HashKey, nonce: &[u8]) -> [u8; 16] {
         Ok(twelve) => of_twelve(twelve).to_be_bytes(),
         Err(_) => hash.append_block(&hash.hash(nonce), &lengths(0, nonce.len() as u64)),
     }
-}
-
-/// J0 of a nonce of 12 bytes, as a big-endian number.
-pub(crate) fn of_twelve(nonce: &[u8; 12]) -> u128 {
-    let (first, last) = nonce.split_first_chunk().expect("8 bytes");
-    let last = last.try_into().expect("4 bytes");
-    u128::from(u64::from_be_bytes(*first)) << 64 | u128::from(u32::from_be_bytes(last)) << 32 | 1
 }
 
 /// The last block to be hashed: the lengths in bits of the additional data and the ciphertext, which are given in
