@@ -3,7 +3,7 @@
 use crate::device::OnDevice;
 use crate::documented::parameter;
 use crate::error::of_runtime;
-use crate::fork::ForkedNot;
+use crate::loaded_key::LoadedKey;
 use crate::memory::Data;
 use crate::number;
 use crate::opened::Opened;
@@ -17,7 +17,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// A key loaded on an engine. Any number of threads may use it.
 ///
@@ -32,19 +31,13 @@ use std::sync::atomic::AtomicU64;
 /// Wrong arguments raise `ValueError` or `TypeError` before any work, and change nothing. A call that fails later, or
 /// is interrupted, leaves its output cleared.
 #[pyclass(frozen, weakref, module = "aes_bitslice")]
-pub struct Cipher {
-    pub opened: Arc<Opened>,
-    pub cipher: ForkedNot<RuntimeCipher>,
-    /// The modes whose kernels were loaded.
-    loaded: AtomicU64,
-}
+pub struct Cipher(LoadedKey);
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 impl Cipher {
     pub fn new(opened: Arc<Opened>, cipher: RuntimeCipher) -> Self {
-        let cipher = ForkedNot::new(cipher, opened.engine.is_device());
-        Self { opened, cipher, loaded: AtomicU64::new(0) }
+        Self(LoadedKey::new(opened, cipher))
     }
 
     /// Makes an operation, and runs it.
@@ -53,27 +46,22 @@ impl Cipher {
         given: Data<'_, 'py>,
         operation: impl FnOnce() -> PyResult<R>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.begin(|| operation()?.run(self, &given))
-    }
-
-    /// A key on the GPU with this number.
-    pub fn on_device(&self, ordinal: usize) -> PyResult<OnDevice<'_>> {
-        OnDevice::of(&self.cipher, ordinal, &self.loaded)
+        self.begin(|| operation()?.run(&self.0, &given))
     }
 
     /// Calls `load` for each GPU of the engine.
     fn prepare_by(&self, py: Python<'_>, load: impl Fn(&OnDevice<'_>) -> Result<(), Runtime> + Sync) -> PyResult<()> {
-        let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
+        let contexts = self.0.opened.engine.cuda_contexts().unwrap_or_default();
         contexts.iter().try_for_each(|context| {
-            let gpu = self.on_device(context.ordinal())?;
+            let gpu = self.0.on_device(context.ordinal())?;
             py.detach(|| load(&gpu)).map_err(of_runtime)
         })
     }
 
     /// Refuses an engine that is no longer usable, and turns a panic into an exception.
     fn begin<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-        self.opened.check()?;
-        self.opened.guarded(work)
+        self.0.opened.check()?;
+        self.0.opened.guarded(work)
     }
 }
 
@@ -99,7 +87,7 @@ impl Cipher {
         tag_out: Option<Any<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = Data { py, data, out, stream, length: None, tag_out };
-        self.begin(|| operation.get().0.run(self, &given))
+        self.begin(|| operation.get().0.run(&self.0, &given))
     }
 
     /// CTR: encrypts and decrypts any number of bytes.
@@ -575,7 +563,7 @@ impl Cipher {
     }
 
     fn __repr__(&self) -> String {
-        format!("Cipher(on {:?})", self.opened.engine.backend().to_string())
+        format!("Cipher(on {:?})", self.0.opened.engine.backend().to_string())
     }
 
     /// It never changes: a copy is the same object.
