@@ -18,7 +18,7 @@ use crate::op::ctr::Ctr;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
 use crate::op::nonces::of_twelve;
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::partial_hash::{PartialHash, Terms, Verdict};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -399,7 +399,14 @@ pub struct Keyed<E> {
     end: E,
 }
 
-impl<E: End> Keyed<E> {
+impl<E: End> Ready for Keyed<E> {
+    type Part = PartialHash;
+    type Output = E::Output;
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(|gcm, bytes| Self { at: Position { offset: gcm.at.offset + bytes, ..gcm.at }, ..gcm.clone() })
+    }
+
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         let ctr = || self.derived.ctr(self.at.offset);
         match (self.counters_are_secret, shape.geometry.takes_secret_counters) {
@@ -410,21 +417,21 @@ impl<E: End> Keyed<E> {
             (true, false) => scrubbed::<DERIVED, _>(|| ctr().launches(shape)),
         }
     }
-}
 
-impl<E: End> Ready for Keyed<E> {
-    type Part = PartialHash;
-    type Output = E::Output;
-
-    fn cut(&self) -> Option<Cut<Self>> {
-        Cut::anywhere(|gcm, bytes| Self { at: Position { offset: gcm.at.offset + bytes, ..gcm.at }, ..gcm.clone() })
+    fn hash_key(&self) -> Option<&HashKey> {
+        Some(&self.derived.hash)
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        let verdict = |gcm: &Self, bytes| gcm.end.verdict(&gcm.derived, &gcm.aad, bytes);
-        let tag = |gcm: &Self, bytes| gcm.end.terms(&gcm.derived, &gcm.aad, bytes).filter(|_| gcm.at.offset == 0);
-        let counter = |gcm: &Self| (!gcm.counters_are_secret).then(|| gcm.derived.counter(gcm.at.offset).block);
-        OnDevice { hash: Some(&self.derived.hash), verdict, tag, counter, ..OnDevice::cipher(Self::launches) }
+    fn verdict(&self, bytes: u64) -> Option<Verdict> {
+        self.end.verdict(&self.derived, &self.aad, bytes)
+    }
+
+    fn tag(&self, bytes: u64) -> Option<Terms> {
+        self.end.terms(&self.derived, &self.aad, bytes).filter(|_| self.at.offset == 0)
+    }
+
+    fn counter(&self) -> Option<u128> {
+        (!self.counters_are_secret).then(|| self.derived.counter(self.at.offset).block)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
