@@ -9,7 +9,7 @@ use crate::chunk::BLOCK;
 use crate::context::Context;
 use crate::error::{Error, Result, note};
 use crate::method::Method;
-use crate::modes::keystream::KEYSTREAM;
+use crate::modes::table::KEYSTREAM;
 use crate::output::{Options, Target};
 use crate::pipeline::source::Source;
 use crate::secret::Secret;

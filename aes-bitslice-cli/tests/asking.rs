@@ -42,9 +42,22 @@ impl Asking {
         command.stdin(terminal.slave.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
         assert!(tcgetattr(&terminal.slave).unwrap().local_flags.contains(LocalFlags::ECHO), "a new one shows it");
         let mut asking = Asking { child: command.spawn().unwrap(), terminal };
-        asking.wait_for_prompt("Passphrase: ");
-        assert!(!asking.shows());
+        asking.asks();
         asking
+    }
+
+    /// Waits until it asks, and the terminal does not show what is typed.
+    fn asks(&mut self) {
+        self.wait_for_prompt("Passphrase: ");
+        assert!(!self.shows());
+    }
+
+    /// Types the passphrase, and once more when it is asked for that, and waits until it has ended.
+    fn told(mut self, passphrase: &[u8], again: &[u8]) -> Output {
+        self.type_in(passphrase);
+        self.wait_for_prompt("The same again: ");
+        self.type_in(again);
+        self.end()
     }
 
     /// Whether the terminal shows what is typed.
@@ -130,12 +143,9 @@ fn refused(keys: &[u8]) -> String {
 #[test]
 fn what_was_typed_is_the_passphrase() {
     let folder = folder();
-    let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    let asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
     // The terminal's erase character deletes one.
-    asking.type_in("x\x7fcafé 1234\r".as_bytes());
-    asking.wait_for_prompt("The same again: ");
-    asking.type_in("café 1234\n".as_bytes());
-    let output = asking.end();
+    let output = asking.told("x\x7fcafé 1234\r".as_bytes(), "café 1234\n".as_bytes());
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     fs::write(folder.path().join("words"), "café 1234").unwrap();
     let mut open = program("open -q --passphrase-file words sealed");
@@ -187,11 +197,8 @@ fn an_empty_passphrase_is_refused_at_once() {
 #[test]
 fn different_passphrases_are_refused() {
     let folder = folder();
-    let mut asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
-    asking.type_in(b"one\r");
-    asking.wait_for_prompt("The same again: ");
-    asking.type_in(b"another\r");
-    let said = String::from_utf8(asking.end().stderr).unwrap();
+    let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+    let said = String::from_utf8(asking.told(b"one\r", b"another\r").stderr).unwrap();
     assert!(said.contains("not the same"), "{said}");
 }
 
@@ -227,11 +234,8 @@ fn keys_that_make_signals() {
         assert_eq!((output.status.signal(), output.stderr), (Some(signal), vec![]));
     }
     let folder = folder();
-    let mut asking = Asking::start(folder.path(), "trap '' INT; ", "seal -q --passphrase -o sealed data");
-    asking.type_in(b"x\x03abc\r");
-    asking.wait_for_prompt("The same again: ");
-    asking.type_in(b"abc\r");
-    assert!(asking.end().status.success());
+    let asking = Asking::start(folder.path(), "trap '' INT; ", "seal -q --passphrase -o sealed data");
+    assert!(asking.told(b"x\x03abc\r", b"abc\r").status.success());
 }
 
 /// A shell with job control, to which the terminal goes back.
@@ -244,12 +248,8 @@ fn ctrl_z_stops_it_and_it_asks_again() {
     // What is typed before it has stopped is cleared with the rest of the passphrase.
     until(|| asking.shows() && asking.has_stopped());
     asking.type_in(b"line\r");
-    asking.wait_for_prompt("Passphrase: ");
-    assert!(!asking.shows());
-    asking.type_in(b"abc\r");
-    asking.wait_for_prompt("The same again: ");
-    asking.type_in(b"abc\r");
-    let output = asking.end();
+    asking.asks();
+    let output = asking.told(b"abc\r", b"abc\r");
     assert!(output.status.success(), "{output:?}");
     fs::write(folder.path().join("words"), "abc").unwrap();
     let mut open = program("open -q --passphrase-file words sealed");
@@ -262,12 +262,8 @@ fn ctrl_z_without_a_shell_shows_nothing() {
     let folder = folder();
     let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
     asking.type_in(b"abc\x1a");
-    asking.wait_for_prompt("Passphrase: ");
-    assert!(!asking.shows());
-    asking.type_in(b"abc\r");
-    asking.wait_for_prompt("The same again: ");
-    asking.type_in(b"abc\r");
-    assert!(asking.end().status.success());
+    asking.asks();
+    assert!(asking.told(b"abc\r", b"abc\r").status.success());
 }
 
 /// By the signal that nothing can block.
@@ -282,12 +278,8 @@ fn a_process_that_was_stopped_asks_again() {
     shown.local_flags.insert(LocalFlags::ECHO);
     tcsetattr(&asking.terminal.slave, SetArg::TCSANOW, &shown).unwrap();
     kill(asking.id(), Signal::SIGCONT).unwrap();
-    asking.wait_for_prompt("Passphrase: ");
-    assert!(!asking.shows());
-    asking.type_in(b"abc\r");
-    asking.wait_for_prompt("The same again: ");
-    asking.type_in(b"abc\r");
-    assert!(asking.end().status.success());
+    asking.asks();
+    assert!(asking.told(b"abc\r", b"abc\r").status.success());
 }
 
 /// A key goes into a file or a pipe, and is never shown.

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use aes_bitslice_gen::kernel::Preset;
 use common::{
     IV, KEYS, PROGRAM, bytes, is_ignored, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end,
 };
+use tempfile::TempDir;
 
 /// The initialization vector of CBC in SP 800-38A.
 const CBC_IV: &str = "000102030405060708090a0b0c0d0e0f";
@@ -28,6 +29,14 @@ const LAST_IV: &str = "ffffffffffffffffffffffffffffffff";
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+/// A command in a folder, with the first key in the variable KEY, that reads what is written to its standard input.
+fn started(command: &mut Command, folder: &TempDir) -> (Child, ChildStdin) {
+    command.env("KEY", KEYS[0]).current_dir(folder).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let stdin = child.stdin.take().unwrap();
+    (child, stdin)
 }
 
 #[test]
@@ -372,14 +381,10 @@ fn signals_leave_nothing_behind() {
         }
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("old"), "old").unwrap();
-        let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 16 --force -o old")
-            .env("KEY", KEYS[0])
-            .current_dir(&folder)
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
+        let (mut child, mut stdin) = started(
+            &mut program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 16 --force -o old"),
+            &folder,
+        );
         stdin.write_all(&[1; 160]).unwrap();
         wait_for(&mut child, || names(folder.path()).len() == 2);
         let number = format!("-{signal}");
@@ -412,15 +417,13 @@ fn a_signal_removes_every_unfinished_file() {
 fn ignored_signals_stay_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let program = env!("CARGO_BIN_EXE_aes-bitslice");
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("trap '' HUP; exec '{program}' encrypt --mode ecb --backend cpu --key-env KEY -o new")])
-        .env("KEY", KEYS[0])
-        .current_dir(&folder)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
+    let (mut child, mut stdin) = started(
+        Command::new("sh").args([
+            "-c",
+            &format!("trap '' HUP; exec '{program}' encrypt --mode ecb --backend cpu --key-env KEY -o new"),
+        ]),
+        &folder,
+    );
     stdin.write_all(&[1; 160]).unwrap();
     wait_for(&mut child, || !names(folder.path()).is_empty());
     assert!(Command::new("kill").args(["-s", "HUP", &child.id().to_string()]).status().unwrap().success());
@@ -434,14 +437,7 @@ fn ignored_signals_stay_ignored() {
 #[test]
 fn a_file_made_meanwhile_stays() {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY -o new")
-        .env("KEY", KEYS[0])
-        .current_dir(&folder)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let stdin = child.stdin.take().unwrap();
+    let (mut child, stdin) = started(&mut program("encrypt --mode ecb --backend cpu --key-env KEY -o new"), &folder);
     wait_for(&mut child, || !names(folder.path()).is_empty());
     fs::write(folder.path().join("new"), "somebody else's").unwrap();
     drop(stdin);
@@ -583,14 +579,10 @@ fn a_signal_removes_the_file_of_an_opencl_device() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut child =
-        program(&format!("encrypt --mode ctr --iv {IV} --backend opencl --key-env KEY --chunk-bytes 4096 -o new"))
-            .env("KEY", KEYS[0])
-            .current_dir(&folder)
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
+    let (mut child, mut stdin) = started(
+        &mut program(&format!("encrypt --mode ctr --iv {IV} --backend opencl --key-env KEY --chunk-bytes 4096 -o new")),
+        &folder,
+    );
     stdin.write_all(&[1; 40_960]).unwrap();
     let written =
         || names(folder.path()).iter().any(|name| fs::metadata(folder.path().join(name)).is_ok_and(|m| m.len() > 0));

@@ -5,7 +5,7 @@ use crate::kernels::COMPLETE;
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::cuda::Shares;
 use aes_bitslice_runtime::opencl::{DeviceInfo, DeviceKind};
-use aes_bitslice_runtime::{Backend, BakedStrategy, Engine, Error, Instructions, Kernels, Key, Mode};
+use aes_bitslice_runtime::{Backend, BakedStrategy, Cipher, Engine, Error, Instructions, Kernels, Key, Mode};
 use std::sync::OnceLock;
 
 /// A device under test, with kernels of a kind.
@@ -84,6 +84,14 @@ pub fn name(engine: &Engine) -> String {
         Backend::Cuda { .. } => format!("{}, kernels {}", engine.description(), engine.kernels()),
         _ => engine.description(),
     }
+}
+
+/// This key on an engine.
+///
+/// # Panics
+/// If it is not 16, 24 or 32 bytes long, or the engine does not load it.
+pub fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
+    engine.cipher(&Key::new(key).expect("a key")).expect("a cipher")
 }
 
 /// Whether an engine has kernels for a mode. Not every mode has table kernels, and there are no co-resident ones for CBC,

@@ -1,7 +1,7 @@
 //! Where the data of a call is: host memory or GPU memory, between bytes that must not change.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
-use aes_bitslice_runtime::{Backend, Engine, Error};
+use aes_bitslice_runtime::{Backend, Buffers, Engine, Error};
 use std::sync::Arc;
 
 /// Where the data of a call is.
@@ -46,4 +46,16 @@ impl Memory {
         data.copy_from_slice(written);
         Some(outcome)
     }
+}
+
+/// The result of a call in host memory, in place and from an input to an output, which must be equal.
+///
+/// # Panics
+/// If they are not, or a call fails.
+pub fn both_ways(data: &[u8], run: impl Fn(Buffers<'_>) -> Result<(), Error>) -> Vec<u8> {
+    let (mut in_place, mut output) = (data.to_vec(), vec![0xa5; data.len()]);
+    run((&mut in_place).into()).expect("a call in place");
+    run((data, &mut output[..]).into()).expect("a call from an input to an output");
+    assert!(in_place == output, "in place and not");
+    output
 }

@@ -11,10 +11,11 @@ use aes_bitslice_runtime::{
     GcmEncryptBatch, GcmMessage, GcmPart, GcmSivEncrypt, Ghash, Gmac, Kernels, Key, KeyBits, KeystreamRng, Mode, Nonce,
     Operation, Tag, Xts,
 };
-use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, say};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::kernels::print;
+use aes_bitslice_tests::memory::both_ways;
 use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::vectors::cases;
@@ -46,20 +47,6 @@ fn main() -> ExitCode {
         .on_each(&[Device::OpenCl], &[], tests_of_engines![opencl_buffers])
         .with(&[], tests![a_counter_that_wraps_in_the_middle])
         .run()
-}
-
-fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
-    engine.cipher(&Key::new(key).unwrap()).unwrap()
-}
-
-/// In place, and from an input to an output.
-fn both_ways(data: &[u8], run: impl Fn(aes_bitslice_runtime::Buffers<'_>) -> Result<(), Error>) -> Vec<u8> {
-    let mut in_place = data.to_vec();
-    run((&mut in_place).into()).unwrap();
-    let mut output = vec![0xa5; data.len()];
-    run((data, &mut output[..]).into()).unwrap();
-    assert!(in_place == output, "in place and not");
-    output
 }
 
 fn gcm_vectors(engines: &'static [Engine]) {

@@ -6,7 +6,7 @@ use aes_bitslice_runtime::{
     Tag,
 };
 use aes_bitslice_tests::arrays::Arrays;
-use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
@@ -77,10 +77,6 @@ impl Messages {
     fn by_another(&self, key: &[u8]) -> Vec<Tag> {
         (0..self.ranges.len()).map(|n| Tag::new(&others::cmac(key, self.message(n))).unwrap()).collect()
     }
-}
-
-fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
-    engine.cipher(&Key::new(key).unwrap()).unwrap()
 }
 
 fn make(messages: &Messages) -> CmacBatch {

@@ -3,10 +3,10 @@
 
 use aes_bitslice_runtime::{
     Aads, Backend, Cipher, Engine, Error, GcmBatch, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Kernels,
-    Key, Nonce, Nonces, OpenedBatch, Operation, Ranges, Tag,
+    Nonce, Nonces, OpenedBatch, Operation, Ranges, Tag,
 };
 use aes_bitslice_tests::arrays::Arrays;
-use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
@@ -100,10 +100,6 @@ impl Messages {
         let tags = tags.collect();
         (secret, tags)
     }
-}
-
-fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
-    engine.cipher(&Key::new(key).unwrap()).unwrap()
 }
 
 fn encrypt(messages: &Messages) -> GcmEncryptBatch {

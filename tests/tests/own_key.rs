@@ -7,7 +7,7 @@ use aes_bitslice_runtime::{
     Cipher, Engine, Error, GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Kernels, Key, Nonce, Operation, Tag, XaesDecrypt,
     XaesEncrypt,
 };
-use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::reference::noise;
@@ -137,10 +137,6 @@ fn other<M: Mode>(key: &[u8], nonce: &[u8], aad: &[u8], data: &[u8]) -> (Vec<u8>
 
 fn nonce<M: Mode>() -> Nonce {
     Nonce::new(&noise(1, M::NONCE)).unwrap()
-}
-
-fn cipher(engine: &Engine, key: &[u8]) -> Cipher {
-    engine.cipher(&Key::new(key).unwrap()).unwrap()
 }
 
 /// Both directions, in place and not.

@@ -7,12 +7,11 @@ use aes_bitslice_runtime::opencl::BufferSlice;
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
 use aes_bitslice_runtime::opencl::opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use aes_bitslice_runtime::opencl::opencl3::types::CL_TRUE;
-use aes_bitslice_runtime::{
-    Backend, Buffers, Direction, Ecb, Engine, Error, Kernels, Key, KeyBits, Mode, Transfers, Xts,
-};
+use aes_bitslice_runtime::{Backend, Direction, Ecb, Engine, Error, Kernels, Key, KeyBits, Mode, Transfers, Xts};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, small};
 use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::memory::both_ways;
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::vectors::cases;
 use aes_bitslice_tests::{others, tests_of_engines};
@@ -32,16 +31,6 @@ fn main() -> ExitCode {
         .on_each(&[Device::OpenCl], &[Need::Turn(1)], on_host)
         .on_each(&[Device::OpenCl], &[Need::Turn(1)], tests_of_engines![opencl_buffers])
         .run()
-}
-
-/// In place, and from an input to an output.
-fn both_ways(data: &[u8], run: impl Fn(Buffers<'_>) -> Result<(), Error>) -> Vec<u8> {
-    let mut in_place = data.to_vec();
-    run((&mut in_place).into()).unwrap();
-    let mut output = vec![0xa5; data.len()];
-    run((data, &mut output[..]).into()).unwrap();
-    assert!(in_place == output, "in place and not");
-    output
 }
 
 /// In units of their length, and in units of whole blocks, of which the last is shorter: kernels do units of whole blocks.

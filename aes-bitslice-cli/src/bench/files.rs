@@ -21,9 +21,9 @@ use super::start::IV;
 use crate::args::bench::BenchArgs;
 use crate::args::engine::KernelName;
 use crate::error::{Error, Exit, Result};
-use crate::modes;
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::{Place, Sectors};
+use crate::modes::table::ALL;
 use crate::output;
 use crate::scratch::{self, ScratchFolder};
 
@@ -59,7 +59,7 @@ pub fn measure(
         }
     }
     let (modes, others): (Vec<MeasuredMode>, Vec<_>) =
-        args.modes().into_iter().partition(|mode| modes::ALL.contains(&mode.mode));
+        args.modes().into_iter().partition(|mode| ALL.contains(&mode.mode));
     for mode in others {
         report.skipped.push(format!("{}: no mode of `encrypt` and `decrypt`", mode.name));
     }

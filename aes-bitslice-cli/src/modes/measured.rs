@@ -7,10 +7,9 @@ use aes_bitslice_runtime::{self as runtime, Direction, Key, KeyBits, Keys};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use super::ctr::CTR;
 use super::mode::{Lengths, Mode, Place};
 use super::operation::{About, AnyOperation};
-use crate::modes;
+use super::table::{CTR, MEASURED};
 
 /// A mode in a direction; [`Direction::Encrypt`] stands for both if they do not differ.
 #[derive(Clone, Copy)]
@@ -31,7 +30,7 @@ impl MeasuredMode {
             let of = |mode: &'static Mode| {
                 mode.measured.iter().map(move |&(direction, name)| MeasuredMode { mode, direction, name })
             };
-            modes::MEASURED.into_iter().flat_map(of).collect()
+            MEASURED.into_iter().flat_map(of).collect()
         });
         &ALL
     }
@@ -124,13 +123,14 @@ impl ValueEnum for MeasuredMode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::modes::table::ALL;
 
     #[test]
     fn every_mode_is_measured_once() {
         let names = "gcm-encrypt,gcm-decrypt,gcm-siv-encrypt,gcm-siv-decrypt,ecb-encrypt,ecb-decrypt,cbc-encrypt,cbc-decrypt,ctr,\
                      xts-encrypt,xts-decrypt,keystream,prg,cmac";
         assert_eq!(MeasuredMode::names(), names);
-        for mode in modes::ALL {
+        for mode in ALL {
             assert!(!MeasuredMode::named(mode.name).is_empty(), "{mode:?}");
         }
         assert!(MeasuredMode::all().contains(&MeasuredMode::CTR));

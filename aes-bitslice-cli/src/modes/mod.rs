@@ -1,48 +1,25 @@
-//! Modes of operation as the command line has them. A mode is one file, with one [`Mode`], and, if `encrypt` has it,
-//! its place in [`ALL`]: options, messages and streams follow these. [`MEASURED`] is what measurements follow.
+//! Modes of operation as the command line has them: options, messages and streams follow the table's [`ALL`], measurements [`MEASURED`].
 //!
 //! | file | idea |
 //! |---|---|
 //! | `operation` | any operation of the runtime, on each kind of memory |
 //! | `mode` | the description of a mode |
-//! | `ecb`, `cbc`, `ctr`, `xts` | the modes |
-//! | `gcm`, `gcm_siv`, `cmac` | modes with a tag, which are measured only |
-//! | `prg` | a generator for function secret sharing, which is measured only |
-//! | `keystream` | the key stream of CTR alone, which reads nothing |
+//! | `table` | the modes |
 //! | `measured` | modes by direction: what `bench` and `tune` measure |
+//!
+//! [`ALL`]: table::ALL
+//! [`MEASURED`]: table::MEASURED
 
-mod cbc;
-mod cmac;
-pub mod ctr;
-pub mod ecb;
-mod gcm;
-mod gcm_siv;
-pub mod keystream;
 pub mod measured;
 pub mod mode;
 pub mod operation;
-mod prg;
-mod xts;
+pub mod table;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use self::cbc::CBC;
-use self::cmac::CMAC;
-use self::ctr::CTR;
-use self::ecb::ECB;
-use self::gcm::GCM;
-use self::gcm_siv::GCM_SIV;
-use self::keystream::KEYSTREAM;
 use self::mode::Mode;
-use self::prg::PRG;
-use self::xts::XTS;
-
-/// The modes of `encrypt` and `decrypt`.
-pub static ALL: [&Mode; 4] = [&ECB, &CBC, &CTR, &XTS];
-
-/// The modes that `bench` has.
-pub static MEASURED: [&Mode; 9] = [&GCM, &GCM_SIV, &ECB, &CBC, &CTR, &XTS, &KEYSTREAM, &PRG, &CMAC];
+use self::table::ALL;
 
 impl ValueEnum for &'static Mode {
     fn value_variants<'a>() -> &'a [Self] {

@@ -279,8 +279,8 @@ mod tests {
     use crate::input::Input;
     use crate::method::Method;
     use crate::modes;
-    use crate::modes::ecb::ECB;
     use crate::modes::mode::Mode;
+    use crate::modes::table::ECB;
     use crate::output::{Options, Target};
     use crate::transform::Transform;
     use aes_bitslice_runtime::{Backend, Engine, Key, Keys};
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_bar_hears_of_what_is_on_the_disk() {
-        for mode in modes::ALL {
+        for mode in modes::table::ALL {
             let folder = tempfile::tempdir().unwrap();
             let (stream, outcomes, bar) = three_chunks(folder.path(), mode);
             let (syncs, _to_sync) = mpsc::channel();

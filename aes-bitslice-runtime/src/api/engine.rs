@@ -3,7 +3,7 @@
 use crate::api::auto;
 use crate::api::host_buffer::HostBuffer;
 use crate::backend::bitsliced::isa::Isa;
-use crate::backend::bitsliced::key::OnVectors;
+use crate::backend::bitsliced::key::Bitsliced;
 use crate::backend::cpu::OnCores;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda::several::group::{Group, Shares};
@@ -15,6 +15,7 @@ use crate::base::backend::Backend;
 use crate::base::error::Error;
 use crate::base::threads;
 use crate::cpu::instructions::Instructions;
+use crate::cpu::key::CpuKey;
 use crate::exec::backend::{Opened, Settings};
 use crate::exec::choice::Kernels;
 use crate::exec::queue::Queue;
@@ -46,8 +47,8 @@ struct Inner {
 
 /// The backends. To add one, add a variant here, in [`each!`] and in [`Engine::open`].
 pub(crate) enum Kind {
-    Cpu(OnCores),
-    CpuBitsliced(OnVectors),
+    Cpu(OnCores<CpuKey>),
+    CpuBitsliced(OnCores<Bitsliced>),
     #[cfg(feature = "cuda")]
     Cuda(Group),
     #[cfg(feature = "opencl")]
@@ -119,7 +120,7 @@ impl Engine {
         if !Isa::available().contains(&isa) {
             return Err(Error::IsaUnavailable { isa: isa.to_string() });
         }
-        Self::new(Kind::CpuBitsliced(OnVectors::new(isa)), None)
+        Self::new(Kind::CpuBitsliced(OnCores(isa)), None)
     }
 
     /// Opens the CPU on the given instructions instead of the fastest, for tests and measurements.
@@ -131,7 +132,7 @@ impl Engine {
         if !Instructions::available().contains(&instructions) {
             return Err(Error::IsaUnavailable { isa: instructions.to_string() });
         }
-        Self::new(Kind::Cpu(OnCores { instructions }), None)
+        Self::new(Kind::Cpu(OnCores(instructions)), None)
     }
 
     /// Returns this engine with other GPU kernels, for keys that are loaded on it from now on. On a CPU this changes nothing.
@@ -241,8 +242,8 @@ impl Kind {
         match backend {
             Backend::Cuda { .. } | Backend::CudaAll => cuda(backend),
             Backend::OpenCl { .. } | Backend::OpenClFirst => opencl(backend),
-            Backend::Cpu | Backend::Auto => Ok(Self::Cpu(OnCores { instructions: Instructions::best() })),
-            Backend::CpuBitsliced => Ok(Self::CpuBitsliced(OnVectors::new(Isa::best()))),
+            Backend::Cpu | Backend::Auto => Ok(Self::Cpu(OnCores(Instructions::best()))),
+            Backend::CpuBitsliced => Ok(Self::CpuBitsliced(OnCores(Isa::best()))),
         }
     }
 }

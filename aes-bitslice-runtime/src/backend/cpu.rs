@@ -1,4 +1,4 @@
-//! The CPU as a backend, with its instructions for AES: for callers without a GPU, and for serial operations even with one.
+//! The CPU as a backend, for callers without a GPU, and for serial operations even with one: on its instructions for AES, or bitsliced.
 
 use crate::base::backend::Backend;
 use crate::base::error::Error;
@@ -15,28 +15,49 @@ use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::Pass;
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
+use std::fmt::Display;
 
-impl OnBackend for CpuKey {
+/// A key that the processor's cores compute with.
+pub(crate) trait KeyOnCores: CpuCipher + Send {
+    /// The instructions that it computes on.
+    type Instructions: Copy + Display + Send + Sync;
+    /// The backend that has such keys.
+    const BACKEND: Backend;
+    /// That backend, for people.
+    const NAME: &str;
+
+    /// A key on these instructions, which the processor has.
+    fn load(instructions: Self::Instructions, key: &Key) -> Result<Self, Error>;
+}
+
+impl KeyOnCores for CpuKey {
+    type Instructions = Instructions;
+    const BACKEND: Backend = Backend::Cpu;
+    const NAME: &str = "CPU";
+
+    fn load(instructions: Instructions, key: &Key) -> Result<Self, Error> {
+        Ok(Self::on(instructions, key))
+    }
+}
+
+impl<K: KeyOnCores> OnBackend for K {
     fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
         Ok(self.scrubbed(|| cores::run(self, &call, data)))
     }
 }
 
-/// The CPU as a backend.
-pub(crate) struct OnCores {
-    /// The instructions of its keys, which the processor has.
-    pub(crate) instructions: Instructions,
-}
+/// The CPU as a backend, with keys on these instructions, which the processor has.
+pub(crate) struct OnCores<K: KeyOnCores>(pub(crate) K::Instructions);
 
-impl Opened for OnCores {
-    type Key = CpuKey;
+impl<K: KeyOnCores> Opened for OnCores<K> {
+    type Key = K;
 
     fn backend(&self) -> Backend {
-        Backend::Cpu
+        K::BACKEND
     }
 
     fn description(&self) -> String {
-        format!("CPU, {}, {}", self.instructions, processor::threads())
+        format!("{}, {}, {}", K::NAME, self.0, processor::threads())
     }
 
     fn supports(&self, _kernels: KernelsNeeded) -> bool {
@@ -51,7 +72,7 @@ impl Opened for OnCores {
         threads()
     }
 
-    fn key(&self, key: &Key, _settings: Settings) -> Result<CpuKey, Error> {
-        Ok(CpuKey::on(self.instructions, key))
+    fn key(&self, key: &Key, _settings: Settings) -> Result<K, Error> {
+        K::load(self.0, key)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | `cpu` | the kernels of `cpu`, on the processor's cores |
-//! | `bitsliced` | the generated engine on the processor's vectors |
+//! | `bitsliced` | the generated engine: keys for the processor's vectors |
+//! | `cpu` | keys on the processor's cores: for its instructions, or bitsliced |
 //! | `cuda` | the generated kernels on NVIDIA GPUs |
 //! | `opencl` | the generated kernels on OpenCL devices |
 //! | `device` | what the last two do in the same way, over a driver for each |

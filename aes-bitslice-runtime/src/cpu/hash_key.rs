@@ -118,10 +118,10 @@ impl HashKey {
         result
     }
 
-    /// An element times x^n, for n of at least 1. The time depends only on n.
+    /// An element times x^n. The time depends only on n.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn times_power(&self, element: &[u8; 16], x: &[u8; 16], n: u64) -> Zeroizing<[u8; 16]> {
-        self.product(element, &self.to_the_power(x, n))
+        if n == 0 { Zeroizing::new(*element) } else { self.product(element, &self.to_the_power(x, n)) }
     }
 
     /// x^n by squaring, for n of at least 1. The time depends only on n, which is a length.
@@ -153,3 +153,18 @@ impl fmt::Debug for HashKey {
 
 /// The element 1 of GHASH's field.
 pub(crate) const ONE: [u8; 16] = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_the_inverse_undo_powers() {
+        let key = HashKey::from_bytes(std::array::from_fn(|i| (31 * i + 5) as u8));
+        let (element, inverse) = ([0x6b; 16], key.inverse());
+        for n in [0, 1, 2, 3, 255, 1 << 32] {
+            let undone = key.times_power(&element, &inverse, n);
+            assert_eq!(*key.product(&undone, &key.power(n)), element, "H^{n}");
+        }
+    }
+}

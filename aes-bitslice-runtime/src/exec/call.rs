@@ -13,7 +13,7 @@ use crate::exec::steps::HashSlot;
 use crate::op::buffers::Buffers;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Ready};
+use crate::op::operation::{Cut, Keys, Operation, Pass, Ready};
 #[cfg(feature = "cuda")]
 use crate::op::partial_hash::Terms;
 use crate::op::partial_hash::Verdict;
@@ -151,26 +151,21 @@ impl<O: Pass> Call<O> {
         self.kernels
     }
 
-    /// What a device does for it.
-    pub(crate) fn on_device(&self) -> OnDevice<'_, O::Ready> {
-        self.ready.on_device()
-    }
-
     /// The launches of the cipher, for data of this shape.
     pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        (self.on_device().launches)(&self.ready, shape)
+        self.ready.launches(shape)
     }
 
     /// The data from which a device determines whether `bytes` bytes, which are the whole message, are authentic; `None` if nothing is
     /// verified. Leaves nothing on the stack.
     pub(crate) fn verdict(&self, bytes: u64) -> Option<Verdict> {
-        scrubbed::<DERIVED, _>(|| (self.on_device().verdict)(&self.ready, bytes))
+        scrubbed::<DERIVED, _>(|| self.ready.verdict(bytes))
     }
 
     /// The terms that are the tag of `bytes` bytes, which are the whole message; `None` if no tag is made. Leaves nothing on the stack.
     #[cfg(feature = "cuda")]
     pub(crate) fn tag(&self, bytes: u64) -> Option<Terms> {
-        scrubbed::<DERIVED, _>(|| (self.on_device().tag)(&self.ready, bytes))
+        scrubbed::<DERIVED, _>(|| self.ready.tag(bytes))
     }
 
     /// Where its data may be cut.

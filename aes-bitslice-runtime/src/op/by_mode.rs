@@ -6,6 +6,7 @@ use crate::op::ctr::Ctr;
 use crate::op::ecb::Ecb;
 use crate::op::keystream::Keystream;
 use crate::op::launch::{Launch, Shape};
+use crate::op::operation::Ready;
 use crate::op::prg::Prg;
 use crate::op::xts::Xts;
 use aes_bitslice_core::mode::Mode;

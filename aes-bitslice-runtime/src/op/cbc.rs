@@ -16,7 +16,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Gather, Launch, Shape, Value, block_words};
 use crate::op::operation::{
-    After, Cut, Keys, OnDevice, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, whole_blocks,
+    After, Cut, Keys, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, returns_nothing, whole_blocks,
 };
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::argument::Argument;
@@ -57,27 +57,6 @@ impl CbcEncrypt {
     }
 }
 
-impl CbcDecrypt {
-    /// In place, the end of a share would be overwritten while the next share still needs it: those blocks are copied
-    /// first.
-    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let blocks = shape.len / 16;
-        let (shares, share) = shape.geometry.shares(blocks);
-        let (previous, stride) = if shape.in_place && shares > 1 {
-            (Value::Gathered(Gather { first: share - 16, apart: share, blocks: shares - 1 }), 16)
-        } else {
-            (Value::BeforeInput(16), share)
-        };
-        let values = vec![
-            (Argument::Blocks, Value::U64(blocks)),
-            (Argument::Previous, previous),
-            (Argument::Stride, Value::U64(stride)),
-            (Argument::Iv, Value::Words(block_words(&self.iv))),
-        ];
-        Ok(shape.launch(shape.entry(0), 0, blocks, values)?.into_iter().collect())
-    }
-}
-
 impl Operation for CbcDecrypt {
     type Output = ();
     const NAME: &'static str = "CBC decryption";
@@ -97,24 +76,34 @@ impl Operation for CbcDecrypt {
 ready_as_it_is!(CbcDecrypt);
 
 impl Ready for CbcDecrypt {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     fn cut(&self) -> Option<Cut<Self>> {
         let after = After::Chained(|_: &Self, before| Self { iv: before });
         Some(Cut { skip: 0, grain: 16, least: 1, after })
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::cipher(Self::launches)
+    /// In place, the end of a share would be overwritten while the next share still needs it: those blocks are copied
+    /// first.
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let blocks = shape.len / 16;
+        let (shares, share) = shape.geometry.shares(blocks);
+        let (previous, stride) = if shape.in_place && shares > 1 {
+            (Value::Gathered(Gather { first: share - 16, apart: share, blocks: shares - 1 }), 16)
+        } else {
+            (Value::BeforeInput(16), share)
+        };
+        let values = vec![
+            (Argument::Blocks, Value::U64(blocks)),
+            (Argument::Previous, previous),
+            (Argument::Stride, Value::U64(stride)),
+            (Argument::Iv, Value::Words(block_words(&self.iv))),
+        ];
+        Ok(shape.launch(shape.entry(0), 0, blocks, values)?.into_iter().collect())
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         cipher.decrypt_chained(&self.iv, data.into_blocks());
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 
@@ -141,8 +130,7 @@ impl Operation for CbcEncrypt {
 ready_as_it_is!(CbcEncrypt);
 
 impl Ready for CbcEncrypt {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     fn cut(&self) -> Option<Cut<Self>> {
         None
@@ -154,10 +142,6 @@ impl Ready for CbcEncrypt {
             cipher.encrypt_chained(&iv, part.reborrow().into_blocks());
             iv = *part.output().last_chunk().expect("whole blocks, and not none");
         }
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 

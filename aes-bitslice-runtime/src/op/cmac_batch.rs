@@ -13,7 +13,7 @@ use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, r
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::Derived;
 use crate::op::kernels::{KernelsNeeded, OnHost};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::ranges::{Placed, Ranges, Rules};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -254,10 +254,9 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         None
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
+    fn messages(&self) -> Option<Batch<'_>> {
         let CmacMessages { messages, order, .. } = &self.batch;
-        let of = OfCmac { messages, order, subkeys: self.derived.subkeys() };
-        OnDevice { messages: Some(Batch::Cmac(of)), ..OnDevice::NOTHING }
+        Some(Batch::Cmac(OfCmac { messages, order, subkeys: self.derived.subkeys() }))
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {

@@ -13,7 +13,7 @@ use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::operation::{Cut, OnDevice, Operation, Pass, Place, Ready, one_pass, ready_as_it_is};
+use crate::op::operation::{Cut, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, returns_nothing};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
@@ -75,23 +75,22 @@ impl Operation for Ctr {
 ready_as_it_is!(Ctr);
 
 impl Ready for Ctr {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     fn cut(&self) -> Option<Cut<Self>> {
         Cut::anywhere(Self::at).map(|cut| Cut { skip: self.skip(), ..cut })
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::cipher(Self::launches)
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let mut launches = Vec::new();
+        for run in self.runs(shape.len) {
+            self.launches_of(run, shape, &mut launches)?;
+        }
+        Ok(launches)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         cipher.add_key_stream(self.counter.block_at(self.position), self.skip(), data.into_in_out());
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 
@@ -104,15 +103,6 @@ impl Ctr {
     /// This operation for the data that begins `bytes` bytes later.
     pub(crate) fn at(&self, bytes: u64) -> Self {
         Self { position: self.position + u128::from(bytes), ..*self }
-    }
-
-    /// The launches of a call.
-    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let mut launches = Vec::new();
-        for run in self.runs(shape.len) {
-            self.launches_of(run, shape, &mut launches)?;
-        }
-        Ok(launches)
     }
 
     /// The launch of a call from a whole block on whose counter is secret, and wraps in 32 bits: it depends on nothing but the length.

@@ -9,7 +9,9 @@ use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape, Value};
-use crate::op::operation::{Cut, OnDevice, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, whole_blocks};
+use crate::op::operation::{
+    Cut, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, returns_nothing, whole_blocks,
+};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
@@ -39,15 +41,6 @@ impl Ecb {
     }
 }
 
-impl Ecb {
-    /// The launches of a call.
-    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let blocks = shape.len / 16;
-        let launch = shape.launch(shape.entry(0), 0, blocks, vec![(Argument::Blocks, Value::U64(blocks))])?;
-        Ok(launch.into_iter().collect())
-    }
-}
-
 impl Operation for Ecb {
     type Output = ();
     const NAME: &'static str = "ECB";
@@ -67,23 +60,20 @@ impl Operation for Ecb {
 ready_as_it_is!(Ecb);
 
 impl Ready for Ecb {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     fn cut(&self) -> Option<Cut<Self>> {
         Cut::anywhere(|ecb, _| *ecb)
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::cipher(Self::launches)
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let blocks = shape.len / 16;
+        let launch = shape.launch(shape.entry(0), 0, blocks, vec![(Argument::Blocks, Value::U64(blocks))])?;
+        Ok(launch.into_iter().collect())
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         cipher.process(self.direction, data.into_blocks());
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 

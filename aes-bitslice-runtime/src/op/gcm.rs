@@ -15,10 +15,10 @@ use crate::cpu::kernel::WholeMessage;
 use crate::op::aad::Aad;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
-use crate::op::gcm_random_nonce::GcmEncryptWithRandomNonce;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::nonces::of_twelve;
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::partial_hash::{PartialHash, Terms, Verdict};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -85,15 +85,6 @@ impl GcmEncrypt {
     #[inline]
     pub fn new(nonce: &Nonce, aad: &[u8]) -> Self {
         Self::from_start(Direction::Encrypt, nonce, aad, Make)
-    }
-
-    /// Encryption whose every call makes a new random nonce and returns it with the tag, so that no caller can use one twice. Takes
-    /// additional data, as [`new`](Self::new) does.
-    ///
-    /// No more than 2^32 messages may be encrypted under one key in this way (SP 800-38D, section 8.3). For more, use
-    /// [`XaesEncrypt`](crate::XaesEncrypt) with [`Nonce::random_for_xaes`]: 2^80.
-    pub fn with_random_nonce(aad: &[u8]) -> GcmEncryptWithRandomNonce {
-        GcmEncryptWithRandomNonce::new(aad)
     }
 }
 
@@ -256,13 +247,6 @@ pub(crate) fn first_counter(hash: &HashKey, nonce: &[u8]) -> [u8; 16] {
     }
 }
 
-/// J0 of a nonce of 12 bytes, as a big-endian number.
-pub(crate) fn of_twelve(nonce: &[u8; 12]) -> u128 {
-    let (first, last) = nonce.split_first_chunk().expect("8 bytes");
-    let last = last.try_into().expect("4 bytes");
-    u128::from(u64::from_be_bytes(*first)) << 64 | u128::from(u32::from_be_bytes(last)) << 32 | 1
-}
-
 /// The last block to be hashed: the lengths in bits of the additional data and the ciphertext, which are given in
 /// bytes.
 pub(crate) fn lengths(aad: u64, ciphertext: u64) -> [u8; 16] {
@@ -415,7 +399,14 @@ pub struct Keyed<E> {
     end: E,
 }
 
-impl<E: End> Keyed<E> {
+impl<E: End> Ready for Keyed<E> {
+    type Part = PartialHash;
+    type Output = E::Output;
+
+    fn cut(&self) -> Option<Cut<Self>> {
+        Cut::anywhere(|gcm, bytes| Self { at: Position { offset: gcm.at.offset + bytes, ..gcm.at }, ..gcm.clone() })
+    }
+
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
         let ctr = || self.derived.ctr(self.at.offset);
         match (self.counters_are_secret, shape.geometry.takes_secret_counters) {
@@ -426,21 +417,21 @@ impl<E: End> Keyed<E> {
             (true, false) => scrubbed::<DERIVED, _>(|| ctr().launches(shape)),
         }
     }
-}
 
-impl<E: End> Ready for Keyed<E> {
-    type Part = PartialHash;
-    type Output = E::Output;
-
-    fn cut(&self) -> Option<Cut<Self>> {
-        Cut::anywhere(|gcm, bytes| Self { at: Position { offset: gcm.at.offset + bytes, ..gcm.at }, ..gcm.clone() })
+    fn hash_key(&self) -> Option<&HashKey> {
+        Some(&self.derived.hash)
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        let verdict = |gcm: &Self, bytes| gcm.end.verdict(&gcm.derived, &gcm.aad, bytes);
-        let tag = |gcm: &Self, bytes| gcm.end.terms(&gcm.derived, &gcm.aad, bytes).filter(|_| gcm.at.offset == 0);
-        let counter = |gcm: &Self| (!gcm.counters_are_secret).then(|| gcm.derived.counter(gcm.at.offset).block);
-        OnDevice { hash: Some(&self.derived.hash), verdict, tag, counter, ..OnDevice::cipher(Self::launches) }
+    fn verdict(&self, bytes: u64) -> Option<Verdict> {
+        self.end.verdict(&self.derived, &self.aad, bytes)
+    }
+
+    fn tag(&self, bytes: u64) -> Option<Terms> {
+        self.end.terms(&self.derived, &self.aad, bytes).filter(|_| self.at.offset == 0)
+    }
+
+    fn counter(&self) -> Option<u128> {
+        (!self.counters_are_secret).then(|| self.derived.counter(self.at.offset).block)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

@@ -18,7 +18,7 @@ use crate::op::gcm::{LONGEST, first_counter, lengths};
 use crate::op::gcm_messages::Messages;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::nonces::{FirstCounters, Nonces};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::ranges::{Placed, Ranges, Rules};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -405,18 +405,17 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         None
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
+    fn messages(&self) -> Option<Batch<'_>> {
         let batch = &self.batch;
         let messages = &*batch.messages;
-        let of = OfGcm {
+        Some(Batch::Gcm(OfGcm {
             messages,
             order: batch.order.get_or_init(|| messages.order()),
             aad: &batch.aad,
             expected: batch.end.expected().map(|tags| &*tags.padded),
             counters_are_secret: !batch.others.is_empty(),
             hash: &self.hash,
-        };
-        OnDevice { messages: Some(Batch::Gcm(of)), ..OnDevice::NOTHING }
+        }))
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {

@@ -31,9 +31,14 @@ pub struct GcmEncryptWithRandomNonce {
     gcm: GcmEncrypt,
 }
 
-impl GcmEncryptWithRandomNonce {
-    pub(crate) fn new(aad: &[u8]) -> Self {
-        Self { gcm: GcmEncrypt::new(&Nonce::from([0; 12]), aad) }
+impl GcmEncrypt {
+    /// Encryption whose every call makes a new random nonce and returns it with the tag, so that no caller can use one twice. Takes
+    /// additional data, as [`new`](Self::new) does.
+    ///
+    /// No more than 2^32 messages may be encrypted under one key in this way (SP 800-38D, section 8.3). For more, use
+    /// [`XaesEncrypt`](crate::XaesEncrypt) with [`Nonce::random_for_xaes`]: 2^80.
+    pub fn with_random_nonce(aad: &[u8]) -> GcmEncryptWithRandomNonce {
+        GcmEncryptWithRandomNonce { gcm: GcmEncrypt::new(&Nonce::from([0; 12]), aad) }
     }
 }
 

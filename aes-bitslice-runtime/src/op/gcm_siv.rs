@@ -25,7 +25,7 @@ use crate::op::ghash::Hash;
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
 use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{
-    Composition, Cut, Keys, OnDevice, Operation, Pass, Passes, Place, Ready, one_pass, ready_as_it_is,
+    Composition, Cut, Keys, Operation, Pass, Passes, Place, Ready, one_pass, ready_as_it_is, returns_nothing,
 };
 use crate::op::own_key::OwnKey;
 use crate::op::partial_hash::{PartialHash, Terms, Verdict};
@@ -262,10 +262,6 @@ impl Counters {
     fn after(&self, bytes: u64) -> Self {
         Self { offset: self.offset + bytes, ..*self }
     }
-
-    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        Ctr::new(&self.first, self.offset).launches(shape)
-    }
 }
 
 impl Operation for Counters {
@@ -288,23 +284,18 @@ impl Operation for Counters {
 ready_as_it_is!(Counters);
 
 impl Ready for Counters {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     fn cut(&self) -> Option<Cut<Self>> {
         Cut::anywhere(Self::after)
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::cipher(Self::launches)
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        Ctr::new(&self.first, self.offset).launches(shape)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
         cipher.add_little_endian_key_stream(self.first.block_at(self.offset.into()), data.into_in_out());
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 
@@ -314,30 +305,6 @@ struct Opening<E> {
     message: Message,
     counters: Counters,
     end: E,
-}
-
-impl<E: Tagging<[u8; 16]>> Opening<E> {
-    /// Compares the blocks before encryption to the tag, because a device can do this without the cipher.
-    fn verdict(&self, bytes: u64) -> Option<Verdict> {
-        let tag = self.end.expected()?;
-        let Self { message, .. } = self;
-        let mut expected = Zeroizing::new(tag.padded().0);
-        message.key.cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut *expected).into())));
-        // Such a tag belongs to no message, whatever its hash: then the factor is 0, and a bit of the addend stays set.
-        let never = 0_u8.wrapping_sub(expected[15] >> 7);
-        let nothing = PartialHash { bytes, ..PartialHash::default() };
-        let computed = message.before_tag(&nothing);
-        let reversed = |mut block: [u8; 16]| {
-            block.reverse();
-            block
-        };
-        let mut addend = Zeroizing::new(reversed(std::array::from_fn(|i| computed[i] ^ expected[i])));
-        addend[15] = addend[15] & !never | 1 & never;
-        let factor = Zeroizing::new(message.hash.bytes().map(|byte| byte & !never));
-        let mut mask = [0xff; 16];
-        mask[0] = COUNTS;
-        Some(Verdict { terms: Terms { factor, addend }, mask })
-    }
 }
 
 impl<E: Tagging<[u8; 16]>> Operation for Opening<E> {
@@ -373,9 +340,34 @@ impl<E: Tagging<[u8; 16]>> Ready for Opening<E> {
         Cut::anywhere(|opening, bytes| Self { counters: opening.counters.after(bytes), ..opening.clone() })
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        let launches = |opening: &Self, shape: &Shape<'_>| opening.counters.launches(shape);
-        OnDevice { hash: Some(&self.message.hash), verdict: Self::verdict, ..OnDevice::cipher(launches) }
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        self.counters.launches(shape)
+    }
+
+    fn hash_key(&self) -> Option<&HashKey> {
+        Some(&self.message.hash)
+    }
+
+    /// Compares the blocks before encryption to the tag, because a device can do this without the cipher.
+    fn verdict(&self, bytes: u64) -> Option<Verdict> {
+        let tag = self.end.expected()?;
+        let Self { message, .. } = self;
+        let mut expected = Zeroizing::new(tag.padded().0);
+        message.key.cpu.process(Direction::Decrypt, InOutBuf::from(std::slice::from_mut((&mut *expected).into())));
+        // Such a tag belongs to no message, whatever its hash: then the factor is 0, and a bit of the addend stays set.
+        let never = 0_u8.wrapping_sub(expected[15] >> 7);
+        let nothing = PartialHash { bytes, ..PartialHash::default() };
+        let computed = message.before_tag(&nothing);
+        let reversed = |mut block: [u8; 16]| {
+            block.reverse();
+            block
+        };
+        let mut addend = Zeroizing::new(reversed(std::array::from_fn(|i| computed[i] ^ expected[i])));
+        addend[15] = addend[15] & !never | 1 & never;
+        let factor = Zeroizing::new(message.hash.bytes().map(|byte| byte & !never));
+        let mut mask = [0xff; 16];
+        mask[0] = COUNTS;
+        Some(Verdict { terms: Terms { factor, addend }, mask })
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> PartialHash {

@@ -9,7 +9,7 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::{Hashed, KernelsNeeded};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass, whole_blocks};
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass, whole_blocks};
 use crate::op::partial_hash::PartialHash;
 use aes_bitslice_core::aes::KeyBits;
 
@@ -79,8 +79,8 @@ impl Ready for Hash {
         Cut::anywhere(|hash, bytes| Self { offset: hash.offset + bytes, ..hash.clone() })
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice { hash: Some(&self.key), ..OnDevice::NOTHING }
+    fn hash_key(&self) -> Option<&HashKey> {
+        Some(&self.key)
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

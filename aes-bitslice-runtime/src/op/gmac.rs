@@ -5,11 +5,12 @@ use crate::base::error::Error;
 use crate::base::nonce::Nonce;
 use crate::base::tag::Tag;
 use crate::cpu::cipher::CpuCipher;
+use crate::cpu::hash_key::HashKey;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::Derived;
 use crate::op::kernels::{Hashed, KernelsNeeded};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
-use crate::op::partial_hash::PartialHash;
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::partial_hash::{PartialHash, Terms};
 use aes_bitslice_core::aes::KeyBits;
 
 /// GMAC of a whole message: returns its tag of 16 bytes. Check a tag with [`Tag`]'s comparison, which takes constant
@@ -72,9 +73,12 @@ impl Ready for Keyed {
         Cut::anywhere(|gmac, bytes| Self { offset: gmac.offset + bytes, ..gmac.clone() })
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        let tag = |gmac: &Self, bytes| Some(gmac.derived.terms_of_aad(bytes));
-        OnDevice { hash: Some(&self.derived.hash), tag, ..OnDevice::NOTHING }
+    fn hash_key(&self) -> Option<&HashKey> {
+        Some(&self.derived.hash)
+    }
+
+    fn tag(&self, bytes: u64) -> Option<Terms> {
+        Some(self.derived.terms_of_aad(bytes))
     }
 
     fn on_cpu(&self, _cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

@@ -13,7 +13,7 @@ use crate::op::buffers::{Access, Buffers};
 use crate::op::ctr::Ctr;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::launch::{Launch, Shape};
-use crate::op::operation::{Cut, OnDevice, Operation, Pass, Place, Ready, one_pass, ready_as_it_is};
+use crate::op::operation::{Cut, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, returns_nothing};
 use aes_bitslice_core::mode::Mode;
 
 /// The key stream of CTR from a given byte on, which overwrites the output: any number of bytes.
@@ -42,13 +42,6 @@ impl Keystream {
 /// Bytes generated at a time on a core: they stay in its first-level cache.
 const BATCH: usize = 16 << 10;
 
-impl Keystream {
-    /// The launches of a call.
-    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        self.ctr.launches(shape)
-    }
-}
-
 impl Operation for Keystream {
     type Output = ();
     const NAME: &'static str = "key stream";
@@ -68,16 +61,15 @@ impl Operation for Keystream {
 ready_as_it_is!(Keystream);
 
 impl Ready for Keystream {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     fn cut(&self) -> Option<Cut<Self>> {
         let after = |stream: &Self, bytes| Self { ctr: stream.ctr.at(bytes) };
         Cut::anywhere(after).map(|cut| Cut { skip: self.ctr.skip(), ..cut })
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::cipher(Self::launches)
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        self.ctr.launches(shape)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) {
@@ -88,10 +80,6 @@ impl Ready for Keystream {
             ctr.on_cpu(cipher, Buffers::InPlace(batch));
             ctr = ctr.at(len);
         }
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The nonces of many messages: as the caller has them in memory ([`Nonces`]), the check that none is there twice, and their first counter
 //! blocks.
 
-use crate::op::gcm::of_twelve;
 use aes_bitslice_core::count::counted;
 use std::hash::{BuildHasher, RandomState};
 use zeroize::Zeroize;
@@ -144,6 +143,13 @@ impl FirstCounters {
             all.zeroize();
         }
     }
+}
+
+/// J0 of a nonce of 12 bytes, as a big-endian number (SP 800-38D, section 7.1, step 2).
+pub(crate) fn of_twelve(nonce: &[u8; 12]) -> u128 {
+    let (first, last) = nonce.split_first_chunk().expect("8 bytes");
+    let last = last.try_into().expect("4 bytes");
+    u128::from(u64::from_be_bytes(*first)) << 64 | u128::from(u32::from_be_bytes(last)) << 32 | 1
 }
 
 /// A hash of public numbers, another one in each call: no choice of nonces makes many of them collide.

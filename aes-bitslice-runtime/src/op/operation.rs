@@ -168,6 +168,19 @@ macro_rules! ready_as_it_is {
 }
 pub(crate) use ready_as_it_is;
 
+/// What an operation returns for its parts and for the call, if that is nothing.
+macro_rules! returns_nothing {
+    () => {
+        type Part = ();
+        type Output = ();
+
+        fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
+            Ok(())
+        }
+    };
+}
+pub(crate) use returns_nothing;
+
 /// The key that an operation derives something from.
 pub(crate) fn needed<O: Operation, C>(key: Option<&C>) -> Result<&C, Error> {
     key.ok_or(Error::NeedsKey { what: O::NAME })
@@ -183,9 +196,35 @@ pub trait Ready: Clone + Send + Sync + 'static {
     /// Where its data may be cut; `None` if nowhere.
     fn cut(&self) -> Option<Cut<Self>>;
 
-    /// What a device does; nothing by default.
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::NOTHING
+    /// The launches of the cipher on a device, in order; each works on its own bytes, and the order of execution makes no difference.
+    fn launches(&self, _shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        Ok(vec![])
+    }
+
+    /// The key of the hash, if a device hashes data.
+    fn hash_key(&self) -> Option<&HashKey> {
+        None
+    }
+
+    /// The data from which a device determines whether this number of bytes, which are the whole message, is authentic, so that it clears them
+    /// if they are not; `None` if nothing is verified.
+    fn verdict(&self, _bytes: u64) -> Option<Verdict> {
+        None
+    }
+
+    /// The terms that are the tag of this number of bytes, which are the whole message; `None` if no tag is made.
+    fn tag(&self, _bytes: u64) -> Option<Terms> {
+        None
+    }
+
+    /// The counter of the first block, a big-endian number whose last four bytes count, and wrap: of GCM, unless it is secret.
+    fn counter(&self) -> Option<u128> {
+        None
+    }
+
+    /// The messages of a batch, which a device processes all at once.
+    fn messages(&self) -> Option<Batch<'_>> {
+        None
     }
 
     /// Performs the operation on one core; where it cannot be cut, on the cores that it takes.
@@ -248,42 +287,6 @@ impl<R: Clone> Cut<R> {
             After::Chained(_) if bytes == 0 => ready.clone(),
             After::Chained(after) => after(ready, before()),
         }
-    }
-}
-
-/// What a device does for an operation.
-pub struct OnDevice<'a, R> {
-    /// The launches of the cipher, in order; each works on its own bytes, and the order of execution makes no difference.
-    pub(crate) launches: Launches<R>,
-    /// The key of the hash, if data is hashed.
-    pub(crate) hash: Option<&'a HashKey>,
-    /// The data from which it determines whether this number of bytes, which are the whole message, is authentic, so that it clears them if
-    /// they are not; `None` if nothing is verified.
-    pub(crate) verdict: fn(&R, u64) -> Option<Verdict>,
-    /// The terms that are the tag of this number of bytes, which are the whole message; `None` if no tag is made.
-    pub(crate) tag: fn(&R, u64) -> Option<Terms>,
-    /// The counter of the first block, a big-endian number whose last four bytes count, and wrap: of GCM, unless it is secret.
-    pub(crate) counter: fn(&R) -> Option<u128>,
-    /// The messages of a batch, which it processes all at once.
-    pub(crate) messages: Option<Batch<'a>>,
-}
-
-/// How an operation lays its launches out.
-pub(crate) type Launches<R> = fn(&R, &Shape<'_>) -> Result<Vec<Launch>, Error>;
-
-impl<R> OnDevice<'_, R> {
-    pub(crate) const NOTHING: Self = Self {
-        launches: |_, _| Ok(vec![]),
-        hash: None,
-        verdict: |_, _| None,
-        tag: |_, _| None,
-        counter: |_| None,
-        messages: None,
-    };
-
-    /// The cipher alone.
-    pub(crate) fn cipher(launches: Launches<R>) -> Self {
-        Self { launches, ..Self::NOTHING }
     }
 }
 

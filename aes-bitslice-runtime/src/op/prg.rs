@@ -8,11 +8,13 @@
 use crate::base::error::Error;
 use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
+use crate::op::ecb::Ecb;
 use crate::op::kernels::KernelsNeeded;
-use crate::op::launch::{Launch, Shape, Value};
-use crate::op::operation::{Cut, OnDevice, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, whole_blocks};
+use crate::op::launch::{Launch, Shape};
+use crate::op::operation::{
+    Cut, Operation, Pass, Place, Ready, one_pass, ready_as_it_is, returns_nothing, whole_blocks,
+};
 use aes_bitslice_core::aes::Direction;
-use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::mode::Mode;
 use zeroize::Zeroizing;
 
@@ -29,13 +31,6 @@ impl Prg {
     /// The generator under the cipher's key.
     pub fn new() -> Self {
         Self
-    }
-
-    /// The launches of a call.
-    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let blocks = shape.len / 16;
-        let launch = shape.launch(shape.entry(0), 0, blocks, vec![(Argument::Blocks, Value::U64(blocks))])?;
-        Ok(launch.into_iter().collect())
     }
 }
 
@@ -61,15 +56,14 @@ impl Operation for Prg {
 ready_as_it_is!(Prg);
 
 impl Ready for Prg {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     fn cut(&self) -> Option<Cut<Self>> {
         Cut::anywhere(|prg, _| *prg)
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::cipher(Self::launches)
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        Ecb::encrypt().launches(shape)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
@@ -81,10 +75,6 @@ impl Ready for Prg {
             cipher.process(Direction::Encrypt, batch.reborrow().into_blocks());
             batch.output().iter_mut().zip(&*seeds).for_each(|(byte, seed)| *byte ^= seed);
         }
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 

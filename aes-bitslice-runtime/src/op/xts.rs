@@ -22,7 +22,7 @@ use crate::cpu::portable::{next_tweak, process_masked, put_tweaks};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::kernels::{KernelsNeeded, OnHost};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::operation::{Cut, Keys, OnDevice, Operation, Pass, Place, Ready, needed, one_pass};
+use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass, returns_nothing};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::count::counted;
@@ -126,29 +126,6 @@ impl Xts {
         let units = position / self.unit_bytes;
         Self { first_unit: self.first_unit.wrapping_add(units.into()), before: position % self.unit_bytes, ..*self }
     }
-
-    /// The launches of a call.
-    pub(crate) fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let ragged = shape.len % 16;
-        let blocks = shape.len / 16 - u64::from(ragged > 0);
-        let launch = |entry, from: u64, blocks: u64, ragged: u64| {
-            let at = self.after(16 * from);
-            let values = vec![
-                (Argument::Blocks, Value::U64(blocks)),
-                (Argument::Ragged, Value::U32(ragged as u32)),
-                (Argument::UnitBlocks, Value::U32((self.unit_bytes / 16) as u32)),
-                (Argument::Before, Value::U32((at.before / 16) as u32)),
-                (Argument::FirstUnit, Value::Words(counter_words(at.first_unit))),
-            ];
-            shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
-        };
-        // Blocks that share bytes go to the entry point for bytes.
-        let launches = match (shape.entry(0), ragged) {
-            (Entry::Blocks, 1..) => [launch(Entry::Blocks, 0, blocks, 0)?, launch(Entry::Bytes, blocks, 0, ragged)?],
-            (entry, _) => [launch(entry, 0, blocks, ragged)?, None],
-        };
-        Ok(launches.into_iter().flatten().collect())
-    }
 }
 
 impl Operation for Xts {
@@ -195,8 +172,7 @@ impl Pass for Xts {
 }
 
 impl Ready for Xts {
-    type Part = ();
-    type Output = ();
+    returns_nothing!();
 
     /// Whole units, if they are not whole blocks: the last two blocks of a unit must not be separated. Those are a block and a byte at least.
     fn cut(&self) -> Option<Cut<Self>> {
@@ -204,8 +180,26 @@ impl Ready for Xts {
         Cut::anywhere(Self::after).map(|cut| Cut { grain, least: 17, ..cut })
     }
 
-    fn on_device(&self) -> OnDevice<'_, Self> {
-        OnDevice::cipher(Self::launches)
+    fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
+        let ragged = shape.len % 16;
+        let blocks = shape.len / 16 - u64::from(ragged > 0);
+        let launch = |entry, from: u64, blocks: u64, ragged: u64| {
+            let at = self.after(16 * from);
+            let values = vec![
+                (Argument::Blocks, Value::U64(blocks)),
+                (Argument::Ragged, Value::U32(ragged as u32)),
+                (Argument::UnitBlocks, Value::U32((self.unit_bytes / 16) as u32)),
+                (Argument::Before, Value::U32((at.before / 16) as u32)),
+                (Argument::FirstUnit, Value::Words(counter_words(at.first_unit))),
+            ];
+            shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
+        };
+        // Blocks that share bytes go to the entry point for bytes.
+        let launches = match (shape.entry(0), ragged) {
+            (Entry::Blocks, 1..) => [launch(Entry::Blocks, 0, blocks, 0)?, launch(Entry::Bytes, blocks, 0, ragged)?],
+            (entry, _) => [launch(entry, 0, blocks, ragged)?, None],
+        };
+        Ok(launches.into_iter().flatten().collect())
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) {
@@ -233,10 +227,6 @@ impl Ready for Xts {
                 (rest, tweaks) = (after, others);
             }
         }
-    }
-
-    fn finish(&self, _parts: Vec<()>) -> Result<(), Error> {
-        Ok(())
     }
 }
 

@@ -470,13 +470,13 @@ int aes_bitslice_run_on_stream(const struct aes_bitslice_cipher *cipher,
 // GPU memory, at a multiple of 4, which do not overlap the data. Nothing comes to the host and nothing is waited for: later work on the
 // stream sees the tag. It cannot be captured into a graph, each launch of which would use the nonce again. Other operations are refused with
 // AES_BITSLICE_UNSUPPORTED.
-int aes_bitslice_run_to_tag(const struct aes_bitslice_cipher *cipher,
-                            const struct aes_bitslice_operation *operation,
-                            const void *input,
-                            void *output,
-                            size_t len,
-                            void *stream,
-                            void *tag_out);
+int aes_bitslice_run_to_tag_on_stream(const struct aes_bitslice_cipher *cipher,
+                                      const struct aes_bitslice_operation *operation,
+                                      const void *input,
+                                      void *output,
+                                      size_t len,
+                                      void *stream,
+                                      void *tag_out);
 
 // Loads what calls of an operation need on each GPU of the engine, its kernels and for GCM the tables of the key, and waits for their
 // known-answer test, so that no later call has to: for use before time counts, and before a graph captures a stream. Other engines have

@@ -228,7 +228,7 @@ pub unsafe extern "C" fn aes_bitslice_run_on_stream(
 /// stream sees the tag. It cannot be captured into a graph, each launch of which would use the nonce again. Other operations are refused with
 /// AES_BITSLICE_UNSUPPORTED.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn aes_bitslice_run_to_tag(
+pub unsafe extern "C" fn aes_bitslice_run_to_tag_on_stream(
     cipher: *const CipherHandle,
     operation: *const Operation,
     input: *const c_void,

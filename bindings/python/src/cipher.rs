@@ -3,7 +3,7 @@
 use crate::device::OnDevice;
 use crate::documented::parameter;
 use crate::error::of_runtime;
-use crate::fork::ForkedNot;
+use crate::loaded_key::LoadedKey;
 use crate::memory::Data;
 use crate::number;
 use crate::opened::Opened;
@@ -17,7 +17,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// A key loaded on an engine. Any number of threads may use it.
 ///
@@ -32,48 +31,36 @@ use std::sync::atomic::AtomicU64;
 /// Wrong arguments raise `ValueError` or `TypeError` before any work, and change nothing. A call that fails later, or
 /// is interrupted, leaves its output cleared.
 #[pyclass(frozen, weakref, module = "aes_bitslice")]
-pub struct Cipher {
-    pub opened: Arc<Opened>,
-    pub cipher: ForkedNot<RuntimeCipher>,
-    /// The modes whose kernels were loaded.
-    loaded: AtomicU64,
-}
+pub struct Cipher(LoadedKey);
 
+// What a caller gives, what may be left out, and what a method returns.
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+type Maybe<'a, 'py> = Option<Any<'a, 'py>>;
+type Got<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Cipher {
     pub fn new(opened: Arc<Opened>, cipher: RuntimeCipher) -> Self {
-        let cipher = ForkedNot::new(cipher, opened.engine.is_device());
-        Self { opened, cipher, loaded: AtomicU64::new(0) }
+        Self(LoadedKey::new(opened, cipher))
     }
 
     /// Makes an operation, and runs it.
-    fn does<'py, R: Run>(
-        &self,
-        given: Data<'_, 'py>,
-        operation: impl FnOnce() -> PyResult<R>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.begin(|| operation()?.run(self, &given))
-    }
-
-    /// A key on the GPU with this number.
-    pub fn on_device(&self, ordinal: usize) -> PyResult<OnDevice<'_>> {
-        OnDevice::of(&self.cipher, ordinal, &self.loaded)
+    fn does<'py, R: Run>(&self, given: Data<'_, 'py>, operation: impl FnOnce() -> PyResult<R>) -> Got<'py> {
+        self.begin(|| operation()?.run(&self.0, &given))
     }
 
     /// Calls `load` for each GPU of the engine.
     fn prepare_by(&self, py: Python<'_>, load: impl Fn(&OnDevice<'_>) -> Result<(), Runtime> + Sync) -> PyResult<()> {
-        let contexts = self.opened.engine.cuda_contexts().unwrap_or_default();
+        let contexts = self.0.opened.engine.cuda_contexts().unwrap_or_default();
         contexts.iter().try_for_each(|context| {
-            let gpu = self.on_device(context.ordinal())?;
+            let gpu = self.0.on_device(context.ordinal())?;
             py.detach(|| load(&gpu)).map_err(of_runtime)
         })
     }
 
     /// Refuses an engine that is no longer usable, and turns a panic into an exception.
     fn begin<T>(&self, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-        self.opened.check()?;
-        self.opened.guarded(work)
+        self.0.opened.check()?;
+        self.0.opened.guarded(work)
     }
 }
 
@@ -93,13 +80,13 @@ impl Cipher {
         &self,
         py: Python<'py>,
         operation: &Bound<'py, Operation>,
-        data: Option<Any<'_, 'py>>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-        tag_out: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        data: Maybe<'_, 'py>,
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+        tag_out: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         let given = Data { py, data, out, stream, length: None, tag_out };
-        self.begin(|| operation.get().0.run(self, &given))
+        self.begin(|| operation.get().0.run(&self.0, &given))
     }
 
     /// CTR: encrypts and decrypts any number of bytes.
@@ -117,9 +104,9 @@ impl Cipher {
         data: Any<'_, 'py>,
         #[pyo3(from_py_with = number::offset)] offset: u64,
         #[pyo3(from_py_with = number::counter_bits)] counter_bits: u32,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::ctr(iv, offset, counter_bits))
     }
 
@@ -140,9 +127,9 @@ impl Cipher {
         #[pyo3(from_py_with = number::optional_length)] length: Option<usize>,
         #[pyo3(from_py_with = number::offset)] offset: u64,
         #[pyo3(from_py_with = number::counter_bits)] counter_bits: u32,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         let data = Data { py, data: None, out, stream, length, tag_out: None };
         self.does(data, || operation::keystream(iv, offset, counter_bits))
     }
@@ -153,12 +140,7 @@ impl Cipher {
     #[doc = parameter!(out)]
     #[doc = parameter!(stream)]
     #[pyo3(signature = (data, *, out = None, stream = None))]
-    fn ecb_encrypt<'py>(
-        &self,
-        data: Any<'_, 'py>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn ecb_encrypt<'py>(&self, data: Any<'_, 'py>, out: Maybe<'_, 'py>, stream: Maybe<'_, 'py>) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::ecb(Direction::Encrypt))
     }
 
@@ -168,12 +150,7 @@ impl Cipher {
     #[doc = parameter!(out)]
     #[doc = parameter!(stream)]
     #[pyo3(signature = (data, *, out = None, stream = None))]
-    fn ecb_decrypt<'py>(
-        &self,
-        data: Any<'_, 'py>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn ecb_decrypt<'py>(&self, data: Any<'_, 'py>, out: Maybe<'_, 'py>, stream: Maybe<'_, 'py>) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::ecb(Direction::Decrypt))
     }
 
@@ -184,12 +161,7 @@ impl Cipher {
     #[doc = parameter!(out)]
     #[doc = parameter!(stream)]
     #[pyo3(signature = (data, *, out = None, stream = None))]
-    fn prg<'py>(
-        &self,
-        data: Any<'_, 'py>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn prg<'py>(&self, data: Any<'_, 'py>, out: Maybe<'_, 'py>, stream: Maybe<'_, 'py>) -> Got<'py> {
         self.does(Data::of(data, out, stream), operation::prg)
     }
 
@@ -199,12 +171,7 @@ impl Cipher {
     #[doc = parameter!(data)]
     #[doc = parameter!(out)]
     #[pyo3(signature = (iv, data, *, out = None))]
-    fn cbc_encrypt<'py>(
-        &self,
-        iv: Any<'_, 'py>,
-        data: Any<'_, 'py>,
-        out: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn cbc_encrypt<'py>(&self, iv: Any<'_, 'py>, data: Any<'_, 'py>, out: Maybe<'_, 'py>) -> Got<'py> {
         self.does(Data::of(data, out, None), || operation::cbc_encrypt(iv))
     }
 
@@ -219,9 +186,9 @@ impl Cipher {
         &self,
         iv: Any<'_, 'py>,
         data: Any<'_, 'py>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::cbc_decrypt(iv))
     }
 
@@ -239,9 +206,9 @@ impl Cipher {
         data: Any<'_, 'py>,
         #[pyo3(from_py_with = number::unit_bytes)] unit_bytes: u64,
         #[pyo3(from_py_with = number::first_unit)] first_unit: u128,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::xts(Direction::Encrypt, unit_bytes, first_unit))
     }
 
@@ -258,9 +225,9 @@ impl Cipher {
         data: Any<'_, 'py>,
         #[pyo3(from_py_with = number::unit_bytes)] unit_bytes: u64,
         #[pyo3(from_py_with = number::first_unit)] first_unit: u128,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::xts(Direction::Decrypt, unit_bytes, first_unit))
     }
 
@@ -277,11 +244,11 @@ impl Cipher {
         &self,
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
-        aad: Option<Any<'_, 'py>>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-        tag_out: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        aad: Maybe<'_, 'py>,
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+        tag_out: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data { tag_out, ..Data::of(data, out, stream) }, || {
             operation::encryption(GcmEncrypt::new, nonce, aad)
         })
@@ -302,11 +269,11 @@ impl Cipher {
     fn gcm_encrypt_with_random_nonce<'py>(
         &self,
         data: Any<'_, 'py>,
-        aad: Option<Any<'_, 'py>>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-        tag_out: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        aad: Maybe<'_, 'py>,
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+        tag_out: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data { tag_out, ..Data::of(data, out, stream) }, || operation::gcm_encrypt_with_random_nonce(aad))
     }
 
@@ -328,11 +295,11 @@ impl Cipher {
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
         tag: Any<'_, 'py>,
-        aad: Option<Any<'_, 'py>>,
+        aad: Maybe<'_, 'py>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::gcm_decrypt(nonce, tag, aad, tag_bytes))
     }
 
@@ -350,10 +317,10 @@ impl Cipher {
         &self,
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
-        aad: Option<Any<'_, 'py>>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        aad: Maybe<'_, 'py>,
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::encryption(GcmSivEncrypt::new, nonce, aad))
     }
 
@@ -373,10 +340,10 @@ impl Cipher {
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
         tag: Any<'_, 'py>,
-        aad: Option<Any<'_, 'py>>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        aad: Maybe<'_, 'py>,
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || {
             operation::decryption_by_whole_tag(GcmSivDecrypt::new, nonce, tag, aad)
         })
@@ -395,10 +362,10 @@ impl Cipher {
         &self,
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
-        aad: Option<Any<'_, 'py>>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        aad: Maybe<'_, 'py>,
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::encryption(XaesEncrypt::new, nonce, aad))
     }
 
@@ -418,10 +385,10 @@ impl Cipher {
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
         tag: Any<'_, 'py>,
-        aad: Option<Any<'_, 'py>>,
-        out: Option<Any<'_, 'py>>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        aad: Maybe<'_, 'py>,
+        out: Maybe<'_, 'py>,
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, out, stream), || operation::decryption_by_whole_tag(XaesDecrypt::new, nonce, tag, aad))
     }
 
@@ -437,9 +404,9 @@ impl Cipher {
         &self,
         nonce: Any<'_, 'py>,
         data: Any<'_, 'py>,
-        stream: Option<Any<'_, 'py>>,
-        tag_out: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        stream: Maybe<'_, 'py>,
+        tag_out: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data { tag_out, ..Data::of(data, None, stream) }, || operation::gmac(nonce))
     }
 
@@ -447,7 +414,7 @@ impl Cipher {
     /// a GPU there is `cmac_batch`: the blocks of a message are processed in sequence, so one message is slow there.
     ///
     #[doc = parameter!(data)]
-    fn cmac<'py>(&self, data: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn cmac<'py>(&self, data: Any<'_, 'py>) -> Got<'py> {
         self.does(Data::of(data, None, None), operation::cmac)
     }
 
@@ -472,11 +439,11 @@ impl Cipher {
         nonces: Any<'_, 'py>,
         ranges: Any<'_, 'py>,
         data: Any<'_, 'py>,
-        aads: Option<Any<'_, 'py>>,
-        aad_ranges: Option<Any<'_, 'py>>,
+        aads: Maybe<'_, 'py>,
+        aad_ranges: Maybe<'_, 'py>,
         out: Any<'_, 'py>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        stream: Maybe<'_, 'py>,
+    ) -> Got<'py> {
         self.does(Data::of(data, Some(out), stream), || operation::gcm_encrypt_batch(nonces, ranges, aads, aad_ranges))?
             .get_item(1)
     }
@@ -503,11 +470,11 @@ impl Cipher {
         ranges: Any<'_, 'py>,
         data: Any<'_, 'py>,
         tags: Any<'_, 'py>,
-        aads: Option<Any<'_, 'py>>,
-        aad_ranges: Option<Any<'_, 'py>>,
+        aads: Maybe<'_, 'py>,
+        aad_ranges: Maybe<'_, 'py>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
         out: Any<'_, 'py>,
-        stream: Option<Any<'_, 'py>>,
+        stream: Maybe<'_, 'py>,
     ) -> PyResult<()> {
         self.does(Data::of(data, Some(out), stream), || {
             operation::gcm_decrypt_batch(nonces, ranges, tags, aads, aad_ranges, tag_bytes)
@@ -526,12 +493,7 @@ impl Cipher {
     /// the stream: there, thousands of messages are fast and a few are not, because the blocks of a message are
     /// processed in sequence.
     #[pyo3(signature = (ranges, data, *, stream = None))]
-    fn cmac_batch<'py>(
-        &self,
-        ranges: Any<'_, 'py>,
-        data: Any<'_, 'py>,
-        stream: Option<Any<'_, 'py>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn cmac_batch<'py>(&self, ranges: Any<'_, 'py>, data: Any<'_, 'py>, stream: Maybe<'_, 'py>) -> Got<'py> {
         self.does(Data::of(data, None, stream), || operation::cmac_batch(ranges))
     }
 
@@ -551,7 +513,7 @@ impl Cipher {
         data: Any<'_, '_>,
         tags: Any<'_, '_>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
-        stream: Option<Any<'_, '_>>,
+        stream: Maybe<'_, '_>,
     ) -> PyResult<()> {
         self.does(Data::of(data, None, stream), || operation::cmac_verify_batch(ranges, tags, tag_bytes)).map(drop)
     }
@@ -575,7 +537,7 @@ impl Cipher {
     }
 
     fn __repr__(&self) -> String {
-        format!("Cipher(on {:?})", self.opened.engine.backend().to_string())
+        format!("Cipher(on {:?})", self.0.opened.engine.backend().to_string())
     }
 
     /// It never changes: a copy is the same object.

@@ -50,10 +50,10 @@ pub fn seal(
     overwrite: bool,
     engine: Option<Py<Engine>>,
 ) -> PyResult<u64> {
-    let given = Given::of(key, passphrase, keyset, associated_data)?;
+    let secret = FileSecret::of(key, passphrase, keyset, associated_data)?;
     let seeks = false;
     run(py, source, seeks, destination, overwrite, engine, move |engine, input, output| {
-        given.sealing(engine)?.in_turn(input.may_wait()).run(input, output)
+        secret.sealing(engine)?.in_turn(input.may_wait()).run(input, output)
     })
 }
 
@@ -89,10 +89,10 @@ pub fn open(
     overwrite: bool,
     engine: Option<Py<Engine>>,
 ) -> PyResult<u64> {
-    let given = Given::of(key, passphrase, keyset, associated_data)?;
+    let secret = FileSecret::of(key, passphrase, keyset, associated_data)?;
     let range = range.map(|(start, end)| (Limit::Included(start), end.map_or(Limit::Unbounded, Limit::Excluded)));
     run(py, source, range.is_some(), destination, overwrite, engine, move |engine, input, output| {
-        let (opening, start) = given.opening(engine, input)?;
+        let (opening, start) = secret.opening(engine, input)?;
         match range {
             Some(range) => opening.open_range(input, range, output),
             None => opening.run(start[opening.places().header_bytes()..].chain(input), output),
@@ -109,14 +109,20 @@ pub fn is_sealed(start: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The secret that a file is sealed with.
-pub enum Given {
+#[pyclass(frozen, module = "aes_bitslice", name = "_FileSecret")]
+pub struct FileSecret(Given);
+
+enum Given {
     Key(Py<Key>),
     Passphrase(Zeroizing<Vec<u8>>),
     Keyset(Keyset, Vec<u8>),
 }
 
-impl Given {
-    pub fn of(
+#[pymethods]
+impl FileSecret {
+    #[new]
+    #[pyo3(signature = (*, key = None, passphrase = None, keyset = None, associated_data = None))]
+    fn of(
         key: Option<Py<Key>>,
         passphrase: Option<&Bound<'_, PyAny>>,
         keyset: Option<&str>,
@@ -126,47 +132,56 @@ impl Given {
             return Err(PyTypeError::new_err("associated_data is for a Tink stream, with keyset="));
         }
         match (key, passphrase, keyset) {
-            (Some(key), None, None) => Ok(Self::Key(key)),
+            (Some(key), None, None) => Ok(Self(Given::Key(key))),
             (None, Some(passphrase), None) => {
-                Ok(Self::Passphrase(Zeroizing::new(match passphrase.cast::<PyString>() {
+                Ok(Self(Given::Passphrase(Zeroizing::new(match passphrase.cast::<PyString>() {
                     Ok(text) => text.extract::<String>().map_err(|_| not_utf8())?.into_bytes(),
                     Err(_) => small(passphrase, "passphrase")?.bytes().to_vec(),
-                })))
+                }))))
             }
             (None, None, Some(keyset)) => {
                 let data = associated_data
                     .map_or(Ok(vec![]), |data| PyResult::Ok(small(data, "associated_data")?.bytes().to_vec()))?;
                 let keyset = Keyset::from_json(keyset).map_err(|error| of_seal(error, None))?;
-                Ok(Self::Keyset(keyset, data))
+                Ok(Self(Given::Keyset(keyset, data)))
             }
             _ => Err(PyTypeError::new_err("give one of key=, passphrase= and keyset=")),
         }
     }
+}
 
+impl FileSecret {
     /// A new file.
     pub fn sealing(&self, engine: &RuntimeEngine) -> Result<Sealing, Error> {
         let new = |secret| Sealing::new(engine, secret, PassphraseCost::default());
-        match self {
-            Self::Key(key) => new(Secret::Key(&key.get().key)),
-            Self::Passphrase(passphrase) => new(Secret::Passphrase(passphrase)),
-            Self::Keyset(keyset, data) => tink::sealing(engine, keyset, data),
+        match &self.0 {
+            Given::Key(key) => new(Secret::Key(&key.get().key)),
+            Given::Passphrase(passphrase) => new(Secret::Passphrase(passphrase)),
+            Given::Keyset(keyset, data) => tink::sealing(engine, keyset, data),
         }
     }
 
     /// The file that `input` is at the start of, and what was read to open it.
     pub fn opening(&self, engine: &RuntimeEngine, input: &mut Source) -> Result<(Opening, Vec<u8>), Error> {
-        let bytes = match self {
-            Self::Keyset(keyset, _) => keyset.start_bytes(),
+        let bytes = match &self.0 {
+            Given::Keyset(keyset, _) => keyset.start_bytes(),
             _ => Opening::START,
         };
         let mut start = Vec::new();
         input.take(bytes as u64).read_to_end(&mut start)?;
-        let opening = match self {
-            Self::Key(key) => Opening::new(engine, Secret::Key(&key.get().key), &start),
-            Self::Passphrase(passphrase) => Opening::new(engine, Secret::Passphrase(passphrase), &start),
-            Self::Keyset(keyset, data) => tink::opening(engine, keyset, data, &start),
+        let opening = match &self.0 {
+            Given::Key(key) => Opening::new(engine, Secret::Key(&key.get().key), &start),
+            Given::Passphrase(passphrase) => Opening::new(engine, Secret::Passphrase(passphrase), &start),
+            Given::Keyset(keyset, data) => tink::opening(engine, keyset, data, &start),
         };
         Ok((opening?.in_turn(input.may_wait()), start))
+    }
+
+    /// A sealed file that can seek, and its length in bytes.
+    pub fn opening_with_length(&self, engine: &RuntimeEngine, input: &mut Source) -> Result<(Opening, u64), Error> {
+        let length = input.seek(SeekFrom::End(0))?;
+        input.seek(SeekFrom::Start(0))?;
+        Ok((self.opening(engine, input)?.0, length))
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `device` | one call on GPU memory, on a stream |
 //! | `outcome` | the result of a call besides the bytes that it writes: at once, or when a stream has reached it |
 //! | `opened` | an opened engine, which ciphers and files share |
+//! | `loaded_key` | a key loaded on an engine |
 //! | `documented` | texts about parameters that many calls have |
 //! | `key`, `engine`, `cipher` | the classes |
 //! | `batch` | how a call's many messages are given: their ranges, nonces, additional data, tags |
@@ -54,6 +55,7 @@ mod file_object;
 mod files;
 mod fork;
 mod key;
+mod loaded_key;
 mod many_keys;
 #[allow(unsafe_code)]
 mod memory;
@@ -84,7 +86,7 @@ mod _native {
     #[pymodule_export]
     use crate::error::{AuthenticationError, DeviceError, Error, UnavailableError};
     #[pymodule_export]
-    use crate::files::{is_sealed, open, seal};
+    use crate::files::{FileSecret, is_sealed, open, seal};
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]

@@ -2,9 +2,9 @@
 //! on the stream.
 
 use crate::call::{SHORT, on_host};
-use crate::cipher::Cipher;
 use crate::dlpack::Place;
 use crate::error::of_runtime;
+use crate::loaded_key::LoadedKey;
 use crate::memory::{self, Call, Data, Memory, in_words};
 use crate::outcome::{Given, Outcome};
 use aes_bitslice_core::count::counted;
@@ -15,10 +15,10 @@ use pyo3::types::{PyBytes, PyTuple};
 
 type Any<'py> = Bound<'py, PyAny>;
 
-/// An operation that a cipher performs on what the caller gave. Returns what Python gets: the output, and the value that the operation
+/// An operation that is performed under a key on what the caller gave. Returns what Python gets: the output, and the value that the operation
 /// returns, as far as there are both.
 pub trait Run: Send + Sync {
-    fn run<'py>(&self, cipher: &Cipher, given: &Data<'_, 'py>) -> PyResult<Any<'py>>;
+    fn run<'py>(&self, key: &LoadedKey, given: &Data<'_, 'py>) -> PyResult<Any<'py>>;
 }
 
 /// One that returns nothing beside its data, which kernels of this mode perform, or none.
@@ -46,14 +46,14 @@ pub struct Valued<O> {
 }
 
 impl<O: Operation<Output = ()>> Run for Plain<O> {
-    fn run<'py>(&self, cipher: &Cipher, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
+    fn run<'py>(&self, key: &LoadedKey, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
         no_tag_out(given, "is for what makes the tag of a message")?;
         let Self(operation, mode) = self;
         let call = Call::of(O::ACCESS, O::NAME, given)?;
         match (call.place, *mode) {
-            (Place::Host, _) => in_host_memory(cipher, &call, operation, call.len)?,
+            (Place::Host, _) => in_host_memory(key, &call, operation, call.len)?,
             (Place::Cuda(ordinal), Some(mode)) => {
-                cipher.on_device(ordinal)?.run(&call, mode, operation.clone())?;
+                key.on_device(ordinal)?.run(&call, mode, operation.clone())?;
                 call.is_on_stream()?;
             }
             (Place::Cuda(_), None) => {
@@ -66,7 +66,7 @@ impl<O: Operation<Output = ()>> Run for Plain<O> {
 }
 
 impl<O: Operation<Output = Tag>> Run for Tagged<O> {
-    fn run<'py>(&self, cipher: &Cipher, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
+    fn run<'py>(&self, key: &LoadedKey, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
         let Self { operation, besides, is_serial } = self;
         let call = Call::of(O::ACCESS, O::NAME, given)?;
         if *is_serial && call.place != Place::Host {
@@ -74,10 +74,10 @@ impl<O: Operation<Output = Tag>> Run for Tagged<O> {
         }
         let (Some(tag_out), Place::Cuda(ordinal)) = (given.tag_out, call.place) else {
             no_tag_out(given, "is for calls on GPU memory, and data is in host memory")?;
-            return value(cipher, &call, operation, *besides, 1);
+            return value(key, &call, operation, *besides, 1);
         };
         let tag = tag_memory(tag_out, given, &call)?;
-        cipher.on_device(ordinal)?.run_to_tag(&call, operation.clone(), tag.pointer)?;
+        key.on_device(ordinal)?.run_to_tag(&call, operation.clone(), tag.pointer)?;
         call.is_on_stream()?;
         if let Some(stream) = call.stream {
             tag.is_used(tag_out, stream)?;
@@ -88,11 +88,11 @@ impl<O: Operation<Output = Tag>> Run for Tagged<O> {
 }
 
 impl Run for WithRandomNonce {
-    fn run<'py>(&self, cipher: &Cipher, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
+    fn run<'py>(&self, key: &LoadedKey, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
         let Self(aad) = self;
         let nonce = Nonce::random().map_err(of_runtime)?;
         let (operation, besides) = (GcmEncrypt::new(&nonce, aad), aad.len() as u64);
-        let done = Tagged { operation, besides, is_serial: false }.run(cipher, given)?;
+        let done = Tagged { operation, besides, is_serial: false }.run(key, given)?;
         let mut all = vec![PyBytes::new(done.py(), nonce.as_bytes()).into_any()];
         match given.tag_out {
             Some(_) => all.push(done),
@@ -103,7 +103,7 @@ impl Run for WithRandomNonce {
 }
 
 impl<O: Operation<Output: Given>> Run for Valued<O> {
-    fn run<'py>(&self, cipher: &Cipher, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
+    fn run<'py>(&self, key: &LoadedKey, given: &Data<'_, 'py>) -> PyResult<Any<'py>> {
         no_tag_out(given, "is for what makes the tag of a message")?;
         // A new object would have bytes between messages.
         if self.messages.is_some() && O::ACCESS == Access::Maps && given.out.is_none() {
@@ -113,22 +113,22 @@ impl<O: Operation<Output: Given>> Run for Valued<O> {
             )));
         }
         let call = Call::of(O::ACCESS, O::NAME, given)?;
-        value(cipher, &call, &self.operation, self.besides, self.messages.unwrap_or(1))
+        value(key, &call, &self.operation, self.besides, self.messages.unwrap_or(1))
     }
 }
 
 /// Runs an operation that returns a value, of this number of messages.
 fn value<'py, O: Operation<Output: Given>>(
-    cipher: &Cipher,
+    key: &LoadedKey,
     call: &Call<'py>,
     operation: &O,
     besides: u64,
     messages: usize,
 ) -> PyResult<Any<'py>> {
     let outcome = match call.place {
-        Place::Host => Outcome::Now(in_host_memory(cipher, call, operation, call.len.saturating_add(besides))?),
+        Place::Host => Outcome::Now(in_host_memory(key, call, operation, call.len.saturating_add(besides))?),
         Place::Cuda(ordinal) => {
-            let pending = cipher.on_device(ordinal)?.run_with_output(call, operation.clone())?;
+            let pending = key.on_device(ordinal)?.run_with_output(call, operation.clone())?;
             call.is_on_stream()?;
             Outcome::Later(pending)
         }
@@ -138,8 +138,8 @@ fn value<'py, O: Operation<Output: Given>>(
 }
 
 /// Runs an operation that processes this number of bytes in all.
-fn in_host_memory<O: Operation>(cipher: &Cipher, call: &Call<'_>, operation: &O, bytes: u64) -> PyResult<O::Output> {
-    let Cipher { opened, cipher, .. } = cipher;
+fn in_host_memory<O: Operation>(key: &LoadedKey, call: &Call<'_>, operation: &O, bytes: u64) -> PyResult<O::Output> {
+    let LoadedKey { opened, cipher, .. } = key;
     // A core does it in a moment: it does not wait for a GPU.
     let is_short = bytes <= SHORT && opened.engine.backend() == Backend::Cpu;
     let clear = |output: &mut [u8]| operation.clear(output);

@@ -4,9 +4,8 @@
 use crate::engine::Engine;
 use crate::error::{guarded, of_seal};
 use crate::file_object::raised;
-use crate::files::{Destination, Given, Source, checked, on_engine};
+use crate::files::{Destination, FileSecret, Source, checked, on_engine};
 use crate::fork::generation;
-use crate::key::Key;
 use crate::memory::{Host, Memory, on_host};
 use crate::new_file::Like;
 use crate::opened::Opened;
@@ -40,24 +39,18 @@ struct Reading {
 #[pymethods]
 impl SealedReader {
     #[new]
-    #[pyo3(signature = (source, *, key = None, passphrase = None, keyset = None, associated_data = None, engine = None))]
+    #[pyo3(signature = (source, secret, engine = None))]
     fn new(
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
-        key: Option<Py<Key>>,
-        passphrase: Option<&Bound<'_, PyAny>>,
-        keyset: Option<&str>,
-        associated_data: Option<&Bound<'_, PyAny>>,
+        secret: &Bound<'_, FileSecret>,
         engine: Option<Py<Engine>>,
     ) -> PyResult<Self> {
-        let given = Given::of(key, passphrase, keyset, associated_data)?;
-        let engine = checked(engine)?;
+        let (secret, engine) = (secret.get(), checked(engine)?);
         let mut input = Source::of(source, true)?;
         guarded(|| {
             let found = on_engine(py, &engine, |engine| {
-                let file = input.seek(SeekFrom::End(0))?;
-                input.seek(SeekFrom::Start(0))?;
-                let (opening, _) = given.opening(engine, &mut input)?;
+                let (opening, file) = secret.opening_with_length(engine, &mut input)?;
                 let length = opening.message_bytes(file, |place, bytes| {
                     input.seek(SeekFrom::Start(place))?;
                     input.read_exact(bytes)
@@ -173,24 +166,19 @@ struct Writing {
 #[pymethods]
 impl SealedWriter {
     #[new]
-    #[pyo3(signature = (destination, *, key = None, passphrase = None, keyset = None, associated_data = None, overwrite = false, engine = None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
+    #[pyo3(signature = (destination, secret, engine = None, *, overwrite = false))]
     fn new(
         py: Python<'_>,
         destination: &Bound<'_, PyAny>,
-        key: Option<Py<Key>>,
-        passphrase: Option<&Bound<'_, PyAny>>,
-        keyset: Option<&str>,
-        associated_data: Option<&Bound<'_, PyAny>>,
-        overwrite: bool,
+        secret: &Bound<'_, FileSecret>,
         engine: Option<Py<Engine>>,
+        overwrite: bool,
     ) -> PyResult<Self> {
-        let given = Given::of(key, passphrase, keyset, associated_data)?;
-        let engine = checked(engine)?;
+        let (secret, engine) = (secret.get(), checked(engine)?);
         let mut output = Destination::of(destination, overwrite, &Like::Any)?;
         guarded(|| {
             let begun = on_engine(py, &engine, |engine| {
-                let sealing = given.sealing(engine)?;
+                let sealing = secret.sealing(engine)?;
                 output.write_all(sealing.header())?;
                 Ok(Writing { sealing, output, memory: Zeroizing::new(Vec::new()), number: 0 })
             });

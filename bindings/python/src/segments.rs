@@ -4,12 +4,10 @@
 use crate::cipher::Cipher;
 use crate::engine::Engine;
 use crate::error::{guarded, of_seal};
-use crate::files::{Given, Source};
-use crate::key::Key;
+use crate::files::{FileSecret, Source};
 use aes_bitslice_seal::{Error, Opening};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::io::{Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// The segments of a sealed file. The message's length is that of the file: whoever relies on it opens the last segment, or knows an
@@ -28,25 +26,18 @@ pub struct SealedSegments {
 #[pymethods]
 impl SealedSegments {
     #[new]
-    #[pyo3(signature = (source, *, key = None, passphrase = None, keyset = None, associated_data = None, engine))]
     fn new(
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
-        key: Option<Py<Key>>,
-        passphrase: Option<&Bound<'_, PyAny>>,
-        keyset: Option<&str>,
-        associated_data: Option<&Bound<'_, PyAny>>,
+        secret: &Bound<'_, FileSecret>,
         engine: &Bound<'_, Engine>,
     ) -> PyResult<Self> {
-        let given = Given::of(key, passphrase, keyset, associated_data)?;
-        let opened = engine.get().opened.clone();
+        let (secret, opened) = (secret.get(), engine.get().opened.clone());
         opened.check()?;
         let mut input = Source::of(source, true)?;
         guarded(|| {
             let found = py.detach(|| {
-                let file = input.seek(SeekFrom::End(0))?;
-                input.seek(SeekFrom::Start(0))?;
-                let (opening, _) = given.opening(&opened.engine, &mut input)?;
+                let (opening, file) = secret.opening_with_length(&opened.engine, &mut input)?;
                 let (count, length) = opening.places().message(file)?;
                 Ok((opening, file, count, length))
             });

@@ -113,6 +113,18 @@ def test_ecb_and_cbc(engine, size):
     assert cipher.cbc_encrypt(iv, in_place, out=in_place) == data
 
 
+def refuses_what_was_changed(decrypt, nonce, secret, tag, aad):
+    if secret:
+        out = bytearray(secret)
+        out[len(secret) // 2] ^= 1
+        with pytest.raises(AuthenticationError):
+            decrypt(nonce, out, tag, aad, out=out)
+        assert out == bytes(len(secret))
+    for changed in [(nonce, secret, tag, aad + b"!"), (nonce, secret, bytes(16), aad), (bytes(12), secret, tag, aad)]:
+        with pytest.raises(AuthenticationError):
+            decrypt(*changed)
+
+
 @pytest.mark.parametrize("size", LENGTHS)
 @pytest.mark.parametrize("key_bytes", KEYS)
 def test_gcm(engine, size, key_bytes):
@@ -122,15 +134,7 @@ def test_gcm(engine, size, key_bytes):
     assert secret + tag == AESGCM(key).encrypt(nonce, data, aad)
     assert cipher.gcm_decrypt(nonce, secret, tag, aad) == data
     assert cipher.gmac(nonce, data) == AESGCM(key).encrypt(nonce, b"", data)
-    if size:
-        out = bytearray(secret)
-        out[size // 2] ^= 1
-        with pytest.raises(AuthenticationError):
-            cipher.gcm_decrypt(nonce, out, tag, aad, out=out)
-        assert out == bytes(size)
-    for changed in [(nonce, secret, tag, aad + b"!"), (nonce, secret, bytes(16), aad), (bytes(12), secret, tag, aad)]:
-        with pytest.raises(AuthenticationError):
-            cipher.gcm_decrypt(*changed)
+    refuses_what_was_changed(cipher.gcm_decrypt, nonce, secret, tag, aad)
 
 
 @pytest.mark.parametrize("length", [0, 3, 4, 8, 12, 13, 14, 15, 17])
@@ -209,15 +213,7 @@ def test_gcm_siv(engine, other_siv, size, key_bytes):
     in_place = bytearray(data)
     assert cipher.gcm_siv_encrypt(nonce, in_place, aad, out=in_place) == (secret, tag) and in_place == secret
     assert cipher.gcm_siv_decrypt(nonce, in_place, tag, aad, out=in_place) is in_place and in_place == data
-    if size:
-        out = bytearray(secret)
-        out[size // 2] ^= 1
-        with pytest.raises(AuthenticationError):
-            cipher.gcm_siv_decrypt(nonce, out, tag, aad, out=out)
-        assert out == bytes(size)
-    for changed in [(nonce, secret, tag, aad + b"!"), (nonce, secret, bytes(16), aad), (bytes(12), secret, tag, aad)]:
-        with pytest.raises(AuthenticationError):
-            cipher.gcm_siv_decrypt(*changed)
+    refuses_what_was_changed(cipher.gcm_siv_decrypt, nonce, secret, tag, aad)
 
 
 def xaes(key, nonce, data, aad):

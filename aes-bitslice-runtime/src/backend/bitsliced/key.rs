@@ -2,24 +2,16 @@
 
 use crate::backend::bitsliced::batch::Functions;
 use crate::backend::bitsliced::isa::Isa;
+use crate::backend::cpu::KeyOnCores;
 use crate::base::backend::Backend;
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::base::threads::threads;
 use crate::cpu::block::{Block, BlockCipher};
 use crate::cpu::cipher::CpuCipher;
-use crate::exec::backend::{OnBackend, Opened, Settings};
-use crate::exec::call::{Call, PartOf};
-use crate::exec::cores;
-use crate::exec::processor;
-use crate::op::buffers::Buffers;
-use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::Pass;
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::layout;
-use aes_bitslice_core::mode::Mode;
 use cipher::inout::InOutBuf;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -90,49 +82,13 @@ impl CpuCipher for Bitsliced {
     }
 }
 
-impl OnBackend for Bitsliced {
-    fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
-        Ok(self.scrubbed(|| cores::run(self, &call, data)))
-    }
-}
+impl KeyOnCores for Bitsliced {
+    type Instructions = Isa;
+    const BACKEND: Backend = Backend::CpuBitsliced;
+    const NAME: &str = "CPU, bitsliced";
 
-/// The vectors of the CPU as a backend.
-pub(crate) struct OnVectors {
-    isa: Isa,
-}
-
-impl OnVectors {
-    /// The vectors of these instructions, which the processor has.
-    pub(crate) fn new(isa: Isa) -> Self {
-        Self { isa }
-    }
-}
-
-impl Opened for OnVectors {
-    type Key = Bitsliced;
-
-    fn backend(&self) -> Backend {
-        Backend::CpuBitsliced
-    }
-
-    fn description(&self) -> String {
-        format!("CPU, bitsliced, {}, {}", self.isa, processor::threads())
-    }
-
-    fn supports(&self, _kernels: KernelsNeeded) -> bool {
-        true
-    }
-
-    fn is_preferred(&self, _mode: Mode, _key_bits: KeyBits, _bytes: u64) -> bool {
-        true
-    }
-
-    fn calls_at_once(&self) -> usize {
-        threads()
-    }
-
-    fn key(&self, key: &Key, _settings: Settings) -> Result<Bitsliced, Error> {
-        let second = key.second().map(|second| Bitsliced::new(second, self.isa).map(Arc::new)).transpose()?;
-        Ok(Bitsliced { second, ..Bitsliced::new(key.first(), self.isa)? })
+    fn load(isa: Isa, key: &Key) -> Result<Self, Error> {
+        let second = key.second().map(|second| Self::new(second, isa).map(Arc::new)).transpose()?;
+        Ok(Self { second, ..Self::new(key.first(), isa)? })
     }
 }

@@ -46,15 +46,14 @@ impl DeviceKey {
 
 /// Does a call on a batch on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
 fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
-    let device = call.on_device();
-    let batch = device.messages.as_ref().ok_or(Error::WrongCall { operation: O::NAME, call: "run" })?;
+    let batch = call.operation().messages().ok_or(Error::WrongCall { operation: O::NAME, call: "run" })?;
     let mut slot = key.device().slots().take(data.len())?;
     let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
     let span = Span::in_place(O::ACCESS, place, data.len() as u64);
     // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
     let started = unsafe {
         slot.copy_in(0, data)
-            .and_then(|()| key.launch_batch(*slot.queue(), span, batch))
+            .and_then(|()| key.launch_batch(*slot.queue(), span, &batch))
             .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
     };
     slot.wait()?;

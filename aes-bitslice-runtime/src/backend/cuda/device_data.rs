@@ -18,7 +18,7 @@ use crate::exec::call::{self, Call, Data, Target};
 use crate::exec::choice::Choice;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::{Composition, Operation, Pass, Passes, Place};
+use crate::op::operation::{Composition, Operation, Pass, Passes, Place, Ready};
 use crate::op::own_key::OwnKey;
 use crate::op::partial_hash::{HASH, Terms, Verdict};
 use aes_bitslice_core::mode::Mode;
@@ -427,7 +427,7 @@ impl PutWithOutput<'_> {
         let Self { cipher, own, data } = self;
         let (key, OnStream { stream, len, .. }) = (cipher.key, data);
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        let results = match call.on_device().messages {
+        let results = match call.operation().messages() {
             // The results for messages that are all empty were computed with the key.
             Some(batch) if batch.is_empty() || len == 0 => Results::None,
             Some(batch) => {
@@ -443,7 +443,7 @@ impl PutWithOutput<'_> {
                         None => Results::Hash(len, cipher.launch_all(stream, span, &call, Some(&one))?),
                     },
                     None => {
-                        call.on_device().hash.map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
+                        call.operation().hash_key().map_or(Ok(()), |hash| key.hash_kernel(hash).map(drop))?;
                         if len == 0 {
                             Results::None
                         } else {
@@ -563,7 +563,7 @@ impl Place for PutTag<'_> {
         let data = OnStream { returns_value: Some(true), ..data };
         let (call, span) = Call::scrubbed(self.cipher, operation, data)?;
         let no_tag = || Error::Unsupported { operation: O::NAME, backend: "a tag in GPU memory".into() };
-        let (terms, hash) = call.tag(span.len).zip(call.on_device().hash).ok_or_else(no_tag)?;
+        let (terms, hash) = call.tag(span.len).zip(call.operation().hash_key()).ok_or_else(no_tag)?;
         if !tag.is_multiple_of(4) {
             let what = "the tag is made at a multiple of 4 bytes: give such a place for it".into();
             return Err(Error::Length { operation: O::NAME, what });
@@ -602,7 +602,7 @@ impl Preparation<'_> {
         let &DeviceCipher { key, choice, .. } = self.0;
         let call = Call::without_data(self.0, operation)?;
         key.device().enter()?;
-        match call.on_device().messages {
+        match call.operation().messages() {
             Some(batch) => key.prepare_batch(&batch)?,
             None => key.prepare_call(&call, choice)?,
         }

@@ -12,7 +12,7 @@ use crate::base::error::Error;
 use crate::cpu::hash_key::HashKey;
 use crate::exec::call::Call;
 use crate::exec::choice::{self, Choice, Kernels};
-use crate::op::operation::Pass;
+use crate::op::operation::{Pass, Ready};
 use crate::op::partial_hash::Verdict;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
@@ -92,8 +92,8 @@ impl DeviceKey {
         span: Span,
         asked: Option<Choice>,
     ) -> Result<Option<InOneLaunch<'_>>, Error> {
-        let (device, hashed) = (call.on_device(), call.kernels().hashed);
-        let (Some(hashed), Some(key), Some(counter)) = (hashed, device.hash, (device.counter)(call.operation())) else {
+        let (operation, hashed) = (call.operation(), call.kernels().hashed);
+        let (Some(hashed), Some(key), Some(counter)) = (hashed, operation.hash_key(), operation.counter()) else {
             return Ok(None);
         };
         let direction = hashed.of(Direction::Decrypt, Direction::Encrypt);
@@ -108,7 +108,7 @@ impl DeviceKey {
     /// Loads everything that a call of an operation may need, and builds the tables of its hash, unless that was done before.
     pub(crate) fn prepare_call<O: Pass>(&self, call: &Call<O>, asked: Option<Choice>) -> Result<(), Error> {
         self.prepare_all(call, asked)?;
-        match call.on_device().hash.filter(|_| (call.on_device().counter)(call.operation()).is_some()) {
+        match call.operation().hash_key().filter(|_| call.operation().counter().is_some()) {
             Some(key) if asked.is_none() => self.gcm(key).map(drop),
             _ => Ok(()),
         }

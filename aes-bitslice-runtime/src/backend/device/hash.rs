@@ -125,28 +125,28 @@ impl<D: Driver> Gcm<'_, D> {
         let (blocks, skipped) = (span.len.div_ceil(16), counter as u64 % COUNTERS);
         let tile = u64::from(manifest.shape.tile_blocks());
         let tiles = (skipped + blocks).div_ceil(tile);
-        let factor = match tiles * tile - skipped - blocks {
-            0 => terms.factor.clone(),
-            after => scrubbed::<DERIVED, _>(|| key.times_power(&terms.factor, &tables.inverse, after)),
-        };
         let entry = match direction {
             Direction::Encrypt => Entry::Encrypt,
             Direction::Decrypt => Entry::Decrypt,
         };
-        let values = vec![
-            (Argument::Length, Value::U64(span.len)),
-            (Argument::Counter, Value::Words(counter_words(counter))),
-            (Argument::Tables, Value::Address(tables.tables.place().address())),
-            (Argument::Units, Value::U32(*units)),
-            (Argument::Sums, Value::Address(sum.address())),
-            (Argument::Arrived, Value::Address(sum.after(HASH as u64).address())),
-            (Argument::Hash, Value::Address(hash.address())),
-            (Argument::Factor, Value::Words(block_words(&factor))),
-            (Argument::Addend, Value::Words(block_words(&terms.addend))),
-            (Argument::Mask, Value::Words(block_words(mask))),
-        ];
         let thread_blocks = tiles.clamp(1, (*units / (manifest.threads / WARPGROUP)).into()) as u32;
-        let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
+        // The factor is a power of the hash key: what the stack keeps of it is overwritten, and the launch wipes its values.
+        let launch = scrubbed::<DERIVED, _>(|| {
+            let factor = key.times_power(&terms.factor, &tables.inverse, tiles * tile - skipped - blocks);
+            let values = vec![
+                (Argument::Length, Value::U64(span.len)),
+                (Argument::Counter, Value::Words(counter_words(counter))),
+                (Argument::Tables, Value::Address(tables.tables.place().address())),
+                (Argument::Units, Value::U32(*units)),
+                (Argument::Sums, Value::Address(sum.address())),
+                (Argument::Arrived, Value::Address(sum.after(HASH as u64).address())),
+                (Argument::Hash, Value::Address(hash.address())),
+                (Argument::Factor, Value::Words(block_words(&factor))),
+                (Argument::Addend, Value::Words(block_words(&terms.addend))),
+                (Argument::Mask, Value::Words(block_words(mask))),
+            ];
+            Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values }
+        });
         let values = Values { span, launch: &launch, keys: Some(keys), tables: Some(&tables.tables) };
         // SAFETY: as the caller promises; the threads are the manifest's.
         unsafe { driver.launch(queue, code, &launch, &values) }

@@ -10,7 +10,7 @@ use crate::exec::call::Call;
 use crate::exec::choice::Choice;
 use crate::exec::steps::Step;
 use crate::op::kernels::KernelsNeeded;
-use crate::op::operation::Pass;
+use crate::op::operation::{Pass, Ready};
 use crate::op::partial_hash::Terms;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(crate) trait KeyOnDevice: Send + Sync {
     fn prepare_all<O: Pass>(&self, call: &Call<O>, asked: Option<Choice>) -> Result<(), Error> {
         let KernelsNeeded { mode, hashed, .. } = call.kernels();
         mode.map_or(Ok(()), |mode| self.prepare(mode, asked))?;
-        match call.on_device().hash.filter(|_| hashed.is_some()) {
+        match call.operation().hash_key().filter(|_| hashed.is_some()) {
             Some(key) => self.driver().enter().and_then(|()| self.hash_kernel(key).map(drop)),
             None => Ok(()),
         }
@@ -105,7 +105,7 @@ pub(crate) trait KeyOnDevice: Send + Sync {
             Step::Cipher(mode) => return unsafe { self.launch(queue, span, call, mode, asked) },
             Step::Hash(hashed) => hashed.of(span.input, span.output),
         };
-        let (Some(data), Some(key)) = (hashed, call.on_device().hash) else { return Ok(()) };
+        let (Some(data), Some(key)) = (hashed, call.operation().hash_key()) else { return Ok(()) };
         let (kernel, tables) = self.hash_kernel(key)?;
         // SAFETY: as the caller guarantees; the tables live as long as the key, and dropping it waits for the launches.
         unsafe { kernel.run(queue, data, span.len, &tables, sum) }

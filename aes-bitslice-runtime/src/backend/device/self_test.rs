@@ -14,6 +14,7 @@ use crate::exec::steps::HashSlot;
 use crate::op::by_mode::launches_of;
 use crate::op::ctr::Ctr;
 use crate::op::launch::{Entry, Launch, Shape, block_words};
+use crate::op::operation::Ready;
 use crate::op::partial_hash::{self, HASH, Terms, Verdict};
 use aes_bitslice_core::ghash::Blocks;
 use aes_bitslice_core::self_test::COUNTER;

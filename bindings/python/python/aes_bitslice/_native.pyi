@@ -82,6 +82,7 @@ __all__ = [
     "XaesEncrypt",
     "XtsDecrypt",
     "XtsEncrypt",
+    "_FileSecret",
     "_Output",
     "_SealedReader",
     "_SealedSegments",
@@ -533,33 +534,26 @@ def open(
 def is_sealed(start: Buffer) -> bool: ...
 
 @final
-class _SealedReader:
+class _FileSecret:
     def __new__(
         cls,
-        source: _Path | _Readable,
         *,
         key: Key | None = None,
         passphrase: str | Buffer | None = None,
         keyset: str | None = None,
         associated_data: Buffer | None = None,
-        engine: Engine | None = None,
     ) -> Self: ...
+
+@final
+class _SealedReader:
+    def __new__(cls, source: _Path | _Readable, secret: _FileSecret, engine: Engine | None = None) -> Self: ...
     @property
     def length(self) -> int: ...
     def readinto(self, position: int, buffer: Buffer) -> int: ...
 
 @final
 class _SealedSegments:
-    def __new__(
-        cls,
-        source: _Path | _Readable,
-        *,
-        key: Key | None = None,
-        passphrase: str | Buffer | None = None,
-        keyset: str | None = None,
-        associated_data: Buffer | None = None,
-        engine: Engine,
-    ) -> Self: ...
+    def __new__(cls, source: _Path | _Readable, secret: _FileSecret, engine: Engine) -> Self: ...
     @property
     def cipher(self) -> Cipher: ...
     @property
@@ -577,13 +571,10 @@ class _SealedWriter:
     def __new__(
         cls,
         destination: _Path | _Writable,
-        *,
-        key: Key | None = None,
-        passphrase: str | Buffer | None = None,
-        keyset: str | None = None,
-        associated_data: Buffer | None = None,
-        overwrite: bool = False,
+        secret: _FileSecret,
         engine: Engine | None = None,
+        *,
+        overwrite: bool = False,
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...

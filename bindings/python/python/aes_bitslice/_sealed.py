@@ -7,7 +7,7 @@ import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ._native import Engine, Key, _SealedReader, _SealedWriter, open as _open, seal as _seal
+from ._native import Engine, Key, _FileSecret, _SealedReader, _SealedWriter, open as _open, seal as _seal
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -95,15 +95,13 @@ class SealedFile(io.BufferedIOBase):
         self._reader: _SealedReader | None = None
         self._writer: _SealedWriter | None = None
         self._at = 0
-        secret: dict[str, Any] = {
-            "key": key, "passphrase": passphrase, "keyset": keyset, "associated_data": associated_data, "engine": engine,
-        }  # fmt: skip
+        secret = _FileSecret(key=key, passphrase=passphrase, keyset=keyset, associated_data=associated_data)
         if mode == "rb":
             if overwrite:
                 raise ValueError('overwrite is for the mode "wb"')
-            self._reader = _SealedReader(file, **secret)
+            self._reader = _SealedReader(file, secret, engine)
         elif mode == "wb":
-            self._writer = _SealedWriter(file, overwrite=overwrite, **secret)
+            self._writer = _SealedWriter(file, secret, engine, overwrite=overwrite)
         else:
             raise ValueError(f'mode must be "rb" or "wb", not {mode!r}')
         self.mode = mode

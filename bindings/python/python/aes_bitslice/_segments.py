@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
-from ._native import AuthenticationError, Engine, _SealedSegments
+from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
 
 #: Bytes of a piece, which are read at a time, and the most segments: the system takes 1024 parts in one call.
 PIECE, MOST_SEGMENTS = 16 << 20, 512
@@ -41,7 +41,7 @@ class Parts:
         self._memory = memory
         self._file = _Object(file) if hasattr(file, "read") else _Path(file)
         try:
-            self._segments = _SealedSegments(file, engine=memory.engine, **secret)
+            self._segments = _SealedSegments(file, _FileSecret(**secret), memory.engine)
         except BaseException:
             self._file.close()
             raise

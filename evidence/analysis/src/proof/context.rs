@@ -1,10 +1,10 @@
 //! What a thread reaches besides its registers: parameters, memory, its place in the grid, and the bits of the computation.
 
+use crate::proof::accesses::Symbolic;
 use crate::proof::anf::Cells;
 use crate::proof::form::{Form, Unknowns};
 use crate::proof::memory::{Byte, Memory};
 use crate::proof::order::Moment;
-use crate::proof::symbolic::Symbolic;
 use crate::proof::thread::Thread;
 use crate::proof::value::{Value, Why};
 use crate::ptx::{Declared, Function, Operand, Program, Space};

@@ -36,6 +36,7 @@
 //! - Of a turn of a loop that follows another, only one way is gone to see whether barriers order the accesses of both.
 //! - The number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
+use crate::proof::accesses::{Reached, Symbolic, Taken};
 use crate::proof::aes::{self, Block};
 use crate::proof::anf::{Bit, Cells};
 use crate::proof::context::Grid;
@@ -47,7 +48,6 @@ use crate::proof::machine::Machine;
 use crate::proof::memory::{Contents, Memory};
 use crate::proof::mode::no_cell;
 use crate::proof::order::WARP;
-use crate::proof::symbolic::{Reached, Symbolic, Taken};
 use crate::proof::thread::{State, Thread};
 use crate::proof::value::Value;
 use crate::ptx::{Operand, Program};

@@ -3,10 +3,9 @@
 
 use crate::proof::anf::Bit;
 use crate::proof::context::Context;
-use crate::proof::form::Form;
-use crate::proof::symbolic::selector;
+use crate::proof::form::{Condition, Form};
 use crate::proof::thread::Thread;
-use crate::proof::value::{Value, Why};
+use crate::proof::value::{Type, Value, Why};
 use crate::ptx::{Operand, Statement};
 
 /// Where execution continues after a statement.
@@ -19,33 +18,6 @@ pub(crate) enum Next {
     /// The way is not decided yet.
     Undecided,
     End,
-}
-
-/// The type of an instruction, such as `.u32`.
-#[derive(Clone, Copy)]
-pub(crate) struct Type {
-    pub bits: u32,
-    pub is_signed: bool,
-}
-
-impl Type {
-    fn of(name: &str) -> Option<Self> {
-        let (kind, bits) = name.split_at_checked(1)?;
-        let bits = if name == "pred" { 1 } else { bits.parse().ok()? };
-        let is_known = matches!((kind, bits), ("u" | "s" | "b", 8 | 16 | 32 | 64) | ("p", 1));
-        is_known.then_some(Self { bits, is_signed: kind == "s" })
-    }
-
-    fn cut(self, number: u64) -> u64 {
-        if self.bits < 64 { number & ((1 << self.bits) - 1) } else { number }
-    }
-
-    /// The integer that a number of this type stands for, with its sign if it has one.
-    fn integer(self, number: u64) -> i128 {
-        let number = self.cut(number);
-        let is_negative = self.is_signed && number >> (self.bits - 1) & 1 == 1;
-        i128::from(number) - if is_negative { 1 << self.bits } else { 0 }
-    }
 }
 
 /// A word whose bits all equal the lowest bit of a word that has no other.
@@ -319,6 +291,17 @@ impl Context<'_> {
         }
         Ok(Next::Following)
     }
+}
+
+/// The operand of a statement that is a condition, as a predicate.
+fn selector(context: &Context<'_>, thread: &Thread, statement: &Statement) -> Result<Option<Condition>, Why> {
+    if !statement.opcode.starts_with("selp.") {
+        return Ok(None);
+    }
+    Ok(match context.value(thread, operand(&statement.operands, 3)?)? {
+        Value::Condition(condition) => Some((*condition).clone()),
+        _ => None,
+    })
 }
 
 /// One of the operands of a statement.

@@ -11,6 +11,7 @@
 //! | [`value`], [`memory`], [`order`] | the contents of registers and of memory, and which accesses barriers order |
 //! | `kernel_cells` | what kernels compute beyond the definitions |
 //! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
+//! | `accesses`, `symbolic` | a launch whose numbers are not known, and instructions on these |
 //! | `instruction`, `opcode` | what instructions do to a thread, and the list of them |
 //! | [`machine`] | a grid of threads that runs them |
 //! | [`launch`] | a launch on such memory |
@@ -44,6 +45,7 @@
 //! For kernels of counter modes, [`every_length`] proves the output of the entry point for whole blocks for every length, counter, address and
 //! number of thread blocks; what it assumes besides is at its head.
 
+mod accesses;
 pub mod aes;
 pub mod anf;
 pub mod batch;

@@ -1,66 +1,14 @@
 //! Instructions on numbers that are not known ([`form`](crate::proof::form)): arithmetic, comparisons, and memory that they are the
 //! address of. Where neither bounds nor facts decide a branch, a thread waits for an answer, which adds a fact; a proof takes both ways.
 
+use crate::proof::accesses::{Reached, Taken};
 use crate::proof::anf::{Bit, Cells};
 use crate::proof::context::Context;
 use crate::proof::form::{Condition, Form, Unknown, chosen};
-use crate::proof::instruction::{Type, operand};
 use crate::proof::order::WARP;
 use crate::proof::thread::Thread;
-use crate::proof::value::{Value, Why};
+use crate::proof::value::{Type, Value, Why};
 use crate::ptx::{Operand, Statement};
-use std::collections::HashMap;
-
-/// An access to a buffer of device memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Reached {
-    pub thread: usize,
-    pub is_store: bool,
-    /// The buffer, by the unknown that is its address.
-    pub buffer: Unknown,
-    /// Bytes from its beginning.
-    pub offset: Form,
-    /// Number of bytes.
-    pub bytes: u64,
-    /// It takes place if this holds; without it, always.
-    pub under: Option<Condition>,
-    /// What was read or written. Of a load that does not take place, zeros.
-    pub bits: [Bit; 64],
-}
-
-/// A number that an atomic addition took from shared memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Taken {
-    /// What was stored there before any was taken.
-    pub first: Form,
-    /// What each addition adds.
-    pub step: u64,
-    /// The number.
-    pub number: Form,
-}
-
-/// A launch whose numbers are not known.
-pub(crate) struct Symbolic {
-    /// The warp whose way is followed. Others wait where the way is not decided.
-    pub warp: usize,
-    /// Which way the next branch goes that is not decided.
-    pub answer: Option<bool>,
-    /// The index of the thread block, and their number.
-    pub block: Form,
-    pub blocks: Form,
-    /// The buffers of device memory.
-    pub buffers: Vec<Unknown>,
-    pub reached: Vec<Reached>,
-    pub taken: Vec<Taken>,
-    read: HashMap<(Unknown, Form, Option<Condition>), [Bit; 64]>,
-}
-
-impl Symbolic {
-    pub(crate) fn new(block: Form, blocks: Form, buffers: Vec<Unknown>) -> Self {
-        let (reached, taken, read) = (vec![], vec![], HashMap::new());
-        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read }
-    }
-}
 
 /// A form as it is, or that of a known number.
 fn form_of(value: &Value) -> Result<Form, Why> {
@@ -373,19 +321,4 @@ impl Context<'_> {
 
 fn unknown_bytes(cells: &mut Cells, bytes: u64) -> [Bit; 64] {
     std::array::from_fn(|i| if i < 8 * bytes as usize { cells.unknown() } else { Bit::ZERO })
-}
-
-/// The operand of a statement that is a condition, as a predicate.
-pub(crate) fn selector(
-    context: &Context<'_>,
-    thread: &Thread,
-    statement: &Statement,
-) -> Result<Option<Condition>, Why> {
-    if !statement.opcode.starts_with("selp.") {
-        return Ok(None);
-    }
-    Ok(match context.value(thread, operand(&statement.operands, 3)?)? {
-        Value::Condition(condition) => Some((*condition).clone()),
-        _ => None,
-    })
 }

@@ -22,6 +22,33 @@ pub enum Value {
 /// Why an instruction cannot be followed, in words.
 pub type Why = String;
 
+/// The type of an instruction, such as `.u32`.
+#[derive(Clone, Copy)]
+pub(crate) struct Type {
+    pub bits: u32,
+    pub is_signed: bool,
+}
+
+impl Type {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        let (kind, bits) = name.split_at_checked(1)?;
+        let bits = if name == "pred" { 1 } else { bits.parse().ok()? };
+        let is_known = matches!((kind, bits), ("u" | "s" | "b", 8 | 16 | 32 | 64) | ("p", 1));
+        is_known.then_some(Self { bits, is_signed: kind == "s" })
+    }
+
+    pub(crate) fn cut(self, number: u64) -> u64 {
+        if self.bits < 64 { number & ((1 << self.bits) - 1) } else { number }
+    }
+
+    /// The integer that a number of this type stands for, with its sign if it has one.
+    pub(crate) fn integer(self, number: u64) -> i128 {
+        let number = self.cut(number);
+        let is_negative = self.is_signed && number >> (self.bits - 1) & 1 == 1;
+        i128::from(number) - if is_negative { 1 << self.bits } else { 0 }
+    }
+}
+
 fn bits_of<const N: usize>(number: u64) -> [Bit; N] {
     std::array::from_fn(|i| Bit::constant(number >> i & 1 == 1))
 }

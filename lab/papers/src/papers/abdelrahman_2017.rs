@@ -214,59 +214,40 @@ fn claims() -> Vec<Claim> {
         let rate = |scheme: Scheme| scheme.column.map(|column| SIZES[0].gbits[2][scheme.keys][column]);
         rate(a).zip(rate(b)).map(|(a, b)| a / b)
     };
-    let claim = |says, a: Scheme, b: Scheme, compared: String, expected| Claim {
-        says,
-        theirs: theirs(a, b),
-        compared,
-        first: vec![place(a)],
-        second: vec![place(b)],
-        expected,
+    let faster = |says, a: Scheme, b: Scheme, compared: &str| {
+        Claim::of(says, theirs(a, b), compared, place(a), place(b), Expected::Faster)
     };
     let mut claims = Vec::new();
     for threads in &THREADS[..4] {
         let [a, b] = [Granularity::B32, Granularity::B16].map(|granularity| scheme(granularity, 0, *threads));
         let compared = format!("{threads} threads, keys in shared memory; what also differs: occupancy, table II");
-        claims.push(claim(
-            "32 bytes a thread are better than 16 on modern GPUs (VI.E.1)",
-            a,
-            b,
-            compared,
-            Expected::Faster,
-        ));
+        claims.push(faster("32 bytes a thread are better than 16 on modern GPUs (VI.E.1)", a, b, &compared));
     }
     for granularity in [Granularity::B16, Granularity::B32] {
         let [a, b] = [0, 1].map(|keys| scheme(granularity, keys, 256));
         let compared = format!("{} B a thread, 256 threads", granularity.bytes());
-        claims.push(claim(
-            "keys in shared memory are faster than keys by warp shuffle (VI)",
-            a,
-            b,
-            compared,
-            Expected::Faster,
-        ));
+        claims.push(faster("keys in shared memory are faster than keys by warp shuffle (VI)", a, b, &compared));
     }
     let [a, b] = [Granularity::B48, Granularity::B32].map(|granularity| scheme(granularity, 0, 256));
-    claims.push(claim(
+    claims.push(faster(
         "a thread may have more than two blocks (III.B)",
         a,
         b,
-        "48 to 32 B, 256 threads; what also differs: occupancy, table II".into(),
-        Expected::Faster,
+        "48 to 32 B, 256 threads; what also differs: occupancy, table II",
     ));
     let [a, b] = [Granularity::B64, Granularity::B32].map(|granularity| scheme(granularity, 0, 256));
     let compared = "64 to 32 B, 256 threads; what also differs: occupancy, table II";
-    claims.push(claim("the same", a, b, compared.into(), Expected::Faster));
+    claims.push(faster("the same", a, b, compared));
     let of = |threads: &[u32]| threads.iter().map(|&t| place(scheme(Granularity::B32, 0, t))).collect();
     claims.push(Claim {
         theirs: Some(279.86 / 277.78),
         first: of(&[256, 128]),
         second: of(&[1024, 512]),
-        ..claim(
+        ..faster(
             "128 and 256 threads are best on modern GPUs (VI.E.3)",
             a,
             b,
-            "32 B, keys in shared memory; the best of both to the best of 512 and 1024".into(),
-            Expected::Faster,
+            "32 B, keys in shared memory; the best of both to the best of 512 and 1024",
         )
     });
     let at = |size: usize| {
@@ -277,13 +258,7 @@ fn claims() -> Vec<Claim> {
         theirs: Some(279.86 / 238.1),
         first: at(0),
         second: at(3),
-        ..claim(
-            "rates rise with the size of the input (VI.B to VI.D)",
-            a,
-            b,
-            "the best scheme, 512 to 64 MB".into(),
-            Expected::Faster,
-        )
+        ..faster("rates rise with the size of the input (VI.B to VI.D)", a, b, "the best scheme, 512 to 64 MB")
     });
     claims
 }

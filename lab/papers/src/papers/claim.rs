@@ -70,6 +70,18 @@ impl Sentence {
 }
 
 impl Claim {
+    /// A claim about one case and another.
+    pub fn of(
+        says: &'static str,
+        theirs: Option<f64>,
+        compared: &str,
+        first: Place,
+        second: Place,
+        expected: Expected,
+    ) -> Self {
+        Self { says, theirs, compared: compared.into(), first: vec![first], second: vec![second], expected }
+    }
+
     /// The verdict, if the first is this number of times as fast as the second here. Only a figure that the paper has can be turned round.
     pub fn verdict(&self, ratio: f64) -> &'static str {
         let holds = match self.expected {
@@ -91,8 +103,7 @@ mod tests {
     fn verdicts() {
         let verdict = |expected, theirs, ratio| {
             let place = || ("a table", String::new(), 1);
-            let (first, second) = (vec![place()], vec![place()]);
-            Claim { says: "", theirs, compared: String::new(), first, second, expected }.verdict(ratio)
+            Claim::of("", theirs, "", place(), place(), expected).verdict(ratio)
         };
         let faster = |theirs| [1.5, 1.01, 0.99, 0.9].map(|ratio| verdict(Expected::Faster, theirs, ratio));
         assert_eq!(faster(Some(1.2)), ["holds", "no difference", "no difference", "turned round"]);

@@ -318,14 +318,7 @@ fn claims() -> Vec<Claim> {
     };
     let earlier = |kernel: usize| (EARLIER, earlier_name(Packed::ALL[kernel]), SIZES[1]);
     let (fetched, one_hot) = ("hajihassani-2019, keys fetched", "hajihassani-2019, one-hot keys");
-    let claim = |says, theirs, compared: &str, first, second, expected| Claim {
-        says,
-        theirs,
-        compared: compared.into(),
-        first: vec![first],
-        second: vec![second],
-        expected,
-    };
+    let claim = Claim::of;
     let keys = [
         ("data staged, 64 threads", 1, 0),
         ("data not staged, 64 threads", 3, 2),

@@ -210,14 +210,7 @@ fn claims() -> Vec<Claim> {
     let choice = |name: &str| (CHOICES, name.to_string(), BYTES);
     let of = |a: usize, b: usize| Some(COLUMNS[a].gbits / COLUMNS[b].gbits);
     let chunks = |number| (OVERLAP, chunks_name(number), BYTES);
-    let claim = |says, theirs, compared: &str, first, second, expected| Claim {
-        says,
-        theirs,
-        compared: compared.into(),
-        first: vec![first],
-        second: vec![second],
-        expected,
-    };
+    let claim = Claim::of;
     use Expected::Faster;
     vec![
         claim(

@@ -177,14 +177,7 @@ fn claims() -> Vec<Claim> {
     let streams = |row: &Row, streams, memory| (TABLE_4, streams_name(streams, memory), row.bytes);
     // At the same size, the ratio of rates is the inverse ratio of times.
     let ratio = |row: &Row, streams: usize| Some(row.milliseconds[0] / row.milliseconds[streams]);
-    let claim = |says, theirs, compared: &str, first, second, expected| Claim {
-        says,
-        theirs,
-        compared: compared.into(),
-        first: vec![first],
-        second: vec![second],
-        expected,
-    };
+    let claim = Claim::of;
     use Expected::{Faster, Same};
     use HostMemory::{Pageable, Pinned};
     let [ecb, cbc] = MODES;

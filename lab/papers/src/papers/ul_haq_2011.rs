@@ -212,14 +212,7 @@ fn claims() -> Vec<Claim> {
     let largest = 1 << POWERS[POWERS.len() - 1];
     let gpu = |sbox, keys, access| (FIGURE_11, way_name(sbox, keys, access), largest);
     let unrolled = |(table, name, bytes): (&'static str, String, u64)| (table, name + UNROLLED, bytes);
-    let claim = |says, compared: &str, first, second, expected| Claim {
-        says,
-        theirs: None,
-        compared: compared.into(),
-        first: vec![first],
-        second: vec![second],
-        expected,
-    };
+    let claim = |says, compared, first, second, expected| Claim::of(says, None, compared, first, second, expected);
     let basic = gpu(S::Global, K::Global, A::Bytes);
     use Expected::{Faster, Same};
     vec![
