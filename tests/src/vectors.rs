@@ -1,6 +1,7 @@
 //! The published vectors (`vectors/SOURCES.md`). They are part of the binary, so that a test binary runs on a machine
 //! that has nothing else.
 
+use aes_bitslice_runtime::{Error, Tag};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use std::io::Read;
@@ -85,6 +86,14 @@ pub fn cases(name: &str) -> Vec<Case> {
     let mut text = String::new();
     GzDecoder::new(*file).read_to_string(&mut text).expect("a compressed text");
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{name}: {e}: {line}"))).collect()
+}
+
+/// A tag of any length that tags of GCM and CMAC have, which may be a short one.
+///
+/// # Errors
+/// [`Error::TagLength`] for another length.
+pub fn any_tag(bytes: &[u8]) -> Result<Tag, Error> {
+    Tag::new(bytes).or_else(|_| Tag::short(bytes))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use aes_bitslice_tests::engines::{Device, cipher, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::{all_or, sample};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::tests_of_engines;
-use aes_bitslice_tests::vectors::{Case, cases};
+use aes_bitslice_tests::vectors::{Case, any_tag, cases};
 use std::process::ExitCode;
 
 /// One in this many known answers is checked where a call takes a while, except in exhaustive runs.
@@ -190,14 +190,14 @@ fn opened(data: Vec<u8>, run: impl FnOnce(&mut [u8]) -> Result<(), aes_bitslice_
 fn gcm(engines: &'static [Engine]) {
     check(engines, "gcm-acvp", |engine, case, source| {
         let (cipher, nonce) = (cipher(engine, &case.key), Nonce::new(&case.iv).unwrap());
-        let (aad, tag) = (&case.aad, Tag::new(&case.tag).unwrap());
+        let (aad, tag) = (&case.aad, any_tag(&case.tag).unwrap());
         let found = opened(case.ciphertext.clone(), |data| cipher.run(GcmDecrypt::new(&nonce, aad, &tag), data));
         assert_eq!(found, case.valid.then(|| case.plaintext.clone()), "{source}");
         if case.valid {
             let mut data = case.plaintext.clone();
             let found = cipher.run(GcmEncrypt::new(&nonce, aad), &mut data).unwrap();
             assert_eq!(data, case.ciphertext, "{source}");
-            assert_eq!(found.truncated(tag.as_bytes().len()).unwrap(), tag, "{source}");
+            assert_eq!(any_tag(&found.as_bytes()[..case.tag.len()]).unwrap(), tag, "{source}");
         }
     });
 }
@@ -205,9 +205,9 @@ fn gcm(engines: &'static [Engine]) {
 fn gmac(engines: &'static [Engine]) {
     check(engines, "gmac-acvp", |engine, case, source| {
         let (cipher, nonce) = (cipher(engine, &case.key), Nonce::new(&case.iv).unwrap());
-        let (aad, tag) = (&case.aad, Tag::new(&case.tag).unwrap());
+        let (aad, tag) = (&case.aad, any_tag(&case.tag).unwrap());
         let found = cipher.run(Gmac::new(&nonce), aad).unwrap();
-        assert_eq!(found.truncated(tag.as_bytes().len()).unwrap() == tag, case.valid, "{source}");
+        assert_eq!(any_tag(&found.as_bytes()[..case.tag.len()]).unwrap() == tag, case.valid, "{source}");
         let found = opened(vec![], |data| cipher.run(GcmDecrypt::new(&nonce, aad, &tag), data));
         assert_eq!(found.is_some(), case.valid, "{source}");
     });
@@ -250,7 +250,7 @@ fn cmac(engines: &'static [Engine]) {
         let found = cipher.run(Cmac::new(), message).unwrap();
         assert_eq!(found.as_bytes()[..mac.len()] == *mac, case.valid, "{source}");
         // This engine does not support tags of 11 bytes.
-        if let Ok(tag) = Tag::new(mac) {
+        if let Ok(tag) = any_tag(mac) {
             let verify = CmacVerifyBatch::new(std::slice::from_ref(&(0..message.len() as u64)), &[tag]).unwrap();
             assert_eq!(cipher.run(verify, message).unwrap().failed().is_empty(), case.valid, "{source}");
         } else {

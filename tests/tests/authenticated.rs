@@ -18,7 +18,7 @@ use aes_bitslice_tests::kernels::print;
 use aes_bitslice_tests::memory::both_ways;
 use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::vectors::cases;
+use aes_bitslice_tests::vectors::{any_tag, cases};
 use aes_bitslice_tests::{others, tests, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -57,10 +57,10 @@ fn gcm_vectors(engines: &'static [Engine]) {
             let cipher = cipher(engine, &case.key);
             let nonce = Nonce::new(&case.iv).unwrap();
             let (plain, secret, aad) = (case.plaintext, case.ciphertext, case.aad);
-            let tag = Tag::new(&case.tag).unwrap();
+            let tag = any_tag(&case.tag).unwrap();
             let found = both_ways(&plain, |data| {
                 let found = cipher.run(GcmEncrypt::new(&nonce, &aad), data)?;
-                assert_eq!(found.truncated(tag.as_bytes().len()).unwrap(), tag, "{source}");
+                assert_eq!(any_tag(&found.as_bytes()[..case.tag.len()]).unwrap(), tag, "{source}");
                 Ok(())
             });
             assert_eq!(found, secret, "{source}");
@@ -68,7 +68,7 @@ fn gcm_vectors(engines: &'static [Engine]) {
             assert_eq!(found, plain, "{source}");
             if plain.is_empty() {
                 let found = cipher.run(Gmac::new(&nonce), &aad).unwrap();
-                assert_eq!(found.truncated(tag.as_bytes().len()).unwrap(), tag, "{source}");
+                assert_eq!(any_tag(&found.as_bytes()[..case.tag.len()]).unwrap(), tag, "{source}");
             }
         }
     }
@@ -353,7 +353,7 @@ fn one_launch_or_two(engines: &'static [Engine]) {
             let found = stream.clone_dtoh(output).unwrap();
             assert!(found[..len] == plain && found[len..] == [0x5a; 64], "{len} bytes, in parts");
         }
-        let tag = tags[0].truncated([16, 15, 12, 8, 4][i % 5]).unwrap();
+        let tag = any_tag(&tags[0].as_bytes()[..[16, 15, 12, 8, 4][i % 5]]).unwrap();
         // One bit, in the last byte or in the first.
         for at in [0, len - 1] {
             let mut wrong = first.clone();
@@ -595,7 +595,7 @@ fn decrypted_in_device_memory(
     let device = cipher.device().unwrap();
     let (before, after) = (vec![0x5a; 48], vec![0xa5; 48]);
     for (i, tag_bytes) in [16, 12, 4, 16].into_iter().enumerate() {
-        let tag = tag.truncated(tag_bytes).unwrap();
+        let tag = any_tag(&tag.as_bytes()[..tag_bytes]).unwrap();
         let at = 48 - [0, 0, 5, 16][i];
         let decrypt = |secret: &[u8], aad: &[u8], tag: &Tag| {
             let mut memory = stream.clone_htod(&[&before[..at], secret, &after[..]].concat()).unwrap();
@@ -613,7 +613,7 @@ fn decrypted_in_device_memory(
         changed[secret.len() * i / 4] ^= 1 << i;
         let mut other_tag = tag.as_bytes().to_vec();
         other_tag[tag_bytes - 1] ^= 0x80 >> i;
-        let other_tag = Tag::new(&other_tag).unwrap();
+        let other_tag = any_tag(&other_tag).unwrap();
         for (secret, aad, tag) in
             [(&changed[..], &b"header"[..], &tag), (secret, b"heades", &tag), (secret, b"header", &other_tag)]
         {

@@ -11,7 +11,7 @@ use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::vectors::cases;
+use aes_bitslice_tests::vectors::{any_tag, cases};
 use aes_bitslice_tests::{others, tests, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -212,7 +212,7 @@ fn what_was_changed_is_told(engines: &'static [Engine]) {
     let mut tags = messages.by_another(&key);
     let mut failed = Vec::new();
     for n in 0..lengths.len() {
-        tags[n] = tags[n].truncated([16, 15, 14, 13, 12, 8, 4][n % 7]).unwrap();
+        tags[n] = any_tag(&tags[n].as_bytes()[..[16, 15, 14, 13, 12, 8, 4][n % 7]]).unwrap();
         match n % 11 {
             0 => {
                 let at = messages.ranges[n].start as usize + n * 31 % messages.message(n).len();
@@ -221,7 +221,7 @@ fn what_was_changed_is_told(engines: &'static [Engine]) {
             3 => {
                 let mut bytes = tags[n].as_bytes().to_vec();
                 *bytes.last_mut().unwrap() ^= 1;
-                tags[n] = Tag::new(&bytes).unwrap();
+                tags[n] = any_tag(&bytes).unwrap();
             }
             // Another length.
             5 => messages.ranges[n].end -= 1,

@@ -11,6 +11,7 @@ use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::vectors::any_tag;
 use aes_bitslice_tests::{others, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -244,7 +245,7 @@ fn what_cannot_be_is_refused<M: Mode>(engines: &'static [Engine]) {
             assert!(refused.to_string().contains(&format!("{} bytes, and this one has {len}", M::NONCE)), "{refused}");
         }
         for len in [4, 8, 12, 15] {
-            let decrypt = M::decrypt(&nonce, b"", &tag.truncated(len).unwrap());
+            let decrypt = M::decrypt(&nonce, b"", &any_tag(&tag.as_bytes()[..len]).unwrap());
             let refused = cipher.run(decrypt, &mut data).unwrap_err();
             assert!(refused.to_string().contains(&format!("16 bytes, and this one has {len}")), "{refused}");
         }

@@ -7,7 +7,7 @@ use aes_bitslice_tests::engines::{Device, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::{all_or, sample};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::tests_of_engines;
-use aes_bitslice_tests::vectors::{Case, cases};
+use aes_bitslice_tests::vectors::{Case, any_tag, cases};
 use std::process::ExitCode;
 
 /// One in this many cases is checked where a call takes a while, except in exhaustive runs.
@@ -59,7 +59,7 @@ fn gcm(engines: &'static [Engine]) {
         |key| Key::new(key).ok(),
         |cipher, case| {
             let Ok(nonce) = Nonce::new(&case.iv) else { return false };
-            let Ok(tag) = Tag::new(&case.tag) else { return false };
+            let Ok(tag) = any_tag(&case.tag) else { return false };
             let mut data = case.plaintext.clone();
             let found = cipher.run(GcmEncrypt::new(&nonce, &case.aad), &mut data).unwrap();
             assert_eq!((data == case.ciphertext && found == tag), case.valid, "{}", case.source);

@@ -35,7 +35,7 @@ pub enum Error {
         /// The bytes given.
         bytes: usize,
     },
-    /// A tag of a length that the standard does not allow.
+    /// A tag of another length than 12 to 16 bytes, or a short tag of another length than 4 or 8.
     TagLength {
         /// The bytes given.
         bytes: usize,
@@ -332,7 +332,7 @@ impl fmt::Display for Error {
             Self::WrongKeys { operation, needs } => write!(f, "{operation} needs {needs}"),
             Self::NonceLength { bytes } => write!(f, "a GCM nonce has 1 to 2^61 - 1 bytes, usually 12, not {bytes}"),
             Self::TagLength { bytes } => {
-                write!(f, "a tag has 16, 15, 14, 13 or 12 bytes, or 8 or 4 where that was agreed on, not {bytes}")
+                write!(f, "a tag has 12 to 16 bytes, or 4 or 8 where short tags are asked for, not {bytes}")
             }
             Self::Unauthenticated => f.write_str(
                 "authentication failed: the data was changed, or key, nonce or additional data are not those \

@@ -112,12 +112,14 @@ impl Tags {
         })
     }
 
-    /// The contiguous tags of this number of messages, of `tag_bytes` bytes each.
+    /// The contiguous tags of this number of messages, of `tag_bytes` bytes each: 12 to 16, or 4 or 8 if they are `short`.
     ///
     /// # Errors
-    /// [`Error::TagLength`] for a length that tags do not have, and [`Error::Batch`] if there is another number of bytes.
-    pub(crate) fn side_by_side(tags: &[u8], tag_bytes: usize, messages: usize) -> Result<Self, Error> {
-        Tag::new(&[0; 32][..tag_bytes.min(32)]).map_err(|_| Error::TagLength { bytes: tag_bytes })?;
+    /// [`Error::TagLength`] for another length, and [`Error::Batch`] if there is another number of bytes.
+    pub(crate) fn side_by_side(tags: &[u8], tag_bytes: usize, short: bool, messages: usize) -> Result<Self, Error> {
+        if !matches!((tag_bytes, short), (12..=16, false) | (4 | 8, true)) {
+            return Err(Error::TagLength { bytes: tag_bytes });
+        }
         if messages.checked_mul(tag_bytes) != Some(tags.len()) {
             let (found, messages) = (counted(tags.len(), "byte"), counted(messages, "message"));
             return refused(format!("{found} of tags for {messages}: give {tag_bytes} for each"));
@@ -226,7 +228,7 @@ mod tests {
     fn each_tag_is_verified_on_its_own_and_every_bit_counts() {
         let computed: [[u8; 16]; 3] = std::array::from_fn(|n| std::array::from_fn(|i| (17 * i + 5 * n) as u8));
         for len in [4, 8, 12, 13, 14, 15, 16] {
-            let tags = computed.map(|tag| Tag::from(tag).truncated(len).unwrap());
+            let tags = computed.map(|tag| Tag::new(&tag[..len]).or(Tag::short(&tag[..len])).unwrap());
             let verify = Verify(Tags::new(&tags, 3).unwrap());
             let failed = |computed: [[u8; 16]; 3]| {
                 let results = Results::of(computed.to_vec(), verify.expected());

@@ -43,7 +43,7 @@ pub struct Keyed<E> {
     derived: Arc<Derived>,
 }
 
-/// Returns the tag of each message, of 16 bytes, in the order of the messages. For shorter tags use [`Tag::truncated`].
+/// Returns the tag of each message, of 16 bytes, in the order of the messages. For shorter tags use [`Tag::truncated`] or [`Tag::short`].
 ///
 /// ```
 /// use aes_bitslice_runtime::{Backend, CmacBatch, CmacVerifyBatch, Engine, Error, Key, KeyBits};
@@ -100,7 +100,8 @@ impl CmacBatch {
 }
 
 impl CmacVerifyBatch {
-    /// Takes messages as ranges of bytes in the data, and for each its tag, whole or [truncated](Tag::truncated). Everything is copied.
+    /// Takes messages as ranges of bytes in the data, and for each its tag, whole, [truncated](Tag::truncated) or [short](Tag::short).
+    /// Everything is copied.
     ///
     /// # Errors
     /// [`Error::Batch`] for a range that ends before it begins, for too many messages or too many bytes in one, and if the number of tags
@@ -110,13 +111,14 @@ impl CmacVerifyBatch {
     }
 
     /// Takes messages as arrays or a rule describe where they are, and their contiguous tags, of `tag_bytes` bytes each: 16, or the first 12
-    /// to 15, 8 or 4 if both sides agreed on that. Everything is copied.
+    /// to 15, 8 or 4 if both sides agreed on that (SP 800-38B, appendix A.2, recommends 8 or more). Everything is copied.
     ///
     /// # Errors
     /// As [`CmacBatch::from_arrays`]; [`Error::Batch`] also for another number of bytes of tags than the messages have, and
     /// [`Error::TagLength`] for another length of a tag.
     pub fn from_arrays(ranges: &Ranges<'_>, tags: &[u8], tag_bytes: usize) -> Result<Self, Error> {
-        Self::of(ranges, Verify(Tags::side_by_side(tags, tag_bytes, ranges.len())?))
+        let short = tag_bytes < 12;
+        Self::of(ranges, Verify(Tags::side_by_side(tags, tag_bytes, short, ranges.len())?))
     }
 }
 

@@ -89,7 +89,8 @@ impl GcmEncrypt {
 }
 
 impl GcmDecrypt {
-    /// Takes the nonce and the additional data of the encryption, and the tag that it returned, whole or [truncated](Tag::truncated).
+    /// Takes the nonce and the additional data of the encryption, and the tag that it returned, whole,
+    /// [truncated](Tag::truncated) or [short](Tag::short).
     #[inline]
     pub fn new(nonce: &Nonce, aad: &[u8], tag: &Tag) -> Self {
         Self::from_start(Direction::Decrypt, nonce, aad, Verify(*tag))

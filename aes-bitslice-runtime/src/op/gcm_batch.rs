@@ -174,8 +174,8 @@ impl GcmEncryptBatch {
 }
 
 impl GcmDecryptBatch {
-    /// Takes these messages, whose ranges ascend and do not overlap, with the tag of each, whole or [truncated](Tag::truncated). Everything
-    /// is copied.
+    /// Takes these messages, whose ranges ascend and do not overlap, with the tag of each, whole, [truncated](Tag::truncated) or
+    /// [short](Tag::short). Everything is copied.
     ///
     /// # Errors
     /// [`Error::Batch`] for ranges that do not ascend or that overlap, for a number of tags that differs from the number of messages, and
@@ -185,7 +185,7 @@ impl GcmDecryptBatch {
     }
 
     /// Takes messages as arrays describe them, as [`GcmEncryptBatch::from_arrays`] does, and their contiguous tags, of `tag_bytes` bytes
-    /// each: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that. Everything is copied.
+    /// each: 16, or the first 12 to 15 if both sides agreed on that. Everything is copied.
     ///
     /// # Errors
     /// As [`GcmEncryptBatch::from_arrays`], but nonces may be there twice; [`Error::Batch`] also for another number of bytes of tags than
@@ -197,7 +197,22 @@ impl GcmDecryptBatch {
         tags: &[u8],
         tag_bytes: usize,
     ) -> Result<Self, Error> {
-        let end = Verify(Tags::side_by_side(tags, tag_bytes, ranges.len())?);
+        let end = Verify(Tags::side_by_side(tags, tag_bytes, false, ranges.len())?);
+        Self::of_arrays(ranges, nonces, aads, false, end)
+    }
+
+    /// As [`from_arrays`](Self::from_arrays), with short tags, of `tag_bytes` bytes each: 4 or 8. [`Tag::short`] says when they may be used.
+    ///
+    /// # Errors
+    /// As [`from_arrays`](Self::from_arrays).
+    pub fn from_arrays_with_short_tags(
+        ranges: &Ranges<'_>,
+        nonces: &Nonces<'_>,
+        aads: &Aads<'_>,
+        tags: &[u8],
+        tag_bytes: usize,
+    ) -> Result<Self, Error> {
+        let end = Verify(Tags::side_by_side(tags, tag_bytes, true, ranges.len())?);
         Self::of_arrays(ranges, nonces, aads, false, end)
     }
 }

@@ -239,7 +239,7 @@ typedef struct aes_bitslice_operation {
   size_t aad_len;
   // The received tag, `tag_len` bytes; for a batch, those of all messages, contiguous.
   const uint8_t *tag;
-  // Bytes of a tag: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that.
+  // Bytes of a tag: 16, or the first 12 to 15 if both sides agreed on that; 4 or 8 for CMAC, and for GCM with `short_tags`.
   size_t tag_len;
   // The `count` messages of a batch of GCM.
   const struct aes_bitslice_gcm_message *messages;
@@ -255,6 +255,9 @@ typedef struct aes_bitslice_operation {
   // are a big-endian number, to which the number of the message is added, and which must not start again from zero (SP 800-38D, section
   // 8.2.1).
   uint32_t counter_bits;
+  // For decryption of GCM: 1 if the tags are of 4 or 8 bytes, else 0. SP 800-38D, appendix C, allows such tags to few applications, and
+  // limits how many messages of which length these decrypt under a key: they count them. Drafts of its revision 1 have no such tags.
+  uint32_t short_tags;
 } aes_bitslice_operation;
 
 // The result of one part of a GCM message. The tag is computed from the results of all parts. It reveals information about the hash key:
@@ -497,11 +500,17 @@ int aes_bitslice_combine(const struct aes_bitslice_cipher *cipher,
                          void *result,
                          size_t result_len);
 
-// Compares a computed tag, 16 bytes, in constant time with a received one, its first `received_len` bytes (16 to 12, 8 or 4): returns
-// AES_BITSLICE_OK or AES_BITSLICE_UNAUTHENTICATED. Never compare tags with memcmp: its timing reveals how much was right.
+// Compares a computed tag, 16 bytes, in constant time with a received one, its first `received_len` bytes, 12 to 16: returns AES_BITSLICE_OK
+// or AES_BITSLICE_UNAUTHENTICATED. Never compare tags with memcmp: its timing reveals how much was right.
 int aes_bitslice_tag_verify(const uint8_t *computed,
                             const uint8_t *received,
                             size_t received_len);
+
+// As aes_bitslice_tag_verify, for a short tag, of 4 or 8 bytes. SP 800-38D, appendix C, allows such tags of GMAC to few applications; for
+// CMAC, SP 800-38B, appendix A.2, recommends 8 bytes or more. Give the length that was agreed on, never the one that the sender says.
+int aes_bitslice_short_tag_verify(const uint8_t *computed,
+                                  const uint8_t *received,
+                                  size_t received_len);
 
 // Does what `many_keys` says with `len` bytes in host memory, on the CPU cores whatever the engine. For key stream, `input` is NULL. With
 // `keys`, `len` is `count` times `bytes_per_key`.

@@ -122,16 +122,21 @@ pub(crate) unsafe fn messages<'a>(messages: *const Message, count: usize) -> Res
     messages.iter().enumerate().map(one).collect()
 }
 
+/// A received tag: of 4 or 8 bytes if it is `short`, else of 12 to 16.
+pub(crate) fn one_tag(bytes: &[u8], short: bool) -> Result<Tag, Failure> {
+    Ok(if short { Tag::short(bytes) } else { Tag::new(bytes) }?)
+}
+
 /// The tags of `count` messages, `tag_len` bytes each, contiguous.
 ///
 /// # Safety
 /// `tags` is NULL, or points to that many bytes.
-pub(crate) unsafe fn tags(tags: *const u8, tag_len: usize, count: usize) -> Result<Vec<Tag>, Failure> {
+pub(crate) unsafe fn tags(tags: *const u8, tag_len: usize, short: bool, count: usize) -> Result<Vec<Tag>, Failure> {
     if tag_len == 0 && count > 0 {
-        return Err(Failure::invalid("`tag_len` is 0: a tag has 16 bytes, or the first 12 to 15, 8 or 4 of them"));
+        return Err(Failure::invalid("`tag_len` is 0: a tag has 16 bytes, or the first 12 to 15 of them"));
     }
     let all = tag_len.saturating_mul(count);
     // SAFETY: as the caller guarantees.
     let tags = unsafe { values(tags, all, "tag") }?;
-    tags.chunks(tag_len.max(1)).map(|tag| Ok(Tag::new(tag)?)).collect()
+    tags.chunks(tag_len.max(1)).map(|tag| one_tag(tag, short)).collect()
 }

@@ -1,6 +1,6 @@
 //! An operation as a value: a structure that the caller fills, and the operation of the library that it says.
 
-use crate::batch::{Message, Range, Ranges, messages, ranges, tags};
+use crate::batch::{Message, Range, Ranges, messages, one_tag, ranges, tags};
 use crate::memory::{block, reference, values};
 use crate::outcome::Outcome;
 use crate::status::Failure;
@@ -111,7 +111,7 @@ pub struct Operation {
     pub aad_len: usize,
     /// The received tag, `tag_len` bytes; for a batch, those of all messages, contiguous.
     pub tag: *const u8,
-    /// Bytes of a tag: 16, or the first 12 to 15, 8 or 4 if both sides agreed on that.
+    /// Bytes of a tag: 16, or the first 12 to 15 if both sides agreed on that; 4 or 8 for CMAC, and for GCM with `short_tags`.
     pub tag_len: usize,
     /// The `count` messages of a batch of GCM.
     pub messages: *const Message,
@@ -127,6 +127,9 @@ pub struct Operation {
     /// are a big-endian number, to which the number of the message is added, and which must not start again from zero (SP 800-38D, section
     /// 8.2.1).
     pub counter_bits: u32,
+    /// For decryption of GCM: 1 if the tags are of 4 or 8 bytes, else 0. SP 800-38D, appendix C, allows such tags to few applications, and
+    /// limits how many messages of which length these decrypt under a key: they count them. Drafts of its revision 1 have no such tags.
+    pub short_tags: u32,
 }
 
 /// What is done with an operation of the library.
@@ -182,7 +185,8 @@ impl Operation {
                 AES_BITSLICE_GCM_DECRYPT_PART => work.outcome(GcmPart::new(Decrypt, &self.nonce()?, self.offset), 1),
                 AES_BITSLICE_GCM_SIV_ENCRYPT => work.tag(GcmSivEncrypt::new(&self.nonce()?, self.aad()?)),
                 AES_BITSLICE_GCM_SIV_DECRYPT => {
-                    work.outcome(GcmSivDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
+                    let tag = self.tag(self.tag_len < 12)?;
+                    work.outcome(GcmSivDecrypt::new(&self.nonce()?, self.aad()?, &tag), 1)
                 }
                 AES_BITSLICE_GMAC => work.tag(Gmac::new(&self.nonce()?)),
                 AES_BITSLICE_CMAC => work.tag(Cmac::new()),
@@ -198,10 +202,17 @@ impl Operation {
                 }
                 AES_BITSLICE_GCM_DECRYPT_BATCH => {
                     let batch = match self.arrays()? {
-                        None => GcmDecryptBatch::new(&messages(self.messages, self.count)?, &self.tags()?)?,
+                        None => {
+                            let messages = messages(self.messages, self.count)?;
+                            GcmDecryptBatch::new(&messages, &self.tags(self.short_tags()?)?)?
+                        }
                         Some(ranges) => {
                             let (nonces, aads, tags) = (self.nonces()?, self.aads()?, self.tag_bytes()?);
-                            GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags, self.tag_len)?
+                            let from_arrays = match self.short_tags()? {
+                                false => GcmDecryptBatch::from_arrays,
+                                true => GcmDecryptBatch::from_arrays_with_short_tags,
+                            };
+                            from_arrays(&ranges, &nonces, &aads, tags, self.tag_len)?
                         }
                     };
                     work.outcome(batch, self.count)
@@ -212,14 +223,18 @@ impl Operation {
                 },
                 AES_BITSLICE_CMAC_VERIFY_BATCH => {
                     let batch = match self.arrays()? {
-                        None => CmacVerifyBatch::new(&ranges(self.ranges, self.count)?, &self.tags()?)?,
+                        None => {
+                            let ranges = ranges(self.ranges, self.count)?;
+                            CmacVerifyBatch::new(&ranges, &self.tags(self.tag_len < 12)?)?
+                        }
                         Some(ranges) => CmacVerifyBatch::from_arrays(&ranges, self.tag_bytes()?, self.tag_len)?,
                     };
                     work.outcome(batch, self.count)
                 }
                 AES_BITSLICE_XAES_ENCRYPT => work.tag(XaesEncrypt::new(&self.nonce()?, self.aad()?)),
                 AES_BITSLICE_XAES_DECRYPT => {
-                    work.outcome(XaesDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?), 1)
+                    let tag = self.tag(self.tag_len < 12)?;
+                    work.outcome(XaesDecrypt::new(&self.nonce()?, self.aad()?, &tag), 1)
                 }
                 AES_BITSLICE_PRG => work.data(Prg::new()),
                 AES_BITSLICE_GCM_ENCRYPT_WITH_RANDOM_NONCE => {
@@ -254,9 +269,18 @@ impl Operation {
         unsafe { values(self.aad.cast(), self.aad_len, "aad") }
     }
 
-    unsafe fn tag(&self) -> Result<Tag, Failure> {
+    /// Whether tags of GCM are short.
+    fn short_tags(&self) -> Result<bool, Failure> {
+        match self.short_tags {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(Failure::invalid(format!("`short_tags` is {other}: give 1 for tags of 4 or 8 bytes, else 0"))),
+        }
+    }
+
+    unsafe fn tag(&self, short: bool) -> Result<Tag, Failure> {
         // SAFETY: as the caller of `give` guarantees.
-        Ok(Tag::new(unsafe { values(self.tag, self.tag_len, "tag") }?)?)
+        one_tag(unsafe { values(self.tag, self.tag_len, "tag") }?, short)
     }
 
     /// Where the messages of a batch are, if that is given by arrays.
@@ -304,9 +328,9 @@ impl Operation {
         unsafe { values(self.tag, self.tag_len.saturating_mul(self.count), "tag") }
     }
 
-    unsafe fn tags(&self) -> Result<Vec<Tag>, Failure> {
+    unsafe fn tags(&self, short: bool) -> Result<Vec<Tag>, Failure> {
         // SAFETY: as the caller of `give` guarantees.
-        unsafe { tags(self.tag, self.tag_len, self.count) }
+        unsafe { tags(self.tag, self.tag_len, short, self.count) }
     }
 
     /// GCM encryption, of a message or of what its parts are combined to.
@@ -324,7 +348,7 @@ impl Operation {
     /// As [`give`](Self::give).
     pub(crate) unsafe fn gcm_decrypt(&self) -> Result<GcmDecrypt, Failure> {
         // SAFETY: as the caller guarantees.
-        unsafe { Ok(GcmDecrypt::new(&self.nonce()?, self.aad()?, &self.tag()?)) }
+        unsafe { Ok(GcmDecrypt::new(&self.nonce()?, self.aad()?, &self.tag(self.short_tags()?)?)) }
     }
 }
 

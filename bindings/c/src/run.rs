@@ -1,6 +1,7 @@
 //! Calls of operations: on host memory, where they return when they are done, and on GPU memory, on the caller's stream, where they return
 //! when the work is on the stream.
 
+use crate::batch::one_tag;
 use crate::border::call;
 use crate::handles::CipherHandle;
 use crate::memory::{Data, place, places, reference, values};
@@ -296,20 +297,39 @@ pub unsafe extern "C" fn aes_bitslice_combine(
     })
 }
 
-/// Compares a computed tag, 16 bytes, in constant time with a received one, its first `received_len` bytes (16 to 12, 8 or 4): returns
-/// AES_BITSLICE_OK or AES_BITSLICE_UNAUTHENTICATED. Never compare tags with memcmp: its timing reveals how much was right.
+/// Compares a computed tag, 16 bytes, in constant time with a received one, its first `received_len` bytes, 12 to 16: returns AES_BITSLICE_OK
+/// or AES_BITSLICE_UNAUTHENTICATED. Never compare tags with memcmp: its timing reveals how much was right.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aes_bitslice_tag_verify(
     computed: *const u8,
     received: *const u8,
     received_len: usize,
 ) -> c_int {
+    // SAFETY: required of callers at the top of the header.
+    unsafe { verify(computed, received, received_len, false) }
+}
+
+/// As aes_bitslice_tag_verify, for a short tag, of 4 or 8 bytes. SP 800-38D, appendix C, allows such tags of GMAC to few applications; for
+/// CMAC, SP 800-38B, appendix A.2, recommends 8 bytes or more. Give the length that was agreed on, never the one that the sender says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aes_bitslice_short_tag_verify(
+    computed: *const u8,
+    received: *const u8,
+    received_len: usize,
+) -> c_int {
+    // SAFETY: required of callers at the top of the header.
+    unsafe { verify(computed, received, received_len, true) }
+}
+
+/// # Safety
+/// As the header requires of callers.
+unsafe fn verify(computed: *const u8, received: *const u8, received_len: usize, short: bool) -> c_int {
     call(|| {
-        // SAFETY: required of callers at the top of the header.
-        let (computed, received) = unsafe {
-            (Tag::new(values(computed, 16, "computed")?)?, Tag::new(values(received, received_len, "received")?)?)
-        };
-        if computed.truncated(received_len)? == received {
+        // SAFETY: as the caller guarantees.
+        let (computed, received) =
+            unsafe { (values(computed, 16, "computed")?, values(received, received_len, "received")?) };
+        let received = one_tag(received, short)?;
+        if one_tag(&computed[..received_len], short)? == received {
             Ok(())
         } else {
             Err(Failure::new(AES_BITSLICE_UNAUTHENTICATED, "authentication failed: the tags differ"))

@@ -43,7 +43,7 @@ fn interface() -> BTreeSet<String> {
         structure!("aes_bitslice_many_keys", ManyKeys: kind, count, jobs, keys, key_len, bytes_per_key, counter),
         structure!(
             "aes_bitslice_operation",
-            Operation: kind, counter, offset, iv, unit_bytes, first_unit, nonce, nonce_len, aad, aad_len, tag, tag_len, messages, ranges, count, arrays, aad_arrays, counter_bits
+            Operation: kind, counter, offset, iv, unit_bytes, first_unit, nonce, nonce_len, aad, aad_len, tag, tag_len, messages, ranges, count, arrays, aad_arrays, counter_bits, short_tags
         ),
         structure!("aes_bitslice_secret", Secret: key, passphrase, passphrase_len, keyset, associated_data, associated_data_len),
         structure!("aes_bitslice_source", Source: path, memory, read, context, bytes),

@@ -47,11 +47,13 @@ static void fail(int line, const char *what)
 #define CBC(k, v) OP(k, .iv = v)
 #define XTS(k, bytes, first) OP(k, .unit_bytes = bytes, .first_unit = first)
 #define SEAL(k, n, n_len, a, a_len) OP(k, .nonce = n, .nonce_len = n_len, .aad = a, .aad_len = a_len)
-#define OPEN(k, n, n_len, a, a_len, t, t_len) OP(k, .nonce = n, .nonce_len = n_len, .aad = a, .aad_len = a_len, .tag = t, .tag_len = t_len)
+#define OPEN(k, n, n_len, a, a_len, t, ...) OP(k, .nonce = n, .nonce_len = n_len, .aad = a, .aad_len = a_len, .tag = t, .tag_len = __VA_ARGS__)
+/* Whether a call takes tags of so many bytes. */
+#define TAKES(len, is_short) ((is_short) ? (len) == 4 || (len) == 8 : 12 <= (len) && (len) <= 16)
 #define PART(k, n, n_len, at) OP(k, .nonce = n, .nonce_len = n_len, .offset = at)
 #define GMAC(n, n_len) OP(AES_BITSLICE_GMAC, .nonce = n, .nonce_len = n_len)
 #define GCM_BATCH(m, number) OP(AES_BITSLICE_GCM_ENCRYPT_BATCH, .messages = m, .count = number)
-#define OPEN_BATCH(m, number, t, t_len) OP(AES_BITSLICE_GCM_DECRYPT_BATCH, .messages = m, .count = number, .tag = t, .tag_len = t_len)
+#define OPEN_BATCH(m, number, t, ...) OP(AES_BITSLICE_GCM_DECRYPT_BATCH, .messages = m, .count = number, .tag = t, .tag_len = __VA_ARGS__)
 #define CMAC_BATCH(r, number) OP(AES_BITSLICE_CMAC_BATCH, .ranges = r, .count = number)
 #define VERIFY_BATCH(r, number, t, t_len) OP(AES_BITSLICE_CMAC_VERIFY_BATCH, .ranges = r, .count = number, .tag = t, .tag_len = t_len)
 #define MANY_KEYS(...) (&(const aes_bitslice_many_keys){.kind = __VA_ARGS__})
@@ -280,13 +282,15 @@ static void gcm(void)
         EQUAL(made, tag, 16);
         for (size_t len = 1; len <= 20; len++) {
             uint8_t opened[51];
-            memset(opened, 0xa5, 51);
-            int status = aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, len), expected, opened, 51, NULL, 0);
-            if (len == 4 || len == 8 || (12 <= len && len <= 16)) {
-                CHECK(status == AES_BITSLICE_OK);
-                EQUAL(opened, plain, 51);
-            } else {
-                CHECK(status == AES_BITSLICE_INVALID && opened[0] == 0xa5 && opened[50] == 0xa5);
+            for (uint32_t is_short = 0; is_short <= 1; is_short++) {
+                memset(opened, 0xa5, 51);
+                int status = aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, len, .short_tags = is_short), expected, opened, 51, NULL, 0);
+                if (TAKES(len, is_short)) {
+                    CHECK(status == AES_BITSLICE_OK);
+                    EQUAL(opened, plain, 51);
+                } else {
+                    CHECK(status == AES_BITSLICE_INVALID && opened[0] == 0xa5 && opened[50] == 0xa5);
+                }
             }
         }
         /* A changed message is refused, and its output cleared. */
@@ -314,6 +318,7 @@ static void gcm(void)
         EQUAL(data + 16, plain + 16, 32);
         OK(aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
         OK(aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 12), parts, 3, NULL, 0));
+        OK(aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 8, .short_tags = 1), parts, 3, NULL, 0));
         parts[1].hash[5] ^= 1;
         REFUSED(AES_BITSLICE_UNAUTHENTICATED, "authentication failed", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
         parts[1].hash[5] ^= 1;
@@ -337,7 +342,7 @@ static void gcm(void)
         IS_NULL("aad", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, NULL, 20, tag, 16), parts, 3, NULL, 0));
         IS_NULL("parts", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), NULL, 3, NULL, 0));
         IS_NULL("tag", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, NULL, 16), parts, 3, NULL, 0));
-        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 17), parts, 3, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 17), parts, 3, NULL, 0));
 
         REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 8), plain, output, 51, &state.part, sizeof(aes_bitslice_part)));
         REFUSED(AES_BITSLICE_INVALID, "at most 68719476704", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, (uint64_t)1 << 36), plain, output, 51, &state.part, sizeof(aes_bitslice_part)));
@@ -348,7 +353,7 @@ static void gcm(void)
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), output, output + 50, 51, state.tag, 16));
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain, output, 51, output + 50, 16));
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain, output, 51, state.before + 17, 16));
-        REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 0), expected, output, 51, NULL, 0));
+        REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 0), expected, output, 51, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), output + 1, output, 51, NULL, 0));
 
         /* Neither a message nor additional data: there is still a tag, which equals the tag of no parts. */
@@ -410,7 +415,7 @@ static void gcm_siv(void)
         }
         for (size_t wrong = 0; wrong <= 17; wrong++) {
             if (wrong != 16) {
-                REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 20, tag, wrong), plain, output, 21, NULL, 0));
+                REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 20, tag, wrong), plain, output, 21, NULL, 0));
             }
         }
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), output, output + 20, 21, state.tag, 16));
@@ -467,10 +472,12 @@ static void gcm_batch(void)
             for (size_t n = 0; n < COUNT; n++) {
                 memcpy(shorter + n * len, tags + 16 * n, len < 16 ? len : 16);
             }
-            if (len == 4 || len == 8 || (12 <= len && len <= 16)) {
-                OK(aes_bitslice_run(cipher, OPEN_BATCH(messages, COUNT, shorter, len), expected, data, DATA, authentic, COUNT));
-            } else {
-                REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_run(cipher, OPEN_BATCH(messages, 1, shorter, len), expected, output, 96, state.authentic, 1));
+            for (uint32_t is_short = 0; is_short <= 1; is_short++) {
+                if (TAKES(len, is_short)) {
+                    OK(aes_bitslice_run(cipher, OPEN_BATCH(messages, COUNT, shorter, len, .short_tags = is_short), expected, data, DATA, authentic, COUNT));
+                } else {
+                    REFUSED(AES_BITSLICE_INVALID, "tag", aes_bitslice_run(cipher, OPEN_BATCH(messages, 1, shorter, len, .short_tags = is_short), expected, output, 96, state.authentic, 1));
+                }
             }
         }
         /* A changed message is reported and cleared; the others are good. */
@@ -564,6 +571,16 @@ static void arrays(void)
         EQUAL(data, plain, 19);
         EQUAL(data + 19, (const uint8_t[16]){0}, 16);
         EQUAL(data + 35, plain + 35, DATA - 35);
+        uint8_t short_tags[8 * MESSAGES];
+        for (size_t n = 0; n < MESSAGES; n++) {
+            memcpy(short_tags + 8 * n, tags + 16 * n, 8);
+        }
+#define OPEN_SHORT(len, is_short) ARRAYS(AES_BITSLICE_GCM_DECRYPT_BATCH, &FORMS[f], .nonce = nonces, .aad = aad, .aad_len = 20, .aad_arrays = &of_aad, .tag = short_tags, .tag_len = len, .short_tags = is_short)
+        OK(aes_bitslice_run(cipher, OPEN_SHORT(8, 1), expected, data, DATA, authentic, MESSAGES));
+        EQUAL(data, plain, DATA);
+        REFUSED(AES_BITSLICE_INVALID, "short tags are asked for, not 8", aes_bitslice_run(cipher, OPEN_SHORT(8, 0), expected, output, DATA, state.authentic, MESSAGES));
+        REFUSED(AES_BITSLICE_INVALID, "short tags are asked for, not 7", aes_bitslice_run(cipher, OPEN_SHORT(7, 1), expected, output, DATA, state.authentic, MESSAGES));
+        REFUSED(AES_BITSLICE_INVALID, "`short_tags` is 2", aes_bitslice_run(cipher, OPEN_SHORT(8, 2), expected, output, DATA, state.authentic, MESSAGES));
         OK(aes_bitslice_run(cipher, CMAC_BATCH(ranges, MESSAGES), plain, NULL, DATA, tags, sizeof tags));
         OK(aes_bitslice_run(cipher, ARRAYS(AES_BITSLICE_CMAC_BATCH, &FORMS[f], .counter_bits = 0), plain, NULL, DATA, made, sizeof made));
         EQUAL(made, tags, sizeof tags);
@@ -674,14 +691,17 @@ static void tags(void)
     REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, GMAC(nonce, 12), state.output, NULL, 64, state.output + 63, 16));
 
     for (size_t len = 0; len <= 20; len++) {
-        int status = aes_bitslice_tag_verify(tag, tag, len);
-        CHECK(status == (len == 4 || len == 8 || (12 <= len && len <= 16) ? AES_BITSLICE_OK : AES_BITSLICE_INVALID));
+        CHECK(aes_bitslice_tag_verify(tag, tag, len) == (TAKES(len, 0) ? AES_BITSLICE_OK : AES_BITSLICE_INVALID));
+        CHECK(aes_bitslice_short_tag_verify(tag, tag, len) == (TAKES(len, 1) ? AES_BITSLICE_OK : AES_BITSLICE_INVALID));
     }
     memcpy(made, tag, 16);
     made[11] ^= 0x80;
     REFUSED(AES_BITSLICE_UNAUTHENTICATED, "the tags differ", aes_bitslice_tag_verify(tag, made, 16));
     REFUSED(AES_BITSLICE_UNAUTHENTICATED, "the tags differ", aes_bitslice_tag_verify(tag, made, 12));
-    OK(aes_bitslice_tag_verify(tag, made, 8));
+    OK(aes_bitslice_short_tag_verify(tag, made, 8));
+    made[7] ^= 0x80;
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "the tags differ", aes_bitslice_short_tag_verify(tag, made, 8));
+    IS_NULL("received", aes_bitslice_short_tag_verify(tag, NULL, 8));
     IS_NULL("computed", aes_bitslice_tag_verify(NULL, made, 16));
     IS_NULL("received", aes_bitslice_tag_verify(tag, NULL, 16));
     aes_bitslice_cipher_free(cipher);
@@ -992,11 +1012,11 @@ static void streams(void)
     }
     REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run_on_stream(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 15, block), output, output, 64, NULL, NULL));
     REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run_on_stream(cipher, XTS(AES_BITSLICE_XTS_DECRYPT, (1 << 24) + 1, block), output, output, 64, NULL, NULL));
-    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run_on_stream(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, block, 12, block, 16, block, 11), output, output, 64, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run_on_stream(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, block, 12, block, 16, block, 11), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_run_on_stream(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, block, 12, block, 16, block, 11), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_run_on_stream(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, block, 12, block, 16, block, 11), output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "message 0 ends past", aes_bitslice_run_on_stream(cipher, GCM_BATCH(&beyond, 1), output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "same nonce", aes_bitslice_run_on_stream(cipher, GCM_BATCH(pair, 2), output, output, 64, NULL, pending));
-    REFUSED(AES_BITSLICE_INVALID, "a tag has 16", aes_bitslice_run_on_stream(cipher, OPEN_BATCH(&message, 1, block, 11), output, output, 64, NULL, pending));
+    REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_run_on_stream(cipher, OPEN_BATCH(&message, 1, block, 11), output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "do not overlap", aes_bitslice_run_on_stream(cipher, OPEN_BATCH(pair, 2, twice, 16), output, output, 64, NULL, pending));
     REFUSED(AES_BITSLICE_INVALID, "`tag_len` is 0", aes_bitslice_run_on_stream(cipher, VERIFY_BATCH(&message.range, 1, block, 0), output, NULL, 64, NULL, pending));
     IS_NULL("engine", aes_bitslice_prepare_many_keys(NULL));

@@ -363,7 +363,7 @@ impl GivenTags {
 /// forged message in 2^32 would be, too.
 pub fn received_tag(tag: &[u8], name: impl Display, tag_bytes: usize) -> PyResult<Tag> {
     check_tag(tag, name, tag_bytes)?;
-    Tag::new(tag).map_err(of_runtime)
+    Tag::new(tag).or_else(|_| Tag::short(tag)).map_err(of_runtime)
 }
 
 /// Refuses a tag of another length.

@@ -279,7 +279,8 @@ impl Cipher {
 
     /// GCM decryption of a whole message. Waits, also on a GPU, until the tag has been checked.
     ///
-    #[doc = parameter!(tag_bytes)]
+    #[doc = parameter!(tag_bytes_of_gcm)]
+    #[doc = parameter!(short_tags)]
     #[doc = parameter!(nonce)]
     #[doc = parameter!(data)]
     #[doc = parameter!(tag)]
@@ -288,7 +289,7 @@ impl Cipher {
     #[doc = parameter!(stream)]
     ///
     /// `AuthenticationError` if anything was changed; no plaintext is left then.
-    #[pyo3(signature = (nonce, data, tag, aad = None, *, tag_bytes = 16, out = None, stream = None))]
+    #[pyo3(signature = (nonce, data, tag, aad = None, *, tag_bytes = 16, short_tags = false, out = None, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt<'py>(
         &self,
@@ -297,10 +298,11 @@ impl Cipher {
         tag: Any<'_, 'py>,
         aad: Maybe<'_, 'py>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
+        short_tags: bool,
         out: Maybe<'_, 'py>,
         stream: Maybe<'_, 'py>,
     ) -> Got<'py> {
-        self.does(Data::of(data, out, stream), || operation::gcm_decrypt(nonce, tag, aad, tag_bytes))
+        self.does(Data::of(data, out, stream), || operation::gcm_decrypt(nonce, tag, aad, tag_bytes, short_tags))
     }
 
     /// AES-GCM-SIV encryption (RFC 8452) of a whole message: returns the ciphertext and its tag of 16 bytes, on a
@@ -454,7 +456,7 @@ impl Cipher {
     ///
     /// tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of the
     ///     encryption.
-    /// tag_bytes: the length of every tag, as for `gcm_decrypt`. The rest is as for `gcm_encrypt_batch`.
+    /// tag_bytes, short_tags: the length of every tag, as for `gcm_decrypt`. The rest is as for `gcm_encrypt_batch`.
     #[doc = parameter!(nonces)]
     #[doc = parameter!(ranges)]
     #[doc = parameter!(aads)]
@@ -462,7 +464,7 @@ impl Cipher {
     #[doc = parameter!(data)]
     #[doc = parameter!(out)]
     #[doc = parameter!(stream)]
-    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, aad_ranges = None, tag_bytes = 16, out, stream = None))]
+    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, aad_ranges = None, tag_bytes = 16, short_tags = false, out, stream = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt_batch<'py>(
         &self,
@@ -473,11 +475,12 @@ impl Cipher {
         aads: Maybe<'_, 'py>,
         aad_ranges: Maybe<'_, 'py>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
+        short_tags: bool,
         out: Any<'_, 'py>,
         stream: Maybe<'_, 'py>,
     ) -> PyResult<()> {
         self.does(Data::of(data, Some(out), stream), || {
-            operation::gcm_decrypt_batch(nonces, ranges, tags, aads, aad_ranges, tag_bytes)
+            operation::gcm_decrypt_batch(nonces, ranges, tags, aads, aad_ranges, tag_bytes, short_tags)
         })
         .map(drop)
     }
@@ -502,7 +505,7 @@ impl Cipher {
     ///
     /// tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory, or the `DeviceTag` of
     ///     `cmac_batch`.
-    /// tag_bytes: the length of every tag, as for `gcm_decrypt`.
+    #[doc = parameter!(tag_bytes)]
     #[doc = parameter!(ranges)]
     #[doc = parameter!(data)]
     #[doc = parameter!(stream)]

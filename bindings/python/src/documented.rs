@@ -68,6 +68,15 @@ macro_rules! parameter {
         "tag_bytes: the length that the tag must have: 16, or 4, 8 or 12 to 15 if sender and receiver agreed on that. `ValueError` for a\n    \
          tag of another length: a forged message with a tag of 4 bytes is accepted once in 2^32 attempts."
     };
+    (tag_bytes_of_gcm) => {
+        "tag_bytes: the length that every tag must have: 16, or 12 to 15 if sender and receiver agreed on that; with `short_tags`, 4 or 8.\n    \
+         `ValueError` for a tag of another length."
+    };
+    (short_tags) => {
+        "short_tags: whether tags have 4 or 8 bytes. SP 800-38D, appendix C, allows that to few applications, and limits how many messages\n    \
+         of which length these decrypt under a key: they count them. A forged message with a tag of 4 bytes is accepted once in 2^32\n    \
+         attempts, and the next one sooner. Drafts of revision 1 of the standard have no such tags."
+    };
     (nonce) => {
         "nonce: that of the encryption."
     };

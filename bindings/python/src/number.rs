@@ -56,6 +56,19 @@ pub fn length(given: &Bound<'_, PyAny>) -> PyResult<usize> {
     optional_length(given)?.ok_or_else(of_none)
 }
 
+/// Refuses tags of GCM of 4 or 8 bytes unless the caller says that these are short, and others if so.
+pub fn check_short_tags(tag_bytes: usize, short_tags: bool) -> PyResult<()> {
+    match (tag_bytes, short_tags) {
+        (4 | 8, false) => Err(PyValueError::new_err(format!(
+            "tag_bytes is {tag_bytes}: where tags of GCM of {tag_bytes} bytes were agreed on (SP 800-38D, appendix C), give short_tags=True"
+        ))),
+        (12..=16, true) => Err(PyValueError::new_err(format!(
+            "short_tags is True, and tag_bytes {tag_bytes}: a short tag has 4 or 8 bytes"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The number of bytes of the tags that a call takes: those of SP 800-38D, section 5.2.1.2.
 pub fn tag_bytes(given: &Bound<'_, PyAny>) -> PyResult<usize> {
     match any_tag_bytes(given)? {

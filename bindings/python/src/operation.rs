@@ -114,13 +114,15 @@ classes! {
     #[doc = parameter!(nonce)]
     #[doc = parameter!(tag)]
     #[doc = parameter!(aad)]
-    #[doc = parameter!(tag_bytes)]
+    #[doc = parameter!(tag_bytes_of_gcm)]
+    #[doc = parameter!(short_tags)]
     GcmDecrypt(
         nonce: Any<'_, '_>,
         tag: Any<'_, '_>,
         aad: Option<Any<'_, '_>>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
-    ) (nonce, tag, aad = None, *, tag_bytes = 16) = gcm_decrypt(nonce, tag, aad, tag_bytes);
+        short_tags: bool,
+    ) (nonce, tag, aad = None, *, tag_bytes = 16, short_tags = false) = gcm_decrypt(nonce, tag, aad, tag_bytes, short_tags);
 
     /// AES-GCM-SIV encryption; see `Cipher.gcm_siv_encrypt`.
     ///
@@ -180,7 +182,8 @@ classes! {
     #[doc = parameter!(tags)]
     #[doc = parameter!(aads)]
     #[doc = parameter!(aad_ranges)]
-    #[doc = parameter!(tag_bytes)]
+    #[doc = parameter!(tag_bytes_of_gcm)]
+    #[doc = parameter!(short_tags)]
     GcmDecryptBatch(
         nonces: Any<'_, '_>,
         ranges: Any<'_, '_>,
@@ -188,8 +191,9 @@ classes! {
         aads: Option<Any<'_, '_>>,
         aad_ranges: Option<Any<'_, '_>>,
         #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
-    ) (nonces, ranges, tags, aads = None, *, aad_ranges = None, tag_bytes = 16)
-        = gcm_decrypt_batch(nonces, ranges, tags, aads, aad_ranges, tag_bytes);
+        short_tags: bool,
+    ) (nonces, ranges, tags, aads = None, *, aad_ranges = None, tag_bytes = 16, short_tags = false)
+        = gcm_decrypt_batch(nonces, ranges, tags, aads, aad_ranges, tag_bytes, short_tags);
 
     /// CMAC of many messages; see `Cipher.cmac_batch`.
     ///
@@ -266,7 +270,9 @@ pub fn gcm_decrypt(
     tag: Any<'_, '_>,
     aad: Option<Any<'_, '_>>,
     tag_bytes: usize,
+    short_tags: bool,
 ) -> PyResult<Valued<runtime::GcmDecrypt>> {
+    number::check_short_tags(tag_bytes, short_tags)?;
     decryption(runtime::GcmDecrypt::new, nonce, tag, aad, |tag| received_tag(tag, "tag", tag_bytes))
 }
 
@@ -315,12 +321,16 @@ pub fn gcm_decrypt_batch(
     aads: Option<Any<'_, '_>>,
     aad_ranges: Option<Any<'_, '_>>,
     tag_bytes: usize,
+    short_tags: bool,
 ) -> PyResult<Valued<runtime::GcmDecryptBatch>> {
+    number::check_short_tags(tag_bytes, short_tags)?;
     let given = GcmMessages::of(nonces, ranges, aads, aad_ranges)?;
     let tags = GivenTags::of(&given_tags(tags)?, given.len()?, tag_bytes)?;
-    let decrypt = given.view(|ranges, nonces, aads| {
-        runtime::GcmDecryptBatch::from_arrays(ranges, nonces, aads, tags.bytes(), tag_bytes)
-    })?;
+    let from_arrays = match short_tags {
+        false => runtime::GcmDecryptBatch::from_arrays,
+        true => runtime::GcmDecryptBatch::from_arrays_with_short_tags,
+    };
+    let decrypt = given.view(|ranges, nonces, aads| from_arrays(ranges, nonces, aads, tags.bytes(), tag_bytes))?;
     batch(given.len()?, Ok(decrypt))
 }
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers import algorithms
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.cmac import CMAC
 
-from aes_bitslice import AuthenticationError, CountedNonces, Key, Ranges, UnavailableError
+from aes_bitslice import AuthenticationError, CountedNonces, GcmDecryptBatch, Key, Ranges, UnavailableError
 
 
 def places(chance, count, longest):
@@ -239,15 +239,24 @@ def test_tags_of_another_length_than_asked_for_are_refused(engine, mode, length)
             with pytest.raises(ValueError, match=rf"^tag_bytes must be 4, 8 or 12 to 16, not {length}(\n|$)"):
                 verify(given, tag_bytes=length)
         return
+    # CMAC has no word of its own for tags of 4 or 8 bytes.
+    options = {"tag_bytes": length} if mode == "cmac" else {"tag_bytes": length, "short_tags": length < 12}
+    if mode == "gcm":
+        other = {"tag_bytes": length, "short_tags": length >= 12}
+        text = "short_tags is True, and tag_bytes" if length >= 12 else f"tag_bytes is {length}: .* give short_tags=True"
+        for call in [lambda: verify(short, **other), lambda: GcmDecryptBatch(nonces, ranges, short, **other)]:
+            with pytest.raises(ValueError, match=f"^{text}"):
+                call()
+        assert out == bytes(9)
     for given in [short, b"".join(short)]:
-        verify(given, tag_bytes=length)
+        verify(given, **options)
         assert mode == "cmac" or out == data
     with pytest.raises(ValueError, match=f"^tag 1 has 16 bytes, and tag_bytes is {length}$"):
-        verify([short[0], whole[1], short[2]], tag_bytes=length)
+        verify([short[0], whole[1], short[2]], **options)
     with pytest.raises(ValueError, match=f"^48 bytes of tags for 3 messages: tag_bytes is {length}, so give {length} for each$"):
-        verify(tags, tag_bytes=length)
+        verify(tags, **options)
     with pytest.raises(AuthenticationError) as raised:
-        verify([short[0], bytes(length), short[2]], tag_bytes=length)
+        verify([short[0], bytes(length), short[2]], **options)
     assert raised.value.failed == (1,)
 
 

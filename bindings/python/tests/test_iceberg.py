@@ -120,3 +120,44 @@ def test_a_file_that_becomes_shorter_is_refused(tmp_path):
         os.truncate(path, 8 + 3 * ((1 << 20) + 28))
         with pytest.raises(AuthenticationError, match="shorter"):
             file.read()
+
+
+def test_each_block_is_decrypted_once_by_a_read_of_everything(monkeypatch):
+    """A buffer smaller than a block would decrypt the block again for each."""
+    key, message, stream = Key.generate(128), os.urandom(3 * MIB + 5), io.BytesIO()
+    iceberg.encrypt(io.BytesIO(message), stream, key=key)
+    opened, plaintexts = [], iceberg._Reader._plaintexts
+
+    def counted(reader, first, last):
+        opened.extend(range(first, last))
+        return plaintexts(reader, first, last)
+
+    monkeypatch.setattr(iceberg._Reader, "_plaintexts", counted)
+    with iceberg.open(stream, key=key) as file:
+        assert file.read() == message
+    assert opened == [0, 1, 2, 3]
+
+
+def test_blocks_of_a_byte_are_decrypted_a_few_at_a_time(monkeypatch):
+    """As a header, which is not authenticated, may say: all of a file in one call would take hundreds of times its size in memory."""
+    key, calls = os.urandom(16), []
+    stream, plaintexts = encrypted(key, b"", bytes(range(50)), 1), iceberg._Reader._plaintexts
+    monkeypatch.setattr(iceberg, "_MOST", 16)
+    monkeypatch.setattr(iceberg._Reader, "_plaintexts", lambda reader, *blocks: calls.append(blocks) or plaintexts(reader, *blocks))
+    assert message_of(stream, key=Key(key)) == bytes(range(50))
+    assert calls == [(0, 16), (16, 32), (32, 48), (48, 50)]
+
+
+class WouldBlock(io.BytesIO):
+    def read(self, size=-1):
+        return super().read(min(size, 5)) or None
+
+
+def test_a_source_that_would_block_is_no_end():
+    key, message, sealed = Key.generate(128), io.BytesIO(), io.BytesIO()
+    iceberg.encrypt(io.BytesIO(b"a manifest"), sealed, key=key)
+    with pytest.raises(OSError, match="would block"):
+        iceberg.encrypt(WouldBlock(b"a manifest"), message, key=key)
+    with pytest.raises(OSError, match="would block"):
+        iceberg.decrypt(WouldBlock(sealed.getvalue()[:-1]), message, key=key, length=len(sealed.getvalue()) - 1)
+    assert message_of(sealed.getvalue(), key=key) == b"a manifest"

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.cmac import CMAC
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from aes_bitslice import AuthenticationError, Key, UnavailableError
+from aes_bitslice import AuthenticationError, GcmDecrypt, Key, UnavailableError
 
 # Short, ragged, more than a chunk of a core, and more than a call that nobody watches (16 MiB).
 LENGTHS = [0, 1, 15, 16, 17, 1000, 300_000, (17 << 20) + 5]
@@ -45,7 +45,7 @@ def test_nist_gcm(cpu):
         cipher, nonce, aad, tag = cpu.cipher(Key(case["key"])), case["iv"], case["aad"], case["tag"]
         found, full = cipher.gcm_encrypt(nonce, case["plaintext"], aad)
         assert (found, full[: len(tag)]) == (case["ciphertext"], tag)
-        assert cipher.gcm_decrypt(nonce, found, tag, aad, tag_bytes=len(tag)) == case["plaintext"]
+        assert cipher.gcm_decrypt(nonce, found, tag, aad, tag_bytes=len(tag), short_tags=len(tag) < 12) == case["plaintext"]
         count += 1
     assert count == 3 * 1575
 
@@ -153,11 +153,21 @@ def test_a_tag_of_another_length_than_asked_for_is_refused(engine, length):
         with pytest.raises(ValueError, match=rf"^tag_bytes must be 4, 8 or 12 to 16, not {length}(\n|$)"):
             cipher.gcm_decrypt(nonce, secret, given, aad, tag_bytes=length)
         return
-    assert cipher.gcm_decrypt(nonce, secret, given, aad, tag_bytes=length) == b"a message"
+    short = length < 12
+    assert cipher.gcm_decrypt(nonce, secret, given, aad, tag_bytes=length, short_tags=short) == b"a message"
+    # One of 4 or 8 bytes needs a word of its own, and no other length has it.
+    text = "short_tags is True, and tag_bytes" if not short else f"tag_bytes is {length}: where tags of GCM of {length} bytes .* give short_tags=True"
+    for call in [
+        lambda: cipher.gcm_decrypt(nonce, out, given, aad, tag_bytes=length, short_tags=not short, out=out),
+        lambda: GcmDecrypt(nonce, given, aad, tag_bytes=length, short_tags=not short),
+    ]:
+        with pytest.raises(ValueError, match=f"^{text}"):
+            call()
+    assert out == secret
     with pytest.raises(ValueError, match=f"^tag has 16 bytes, and tag_bytes is {length}$"):
-        cipher.gcm_decrypt(nonce, secret, tag, aad, tag_bytes=length)
+        cipher.gcm_decrypt(nonce, secret, tag, aad, tag_bytes=length, short_tags=short)
     with pytest.raises(AuthenticationError):
-        cipher.gcm_decrypt(nonce, out, given[:-1] + bytes([given[-1] ^ 1]), aad, tag_bytes=length, out=out)
+        cipher.gcm_decrypt(nonce, out, given[:-1] + bytes([given[-1] ^ 1]), aad, tag_bytes=length, short_tags=short, out=out)
     assert out == bytes(9)
 
 

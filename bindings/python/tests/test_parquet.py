@@ -3,8 +3,10 @@
 import base64
 import io
 import itertools
+import json
 import os
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -89,7 +91,10 @@ def footer(data):
 def test_one_key(bits, algorithm, plaintext_footer, write):
     key, options = os.urandom(bits // 8), {"plaintext_footer": plaintext_footer}
     of_pyarrow = pe.create_encryption_properties(key, encryption_algorithm=algorithm, **options)
-    plain = parquet.decrypt_bytes(written(**WRITES[write], encryption_properties=of_pyarrow), keys=Key(key))
+    secret, other = written(**WRITES[write], encryption_properties=of_pyarrow), GCM_CTR if algorithm == GCM else GCM
+    plain = parquet.decrypt_bytes(secret, keys=Key(key), algorithm=algorithm)
+    with pytest.raises(AuthenticationError, match=f"the file's algorithm is {algorithm}, not {other}: .* give algorithm='{algorithm}'"):
+        parquet.decrypt_bytes(secret, keys=Key(key), algorithm=other)
     assert read(plain).equals(TABLE)
     for source in (plain, written(**WRITES[write])):
         secret = parquet.encrypt_bytes(source, keys=Key(key), algorithm=algorithm, **options)
@@ -167,7 +172,7 @@ def test_pyarrow_reads_keys_of_a_service(plaintext_footer, algorithm):
     )
     of_service = FACTORY.file_decryption_properties(CONNECTION)
     assert read(secret, decryption_properties=of_service).equals(TABLE)
-    assert read(parquet.decrypt_bytes(secret, keys=parquet.keys_of(kms))).equals(TABLE)
+    assert read(parquet.decrypt_bytes(secret, keys=parquet.keys_of(kms), algorithm=algorithm)).equals(TABLE)
     if plaintext_footer:
         # Without any key: the columns that are not encrypted, and nothing else.
         assert read(secret, columns=["word", "list"]).equals(TABLE.select(["word", "list"]))
@@ -222,7 +227,7 @@ def test_nothing_but_the_encryption_changes():
     for keys in (key, {None: key, "number": Key.generate(128), "list": key}):
         for algorithm, plaintext_footer in itertools.product([GCM, GCM_CTR], [False, True]):
             secret = parquet.encrypt_bytes(before, keys=keys, algorithm=algorithm, plaintext_footer=plaintext_footer)
-            assert parquet.decrypt_bytes(secret, keys=keys) == before
+            assert parquet.decrypt_bytes(secret, keys=keys, algorithm=algorithm) == before
 
 
 def modules_of(key, secret, prefix):
@@ -345,6 +350,20 @@ def test_key_material_of_others(tmp_path):
     refused(tmp_path, secret, Error, "no key material", keys=parquet.keys_of(kms))
 
 
+def test_what_a_service_says_is_not_hidden():
+    """A key encryption key that it refuses, or that is none, is not a wrapped key that was changed."""
+    material = {"keyMaterialType": "PKMT1", "internalStorage": True, "doubleWrapping": True}
+    names = {"wrappedDEK": "", "masterKeyID": "m", "wrappedKEK": "k", "keyEncryptionKeyID": ""}
+    metadata = json.dumps(material | names).encode()
+
+    def refuses(wrapped_key, master_key_identifier):
+        raise ValueError("access denied")
+
+    for unwrap, text in [(refuses, "^access denied$"), (lambda *given: bytes(17), "^a key has 16.* 17")]:
+        with pytest.raises(ValueError, match=text):
+            parquet.keys_of(SimpleNamespace(unwrap_key=unwrap))(None, metadata)
+
+
 @pytest.mark.parametrize(
     "options, kind, message",
     [
@@ -459,6 +478,70 @@ def test_no_parts_out_of_place():
         protection.frame(2, (40).to_bytes(4, "little") + bytes(46), -50)
 
 
+def with_footer(plain, change):
+    """A plain file with its footer changed."""
+    changed, start = footer(plain)
+    change(changed)
+    end = _thrift.write(changed)
+    return plain[:start] + end + len(end).to_bytes(4, "little") + b"PAR1"
+
+
+def test_row_groups_of_one_number_are_encrypted_under_different_ones():
+    """As of files that were put together: else the modules of one would pass for those of the other."""
+
+    def one_number(changed):
+        for group in _thrift.structs(changed, 4):
+            group[7] = _thrift.I16, 5
+
+    key = Key.generate(128)
+    secret = parquet.encrypt_bytes(with_footer(written(row_group_size=1000), one_number), keys=key, plaintext_footer=True)
+    groups = _thrift.structs(footer(secret[:-4] + b"PAR1")[0], 4)
+    assert len(groups) > 1 and [group[7][1] for group in groups] == list(range(len(groups)))
+    assert read(parquet.decrypt_bytes(secret, keys=key)).equals(TABLE)
+
+
+def test_a_page_that_ends_after_its_chunk_is_refused():
+    def shorter(changed):
+        fields = _thrift.structs(_thrift.structs(changed, 4)[0], 1)[0][3][1]
+        fields[7] = _thrift.I64, fields[7][1] - 1
+
+    with pytest.raises(Error, match="the pages of column number end within one"):
+        parquet.encrypt_bytes(with_footer(written(), shorter), keys=Key.generate(128))
+
+
+def test_a_page_that_becomes_too_long_is_refused(monkeypatch):
+    plain = written(pa.table({"n": np.arange(1000, dtype=np.int32)}), use_dictionary=False, compression="none")
+    monkeypatch.setattr(parquet.layout, "MOST", 4031)
+    with pytest.raises(ValueError, match=r"the data page 0 of column n in row group 0 would have 40\d\d bytes, and .* room for 4031"):
+        parquet.encrypt_bytes(plain, keys=Key.generate(128))
+
+
+def test_what_is_encrypted_already_says_so():
+    """Also if its prefix is not in it, which only decryption has to know."""
+    key = Key.generate(128)
+    secret = parquet.encrypt_bytes(written(), keys=key, aad_prefix=b"this file", store_aad_prefix=False)
+    with pytest.raises(Error, match="encrypted already"):
+        parquet.encrypt_bytes(secret, keys=key)
+
+
+@pytest.mark.parametrize("given", [b"part-1", None])
+def test_no_prefix_is_the_beginning_of_another(given):
+    """Who moves the end of a prefix to the part of the additional data that is the file's own has a file of a shorter prefix."""
+    key = Key(os.urandom(16))
+    secret = parquet.encrypt_bytes(written(), keys=key, aad_prefix=b"part-10")
+    start = len(secret) - 8 - int.from_bytes(secret[-8:-4], "little")
+    crypto, end = _thrift.read(secret[start:-8])
+    fields = crypto[1][1][1][1]
+    fields[1], fields[2] = (_thrift.BINARY, b"part-1"), (_thrift.BINARY, b"0" + fields[2][1])
+    tail = _thrift.write(crypto) + bytes(secret[start:-8][end:])
+    changed = bytes(secret[:start]) + tail + len(tail).to_bytes(4, "little") + bytes(secret[-4:])
+    if given is None:
+        assert read(parquet.decrypt_bytes(changed, keys=key)).equals(TABLE)
+        return
+    with pytest.raises(AuthenticationError, match="has 9 bytes, not 8"):
+        parquet.decrypt_bytes(changed, keys=key, aad_prefix=given)
+
+
 def test_numbers_without_room():
     pages = pa.table({"n": np.zeros(33000, np.int8)})
     plain = written(pages, use_dictionary=False, max_rows_per_page=1, write_batch_size=1, write_statistics=False)
@@ -524,8 +607,8 @@ def test_on_a_gpu():
     for algorithm in (GCM, GCM_CTR):
         secret = parquet.encrypt_bytes(written(**WRITES["row groups and pages"]), keys=key, algorithm=algorithm, engine=engine)
         for by in (engine, None):
-            assert read(parquet.decrypt_bytes(secret, keys=key, engine=by)).equals(TABLE)
+            assert read(parquet.decrypt_bytes(secret, keys=key, algorithm=algorithm, engine=by)).equals(TABLE)
         changed = bytearray(secret)
         changed[20] ^= 1
         with pytest.raises(AuthenticationError):
-            parquet.decrypt_bytes(changed, keys=key, engine=engine)
+            parquet.decrypt_bytes(changed, keys=key, algorithm=algorithm, engine=engine)

@@ -239,6 +239,8 @@ WRONG = {
     "a broken length": header_of({"a": entry(0, 4, shape=[4.0])}) + bytes(4),
     "another shape": header_of({"a": entry(0, 4, shape=[5])}) + bytes(4),
     "three places": header_of({"a": entry(0, 4, data_offsets=[0, 4, 8])}) + bytes(4),
+    "a place that is no number": header_of({"a": entry(0, 4, data_offsets=[False, 4])}) + bytes(4),
+    "a place that is no integer": header_of({"a": entry(0, 4, data_offsets=[0.0, 4.0])}) + bytes(4),
     "a hole": header_of({"a": entry(0, 4), "b": entry(5, 8)}) + bytes(8),
     "an overlap": header_of({"a": entry(0, 4), "b": entry(3, 8)}) + bytes(8),
     "a hole before the first": header_of({"a": entry(1, 4)}) + bytes(4),
@@ -349,6 +351,69 @@ def test_nothing_of_a_damaged_tensor_is_left(key, monkeypatch):
         with pytest.raises(AuthenticationError):
             ours.get_tensor("a")
     assert made[-1].nbytes >= 8_000_000 and not made[-1].any()
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    """The arrays that plaintext was decrypted in."""
+    made = []
+
+    def empty(*given, **options):
+        made.append(np.zeros(*given, **options))
+        return made[-1]
+
+    monkeypatch.setattr(np, "empty", empty)
+    return made
+
+
+def test_no_plaintext_is_left_beside_the_tensors(key, memory):
+    """Of the header's segments, of the last one, and of what is not returned because of an exception after it was decrypted."""
+    file = io.BytesIO()
+    save_file({"a": np.ones(1000)}, file, key=key)
+    file.seek(0)
+    with safe_open(file, "np", key=key) as ours:
+        assert memory and not any(array.any() for array in memory)
+        ours._parts.check_end()
+        with pytest.raises(IndexError):
+            ours.get_slice("a")[0:500, 7]
+        assert len(memory) >= 4 and not any(array.any() for array in memory)
+        ours.get_tensor("a")
+        assert memory[-1].any()
+
+
+def test_elements_that_are_together(key, monkeypatch):
+    """As those of 4 bits are, here with another type of NumPy in the place of PyTorch's."""
+    monkeypatch.setitem(sealed._TYPES, "F4", (4, "uint8"))
+    monkeypatch.setitem(sealed._NAMES, "uint8", "F4")
+    file = io.BytesIO()
+    save_file({"a": np.arange(6, dtype=np.uint8).reshape(2, 3)}, file, key=key)
+    file.seek(0)
+    with safe_open(file, "np", key=key) as ours:
+        assert ours.get_slice("a").get_shape() == [2, 6] and (ours.get_tensor("a") == np.arange(6).reshape(2, 3)).all()
+    with pytest.raises(ValueError, match="'a' has no dimension, and several elements"):
+        save_file({"a": np.array(5, np.uint8)}, io.BytesIO(), key=key)
+    odd = io.BytesIO(aes_bitslice.seal_bytes(header_of({"a": entry(0, 3, dtype="F4", shape=[2, 3])}) + bytes(3), key=key))
+    for read in [lambda: load_file(odd, framework="np", key=key), lambda: safe_open(odd, "np", key=key).get_tensor("a")]:
+        with pytest.raises(Error, match=r"'a' has the shape \[2, 3\], and NumPy has 2 elements together"):
+            read()
+
+
+def test_memory_that_is_read_to_keeps_its_array():
+    array = np.zeros(100, np.uint8)
+    left, view = weakref.ref(array), _segments.host_bytes(array)
+    del array
+    assert left() is not None and view.nbytes == 100
+    del view
+    assert left() is None
+
+
+def test_a_file_that_its_owner_closed_hides_no_error(key):
+    file = io.BytesIO()
+    save_file({"a": np.ones(3)}, file, key=key)
+    file.seek(0)
+    with pytest.raises(ZeroDivisionError), safe_open(file, "np", key=key):
+        file.close()
+        1 / 0
 
 
 def test_a_closed_file_keeps_no_key(key):

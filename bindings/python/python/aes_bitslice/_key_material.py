@@ -45,9 +45,10 @@ def keys_of(kms: Kms) -> Callable[[str | None, bytes], Key]:
             raise Error(f"the key of {of} has no key material in the file: give its key in keys") from None
         if outer is None:
             return Key(unwrapped(wrapped, master))
+        outer_key = Key(unwrapped(outer[0], master))
         try:
             data, aad = base64.b64decode(wrapped), base64.b64decode(outer[1])
-            cipher = Engine("cpu").cipher(Key(unwrapped(outer[0], master)))
+            cipher = Engine("cpu").cipher(outer_key)
             return Key(cipher.gcm_decrypt(data[:12], data[12:-16], data[-16:], aad))
         except (AuthenticationError, ValueError):
             raise AuthenticationError(f"the wrapped key of {of} was changed, or the service returned another key encryption key") from None

@@ -30,6 +30,8 @@ PLAIN, ENCRYPTED = b"PAR1", b"PARE"
 ALGORITHMS = {"AES_GCM_V1": 1, "AES_GCM_CTR_V1": 2}
 #: Bytes of the additional data that are random for each file, as all writers make them.
 UNIQUE = 8
+#: The most bytes of a module in the file: what the format numbers in 32 bits, with a sign.
+MOST = (1 << 31) - 1
 #: The type of a page, and the last field of `PageHeader` that is looked at.
 _IS_DICTIONARY, _LAST = 2, 4
 
@@ -115,18 +117,24 @@ class Plan:
         return STRUCT, {self.algorithm: (STRUCT, fields)}
 
 
-def read(file: Any, memory: Any, find_key: FindKey, prefix: bytes, engine: Engine) -> File:
+def read(file: Any, memory: Any, find_key: FindKey, algorithm: int, prefix: bytes, engine: Engine) -> File:
     """Reads the parts of a file. They are views of the arrays.
 
     file: an array of its bytes.
     memory: an array of as many bytes, for plaintext; may be the file.
     find_key: finds the keys of what is encrypted.
+    algorithm: one of `ALGORITHMS`, which an encrypted file must have.
     prefix: of the additional data, if the file does not have it; to be compared, if it does.
     """
     data, decrypted = memoryview(file), memoryview(memory)
-    footer, footer_key, protection = _read_footer(data, find_key, prefix, engine)
+    footer, footer_key, protection = _read_footer(data, find_key, algorithm, prefix, engine)
+
+    def row_group(number: int, group: Struct) -> int:
+        # Nothing depends yet on the number that a plain file gives, which other groups may have, too.
+        return thrift.get(group, 7, I16) if protection is not None and 7 in group else number
+
     chunks = [
-        [_chunk(thrift.get(group, 7, I16) if 7 in group else number, column, fields) for column, fields in enumerate(thrift.structs(group, 1))]
+        [_chunk(row_group(number, group), column, fields) for column, fields in enumerate(thrift.structs(group, 1))]
         for number, group in enumerate(thrift.structs(footer, 4))
     ]
     every = [chunk for group in chunks for chunk in group]
@@ -153,7 +161,9 @@ def _ends(data: Any) -> tuple[bytes, Any]:
     return magic, data[len(data) - 8 - length : len(data) - 8]
 
 
-def _read_footer(data: Any, find_key: FindKey, prefix: bytes, engine: Engine) -> tuple[Struct, Key | None, Protection | None]:
+def _read_footer(
+    data: Any, find_key: FindKey, expected: int, prefix: bytes, engine: Engine
+) -> tuple[Struct, Key | None, Protection | None]:
     """The footer, its key, and how the file is encrypted, if it is."""
     magic, whole = _ends(data)
     first, end = thrift.read(whole)
@@ -164,20 +174,23 @@ def _read_footer(data: Any, find_key: FindKey, prefix: bytes, engine: Engine) ->
     number = next(iter(union), 0)
     if number not in ALGORITHMS.values():
         raise Damaged(f"its encryption is none of {', '.join(ALGORITHMS)}")
+    key = find_key(None, _optional(first, metadata))
+    if key is None:
+        raise ValueError("there is no key for the footer in keys, whose name there is None")
+    # Nothing authenticates these fields yet: what the caller expects counts, whatever else they say.
+    if number != expected:
+        found, wanted = (name for of in (number, expected) for name, value in ALGORITHMS.items() if value == of)
+        raise AuthenticationError(f"the file's algorithm is {found}, not {wanted}: if you know that, give algorithm={found!r}")
     fields: Struct = thrift.get(union, number, STRUCT)
     stored, unique = _optional(fields, 1), _optional(fields, 2)
     to_be_given = fields.get(3, (FALSE, None))[0] == TRUE
     if to_be_given and not prefix:
         raise ValueError("the file does not have the prefix of its additional data: give aad_prefix")
-    # Nothing authenticates these fields yet: what the caller expects counts, whatever else they say.
     if prefix and prefix != stored and (stored or not to_be_given):
         raise AuthenticationError("the prefix of the additional data in the file is not aad_prefix: this is another file")
     if prefix and len(unique) != UNIQUE:
         # Otherwise the end of a longer prefix could stand there.
         raise AuthenticationError(f"the part of the additional data that is the file's own has {len(unique)} bytes, not {UNIQUE}")
-    key = find_key(None, _optional(first, metadata))
-    if key is None:
-        raise ValueError("there is no key for the footer in keys, whose name there is None")
     protection = Protection(engine, (prefix or stored) + unique, number == ALGORITHMS["AES_GCM_CTR_V1"])
     rest = bytes(whole[end:])
     if magic == ENCRYPTED:
@@ -231,6 +244,12 @@ def _pages(chunk: Chunk) -> tuple[int, int]:
     return start, start + thrift.get(chunk.metadata, 7, I64)
 
 
+def _check_end(chunk: Chunk, at: int, end: int) -> None:
+    """Refuses pages that end elsewhere than the chunk does."""
+    if at != end:
+        raise Damaged(f"the pages of column {chunk.path} end within one")
+
+
 def _places(chunk: Chunk) -> dict[int, int]:
     """Where a Bloom filter and the indexes begin, by kind."""
     named = {BLOOM_HEADER: (chunk.metadata, 14), COLUMN_INDEX: (chunk.fields, 6), OFFSET_INDEX: (chunk.fields, 4)}
@@ -256,8 +275,7 @@ def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, 
     while at < end:
         at = add(DATA_PAGE, add(DATA_PAGE_HEADER, at, number), number)
         number += 1
-    if at != end:
-        raise Damaged(f"the pages of column {chunk.path} end within one")
+    _check_end(chunk, at, end)
     for kind, at in _places(chunk).items():
         end = add(kind, at)
         if kind == BLOOM_HEADER:
@@ -294,6 +312,7 @@ def _read_plain(data: Any, chunk: Chunk) -> None:
         after = body + thrift.get(header, 3, I32)
         chunk.pages.append(Page(at, header, cut(body, after)))
         at = after
+    _check_end(chunk, at, end)
     for kind, at in _places(chunk).items():
         cut(at, at)
         fields, end = thrift.read(data, at)
@@ -347,6 +366,8 @@ class _Layout:
     def put(self, chunk: Chunk, kind: int, plaintext: Any, page: int = 0) -> int:
         """Puts a module, in a frame if its chunk is to be encrypted; returns the number of bytes."""
         size = len(plaintext) + self._overhead(chunk, kind)
+        if size > MOST:
+            raise ValueError(f"{chunk.module(kind, page)} would have {size} bytes, and the format has room for {MOST}: write smaller pages")
         if chunk.key is None or self._protection is None:
             self._pieces.append(plaintext)
         else:

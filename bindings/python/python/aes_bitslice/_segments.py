@@ -14,9 +14,9 @@ import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 
 from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
@@ -49,28 +49,40 @@ class Parts:
         self.length = self._segments.length
         self._closed = False
 
-    def read(self, start: int, stop: int) -> Any:
+    @contextmanager
+    def read(self, start: int, stop: int, keep: bool = True) -> Iterator[Any]:
         """The bytes from `start` to before `stop`, in an array of bytes; the first is at a multiple of 16. The array may be
-        part of a larger one, which has all bytes of the segments. On an exception nothing of it is left."""
+        part of a larger one, which has all bytes of the segments. Nothing of it is left after the `with` block if that ends by an exception,
+        or does not `keep` it."""
         if self._closed:
             raise ValueError("I/O operation on closed file")
         if start == stop:
-            return self._memory.empty(0)
+            yield self._memory.empty(0)
+            return
+        with self._segments_of(start, stop, keep) as (whole, base):
+            yield whole[start - base : stop - base]
+
+    def check_end(self) -> None:
+        """Raises `AuthenticationError` if the message does not end where the file does: opens the last segment."""
+        with self._segments_of(self.length, self.length, keep=False):
+            pass
+
+    @contextmanager
+    def _segments_of(self, start: int, stop: int, keep: bool) -> Iterator[tuple[Any, int]]:
+        """The plaintext of the segments that have these bytes, and its first byte in the message; cleared as `read` says."""
         first, end = self._segments.holding(start, stop)
         base = self._place(first)
         before = (base - start) % 16
         whole = self._memory.empty(before + self._place(end) - base)[before:]
         try:
             self._fill(whole, first, end)
+            yield whole, base
         except BaseException:
-            whole[:] = 0
+            keep = False
             raise
-        return whole[start - base : stop - base]
-
-    def check_end(self) -> None:
-        """Raises `AuthenticationError` if the message does not end where the file does: opens the last segment."""
-        first, end = self._segments.holding(self.length, self.length)
-        self._fill(self._memory.empty(self._place(end) - self._place(first)), first, end)
+        finally:
+            if not keep:
+                whole[:] = 0
 
     def close(self) -> None:
         """Drops the key, and closes a file that has a path; a file object is back at its position."""
@@ -187,7 +199,9 @@ class _Object:
         return True
 
     def close(self) -> None:
-        self._file.seek(self._start)
+        # Whoever closed it does not expect it anywhere.
+        if not getattr(self._file, "closed", False):
+            self._file.seek(self._start)
 
 
 class HostMemory:
@@ -268,6 +282,8 @@ class _Pinned:
 
 
 def host_bytes(array: Any) -> memoryview:
-    """The memory of an array or tensor of bytes in host memory, which the caller keeps alive."""
+    """The memory of an array or tensor of bytes in host memory, which it keeps alive."""
     address = array.data_ptr() if hasattr(array, "data_ptr") else array.ctypes.data
-    return memoryview((ctypes.c_ubyte * array.nbytes).from_address(address)).cast("B")
+    memory: Any = (ctypes.c_ubyte * array.nbytes).from_address(address)
+    memory.owner = array
+    return memoryview(memory).cast("B")

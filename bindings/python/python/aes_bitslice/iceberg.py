@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["decrypt", "encrypt", "open"]
 
 _MAGIC, _HEADER, _NONCE, _TAG = b"AGS1", 8, 12, 16
-#: Bytes of plaintext of the blocks that are written, as Iceberg writes them, and of a call.
-_BLOCK, _CALL = 1 << 20, 64 << 20
+#: Bytes of plaintext of the blocks that are written, as Iceberg writes them, and of a call; and the most blocks of a call that decrypts: a
+#: header, which is not authenticated, may say that blocks have a byte.
+_BLOCK, _CALL, _MOST = 1 << 20, 64 << 20, 1 << 14
 
 
 def encrypt(source: Path | Any, destination: Path | Any, *, key: Key, aad_prefix: Buffer = b"", overwrite: bool = False) -> int:
@@ -142,9 +143,10 @@ class _Reader(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         view = memoryview(buffer).cast("B")
         # Also an empty message has a block, which is verified.
-        first, last = self._at // self._block, min((self._at + len(view) - 1) // self._block + 1, self._count)
-        if first >= last or not view:
+        if not view or self._at >= max(self._length, 1):
             return 0
+        first = self._at // self._block
+        last = min((self._at + len(view) - 1) // self._block + 1, first + _MOST, self._count)
         skip = self._at - first * self._block
         message = b"".join(self._plaintexts(first, last))[skip : skip + len(view)]
         view[: len(message)] = message
@@ -184,7 +186,9 @@ def _aads(prefix: bytes, first: int, count: int) -> list[bytes]:
 def _read(file: Any, count: int) -> bytes:
     """So many bytes of a file object, or those up to its end."""
     pieces: list[bytes] = []
-    while count > 0 and (piece := file.read(count)):
+    while count > 0 and (piece := file.read(count)) != b"":
+        if piece is None:
+            raise OSError("the source would block: give one that waits for its bytes")
         pieces.append(piece)
         count -= len(piece)
     return b"".join(pieces)

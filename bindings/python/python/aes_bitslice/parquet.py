@@ -58,6 +58,7 @@ def decrypt(
     destination: Path | Any,
     *,
     keys: _Keys | _FindKey,
+    algorithm: _Algorithm = "AES_GCM_V1",
     aad_prefix: Buffer | None = None,
     overwrite: bool = False,
     engine: Engine | None = None,
@@ -67,28 +68,37 @@ def decrypt(
     source: a path, or a file object that can seek, which is read from its position on.
     destination: a path, or a file object that bytes are written to. A new file appears when it is complete.
     keys: see `aes_bitslice.parquet`.
+    algorithm: the one of the file. What a file with an encrypted footer says of it is not authenticated: else, who may change the file could
+        have its pages decrypted by "AES_GCM_CTR_V1", which does not authenticate them.
     aad_prefix: the prefix of the additional data; needed if the file does not have it, and compared if it does.
     overwrite: whether a file may be replaced; else `FileExistsError`.
     engine: where to compute; the CPU if none is given. One of a GPU needs PyTorch, which copies the file there and back.
 
-    AuthenticationError: a key or the prefix is wrong, or the file was changed. ValueError: a key is missing. Error: it is
+    AuthenticationError: a key, the algorithm or the prefix is wrong, or the file was changed. ValueError: a key is missing. Error: it is
     no encrypted Parquet file. Then no file appears. Pages under AES_GCM_CTR_V1 are not authenticated: changed ones, and
     a wrong key of theirs alone, are not noticed.
     """
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
         data = _whole(file)
-        return sum(map(write, _decrypted(data, data, keys, aad_prefix, engine)))
+        return sum(map(write, _decrypted(data, data, keys, algorithm, aad_prefix, engine)))
 
 
-def decrypt_bytes(data: Buffer, *, keys: _Keys | _FindKey, aad_prefix: Buffer | None = None, engine: Engine | None = None) -> bytes:
+def decrypt_bytes(
+    data: Buffer,
+    *,
+    keys: _Keys | _FindKey,
+    algorithm: _Algorithm = "AES_GCM_V1",
+    aad_prefix: Buffer | None = None,
+    engine: Engine | None = None,
+) -> bytes:
     """Decrypts a Parquet file in memory: returns the bytes of a plain one, which `io.BytesIO` makes a file object for readers.
 
     data: the bytes of the encrypted file.
-    keys, aad_prefix, engine: as for `decrypt`.
+    keys, algorithm, aad_prefix, engine: as for `decrypt`.
     """
     file = numpy.frombuffer(data, numpy.uint8)
     with _named(None):
-        return b"".join(_decrypted(file, numpy.empty_like(file), keys, aad_prefix, engine))
+        return b"".join(_decrypted(file, numpy.empty_like(file), keys, algorithm, aad_prefix, engine))
 
 
 def encrypt(
@@ -132,9 +142,11 @@ def encrypt_bytes(data: Buffer, *, keys: _KeysToWrite, algorithm: _Algorithm = "
         return b"".join(_encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, **options))
 
 
-def _decrypted(file: Any, memory: Any, keys: _Keys | _FindKey, aad_prefix: Buffer | None, engine: Engine | None) -> list[Any]:
+def _decrypted(
+    file: Any, memory: Any, keys: _Keys | _FindKey, algorithm: str, aad_prefix: Buffer | None, engine: Engine | None
+) -> list[Any]:
     """The pieces of the plain file; `memory` is for plaintext, and may be the file."""
-    plain = layout.read(file, memory, _finder(keys), _prefix(aad_prefix), engine or Engine("cpu"))
+    plain = layout.read(file, memory, _finder(keys), _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu"))
     if not plain.was_encrypted:
         raise Error("the file is not encrypted")
     return layout.write(plain, None)
@@ -151,12 +163,10 @@ def _encrypted(
     engine: Engine | None = None,
 ) -> list[Any]:
     """The pieces of the encrypted file."""
-    if algorithm not in layout.ALGORITHMS:
-        raise ValueError(f"algorithm must be one of {', '.join(layout.ALGORITHMS)}, not {algorithm!r}")
-    prefix, engine = _prefix(aad_prefix), engine or Engine("cpu")
-    plain = layout.read(file, file, _refuse_encrypted, b"", engine)
+    number, prefix, engine = _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu")
+    plain = layout.read(file, file, _refuse_encrypted, number, b"", engine)
     footer, columns = _to_write(keys, plain.paths())
-    plan = layout.Plan(engine, footer, columns, layout.ALGORITHMS[algorithm], prefix, store_aad_prefix, plaintext_footer)
+    plan = layout.Plan(engine, footer, columns, number, prefix, store_aad_prefix, plaintext_footer)
     return layout.write(plain, plan)
 
 
@@ -211,6 +221,12 @@ def _checked(key: Any) -> Key:
     if not isinstance(key, Key):
         raise TypeError(f"a key must be a Key, not {type(key).__name__}")
     return key
+
+
+def _number(algorithm: str) -> int:
+    if algorithm not in layout.ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {', '.join(layout.ALGORITHMS)}, not {algorithm!r}")
+    return layout.ALGORITHMS[algorithm]
 
 
 def _prefix(aad_prefix: Buffer | None) -> bytes:

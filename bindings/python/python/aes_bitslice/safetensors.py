@@ -202,13 +202,13 @@ class safe_open:
 
     def get_tensors(self) -> dict[str, Any]:
         """All tensors, by their names. They are parts of one piece of memory."""
-        types = {name: self._type(name) for name in self._tensors}
+        kinds = {name: (self._type(name), self._shape(name)) for name in self._tensors}
         start = min((tensor.start for tensor in self._tensors.values()), default=0)
-        data = self._parts.read(start, self._parts.length if self._tensors else 0)
-        return {
-            name: self._framework.tensor(data[tensor.start - start : tensor.stop - start], types[name], self._shape(name))
-            for name, tensor in self._tensors.items()
-        }
+        with self._parts.read(start, self._parts.length if self._tensors else 0) as data:
+            return {
+                name: self._framework.tensor(data[tensor.start - start : tensor.stop - start], *kinds[name])
+                for name, tensor in self._tensors.items()
+            }
 
     def get_slice(self, name: str) -> Slice:
         """A tensor, of which parts are read by an index: `file.get_slice("weight")[100:200]`.
@@ -229,25 +229,31 @@ class safe_open:
 
     def _shape(self, name: str) -> list[int]:
         """The framework's shape of a tensor."""
-        tensor = self._tensors[name]
-        return _shape(tensor.shape, operator.floordiv, tensor.type, self._type(name))
+        tensor, dtype = self._tensors[name], self._type(name)
+        last, several = tensor.shape[-1:] or [1], _elements(tensor.type, dtype)
+        if last[0] % several:
+            raise Error(f"{self._name}the tensor {name!r} has the shape {tensor.shape}, and {self._framework.name} has {several} elements together")
+        return _shape(tensor.shape, operator.floordiv, tensor.type, dtype)
 
     def _header(self) -> tuple[dict[str, str] | None, dict[str, _Tensor]]:
         """The metadata and the tensors, in the order of the file."""
         length = self._parts.length
-        size = int.from_bytes(self._framework.to_bytes(self._parts.read(0, min(8, length))), "little")
+        with self._parts.read(0, min(8, length), keep=False) as data:
+            size = int.from_bytes(self._framework.to_bytes(data), "little")
         if size > min(length - 8, _LONGEST):
             raise self._refused("it has no header")
-        text, begin = self._framework.to_bytes(self._parts.read(8, 8 + size)), 8 + size
+        begin = 8 + size
+        with self._parts.read(8, begin, keep=False) as data:
+            text = self._framework.to_bytes(data)
         try:
             header = json.loads(text.decode(), object_pairs_hook=_once)
             metadata = header.pop("__metadata__", None)
             tensors = {
-                name: _Tensor(entry["dtype"], entry["shape"], *(begin + place for place in entry["data_offsets"]))
+                name: _Tensor(entry["dtype"], [_length(n) for n in entry["shape"]], *(begin + _length(place) for place in entry["data_offsets"]))
                 for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"])
             }
             for name, tensor in tensors.items():
-                if _BITS[tensor.type] * math.prod(map(_length, tensor.shape)) != 8 * (tensor.stop - tensor.start):
+                if _BITS[tensor.type] * math.prod(tensor.shape) != 8 * (tensor.stop - tensor.start):
                     raise self._refused(f"its header gives {name!r} more or fewer bytes than its type and shape have")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise self._refused(f"its header is damaged, or has what this version does not know ({error})") from None
@@ -291,8 +297,8 @@ class Slice:
         if rows is not None and shape[0]:
             row = (stop - start) // shape[0]
             start, stop, shape = start + rows.start * row, start + rows.stop * row, [len(rows), *shape[1:]]
-        data = self._file._parts.read(start, max(start, stop))
-        return self._file._framework.tensor(data, dtype, shape, alone=True)[(first, *others)]
+        with self._file._parts.read(start, max(start, stop)) as data:
+            return self._file._framework.tensor(data, dtype, shape, alone=True)[(first, *others)]
 
 
 class _NumPy:
@@ -363,10 +369,14 @@ def _cpu() -> Engine:
 
 
 def _shape(shape: Iterable[int], change: Callable[[int, int], int], of_file: str, dtype: Any) -> list[int]:
-    """A shape with its last length changed by how many elements of a file one of the framework has: more than one if they
-    have less than a byte."""
+    """A shape with its last length changed by how many elements of a file one of the framework has."""
     *first, last = [1, *shape]
-    return [*first, change(last, 8 * dtype.itemsize // _BITS[of_file])][1:]
+    return [*first, change(last, _elements(of_file, dtype))][1:]
+
+
+def _elements(of_file: str, dtype: Any) -> int:
+    """How many elements of a file one of the framework has: more than one if they have less than a byte."""
+    return int(8 * dtype.itemsize // _BITS[of_file])
 
 
 def _saved_type(name: Any, tensor: Any) -> str:
@@ -379,13 +389,15 @@ def _saved_type(name: Any, tensor: Any) -> str:
         raise TypeError(f"{name!r} must be a tensor of PyTorch or an array of NumPy, of a type that safetensors files have")
     if not (tensor.is_contiguous() if hasattr(tensor, "is_contiguous") else tensor.flags.c_contiguous):
         raise ValueError(f"the tensor {name!r} is not contiguous: make it so first")
+    if not tensor.shape and _elements(_NAMES[of_framework], tensor.dtype) > 1:
+        raise ValueError(f"the tensor {name!r} has no dimension, and several elements: give it one")
     return _NAMES[of_framework]
 
 
 def _length(number: Any) -> int:
-    """A length of a shape."""
+    """A length of a shape, or an offset."""
     if type(number) is not int or number < 0:
-        raise ValueError(f"{number!r} is no length")
+        raise ValueError(f"{number!r} is no length and no offset")
     return number
 
 
