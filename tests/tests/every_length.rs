@@ -1,10 +1,11 @@
-//! Proofs of counter modes for every length, counter, address and number of thread blocks: stored kernels (PTX), in the entry point for whole
-//! blocks. The head of `aes_bitslice_analysis::proof::every_length` says how.
+//! Proofs for every length, counter, address and number of thread blocks: stored kernels (PTX), in the entry point for whole blocks. The head
+//! of `aes_bitslice_analysis::proof::every_length` says how.
 
-use aes_bitslice_analysis::proof::every_length::{Carries, Case, prove};
+use aes_bitslice_analysis::proof::every_length::counters::Carries;
+use aes_bitslice_analysis::proof::every_length::{Case, prove};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::manifest::Manifest;
-use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::mode::State;
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_tests::environment::{PROOFS, is_set, turn};
 use rayon::prelude::*;
@@ -12,34 +13,38 @@ use rayon::prelude::*;
 /// The kernels that are stored as PTX and called constant-time, of modes that have this proof.
 fn kernels() -> Vec<(Manifest, &'static str)> {
     let parsed = KERNELS.iter().map(|kernel| (<Manifest>::parse(kernel.manifest).unwrap(), kernel.ptx));
-    let has_proof = |manifest: &Manifest| matches!(manifest.mode(), Ok(Mode::Ctr | Mode::CtrLe32 | Mode::Keystream));
+    let has_proof = |manifest: &Manifest| manifest.mode().is_ok_and(|mode| !mode.has_tweaks());
     parsed.filter(|(manifest, _)| manifest.bitsliced.is_some() && has_proof(manifest)).collect()
 }
 
-/// Every kernel is proved, on thread blocks as the runtime launches them: with one warp, key length and way to carry, other ones in each
-/// turn; or, where all cases are proved, with all key lengths and carries for the first and the last warp, and one of them for all warps.
+/// All cases of a kernel, except for the warp that is followed: here the first and the last.
+fn cases(manifest: &Manifest) -> Vec<Case> {
+    let warps = manifest.threads as usize / 32;
+    let has_counters = manifest.mode().is_ok_and(|mode| mode.state() == State::Counters);
+    let carries: Vec<_> = if has_counters { Carries::all().map(Some).collect() } else { vec![None] };
+    let of_key =
+        |key_bits| carries.iter().map(move |&carries| Case { key_bits, warps, followed: (0, warps - 1), carries });
+    KeyBits::ALL.into_iter().flat_map(of_key).collect()
+}
+
+/// Every kernel is proved, on thread blocks as the runtime launches them: with one warp, key length and, of a counter, way to carry, other ones
+/// in each turn; or, where all cases are proved, with all key lengths and carries for the first and the last warp, and one of them for all warps.
 #[test]
-fn every_stored_kernel_of_counter_modes() {
+fn every_stored_kernel() {
     let kernels = kernels();
-    assert_eq!(kernels.len(), 4, "another number of kernels is stored");
-    let mut cases = vec![];
+    assert_eq!(kernels.len(), 10, "another number of kernels is stored");
+    let mut chosen = vec![];
     for (n, (manifest, ptx)) in kernels.iter().enumerate() {
-        let warps = manifest.threads as usize / 32;
-        let all: Vec<Case> = KeyBits::ALL
-            .into_iter()
-            .flat_map(|key_bits| {
-                Carries::all().map(move |carries| Case { key_bits, warps, followed: (0, warps - 1), carries })
-            })
-            .collect();
+        let all = cases(manifest);
         if is_set(PROOFS) {
-            cases.push((manifest, ptx, Case { followed: (0, 1), ..all[5] }));
-            cases.extend(all.into_iter().map(|case| (manifest, ptx, case)));
+            chosen.push((manifest, ptx, Case { followed: (0, 1), ..*all.last().unwrap() }));
+            chosen.extend(all.into_iter().map(|case| (manifest, ptx, case)));
         } else {
-            let turn = turn() + 5 * n;
-            cases.push((manifest, ptx, Case { followed: (turn % warps, warps), ..all[turn % all.len()] }));
+            let (turn, one) = (turn() + 5 * n, all[0]);
+            chosen.push((manifest, ptx, Case { followed: (turn % one.warps, one.warps), ..all[turn % all.len()] }));
         }
     }
-    cases.into_par_iter().for_each(|(manifest, ptx, case)| {
+    chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
         assert!(proved.tiles > 0 && proved.ways > proved.tiles);
     });
@@ -104,7 +109,7 @@ fn faults_are_found() {
         let (what, .., expected) = fault;
         let carries = if expected == "not known" { all_carry } else { carries };
         let followed = (1, if expected == "two warps" { warps - 2 } else { warps });
-        let case = Case { key_bits: KeyBits::Aes128, warps, followed, carries };
+        let case = Case { key_bits: KeyBits::Aes128, warps, followed, carries: Some(carries) };
         let why = prove(&manifest, &with(ptx, fault), &case).expect_err(what);
         assert!(why.contains(expected), "{what}: {why}");
     });

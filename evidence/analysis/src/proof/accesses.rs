@@ -2,12 +2,14 @@
 
 use crate::proof::anf::Bit;
 use crate::proof::form::{Condition, Form, Unknown};
+use crate::proof::order::Moment;
 use std::collections::HashMap;
 
 /// An access to a buffer of device memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Reached {
-    pub thread: usize,
+    /// The thread, and the point in its run.
+    pub moment: Moment,
     pub is_store: bool,
     /// The buffer, by the unknown that is its address.
     pub buffer: Unknown,
@@ -17,7 +19,7 @@ pub(crate) struct Reached {
     pub bytes: u64,
     /// It takes place if this holds; without it, always.
     pub under: Option<Condition>,
-    /// What was read or written. Of a load that does not take place, zeros.
+    /// What was read or written. Of a load that does not take place, zeros: so a proof must see that all loads of one place have one condition.
     pub bits: [Bit; 64],
 }
 
@@ -45,8 +47,8 @@ pub(crate) struct Symbolic {
     pub buffers: Vec<Unknown>,
     pub reached: Vec<Reached>,
     pub taken: Vec<Taken>,
-    /// What a first load found, by its buffer, offset and condition: another one finds it again.
-    pub read: HashMap<(Unknown, Form, Option<Condition>), [Bit; 64]>,
+    /// What a first load found, by its buffer, offset and number of bytes: another one finds it again.
+    pub read: HashMap<(Unknown, Form, u64), [Bit; 64]>,
 }
 
 impl Symbolic {

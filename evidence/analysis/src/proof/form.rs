@@ -46,6 +46,11 @@ impl Form {
         Self::default().plus(factor, self)
     }
 
+    /// Forms that are at least 0 exactly if this is a number of 32 bits.
+    pub(crate) fn in_word(&self) -> [Self; 2] {
+        [self.clone(), Self::constant(u32::MAX.into()).plus(-1, self)]
+    }
+
     /// Each coefficient, and the constant, by its remainder that is nearest to 0.
     fn modulo(&self, bits: u32) -> Self {
         let cut = |number: i128| {

@@ -3,7 +3,7 @@
 
 use crate::proof::anf::Bit;
 use crate::proof::context::Context;
-use crate::proof::form::{Condition, Form};
+use crate::proof::form::Form;
 use crate::proof::thread::Thread;
 use crate::proof::value::{Type, Value, Why};
 use crate::ptx::{Operand, Statement};
@@ -37,8 +37,9 @@ impl Context<'_> {
         if let Some((register, is_negated)) = statement.guard {
             let holds = match thread.register(register)? {
                 Value::Condition(condition) => {
-                    let is_known = self.unknowns.decide(&condition).is_some();
-                    if !is_known && !is_negated && self.enter_region(thread, statements, &condition) {
+                    // Also where it is known that nothing is accessed: then each way has the same loads, of which a proof sees the condition.
+                    let may_skip = self.unknowns.decide(&condition) != Some(false);
+                    if may_skip && !is_negated && self.enter_region(thread, statements, &condition) {
                         return Ok(Next::Following);
                     }
                     match self.resolve(thread, &condition)? {
@@ -91,7 +92,7 @@ impl Context<'_> {
             thread.write(operand(operands, 0)?, taken)?;
             return Ok(Next::Following);
         }
-        if let Some(condition) = selector(self, thread, statement)? {
+        if let Some(condition) = self.choice(thread, &parts, operands, of_type)? {
             let Some(holds) = self.resolve(thread, &condition)? else { return Ok(Next::Undecided) };
             let chosen = self.value(thread, operand(operands, if holds { 1 } else { 2 })?)?;
             thread.write(operand(operands, 0)?, chosen)?;
@@ -291,17 +292,6 @@ impl Context<'_> {
         }
         Ok(Next::Following)
     }
-}
-
-/// The operand of a statement that is a condition, as a predicate.
-fn selector(context: &Context<'_>, thread: &Thread, statement: &Statement) -> Result<Option<Condition>, Why> {
-    if !statement.opcode.starts_with("selp.") {
-        return Ok(None);
-    }
-    Ok(match context.value(thread, operand(&statement.operands, 3)?)? {
-        Value::Condition(condition) => Some((*condition).clone()),
-        _ => None,
-    })
 }
 
 /// One of the operands of a statement.

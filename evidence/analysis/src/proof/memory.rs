@@ -2,6 +2,7 @@
 //! be read, and barriers must order the accesses to writable bytes (`order`).
 
 use crate::proof::anf::Bit;
+use crate::proof::form::Form;
 use crate::proof::order::{Access, History, Moment};
 use crate::proof::value::{Value, Why};
 use std::collections::HashMap;
@@ -41,6 +42,11 @@ impl Memory {
     pub fn put_form(&mut self, address: u64, bytes: u64, form: Value) {
         (address..address + bytes).for_each(|at| _ = self.bytes.remove(&at));
         self.forms.insert(address, (bytes, form));
+    }
+
+    /// Puts another number in place of one, wherever this is, or what differs from this by a known number.
+    pub(crate) fn replace(&mut self, number: &Form, instead: &Form) {
+        self.forms.values_mut().for_each(|(_, value)| value.replace(number, instead));
     }
 
     /// Whether a number at an address is a form.

@@ -16,7 +16,7 @@
 //! | [`machine`] | a grid of threads that runs them |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
-//! | [`every_length`], [`form`] | the claim about a counter mode for every launch, and the numbers that are not known in it |
+//! | [`every_length`], [`form`] | the claim about a mode for every launch, and the numbers that are not known in it |
 //!
 //! # What is proved
 //!
@@ -42,8 +42,8 @@
 //!
 //! Kernels with lookup tables and hashes are not covered.
 //!
-//! For kernels of counter modes, [`every_length`] proves the output of the entry point for whole blocks for every length, counter, address and
-//! number of thread blocks; what it assumes besides is at its head.
+//! For kernels of all modes but XTS, [`every_length`] proves the output of the entry point for whole blocks for every length, counter, address
+//! and number of thread blocks; what it assumes besides is at its head.
 
 mod accesses;
 pub mod aes;

@@ -30,7 +30,7 @@ fn condition_of(value: &Value) -> Result<Condition, Why> {
 impl Context<'_> {
     /// Whether a condition holds: as known, or by the answer, once. Nothing if it is not known, and there is no answer or it is for another
     /// warp.
-    pub(crate) fn resolve(&mut self, thread: &mut Thread, condition: &Condition) -> Result<Option<bool>, Why> {
+    pub(crate) fn resolve(&mut self, thread: &Thread, condition: &Condition) -> Result<Option<bool>, Why> {
         let known = self.unknowns.decide(condition);
         let symbolic = self.symbolic.as_mut().ok_or("a branch depends on an unknown number")?;
         let holds = match known {
@@ -43,7 +43,6 @@ impl Context<'_> {
                 holds
             }
         };
-        thread.last_test = Some(if holds { condition.clone() } else { condition.clone().negated() });
         Ok(Some(holds))
     }
 
@@ -87,6 +86,30 @@ impl Context<'_> {
         }
     }
 
+    /// The condition by which an instruction takes the first of two operands, and else the second, if it is not known.
+    pub(crate) fn choice(
+        &mut self,
+        thread: &Thread,
+        parts: &[&str],
+        operands: &[Operand],
+        of_type: Type,
+    ) -> Result<Option<Condition>, Why> {
+        let name = match (parts[0], of_type.is_signed) {
+            ("selp", _) => "",
+            ("min", false) => "le",
+            ("max", false) => "ge",
+            _ => return Ok(None),
+        };
+        let values = operands.iter().skip(1).map(|one| self.value(thread, one)).collect::<Result<Vec<_>, _>>()?;
+        Ok(match &values[..] {
+            [_, _, Value::Condition(condition)] => Some((**condition).clone()),
+            [a, b] if [a, b].iter().any(|value| matches!(value, Value::Form(..))) => {
+                Some(self.compare(name, &form_of(a)?, &form_of(b)?, of_type.bits)?)
+            }
+            _ => None,
+        })
+    }
+
     /// The result of an instruction that has a rule for unknown numbers and is given one. Else it goes on with the bits of these numbers.
     pub(crate) fn on_forms(
         &mut self,
@@ -125,9 +148,8 @@ impl Context<'_> {
         let known = |n: usize| forms[n].terms.is_empty().then_some(forms[n].constant);
         let factors = || if known(0).is_some() { (known(0), 1) } else { (known(1), 0) };
         let product = |context: &mut Self| match factors() {
-            (Some(factor), other) => Ok(forms[other].times(factor)),
-            _ if bits == 32 => Ok(context.product(&forms[0], &forms[1])),
-            _ => Err("a product of unknown numbers".to_string()),
+            (Some(factor), other) => forms[other].times(factor),
+            _ => context.product(&forms[0], &forms[1], bits),
         };
         let result = match (parts[0], bits) {
             ("mov" | "cvta", _) => forms[0].clone(),
@@ -142,15 +164,15 @@ impl Context<'_> {
                 let (Some(_), other) = factors() else { return Err("a product of unknown numbers".into()) };
                 return Ok(Some(Value::of_form(integer[other].times(integer[1 - other].constant), 64)));
             }
-            ("mul", _) => product(self)?,
-            ("mad", _) => product(self)?.plus(1, &forms[2]),
+            ("mul", _) => product(self),
+            ("mad", _) => product(self).plus(1, &forms[2]),
             ("div", 32) => {
                 let both: Vec<Form> = forms.iter().map(|form| self.unknowns.integer(form, 32)).collect();
                 if !self.unknowns.is_not_negative(&both[1].plus(-1, &Form::constant(1))) {
                     return Err("a division by what may be 0".into());
                 }
                 let quotient = self.unknowns.result("quotient", both.clone(), (0, u32::MAX.into()));
-                let rest = both[0].plus(-1, &self.product(&quotient, &both[1]));
+                let rest = both[0].plus(-1, &self.product(&quotient, &both[1], 32));
                 self.unknowns.assume(both[1].plus(-1, &rest).plus(-1, &Form::constant(1)));
                 self.unknowns.assume(rest);
                 quotient
@@ -210,11 +232,12 @@ impl Context<'_> {
         Ok(Some(Value::of_form(result, bits)))
     }
 
-    /// The lower 32 bits of a product.
-    pub(crate) fn product(&mut self, a: &Form, b: &Form) -> Form {
-        let mut both = vec![a.clone(), b.clone()];
+    /// The lower 32 or 64 bits of a product.
+    pub(crate) fn product(&mut self, a: &Form, b: &Form, bits: u32) -> Form {
+        let mut both = [a.clone(), b.clone()];
         both.sort();
-        self.unknowns.result("product", both, (0, u32::MAX.into()))
+        let [a, b] = both;
+        self.unknowns.result("product", vec![a, b, Form::constant(bits.into())], (0, (1 << bits) - 1))
     }
 
     /// A form AND a number whose bits between two places are set.
@@ -268,6 +291,7 @@ impl Context<'_> {
         }
         let under = thread.region.as_ref().map(|(_, condition)| condition.clone());
         let stored = stored.map(|value| self.word(value)).transpose()?;
+        let moment = self.moment(thread);
         let symbolic = self.symbolic.as_mut().ok_or("an address that is not known")?;
         let is_in = |buffer: &&Unknown| address.terms.get(buffer) == Some(&1);
         let buffer = *symbolic.buffers.iter().find(is_in).ok_or("an address that is in no buffer")?;
@@ -279,12 +303,12 @@ impl Context<'_> {
         let bits = match &stored {
             Some(value) => value.bits64(),
             None => {
-                let key = (buffer, offset.clone(), under.clone());
+                let key = (buffer, offset.clone(), bytes);
                 *symbolic.read.entry(key).or_insert_with(|| unknown_bytes(self.cells, bytes))
             }
         };
         let is_store = stored.is_some();
-        symbolic.reached.push(Reached { thread: thread.index, is_store, buffer, offset, bytes, under, bits });
+        symbolic.reached.push(Reached { moment, is_store, buffer, offset, bytes, under, bits });
         Ok(Value::of_bits64(bits).first(8 * bytes as u32))
     }
 

@@ -1,6 +1,6 @@
 //! A thread: its registers, its position, and what it waits for.
 
-use crate::proof::form::Condition;
+use crate::proof::form::{Condition, Form};
 use crate::proof::value::{Value, Why};
 use crate::ptx::Operand;
 
@@ -31,8 +31,6 @@ pub(crate) struct Thread {
     /// Barriers of the thread block and of the warp that it has passed.
     pub block_barriers: u32,
     pub warp_barriers: u32,
-    /// The condition that holds by the last test.
-    pub last_test: Option<Condition>,
     /// Statements up to this one are executed if the condition holds.
     pub region: Option<(usize, Condition)>,
     /// It goes past the next statement, although the run is stopped there.
@@ -51,7 +49,6 @@ impl Thread {
             state: State::Runs,
             block_barriers: 0,
             warp_barriers: 0,
-            last_test: None,
             region: None,
             goes_on: false,
         }
@@ -61,11 +58,11 @@ impl Thread {
         self.registers[register].clone().ok_or_else(|| "a register that was not written".into())
     }
 
-    /// Puts another value in place of one, in those of these registers that have it.
-    pub(crate) fn replace(&mut self, registers: impl Fn(usize) -> bool, value: &Value, instead: &Value) {
+    /// Puts another number in place of one, in those of these registers that hold this, or what differs from this by a known number.
+    pub(crate) fn replace(&mut self, registers: impl Fn(usize) -> bool, number: &Form, instead: &Form) {
         for (n, register) in self.registers.iter_mut().enumerate() {
-            if registers(n) && register.as_ref() == Some(value) {
-                *register = Some(instead.clone());
+            if let Some(value) = register.as_mut().filter(|_| registers(n)) {
+                value.replace(number, instead);
             }
         }
     }

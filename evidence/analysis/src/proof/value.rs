@@ -85,6 +85,16 @@ impl Value {
         }
     }
 
+    /// Puts another number of 32 bits in place of one, if it is this, or differs from this by a known number.
+    pub(crate) fn replace(&mut self, number: &Form, instead: &Form) {
+        if let Self::Form(form, 32) = self {
+            let rest = form.plus(-1, number);
+            if rest.terms.is_empty() {
+                *self = Self::of_form(instead.plus(1, &rest), 32);
+            }
+        }
+    }
+
     /// The unknowns that a number depends on.
     pub(crate) fn unknowns(&self) -> impl Iterator<Item = usize> {
         let form = if let Self::Form(form, _) = self { Some(form) } else { None };

@@ -1,0 +1,163 @@
+//! What a turn of the loop over tiles may access in device memory, and must write there.
+
+use crate::proof::accesses::Reached;
+use crate::proof::aes::Block;
+use crate::proof::form::{Condition, Form, Unknown, Unknowns};
+use crate::proof::kernel_cells::TILE;
+use crate::proof::order::{Access, History};
+use std::collections::HashMap;
+
+/// Which tiles there are: block `n` of a tile is block `256 tile - skipped + n` of the data.
+pub(super) struct Tiles {
+    pub skipped: Form,
+    /// The first tile of a run: any.
+    pub from: Form,
+    /// The first tile after `from` that begins another run, if runs end before their share.
+    pub next_run: Option<Form>,
+    /// A tile of the run: any.
+    pub tile: Form,
+}
+
+impl Tiles {
+    /// Tiles of data that begins with a tile, in which a share is one run.
+    pub fn of_data(unknowns: &mut Unknowns) -> Self {
+        let [from, tile] = [0, 1].map(|_| unknowns.number(0, u32::MAX.into()));
+        Self { skipped: Form::default(), from, next_run: None, tile }
+    }
+}
+
+/// The data of a launch.
+pub(super) struct Data {
+    /// The buffers, by the unknowns that are their addresses.
+    pub input: Unknown,
+    pub output: Unknown,
+    pub blocks: Form,
+    pub tiles: Tiles,
+}
+
+/// Conditions on the number of a block.
+struct Exists {
+    /// It is not before the data, and not after.
+    both: [Condition; 2],
+    /// In 64 bits the numbers of blocks before the data wrap, and are above all others.
+    below: Condition,
+}
+
+impl Exists {
+    fn is_known(&self, unknowns: &Unknowns) -> bool {
+        self.both.iter().all(|one| unknowns.decide(one) == Some(true))
+    }
+
+    fn is_refuted(&self, unknowns: &Unknowns) -> bool {
+        self.both.iter().any(|one| unknowns.decide(one) == Some(false))
+    }
+
+    /// Whether what takes place under a condition takes place exactly if the block exists.
+    fn is(&self, unknowns: &Unknowns, under: Option<&Condition>) -> bool {
+        let [not_before, not_after] = &self.both;
+        under.map_or_else(
+            || self.is_known(unknowns),
+            |under| *under == self.below || under == not_after && unknowns.decide(not_before) == Some(true),
+        )
+    }
+}
+
+impl Data {
+    /// Where a tile begins, in bytes from the beginning of the data.
+    pub fn beginning(&self, tile: &Form) -> Form {
+        tile.times(TILE as i128).plus(-1, &self.tiles.skipped).times(16)
+    }
+
+    /// How many bytes after the beginning of a tile something was accessed, if that is known.
+    pub fn distance(&self, access: &Reached, tile: &Form) -> Option<i128> {
+        let distance = access.offset.plus(-1, &self.beginning(tile));
+        distance.terms.is_empty().then_some(distance.constant)
+    }
+
+    /// Block number `n` of a tile exists.
+    fn exists(&self, tile: &Form, n: usize) -> Exists {
+        let number = tile.times(TILE as i128).plus(-1, &self.tiles.skipped).plus(1, &Form::constant(n as i128));
+        let not_after = self.blocks.plus(-1, &number).plus(-1, &Form::constant(1));
+        Exists {
+            below: Condition::Below(number.clone(), self.blocks.clone()),
+            both: [number, not_after].map(Condition::NotNegative),
+        }
+    }
+
+    /// The condition that block number `n` of a tile exists.
+    pub fn condition(&self, tile: &Form, n: usize) -> Condition {
+        self.exists(tile, n).below
+    }
+
+    /// Checks accesses of a turn that has a tile, or none yet, and that reads words of the next tile early, or not: they are loads of both tiles'
+    /// blocks that exist, and stores to those of the turn's, each of whose words is loaded before it is stored, and barriers order these. So the
+    /// output may be in the place of the input. Returns what was stored, by the number of the word in the tile.
+    ///
+    /// # Errors
+    /// In words: the access that is not so.
+    pub fn stores<'a>(
+        &self,
+        unknowns: &Unknowns,
+        reached: &'a [Reached],
+        [tile, next]: [Option<&'a Form>; 2],
+    ) -> Result<HashMap<usize, &'a Reached>, String> {
+        let mut stored = HashMap::new();
+        let mut histories: HashMap<usize, History> = HashMap::new();
+        for one in reached {
+            let buffer = if one.is_store { self.output } else { self.input };
+            let word = |tile: &Form| {
+                let at = usize::try_from(self.distance(one, tile)?).ok()?;
+                (at < 16 * TILE && at.is_multiple_of(4)).then_some(at / 4)
+            };
+            let place = |of: Option<&'a Form>| of.and_then(|tile| Some((tile, word(tile)?)));
+            let is_word = one.buffer == buffer && one.bytes == 4;
+            let found = place(tile).or_else(|| place(next).filter(|_| !one.is_store)).filter(|_| is_word);
+            let (of, word) = found.ok_or("a word is read or written that is not of the tile")?;
+            let (block, what) = (word / 4, if one.is_store { "written" } else { "read" });
+            if !self.exists(of, block).is(unknowns, one.under.as_ref()) {
+                return Err(format!("block {block} of a tile is {what}, and may not exist"));
+            }
+            if Some(of) != tile {
+                continue;
+            }
+            if stored.contains_key(&word) {
+                return Err(format!("a word is written twice, or read after it is written: it is {what}"));
+            }
+            let access = if one.is_store { Access::Write } else { Access::Read };
+            if !histories.entry(word).or_default().add(access, one.moment) {
+                return Err(format!("a race: no barrier lies between two accesses to block {block} of a tile"));
+            }
+            if one.is_store {
+                stored.insert(word, one);
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Compares what was stored of a tile: of each block that exists, the words of the output.
+    ///
+    /// # Errors
+    /// In words: what is missing, or the first bit that differs.
+    pub fn compare(
+        &self,
+        unknowns: &Unknowns,
+        stored: &HashMap<usize, &Reached>,
+        output: &[Block],
+    ) -> Result<(), String> {
+        for (n, block) in output.iter().enumerate() {
+            let is_missing = self.exists(&self.tiles.tile, n).is_refuted(unknowns);
+            for (column, word) in block.as_chunks::<32>().0.iter().enumerate() {
+                let Some(stored) = stored.get(&(4 * n + column)) else {
+                    if is_missing {
+                        continue;
+                    }
+                    return Err(format!("block {n} of a tile is not written, and may exist"));
+                };
+                if let Some(bit) = (0..32).find(|&i| word[i] != stored.bits[i]) {
+                    return Err(format!("bit {bit} of word {column} of block {n} of a tile differs"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

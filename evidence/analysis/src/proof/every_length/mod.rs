@@ -1,0 +1,241 @@
+//! The claim about a mode for every length, counter, address and number of thread blocks, by induction over what a warp does.
+//!
+//! All numbers of a launch are unknown: the number of blocks of data, the counter, the addresses, the index of the thread block and how many
+//! there are. A turn of the kernel's inner loop is a tile. In counter modes it is within another loop: a turn of that, a *run*, makes tables for
+//! the tiles whose counters share all but their lowest 32 bits; in other modes a share of tiles is one run. Each loop is cut at its head: what it
+//! changes is forgotten there, except for what it hands on, which becomes any that the invariant allows; and a turn must keep the invariant.
+//!
+//! | cut | invariant |
+//! |---|---|
+//! | run | `from` is any tile below `to`, the end of the share; the planes of the round keys are in shared memory |
+//! | tile | `tile` is any with `from <= tile < end`, `end <= to`, and no tile before `end` begins another run; the tables are there; words of the tile, or of the block before, that were read early are in registers |
+//!
+//! A turn of the inner loop must write, for the blocks of the tile that exist, and no others, the mode's output, and go on with the tile that the
+//! warp takes next: the next number of an atomic counter that began with `from` plus the number of warps, or in CBC, where each warp has a share
+//! of its own, the tile after this. So every tile is taken once. It reads words of these tiles only, and of its own tile none after it is
+//! written. Outside the inner loop nothing is written in device memory, nor read, except for the first tile and the block before a share. A warp
+//! that leaves a run goes on with `end`, or ends if that is `to`.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`counters`], `chain` | what is special to counters, and to CBC |
+//! | `shares` | who takes which tiles |
+//! | `data` | what a tile may access, and must write |
+//! | `walk`, `turns` | ways between cuts, and what is proved of them |
+//!
+//! # Arguments on paper
+//!
+//! - Shares: thread block `b` of `n` begins at `b q + min(b, r)`, where `q` and `r` are the quotient and the rest of all tiles divided by `n`,
+//!   and ends `q` tiles later, or one more if `b < r`. The kernel's numbers are compared to these. So each share begins where the one before
+//!   ends, the first at 0, and the last ends with all tiles, of which there are fewer than 2^32 - 64. In CBC, warp `w` of `n` has the tiles from
+//!   `w q` to `w q + q` that exist, where `q` is all tiles divided by `n`, rounded up: `n q` is below all tiles plus `n`.
+//! - The cases of carries are all: see [`Carries`]. Every tile from a run's first on is taken: the atomic counter gives every number once, and
+//!   a warp ends only after a number that is not below `end`.
+//! - Warps meet between tiles of one run in shared memory only, where each writes to bytes of its own (those of all warps that are followed
+//!   are compared), and reads these and the tables, which no tile changes.
+//!
+//! # Assumptions
+//!
+//! - There are at most [`MOST_BLOCKS`] blocks, and at least one. Addresses are at least 2^16 and at most 2^63, so that no buffer wraps, and
+//!   are multiples of 4 bytes. The output is the input's buffer or does not overlap it.
+//! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
+//!   is where the arguments `previous` and `stride` say, in memory that is not written.
+//! - Of a turn of a loop that follows another, only one way is gone to see whether barriers order the accesses of both.
+//! - The number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
+
+mod chain;
+pub mod counters;
+mod data;
+mod shares;
+mod turns;
+mod walk;
+
+use crate::proof::accesses::Symbolic;
+use crate::proof::aes::{self, Block};
+use crate::proof::anf::{Bit, Cells};
+use crate::proof::context::Grid;
+use crate::proof::every_length::chain::Chain;
+use crate::proof::every_length::counters::{Carries, Counters};
+use crate::proof::every_length::data::{Data, Tiles};
+use crate::proof::every_length::shares::{Owner, Shares};
+use crate::proof::every_length::walk::{Cut, Proof};
+use crate::proof::form::{Form, Unknown, Unknowns};
+use crate::proof::kernel::key_argument;
+use crate::proof::kernel_cells::TILE;
+use crate::proof::loops::{Loop, live};
+use crate::proof::machine::Machine;
+use crate::proof::mode::{Given, Start};
+use crate::proof::order::WARP;
+use crate::ptx::Program;
+use aes_bitslice_core::aes::schedule::KeyBits;
+use aes_bitslice_core::argument::Argument;
+use aes_bitslice_core::entry::Entry;
+use aes_bitslice_core::manifest::Manifest;
+use aes_bitslice_core::mode::Mode;
+use std::collections::HashMap;
+
+/// The most blocks of a launch: the numbers of all tiles, and of as many more as there are warps, fit into 32 bits.
+pub const MOST_BLOCKS: u64 = (1 << 40) - (1 << 15);
+
+/// What is known of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The length of the key.
+    pub key_bits: KeyBits,
+    /// Warps of a thread block.
+    pub warps: usize,
+    /// The warps whose tiles are proved: the number of the first one, and the distance from each to the next.
+    pub followed: (usize, usize),
+    /// What carries, in counter modes.
+    pub carries: Option<Carries>,
+}
+
+/// What a proof looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Proved {
+    /// Ways through the kernel between cuts.
+    pub ways: usize,
+    /// Ways of a turn that write a tile.
+    pub tiles: usize,
+}
+
+/// The address of a buffer, and the unknown that it is.
+fn buffer(unknowns: &mut Unknowns) -> (Form, Unknown) {
+    (unknowns.number(1 << 16, 1 << 63), unknowns.count() - 1)
+}
+
+/// Proves that a kernel computes its mode for whole blocks, for every length, counter, number of thread blocks and address.
+///
+/// # Errors
+/// In words: what is not as the claim says, or the instruction that cannot be followed.
+pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, String> {
+    let words = |e: &dyn std::fmt::Display| e.to_string();
+    let mode = manifest.mode().map_err(|e| words(&e))?;
+    let entry = manifest.entry(Entry::Blocks).map_err(|e| words(&e))?;
+    let basis = manifest.key_basis().map_err(|e| words(&e))?;
+    let mut cells = Cells::in_bases(&[manifest.basis().map_err(|e| words(&e))?]);
+    let keys = aes::unknown_keys(&mut cells, case.key_bits);
+    let given_keys = key_argument(&mut cells, &keys, mode.direction(), &basis);
+    let program = Program::read(ptx)?;
+    let threads = WARP * case.warps;
+    if threads > manifest.threads as usize
+        || case.followed.0 >= case.warps
+        || case.followed.1 == 0
+        || manifest.tile_blocks as usize != TILE
+    {
+        return Err("it is for fewer threads, or tiles of another size".into());
+    }
+    let grid = Grid { blocks: 1, threads };
+    let mut machine = Machine::new(&program, &entry.name, grid, manifest.shared_bytes.into(), &mut cells)?;
+
+    // What a tile, of which some blocks may not exist, and the block before it must become.
+    let context = &mut machine.context;
+    let input: Vec<Block> = (0..TILE).map(|_| aes::unknown(context.cells)).collect();
+    let before = aes::unknown(context.cells);
+    let (tiles, counter, output) = match mode {
+        Mode::Ctr | Mode::CtrLe32 | Mode::Keystream => {
+            let carries = case.carries.ok_or("a counter carries somehow")?;
+            let Counters { words, tiles, stream } = Counters::new(context, mode, &keys, carries)?;
+            let sums = || stream.iter().zip(&input).map(|(stream, block)| aes::sum(stream, block)).collect();
+            (tiles, words, if mode == Mode::Keystream { stream } else { sums() })
+        }
+        Mode::EcbEncrypt | Mode::EcbDecrypt | Mode::Prg | Mode::CbcDecrypt => {
+            let start = Start { number: 0, unit_blocks: 1, before: 0 };
+            let given = Given { mode, start, keys: &keys, tweak_keys: &[], iv: &before };
+            let output = given.of_blocks(context.cells, &input, 0)?;
+            (Tiles::of_data(&mut context.unknowns), vec![], output)
+        }
+        other => return Err(format!("{other} has no proof for every length")),
+    };
+
+    // The numbers of the launch.
+    let unknowns = &mut context.unknowns;
+    let one = Form::constant(1);
+    let blocks = unknowns.number(1, MOST_BLOCKS.into());
+    let ((input_at, input_buffer), (output_at, output_buffer)) = (buffer(unknowns), buffer(unknowns));
+    let thread_block = unknowns.number(0, (1 << 31) - 2);
+    let thread_blocks = unknowns.number(1, (1 << 31) - 1);
+    unknowns.assume(thread_blocks.plus(-1, &thread_block).plus(-1, &one));
+    let to = unknowns.number(1, (1 << 32) - 64);
+    let run_end = if tiles.next_run.is_some() { unknowns.number(1, (1 << 32) - 64) } else { to.clone() };
+    // All tiles, and those whose blocks all exist, as far as the end of the data says: they differ by one at most.
+    let there = tiles.skipped.plus(1, &blocks);
+    let whole = unknowns.shifted(&there, 8);
+    let all = unknowns.shifted(&there.plus(1, &Form::constant(255)), 8);
+    unknowns.assume(whole.plus(-1, &all).plus(1, &one));
+    let owner = if mode == Mode::CbcDecrypt { Owner::Warp } else { Owner::ThreadBlock };
+    let shares = Shares { owner, all, thread_block, thread_blocks, warps: case.warps };
+    let mut buffers = vec![input_buffer, output_buffer];
+    let mut chained = None;
+    if owner == Owner::Warp {
+        let all_warps = shares.thread_blocks.times(case.warps as i128);
+        unknowns.assume(Form::constant(u32::MAX.into()).plus(-1, &shares.all).plus(-1, &all_warps));
+        let (previous_at, previous) = buffer(unknowns);
+        let stride = unknowns.number(0, 1 << 62);
+        let [iv, before] = [0, 1].map(|_| aes::unknown(context.cells));
+        buffers.push(previous);
+        chained = Some((previous_at, Chain { previous, stride, iv, before }));
+    }
+    let of_launch = context.unknowns.facts();
+
+    // What the launch is given.
+    let data = Data { input: input_buffer, output: output_buffer, blocks, tiles };
+    let mut symbolic = Symbolic::new(shares.thread_block.clone(), shares.thread_blocks.clone(), buffers);
+    let first = data.beginning(&data.tiles.tile);
+    let all_words = std::iter::once(&before).chain(&input).flat_map(|block| block.as_chunks::<32>().0);
+    for (at, word) in (-16..).step_by(4).zip(all_words) {
+        let bits = std::array::from_fn(|i| word.get(i).copied().unwrap_or(Bit::ZERO));
+        symbolic.read.insert((data.input, first.plus(1, &Form::constant(at)), 4), bits);
+    }
+    context.symbolic = Some(symbolic);
+    for (n, parameter) in entry.parameters.iter().enumerate() {
+        let function = machine.function;
+        match (parameter.name, &chained) {
+            (Argument::In, _) => machine.context.number(function, n, 0, 8, input_at.clone()),
+            (Argument::Out, _) => machine.context.number(function, n, 0, 8, output_at.clone()),
+            (Argument::Blocks, _) => machine.context.number(function, n, 0, 8, data.blocks.clone()),
+            (Argument::Previous, Some((at, _))) => machine.context.number(function, n, 0, 8, at.clone()),
+            (Argument::Stride, Some((_, chain))) => machine.context.number(function, n, 0, 8, chain.stride.clone()),
+            (Argument::Iv, Some((_, chain))) => machine.parameter(n, chain.iv.as_chunks().0)?,
+            (Argument::Counter, _) => {
+                for (at, word) in (0..).step_by(4).zip(&counter) {
+                    machine.context.number(function, n, at, 4, word.clone());
+                }
+            }
+            (Argument::Keys, _) => machine.parameter(n, &given_keys)?,
+            (other, _) => return Err(format!("no value is known for `{other}`")),
+        }
+    }
+
+    let live = live(machine.function);
+    let cut = |of: &Loop| Cut::new(machine.function, of, &live);
+    let loops = Loop::around_stores(machine.function)?;
+    let (tile_cut, run_cut) = match (&loops[..], &data.tiles.next_run) {
+        ([tiles], None) => (cut(tiles), None),
+        ([tiles, runs], Some(_)) => (cut(tiles), Some(cut(runs))),
+        _ => return Err("the stores are not within a loop over tiles, and in counter modes one over runs".into()),
+    };
+    machine.stops = loops.iter().map(|one| one.head).collect();
+    let mut proof = Proof {
+        threads: machine.threads(),
+        machine,
+        warp: 0,
+        live,
+        tile_cut,
+        run_cut,
+        data,
+        shares,
+        chain: chained.map(|(_, chain)| chain),
+        output,
+        to,
+        run_end,
+        of_launch,
+        owners: HashMap::new(),
+        proved: Proved::default(),
+    };
+    let start = proof.snapshot();
+    for warp in (case.followed.0..case.warps).step_by(case.followed.1) {
+        proof.follow(warp, start.clone())?;
+    }
+    Ok(proof.proved)
+}

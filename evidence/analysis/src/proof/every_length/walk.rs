@@ -1,0 +1,311 @@
+//! The ways that a kernel can go from one cut to the next, and what its loops hand from turn to turn.
+
+use crate::proof::accesses::{Reached, Symbolic, Taken};
+use crate::proof::aes::Block;
+use crate::proof::anf::Bit;
+use crate::proof::every_length::Proved;
+use crate::proof::every_length::chain::Chain;
+use crate::proof::every_length::data::Data;
+use crate::proof::every_length::shares::Shares;
+use crate::proof::form::{Form, Unknowns};
+use crate::proof::loops::Loop;
+use crate::proof::machine::Machine;
+use crate::proof::memory::Memory;
+use crate::proof::order::WARP;
+use crate::proof::thread::{State, Thread};
+use crate::proof::value::Value;
+use crate::ptx::{Function, Operand};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+
+/// A loop that is cut at its head, and what each turn of it is handed.
+#[derive(Clone)]
+pub(super) struct Cut {
+    pub of: Loop,
+    /// The registers that it writes, and those of them that the next turn reads.
+    pub written: BTreeSet<usize>,
+    handed: BTreeSet<usize>,
+    /// The register of these that has the number of the turn's tile.
+    number: Option<usize>,
+    /// The others, by lane: words of the data, by their distance in bytes from the beginning of the turn's tile.
+    words: BTreeMap<(usize, usize), i128>,
+}
+
+impl Cut {
+    pub fn new(function: &Function, of: &Loop, live: &[HashSet<usize>]) -> Self {
+        let written = of.written(function);
+        let handed = written.iter().copied().filter(|register| live[of.head].contains(register)).collect();
+        Self { of: of.clone(), written, handed, number: None, words: BTreeMap::new() }
+    }
+}
+
+/// The state of a launch, and what it has reached in device memory and taken since the last cut.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    threads: Vec<Thread>,
+    memory: Memory,
+    unknowns: Unknowns,
+    reached: Vec<Reached>,
+    taken: Vec<Taken>,
+}
+
+/// All that the proof of a launch has in hand.
+pub(super) struct Proof<'a> {
+    pub machine: Machine<'a>,
+    pub threads: Vec<Thread>,
+    /// The warp that is followed.
+    pub warp: usize,
+    pub live: Vec<HashSet<usize>>,
+    /// The loop over tiles, and that over runs, if there is one.
+    pub tile_cut: Cut,
+    pub run_cut: Option<Cut>,
+    pub data: Data,
+    pub shares: Shares,
+    /// The block before a share, if a tile depends on the one before it.
+    pub chain: Option<Chain>,
+    /// What a tile must become, by its blocks.
+    pub output: Vec<Block>,
+    /// The end of the share, and that of the run.
+    pub to: Form,
+    pub run_end: Form,
+    /// What is known of the launch.
+    pub of_launch: Vec<Form>,
+    /// The warp that writes each byte of shared memory during its tiles, of those that hold something else between tiles, or nothing.
+    pub owners: HashMap<u64, usize>,
+    pub proved: Proved,
+}
+
+impl Proof<'_> {
+    pub fn snapshot(&self) -> Snapshot {
+        let context = &self.machine.context;
+        let symbolic = context.symbolic.as_ref();
+        Snapshot {
+            threads: self.threads.clone(),
+            memory: context.memory.clone(),
+            unknowns: context.unknowns.clone(),
+            reached: symbolic.map(|symbolic| symbolic.reached.clone()).unwrap_or_default(),
+            taken: symbolic.map(|symbolic| symbolic.taken.clone()).unwrap_or_default(),
+        }
+    }
+
+    pub fn restore(&mut self, to: Snapshot) {
+        let context = &mut self.machine.context;
+        (self.threads, context.memory, context.unknowns) = (to.threads, to.memory, to.unknowns);
+        if let Some(symbolic) = &mut context.symbolic {
+            (symbolic.reached, symbolic.taken) = (to.reached, to.taken);
+        }
+    }
+
+    pub fn unknowns(&self) -> &Unknowns {
+        &self.machine.context.unknowns
+    }
+
+    pub fn symbolic(&mut self) -> Result<&mut Symbolic, String> {
+        self.machine.context.symbolic.as_mut().ok_or_else(|| "no launch".into())
+    }
+
+    /// Takes what is known of the launch, and these forms, for at least 0, and forgets what else was known.
+    pub fn know(&mut self, facts: &[Form]) {
+        let all = [&self.of_launch[..], facts].concat();
+        self.machine.context.unknowns.set_facts(&all);
+    }
+
+    /// Whether a number of 32 bits is known to be below another one.
+    pub fn is_below(&mut self, number: &Form, end: &Form) -> Result<Option<bool>, String> {
+        let condition = self.machine.context.compare("lt", number, end, 32)?;
+        Ok(self.unknowns().decide(&condition))
+    }
+
+    fn go(&mut self) -> Result<(), String> {
+        while self.machine.round(&mut self.threads).map_err(|stuck| stuck.to_string())? {}
+        if self.symbolic()?.answer.is_some() {
+            return Err("threads wait for one another for ever".into());
+        }
+        Ok(())
+    }
+
+    fn is_undecided(&self) -> bool {
+        self.threads[self.of_warp()].iter().any(|thread| thread.state == State::Undecided)
+    }
+
+    /// Goes one of the ways from here.
+    pub fn go_any_way(&mut self) -> Result<(), String> {
+        self.go()?;
+        while self.is_undecided() {
+            self.symbolic()?.answer = Some(false);
+            self.go()?;
+        }
+        Ok(())
+    }
+
+    /// Goes all ways from here to where the run is stopped next, or ends, and looks at each, with what the warp has accessed in device memory.
+    /// Returns the state that those have in common for which `at_end` says that it is a cut, whose registers that are still needed are those
+    /// of these threads: where any way leads there, what is needed must be the same.
+    pub fn ways(
+        &mut self,
+        threads: &Range<usize>,
+        mut at_end: impl FnMut(&mut Self, Vec<Reached>) -> Result<Option<usize>, String>,
+    ) -> Result<Option<Snapshot>, String> {
+        let known = self.unknowns().count();
+        let symbolic = self.symbolic()?;
+        (symbolic.reached, symbolic.taken) = (vec![], vec![]);
+        let mut common: Option<Snapshot> = None;
+        let mut open = vec![(self.snapshot(), None)];
+        while let Some((from, answer)) = open.pop() {
+            self.restore(from);
+            self.symbolic()?.answer = answer;
+            self.go()?;
+            if self.is_undecided() {
+                open.extend([true, false].map(|answer| (self.snapshot(), Some(answer))));
+                continue;
+            }
+            let of_warp = self.of_warp();
+            let mut reached = std::mem::take(&mut self.symbolic()?.reached);
+            reached.retain(|one| of_warp.contains(&one.moment.thread));
+            let cut = at_end(self, reached)?;
+            self.proved.ways += 1;
+            let Some(cut) = cut else { continue };
+            let found = self.snapshot();
+            let Some(common) = &common else {
+                common = Some(found);
+                continue;
+            };
+            let live = &self.live[cut];
+            let is_common = |(thread, other): (&Thread, &Thread)| {
+                live.iter().all(|&register| match (thread.register(register), other.register(register)) {
+                    (Ok(a), Ok(b)) => a == b && a.unknowns().all(|unknown| unknown < known),
+                    (a, b) => a.is_err() && b.is_err(),
+                })
+            };
+            let [mut these, others] = [&found, common].map(|one| one.threads[threads.clone()].iter());
+            let are_common = these.by_ref().zip(others).all(is_common);
+            let contents = found.memory.contents();
+            let is_known = contents.1.values().all(|(_, form)| form.unknowns().all(|unknown| unknown < known));
+            if !are_common || !is_known || contents != common.memory.contents() {
+                return Err("what a loop needs depends on the way to it".into());
+            }
+        }
+        Ok(common)
+    }
+
+    /// The threads of the warp that is followed.
+    pub fn of_warp(&self) -> Range<usize> {
+        WARP * self.warp..WARP * self.warp + WARP
+    }
+
+    /// The threads of all warps.
+    pub fn of_all(&self) -> Range<usize> {
+        0..self.threads.len()
+    }
+
+    /// Where all threads of the warp are stopped, if not ended.
+    pub fn stopped(&self) -> Result<Option<usize>, String> {
+        let at = |thread: &Thread| match thread.state {
+            State::Ended => Some(None),
+            State::Stopped => Some(Some(thread.next)),
+            _ => None,
+        };
+        let warp = &self.threads[self.of_warp()];
+        let first = at(&warp[0]);
+        if let Some(first) = first.filter(|_| warp.iter().all(|thread| at(thread) == first)) {
+            return Ok(first);
+        }
+        Err(self.machine.stuck(warp[0].next, "threads wait for one another for ever".into()).to_string())
+    }
+
+    /// Checks what threads hand to a turn of a loop: this number, and for the others of its registers words of the data, which these loads
+    /// found, or which are of the block before the tile of this number. All of this is forgotten: each turn is given it anew.
+    pub fn hand(
+        &mut self,
+        cut: &mut Cut,
+        threads: Range<usize>,
+        number: &Form,
+        reached: &[Reached],
+        before: Option<&Block>,
+    ) -> Result<(), String> {
+        let mut distances = HashMap::new();
+        for load in reached.iter().filter(|one| !one.is_store && one.bytes == 4) {
+            let distance = self.data.distance(load, number);
+            distances.extend(distance.map(|distance| ((load.moment.thread, load.bits), distance)));
+        }
+        for register in cut.handed.clone() {
+            for thread in threads.clone() {
+                let found = self.threads[thread].register(register)?;
+                if let Value::Form(form, 32) = &found {
+                    let difference = form.plus(-1, number);
+                    let is_it = self.unknowns().exact(&difference, 32) == Some(Form::default());
+                    if !is_it || *cut.number.get_or_insert(register) != register {
+                        return Err("a share, a run or a tile does not begin where it should".into());
+                    }
+                    continue;
+                }
+                let bits = self.machine.context.word(found)?.bits64();
+                let of_block = || {
+                    let words = before.into_iter().flat_map(|block| block.as_chunks::<32>().0);
+                    (-16..).step_by(4).zip(words).find(|(_, word)| word[..] == bits[..32])
+                };
+                let distance = distances.get(&(thread, bits)).copied().or_else(|| of_block().map(|(at, _)| at));
+                let distance = distance.ok_or("a loop hands on what is no word of the data")?;
+                if *cut.words.entry((thread % WARP, register)).or_insert(distance) != distance {
+                    return Err("a loop hands on different words".into());
+                }
+            }
+        }
+        self.threads[threads].iter_mut().for_each(|thread| thread.forget(cut.handed.iter().copied()));
+        Ok(())
+    }
+
+    /// Begins a turn of a loop in some threads: what it writes is forgotten, except for what it is handed, which belongs to a tile. Other
+    /// threads stay where they are.
+    pub fn begin(&mut self, cut: &Cut, threads: Range<usize>, tile: &Form) -> Result<(), String> {
+        let number = cut.number.ok_or("a loop is not handed one number")?;
+        let given = cut.words.iter().map(|(at, distance)| Ok((at, self.given(tile, *distance)?)));
+        let given: Vec<(&(usize, usize), [Bit; 64])> = given.collect::<Result<_, String>>()?;
+        for thread in &mut self.threads {
+            if !threads.contains(&thread.index) {
+                thread.state = State::Stopped;
+                continue;
+            }
+            thread.forget(cut.written.iter().copied());
+            thread.write(&Operand::Register(number), Value::of_form(tile.clone(), 32))?;
+            for &(&(lane, register), bits) in &given {
+                if lane == thread.index % WARP {
+                    thread.write(&Operand::Register(register), Value::of_bits64(bits).first(32))?;
+                }
+            }
+            (thread.next, thread.state, thread.goes_on) = (cut.of.head, State::Runs, true);
+        }
+        Ok(())
+    }
+
+    /// The word of the data that was given to the launch at a distance in bytes from the beginning of a tile.
+    fn given(&self, tile: &Form, distance: i128) -> Result<[Bit; 64], String> {
+        let at = self.data.beginning(tile).plus(1, &Form::constant(distance));
+        let read = self.machine.context.symbolic.as_ref().map(|symbolic| &symbolic.read);
+        let given = read.and_then(|read| read.get(&(self.data.input, at, 4)));
+        given.copied().ok_or_else(|| "a loop hands on a word that is not near the tile".into())
+    }
+
+    /// Loads, at the beginning of a turn of the loop over tiles, of the words of the tile that were read before and handed to the turn.
+    pub fn handed_loads(&self) -> Result<Vec<Reached>, String> {
+        let tile = &self.data.tiles.tile;
+        let words = self.tile_cut.words.iter().filter(|(_, distance)| **distance >= 0);
+        let load = |(&(lane, _), &distance): (&(usize, usize), &i128)| {
+            Ok(Reached {
+                moment: self.machine.context.moment(&self.threads[WARP * self.warp + lane]),
+                is_store: false,
+                buffer: self.data.input,
+                offset: self.data.beginning(tile).plus(1, &Form::constant(distance)),
+                bytes: 4,
+                under: Some(self.data.condition(tile, distance as usize / 16)),
+                bits: self.given(tile, distance)?,
+            })
+        };
+        words.map(load).collect()
+    }
+
+    /// Puts an unknown number in place of one, in registers of all threads.
+    pub fn replace(&mut self, registers: impl Fn(usize) -> bool, number: &Form, instead: &Form) {
+        self.threads.iter_mut().for_each(|thread| thread.replace(&registers, number, instead));
+    }
+}
