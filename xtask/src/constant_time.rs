@@ -11,8 +11,8 @@
 //! where there is a disassembler, in machine code.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
-use crate::sass::Disassembler;
 use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};
+use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_analysis::taint::{Report, ptx};
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_gen::emit::cuda;
@@ -243,7 +243,8 @@ fn looks_up(
         stored.iter().find(|stored| stored.name == kernel.name).context("one of these kernels")?;
     let ptx = ptx.context("table kernels are stored as PTX")?;
     let list = |disassembler: &Disassembler| {
-        disassembler.list(&nvrtc::compile(&kernel.file, &kernel.source, Target::Cubin(LISTED))?.image)
+        let compiled = nvrtc::compile(&kernel.file, &kernel.source, Target::Cubin(LISTED))?;
+        Ok::<_, anyhow::Error>(disassembler.list(&compiled.image)?)
     };
     let listing = disassembler.map(list).transpose()?;
     for (&entry, point) in &manifest.entries {

@@ -4,9 +4,10 @@
 use crate::ceilings::{self, Measures};
 use crate::files;
 use crate::kernels::{self, RECORD, ToCompile, image_file};
-use crate::sass::{Disassembler, Instructions, Sass};
+use crate::sass::{self, Instructions, Sass};
 use crate::secrets;
 use crate::sweep;
+use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_core::digest;
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
 use anyhow::{Context, Result, anyhow, bail};
@@ -292,7 +293,7 @@ fn compile_one(
                     secrets::machine_code(&listing, entries, ptx).with_context(|| target.name())?;
                 }
                 if is_stored {
-                    cost.sass.insert(target.name(), disassembler.count(&listing)?);
+                    cost.sass.insert(target.name(), sass::count(&listing));
                 }
                 compiled.image
             }

@@ -3,8 +3,9 @@
 
 use crate::bundle;
 use crate::cargo::{Cargo, Profile};
-use crate::sass::{Disassembler, Sass};
+use crate::sass::{self, Sass};
 use crate::scratch::Folder;
+use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -110,7 +111,7 @@ fn count(root: &Path, program: &Path) -> Result<()> {
             let target = Target::Cubin(arch);
             let listing = disassembler.list(&nvrtc::compile(name, &fs::read_to_string(&file)?, target)?.image)?;
             let whole_blocks = |(entry, _): &(String, Sass)| !entry.ends_with("_bytes");
-            let (_, sass) = disassembler.count(&listing)?.into_iter().find(whole_blocks).context("an entry point")?;
+            let (_, sass) = sass::count(&listing).into_iter().find(whole_blocks).context("an entry point")?;
             let rounds = sass.hot_loop.with_context(|| format!("{name} has no loop"))?.total;
             counts.entry(target.name()).or_default().insert(name.into(), [sass.all.total, rounds]);
         }

@@ -1,15 +1,8 @@
-//! Machine code as instructions: a cubin through NVIDIA's disassembler `nvdisasm`, counted by opcode and by the pipe that
-//! executes it, for each entry point and for its hot loop alone.
+//! Machine code as instructions: what NVIDIA's disassembler `nvdisasm` prints, counted by opcode and by the pipe that executes it, for
+//! each entry point and for its hot loop alone.
 
-use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
-use std::process::Command;
-
-/// Names the disassembler if it is not where CUDA puts it.
-const VARIABLE: &str = "NVDISASM";
 
 /// The instructions of an entry point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,59 +55,7 @@ impl<'a> FromIterator<&'a str> for Instructions {
     }
 }
 
-/// The disassembler of this machine.
-pub struct Disassembler(PathBuf);
-
-impl Disassembler {
-    /// The one that the environment names, or the one that came with NVRTC, or the one on the path.
-    pub fn find() -> Result<Self> {
-        if let Some(path) = std::env::var_os(VARIABLE) {
-            return Ok(Self(path.into()));
-        }
-        let folders = |variable: &str| -> Vec<PathBuf> {
-            std::env::var_os(variable).map(|paths| std::env::split_paths(&paths).collect()).unwrap_or_default()
-        };
-        let next_to_nvrtc = folders("LD_LIBRARY_PATH").into_iter().map(|lib| lib.join("../bin"));
-        let elsewhere = folders("PATH").into_iter().chain(["/usr/local/cuda/bin".into()]);
-        let mut candidates = next_to_nvrtc.chain(elsewhere).map(|folder| folder.join("nvdisasm"));
-        match candidates.find(|path| path.is_file()) {
-            Some(path) => Ok(Self(path)),
-            None => bail!(
-                "nvdisasm, which disassembles CUDA machine code, was not found next to NVRTC nor on the path: install \
-                 the CUDA toolkit or the package nvidia-cuda-nvdisasm, or name it in the environment variable {VARIABLE}"
-            ),
-        }
-    }
-
-    /// The instructions of a cubin, by entry point, from its [listing](Self::list).
-    pub fn count(&self, listing: &str) -> Result<BTreeMap<String, Sass>> {
-        let entries = count(listing);
-        if entries.is_empty() {
-            let program = self.0.display();
-            bail!("`{program}` printed no instructions: its version may be too old for the cubin, or too new for us");
-        }
-        Ok(entries)
-    }
-
-    /// The disassembler's output for a cubin. The cubin is written to a temporary file: it must hold no key.
-    pub fn list(&self, cubin: &[u8]) -> Result<String> {
-        let program = self.0.display();
-        let mut file = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
-        file.write_all(cubin).context("cannot write a temporary file")?;
-        let output = match Command::new(&self.0).arg(file.path()).output() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                bail!("there is no `{program}`, which the environment variable {VARIABLE} names")
-            }
-            other => other.with_context(|| format!("cannot run `{program}`"))?,
-        };
-        if !output.status.success() {
-            bail!("`{program}` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-}
-
-/// Counts `nvdisasm`'s output for code, which has this form:
+/// Counts `nvdisasm`'s output by entry point, which for code has this form:
 ///
 /// ```text
 /// .text.NAME:
@@ -123,7 +64,7 @@ impl Disassembler {
 ///         /*0010*/              @!P0 BRA `(.L_x_1) ;
 /// //--------------------- .nv.shared.NAME
 /// ```
-fn count(text: &str) -> BTreeMap<String, Sass> {
+pub fn count(text: &str) -> BTreeMap<String, Sass> {
     let mut entries: BTreeMap<String, Listing> = BTreeMap::new();
     let mut current = None;
     for line in text.lines().map(str::trim) {

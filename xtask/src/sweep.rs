@@ -2,7 +2,8 @@
 //!
 //! The compiler's register allocation moves a kernel by a per cent or two. The table says which variants are worth a measurement.
 
-use crate::sass::{Disassembler, Sass};
+use crate::sass::{self, Sass};
+use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_gen::emit::bitsliced::{self, Geometry};
@@ -95,7 +96,7 @@ fn compile(spec: &KernelSpec, geometry: Geometry, arch: u32, disassembler: &Disa
     let entry = parts.entry_point();
     let source = bitsliced::source(&plan, &parts, Dialect::Cuda, "cargo xtask ptx --sweep");
     let compiled = nvrtc::compile(&format!("{}.cu", spec.name()), &source, Target::Cubin(arch))?;
-    let mut sass: BTreeMap<String, Sass> = disassembler.count(&disassembler.list(&compiled.image)?)?;
+    let mut sass: BTreeMap<String, Sass> = sass::count(&disassembler.list(&compiled.image)?);
     let missing = || anyhow!("the compiler says nothing of {entry}");
     let report = compiled.entries.into_iter().find(|report| report.name == entry).ok_or_else(missing)?;
     Ok(Outcome { geometry, entry: report, sass: sass.remove(&entry).ok_or_else(missing)? })

@@ -41,7 +41,7 @@ fn with_arguments(body: &str, arguments: &[(Argument, usize)]) -> Result<Memory,
         ))
     };
     let grid = Grid { blocks: 1, threads: 64 };
-    Launch { ptx: &ptx, entry: &entry, grid, shared_bytes: 0 }.run(
+    Launch { code: (&ptx).into(), entry: &entry, grid, shared_bytes: 0 }.run(
         &mut cells,
         value,
         &[(INPUT, &input)],

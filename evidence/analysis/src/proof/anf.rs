@@ -190,6 +190,7 @@ pub struct Cells {
     sums: HashMap<u64, (u32, u8), Fingerprints>,
     /// Other functions of the inputs of a cell: the most recently computed, and those before them.
     products: [HashMap<u128, (u32, Table), Fingerprints>; 2],
+    recent: usize,
     tables_of_sums: Vec<Table>,
 }
 
@@ -221,8 +222,14 @@ impl Cells {
             known_by,
             sums: HashMap::default(),
             products: Default::default(),
+            recent: RECENT,
             tables_of_sums: (0..=255).map(sum_of_inputs).collect(),
         }
+    }
+
+    /// Keeps products four times as long, for machines whose warps compute S-boxes of all their threads at a time.
+    pub(crate) fn for_warps(self) -> Self {
+        Self { recent: 4 * RECENT, ..self }
     }
 
     /// An unknown bit.
@@ -270,7 +277,7 @@ impl Cells {
 
     fn remember(&mut self, bit: Bit, cell: u32, table: Table) {
         let (product, constant) = bit.split();
-        if self.products[0].len() >= RECENT {
+        if self.products[0].len() >= self.recent {
             self.products.swap(0, 1);
             self.products[0].clear();
         }

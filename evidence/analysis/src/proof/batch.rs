@@ -5,7 +5,7 @@ use crate::proof::aes::{self, Block};
 use crate::proof::anf::Cells;
 use crate::proof::context::{Grid, buffer};
 use crate::proof::kernel::{INPUT, OUTPUT, Proved, key_argument, round_keys};
-use crate::proof::launch::{Launch, compare, known, number};
+use crate::proof::launch::{Code, Launch, compare, known, number};
 use crate::proof::memory::{Byte, Memory};
 use crate::proof::mode::{before_wrap, no_cell};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -80,19 +80,20 @@ fn proved(memory: &Memory, at: u64, expected: &[Byte]) -> Result<Proved, String>
 /// A kernel with entry points for many at a time.
 pub struct Batch<'a> {
     manifest: &'a Manifest,
-    ptx: &'a str,
+    code: Code<'a>,
     grid: Option<Grid>,
     cells: Cells,
 }
 
 impl<'a> Batch<'a> {
-    /// For a manifest and its PTX, on this grid; by default on two thread blocks with as many threads as the manifest says.
+    /// For a manifest and its code, on this grid; by default on two thread blocks with as many threads as the manifest says.
     ///
     /// # Errors
     /// If the manifest does not say in which basis the cipher is.
-    pub fn new(manifest: &'a Manifest, ptx: &'a str, grid: Option<Grid>) -> Result<Self, String> {
+    pub fn new(manifest: &'a Manifest, code: impl Into<Code<'a>>, grid: Option<Grid>) -> Result<Self, String> {
         let basis = manifest.basis().map_err(|e| e.to_string())?;
-        Ok(Self { manifest, ptx, grid, cells: Cells::in_bases(&[basis]) })
+        let code = code.into();
+        Ok(Self { manifest, code, grid, cells: code.cells(&[basis]) })
     }
 
     fn direction(&self) -> Result<Direction, String> {
@@ -114,7 +115,7 @@ impl<'a> Batch<'a> {
         let threads = own_keys.unwrap_or(self.manifest.threads) as usize;
         let grid = self.grid.unwrap_or(Grid { blocks: 2, threads });
         let entry = self.manifest.entry(entry).map_err(|e| e.to_string())?;
-        Ok(Launch { ptx: self.ptx, entry, grid, shared_bytes: 0 })
+        Ok(Launch { code: self.code, entry, grid, shared_bytes: 0 })
     }
 
     fn unknown(&mut self, blocks: usize) -> Vec<Block> {

@@ -1,11 +1,11 @@
 //! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic works on numbers. Formal bits are only moved, combined bit by
 //! bit, or spread from one bit over a word.
 
-use crate::proof::anf::Bit;
 use crate::proof::context::Context;
 use crate::proof::form::Form;
 use crate::proof::thread::Thread;
 use crate::proof::value::{Type, Value, Why};
+use crate::proof::word;
 use crate::ptx::{Operand, Statement};
 
 /// Where execution continues after a statement.
@@ -18,16 +18,6 @@ pub(crate) enum Next {
     /// The way is not decided yet.
     Undecided,
     End,
-}
-
-/// A word whose bits all equal the lowest bit of a word that has no other.
-fn spread(word: &Value) -> Result<Value, Why> {
-    let bits = word.bits();
-    if bits[1..].iter().all(|bit| *bit == Bit::ZERO) {
-        Ok(Value::of_bits([bits[0]; 32]))
-    } else {
-        Err("the negative of a word with unknown bits, other than its lowest".into())
-    }
 }
 
 impl Context<'_> {
@@ -119,7 +109,7 @@ impl Context<'_> {
             "cvt" => value(1)?.first(of_type.bits.min(Type::of(parts[1]).ok_or("no rule for this type")?.bits)),
             "add" => low(integer(1)? + integer(2)?),
             "sub" => low(integer(1)? - integer(2)?),
-            "neg" if number(1).is_err() => spread(&value(1)?)?,
+            "neg" if number(1).is_err() => word::spread(&value(1)?)?,
             "neg" => low(-integer(1)?),
             "min" => low(integer(1)?.min(integer(2)?)),
             "max" => low(integer(1)?.max(integer(2)?)),
@@ -177,27 +167,9 @@ impl Context<'_> {
                 for (n, word) in words.iter_mut().enumerate().take(count) {
                     *word = value(1 + n)?;
                 }
-                match &words {
-                    [Value::Number(a), Value::Number(b), Value::Number(c)] => {
-                        let minterm = |i: u8| {
-                            let literal = |word: &u64, bit: u8| if i >> bit & 1 == 1 { *word } else { !word };
-                            literal(a, 2) & literal(b, 1) & literal(c, 0)
-                        };
-                        let minterms = (0..8).filter(|i| table >> i & 1 == 1);
-                        Value::Number(of_type.cut(minterms.fold(0, |word, i| word | minterm(i))))
-                    }
-                    words => Value::lut3(self.cells, table, words.each_ref(), of_type.bits == 64)?.first(of_type.bits),
-                }
+                word::lut3(self.cells, table, words.each_ref(), of_type.bits)?
             }
-            "prmt" => {
-                let (a, b, selector) = (value(1)?.bits(), value(2)?.bits(), number(3)? as usize);
-                Value::of_bits(std::array::from_fn(|i| {
-                    let choice = selector >> (4 * (i / 8));
-                    // If the highest bit of its selector is set, a byte is the sign of the chosen one.
-                    let from = 8 * (choice & 7) + if choice & 8 == 0 { i % 8 } else { 7 };
-                    if from < 32 { a[from] } else { b[from - 32] }
-                }))
-            }
+            "prmt" => word::permute(&value(1)?, &value(2)?, number(3)?),
             "bfi" => {
                 let (at, count) = (number(3)? as usize & 0xff, number(4)? as usize & 0xff);
                 let (from, into) = (value(1)?.bits64(), value(2)?.bits64());
@@ -207,23 +179,7 @@ impl Context<'_> {
                     _ => Value::of_bits64(std::array::from_fn(bit)),
                 }
             }
-            // Of signed bytes.
-            "dp4a" => {
-                let (a, b, c) = (value(1)?, value(2)?, value(3)?);
-                let byte = |word: u64, i: usize| Type { bits: 8, is_signed: true }.integer(word >> (8 * i));
-                match (&a, b.number()?, c.number()?) {
-                    (Value::Number(a), b, c) => {
-                        let products = (0..4).map(|i| byte(*a, i) * byte(b, i));
-                        Value::Number((products.sum::<i128>() + i128::from(c)) as u64 & 0xffff_ffff)
-                    }
-                    // A byte of 0 or 1, times -1.
-                    (bits, b, 0) if (0..4).any(|i| b == 0xff << (8 * i)) => {
-                        let from = b.trailing_zeros() as usize;
-                        spread(&bits.moved(|i| Some(i + from).filter(|_| i < 8)))?
-                    }
-                    _ => return Err("a product of unknown bits".into()),
-                }
-            }
+            "dp4a" => word::dot(&value(1)?, &value(2)?, &value(3)?)?,
             "atom" => {
                 let (at, more) = (number(1)?, number(2)?);
                 self.reaches(parts[1], at, 4)?;
@@ -310,7 +266,7 @@ fn each(operand: &Operand) -> &[Operand] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proof::anf::Cells;
+    use crate::proof::anf::{Bit, Cells};
     use crate::proof::context::Grid;
     use crate::ptx::Program;
 

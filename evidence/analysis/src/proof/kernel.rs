@@ -9,7 +9,7 @@ use crate::proof::aes::{self, Block};
 use crate::proof::anf::{Bit, Cells};
 use crate::proof::context::{Grid, buffer};
 use crate::proof::kernel_cells::TILE;
-use crate::proof::launch::{Launch, compare, number};
+use crate::proof::launch::{Code, Launch, compare, number};
 use crate::proof::memory::Byte;
 use crate::proof::mode::{self, Start};
 use aes_bitslice_core::aes::Direction;
@@ -91,7 +91,7 @@ pub(crate) fn key_argument(cells: &mut Cells, keys: &[Block], direction: Directi
 ///
 /// # Errors
 /// In words: the first wrong bit, the instruction that cannot be followed, or why there is no such launch.
-pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, String> {
+pub fn prove<'a>(manifest: &Manifest, code: impl Into<Code<'a>>, case: &Case) -> Result<Proved, String> {
     let words = |e: &dyn std::fmt::Display| e.to_string();
     let mode = manifest.mode().map_err(|e| words(&e))?;
     if manifest.keys != KeySource::Argument {
@@ -112,7 +112,8 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
 
     let mut bases = vec![manifest.basis().map_err(|e| words(&e))?];
     bases.extend(manifest.tweak_basis.and_then(|rows| Basis::new(rows).ok()));
-    let mut cells = Cells::in_bases(&bases);
+    let code = code.into();
+    let mut cells = code.cells(&bases);
     let cells = &mut cells;
     let blocks = (case.skip + case.bytes).div_ceil(16);
     let input: Vec<Block> = (0..blocks).map(|_| aes::unknown(cells)).collect();
@@ -131,7 +132,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         to = from;
     }
     let grid = Grid { blocks: case.thread_blocks, threads };
-    let launch = Launch { ptx, entry, grid, shared_bytes: manifest.shared_bytes };
+    let launch = Launch { code, entry, grid, shared_bytes: manifest.shared_bytes };
     let data = |blocks: &[Block]| blocks.as_flattened().as_chunks().0[case.skip..][..case.bytes].to_vec();
     let given_data = data(&input);
     let given_keys = key_argument(cells, &keys, mode.direction(), &basis);

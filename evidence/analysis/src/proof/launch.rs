@@ -4,14 +4,42 @@ use crate::proof::anf::{Bit, Cells};
 use crate::proof::context::Grid;
 use crate::proof::machine::Machine;
 use crate::proof::memory::{Byte, Memory};
+use crate::proof::sass;
 use crate::ptx::Program;
+use crate::sass::Listing;
 use aes_bitslice_core::argument::Argument;
+use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::signature::EntryPoint;
+
+/// The text of a compiled kernel.
+#[derive(Clone, Copy)]
+pub enum Code<'a> {
+    /// PTX.
+    Ptx(&'a str),
+    /// Machine code as [`Disassembler::list`](crate::sass::Disassembler::list) gives it.
+    Sass(&'a str),
+}
+
+impl Code<'_> {
+    /// Cells for a run of the code, in which bytes reach S-boxes in these bases.
+    pub(crate) fn cells(self, bases: &[Basis]) -> Cells {
+        match self {
+            Self::Ptx(_) => Cells::in_bases(bases),
+            Self::Sass(_) => Cells::in_bases(bases).for_warps(),
+        }
+    }
+}
+
+impl<'a, T: AsRef<str> + ?Sized> From<&'a T> for Code<'a> {
+    fn from(ptx: &'a T) -> Self {
+        Self::Ptx(ptx.as_ref())
+    }
+}
 
 /// What is launched, and how.
 pub struct Launch<'a> {
-    /// The PTX.
-    pub ptx: &'a str,
+    /// The code.
+    pub code: Code<'a>,
     /// The entry point, with the names of what it takes.
     pub entry: &'a EntryPoint,
     /// Thread blocks and threads.
@@ -33,18 +61,35 @@ impl Launch<'_> {
         given: &[(u64, &[Byte])],
         writable: &[(u64, usize)],
     ) -> Result<Memory, String> {
-        let program = Program::read(self.ptx)?;
-        let mut machine = Machine::new(&program, &self.entry.name, self.grid, u64::from(self.shared_bytes), cells)?;
-        for (address, bytes) in given {
-            machine.put(*address, bytes);
-        }
-        writable.iter().for_each(|&(address, bytes)| machine.allow(address..address + bytes as u64));
-        for (n, parameter) in self.entry.parameters.iter().enumerate() {
+        let parameters = self.entry.parameters.iter().map(|parameter| {
             let value = arguments(parameter.name);
-            machine.parameter(n, &value.ok_or_else(|| format!("no value is known for `{}`", parameter.name))?)?;
+            value.ok_or_else(|| format!("no value is known for `{}`", parameter.name))
+        });
+        let parameters: Vec<Vec<Byte>> = parameters.collect::<Result<_, _>>()?;
+        let prepare = |memory: &mut Memory| {
+            given.iter().for_each(|(address, bytes)| memory.put(*address, bytes.iter().copied()));
+            writable.iter().for_each(|&(address, bytes)| memory.allow(address..address + bytes as u64));
+        };
+        let shared_bytes = u64::from(self.shared_bytes);
+        match self.code {
+            Code::Ptx(text) => {
+                let program = Program::read(text)?;
+                let mut machine = Machine::new(&program, &self.entry.name, self.grid, shared_bytes, cells)?;
+                for (n, bytes) in parameters.iter().enumerate() {
+                    machine.parameter(n, bytes)?;
+                }
+                prepare(machine.memory());
+                machine.run().map_err(|stuck| stuck.to_string())?;
+                Ok(machine.into_memory())
+            }
+            Code::Sass(text) => {
+                let listing = Listing::read(text, &self.entry.name)?;
+                let mut machine = sass::machine::Machine::new(&listing, self.grid, shared_bytes, &parameters, cells)?;
+                prepare(machine.memory());
+                machine.run().map_err(|stuck| stuck.to_string())?;
+                Ok(machine.into_memory())
+            }
         }
-        machine.run().map_err(|stuck| stuck.to_string())?;
-        Ok(machine.into_memory())
     }
 }
 

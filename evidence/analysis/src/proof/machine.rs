@@ -13,8 +13,8 @@ use crate::proof::opcode::OPCODES;
 use crate::proof::order::WARP;
 use crate::proof::thread::{State, Thread};
 use crate::proof::value::{Value, Why};
+use crate::proof::word;
 use crate::ptx::{Function, Program, Statement};
-use std::ops::Range;
 
 /// The most statements that a thread may take: one that takes more is assumed not to end.
 const MOST_STEPS: usize = 1 << 17;
@@ -72,14 +72,9 @@ impl<'a> Machine<'a> {
         self.context.parameter(self.function, number, bytes)
     }
 
-    /// Puts bytes into device memory, starting at an address.
-    pub fn put(&mut self, address: u64, bytes: &[Byte]) {
-        self.context.memory.put(address, bytes.iter().copied());
-    }
-
-    /// Allows writes to these addresses.
-    pub fn allow(&mut self, addresses: Range<u64>) {
-        self.context.memory.allow(addresses);
+    /// Memory, to prepare it for the launch.
+    pub(crate) fn memory(&mut self) -> &mut Memory {
+        &mut self.context.memory
     }
 
     /// The contents of memory.
@@ -207,10 +202,10 @@ impl<'a> Machine<'a> {
                 if mask & 0xffff_ffff != 0xffff_ffff {
                     return Err("a shuffle of some lanes only".into());
                 }
-                let segment = clamp >> 8 & 31;
-                let (most, source) = (lane & segment | clamp & 31 & !segment, lane & segment | from & 31 & !segment);
-                let source = if source <= most { source } else { lane };
-                given.get(source).cloned().ok_or_else(|| "a lane that is not there".into())
+                given
+                    .get(word::source_lane(lane, from, clamp))
+                    .cloned()
+                    .ok_or_else(|| "a lane that is not there".into())
             };
             warp.iter().enumerate().map(of_lane).collect()
         };

@@ -1,4 +1,4 @@
-//! Proofs that compiled kernels compute AES: for every round key and all data, from the PTX as it is stored.
+//! Proofs that compiled kernels compute AES: for every round key and all data, from the PTX and the machine code as they are stored.
 //!
 //! A launch is run on unknown bits, and each bit of its output must be the same sum of products as the standard's definition gives.
 //! Circuits, their order, ShiftRows by shuffles, transposition to bit-planes and back, the first rounds of counters that are computed once
@@ -11,9 +11,11 @@
 //! | [`value`], [`memory`], [`order`] | the contents of registers and of memory, and which accesses barriers order |
 //! | `kernel_cells` | what kernels compute beyond the definitions |
 //! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
+//! | `word` | what operations that PTX and machine code share compute |
 //! | `accesses`, `symbolic` | a launch whose numbers are not known, and instructions on these |
 //! | `instruction`, `opcode` | what instructions do to a thread, and the list of them |
 //! | [`machine`] | a grid of threads that runs them |
+//! | [`sass`] | rules for machine code, and a grid of warps that runs it |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
 //! | [`every_length`], [`form`] | the claim about a mode for every launch, and the numbers that are not known in it |
@@ -34,7 +36,7 @@
 //!   the definition is built: known answers of FIPS 197 test them.
 //! - The host's arguments are assumed to be those computed here once more for such a launch: numbers of blocks, shares of warps, strides,
 //!   and addresses of the blocks before shares.
-//! - The compiler from PTX to machine code, and the machine.
+//! - For PTX the compiler to machine code, and the machine; for machine code what [`sass`] says of it.
 //! - Threads run in one order between barriers. A race ends the run, whatever the order ([`order`]). But which warp takes which tile, by an
 //!   atomic counter, is only one of the possible orders.
 //! - Round keys are independent unknowns, in the bases that the manifest says. That the host computes the key schedule and these changes of
@@ -62,6 +64,8 @@ pub mod memory;
 pub mod mode;
 mod opcode;
 pub mod order;
+pub mod sass;
 mod symbolic;
 mod thread;
 pub mod value;
+mod word;

@@ -1,8 +1,8 @@
 //! How secrets flow through machine code: a rule for every opcode that is allowed.
 
-use super::listing::{Instruction, Listing, Operand, REGISTERS};
 use super::opcodes::{Effect, effect};
 use crate::ptx::Variable;
+use crate::sass::{Instruction, Listing, Operand, REGISTERS};
 use crate::taint::finding::{Finding, Report};
 use crate::taint::secrets::Secrets;
 use crate::taint::solve::{Code, solve};

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 /// The registers of a state: general, uniform, predicates, uniform predicates.
 pub const REGISTERS: usize = UNIFORM_PREDICATES + 8;
-const UNIFORM: usize = 256;
-const PREDICATES: usize = 512;
-const UNIFORM_PREDICATES: usize = PREDICATES + 8;
+pub const UNIFORM: usize = 256;
+pub const PREDICATES: usize = 512;
+pub const UNIFORM_PREDICATES: usize = PREDICATES + 8;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Operand {
@@ -47,6 +47,33 @@ impl Operand {
     }
 }
 
+/// What is done with an operand before it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sign {
+    /// Nothing.
+    Plus,
+    /// It is subtracted from zero.
+    Minus,
+    /// All its bits change; a predicate is negated.
+    Not,
+    /// Anything else, such as an absolute value or a part of a register.
+    Other,
+}
+
+impl Sign {
+    fn of(operand: &str) -> Self {
+        // Of a register, `reuse` is for its cache, and `64` says that it is the first of two.
+        let is_plain = |name: &str| name.split('.').skip(1).all(|part| ["reuse", "64"].contains(&part));
+        match operand.as_bytes() {
+            [b'`' | b'S', b'(' | b'R', ..] => Self::Plus,
+            _ if operand.contains('|') || !operand.split(['[', ']', '+']).all(is_plain) => Self::Other,
+            [b'-', first, ..] if !first.is_ascii_digit() => Self::Minus,
+            [b'~' | b'!', ..] => Self::Not,
+            _ => Self::Plus,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Instruction {
     pub line: usize,
@@ -57,6 +84,8 @@ pub struct Instruction {
     /// Split at dots.
     pub opcode: Vec<String>,
     pub operands: Vec<Operand>,
+    /// The sign of each operand.
+    pub signs: Vec<Sign>,
 }
 
 #[derive(Debug, Default)]
@@ -139,10 +168,13 @@ fn instruction(line: usize, address: i64, text: &str) -> Option<Instruction> {
         None => (rest.as_str(), ""),
     };
     let targets = split(targets).into_iter().map(|label| Operand::Label(label.into()));
-    let operands = split(rest).into_iter().map(operand).chain(targets.map(Some)).collect::<Option<_>>()?;
+    let operands = split(rest);
+    let mut signs: Vec<Sign> = operands.iter().map(|operand| Sign::of(operand)).collect();
+    let operands: Vec<Operand> = operands.into_iter().map(operand).chain(targets.map(Some)).collect::<Option<_>>()?;
+    signs.resize(operands.len(), Sign::Plus);
     let opcode = opcode.split('.').map(String::from).collect();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(Instruction { line, address, text, guard, opcode, operands })
+    Some(Instruction { line, address, text, guard, opcode, operands, signs })
 }
 
 fn operand(text: &str) -> Option<Operand> {
@@ -167,6 +199,7 @@ fn operand(text: &str) -> Option<Operand> {
             _ => Operand::Memory(list(&places)?),
         });
     }
+    let with_modifiers = name;
     let mut parts = name.split('.');
     let (name, modifiers) = (parts.next()?, parts);
     let is_wide = modifiers.clone().any(|part| part == "64");
@@ -193,7 +226,7 @@ fn operand(text: &str) -> Option<Operand> {
     }
     match name {
         "PR" | "UPR" => Some(Operand::Predicates),
-        _ if name.starts_with(|sign: char| sign.is_ascii_alphabetic()) => Some(Operand::Special(name.into())),
+        _ if name.starts_with(|sign: char| sign.is_ascii_alphabetic()) => Some(Operand::Special(with_modifiers.into())),
         _ => None,
     }
 }
