@@ -26,27 +26,30 @@ fn main() -> ExitCode {
 }
 
 /// Runs all cases of a file on every engine, a part of them where a call takes a while; `run` says whether one was accepted. Returns how
-/// many keys of other lengths were refused, on each engine.
+/// many keys of other lengths were refused.
 fn check(
     engines: &[Engine],
     file: &str,
     key: impl Fn(&[u8]) -> Option<Key>,
     run: impl Fn(&Cipher, &Case) -> bool,
 ) -> usize {
-    let mut refused = 0;
-    for engine in engines {
-        let step = if is_slow(engine) { all_or(1, FEW) } else { 1 };
-        for case in sample(0, step, cases(file)) {
-            let source = format!("{}, {}", name(engine), case.source);
-            let Some(key) = key(&case.key) else {
+    let (mut with_keys, mut refused) = (vec![], 0);
+    for case in cases(file) {
+        match key(&case.key) {
+            Some(key) => with_keys.push((key, case)),
+            None => {
                 // XTS is for keys of twice 128 and twice 256 bits (IEEE 1619).
                 let is_no_key_of_xts = file == "xts-wycheproof" && case.key.len() == 48;
-                assert!(!case.valid || is_no_key_of_xts, "{source}: the key was refused");
+                assert!(!case.valid || is_no_key_of_xts, "{}: the key was refused", case.source);
                 refused += 1;
-                continue;
-            };
-            let accepted = run(&engine.cipher(&key).unwrap(), &case);
-            assert_eq!(accepted, case.valid, "{source}");
+            }
+        }
+    }
+    for engine in engines {
+        let step = if is_slow(engine) { all_or(1, FEW) } else { 1 };
+        for (key, case) in sample(0, step, &with_keys) {
+            let accepted = run(&engine.cipher(key).unwrap(), case);
+            assert_eq!(accepted, case.valid, "{}, {}", name(engine), case.source);
         }
     }
     refused
@@ -118,7 +121,7 @@ fn cmac(engines: &'static [Engine]) {
         |key| Key::new(key).ok(),
         |cipher, case| cipher.run(Cmac::new(), &case.plaintext).unwrap().as_bytes() == case.tag,
     );
-    assert_eq!(refused, 5 * engines.len());
+    assert_eq!(refused, 5);
 }
 
 fn xts(engines: &'static [Engine]) {

@@ -13,7 +13,7 @@ use aes_bitslice_tests::environment::{all_or, all_or_every, random, small};
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::memory::both_ways;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::vectors::cases;
+use aes_bitslice_tests::vectors::{Case, cases};
 use aes_bitslice_tests::{others, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -35,29 +35,25 @@ fn main() -> ExitCode {
 
 /// In units of their length, and in units of whole blocks, of which the last is shorter: kernels do units of whole blocks.
 fn vectors(engines: &'static [Engine]) {
+    // A unit of bits that are not whole bytes is not a unit of bytes.
+    let units: Vec<Case> = cases("xts-cavp").into_iter().filter(|case| case.bits.is_none()).collect();
+    assert_eq!(units.len(), 1400);
     for engine in engines {
         let is_cpu = matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
-        let mut seen = 0;
         // Every length of unit and of keys occurs among any few neighbours.
-        for case in all_or_every(if is_cpu { 1 } else { 13 }, cases("xts-cavp")) {
-            // A unit of bits that are not whole bytes is not a unit of bytes.
-            if case.bits.is_some() {
-                continue;
-            }
-            seen += 1;
+        for case in all_or_every(if is_cpu { 1 } else { 13 }, &units) {
             let source = format!("{}, {}", name(engine), case.source);
             let cipher = engine.cipher(&Key::xts(&case.key).unwrap()).unwrap();
-            let unit = u128::from_le_bytes(case.iv.try_into().unwrap());
-            let (plain, secret) = (case.plaintext, case.ciphertext);
+            let unit = u128::from_le_bytes(case.iv.as_slice().try_into().unwrap());
+            let (plain, secret) = (&case.plaintext, &case.ciphertext);
             let bytes = plain.len() as u64;
             for bytes in [bytes, bytes.next_multiple_of(16)] {
                 let encrypt = Xts::encrypt(bytes, unit).unwrap();
-                assert_eq!(both_ways(&plain, |data| cipher.run(encrypt, data)), secret, "{source}");
+                assert_eq!(&both_ways(plain, |data| cipher.run(encrypt, data)), secret, "{source}");
                 let decrypt = Xts::decrypt(bytes, unit).unwrap();
-                assert_eq!(both_ways(&secret, |data| cipher.run(decrypt, data)), plain, "{source}");
+                assert_eq!(&both_ways(secret, |data| cipher.run(decrypt, data)), plain, "{source}");
             }
         }
-        assert!(seen == 1400 || (!is_cpu && seen > 50), "{seen}");
     }
 }
 
