@@ -133,7 +133,7 @@ pub(crate) fn one_tag(bytes: &[u8], short: bool) -> Result<Tag, Failure> {
 /// `tags` is NULL, or points to that many bytes.
 pub(crate) unsafe fn tags(tags: *const u8, tag_len: usize, short: bool, count: usize) -> Result<Vec<Tag>, Failure> {
     if tag_len == 0 && count > 0 {
-        return Err(Failure::invalid("`tag_len` is 0: a tag has 16 bytes, or the first 12 to 15 of them"));
+        return Err(Failure::invalid("`tag_len` is 0: give the number of bytes of a tag"));
     }
     let all = tag_len.saturating_mul(count);
     // SAFETY: as the caller guarantees.
