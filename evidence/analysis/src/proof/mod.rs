@@ -1,4 +1,4 @@
-//! Proofs that compiled kernels compute AES: for every round key and all data, from the PTX as it is stored.
+//! Proofs that compiled kernels compute AES and GHASH: for every key and all data, from the PTX as it is stored.
 //!
 //! A launch is run on unknown bits, and each bit of its output must be the same sum of products as the standard's definition gives.
 //! Circuits, their order, ShiftRows by shuffles, transposition to bit-planes and back, the first rounds of counters that are computed once
@@ -9,12 +9,14 @@
 //! | [`anf`] | bits as formal sums of products (algebraic normal form), by fingerprints |
 //! | [`aes`], [`mode`] | the definitions: FIPS 197, SP 800-38A, IEEE 1619, RFC 8452 |
 //! | [`value`], [`memory`], [`order`] | the contents of registers and of memory, and which accesses barriers order |
+//! | `arithmetic`, `matrix` | sums and products of numbers with unknown bits, and of matrices by a warp |
 //! | `kernel_cells` | what kernels compute beyond the definitions |
 //! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
 //! | `instruction`, `opcode` | what instructions do to a thread, and the list of them |
 //! | [`machine`] | a grid of threads that runs them |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
+//! | [`ghash`] | the claim about a hash kernel |
 //! | [`every_length`], [`form`] | the claim about a counter mode for every launch, and the numbers that are not known in it |
 //!
 //! # What is proved
@@ -39,23 +41,26 @@
 //! - Round keys are independent unknowns, in the bases that the manifest says. That the host computes the key schedule and these changes of
 //!   basis correctly is tested elsewhere. Where kernels compute them, for many keys, they are proved.
 //!
-//! Kernels with lookup tables and hashes are not covered.
+//! Kernels with lookup tables are not covered. Of hashes, [`ghash`] says what is.
 //!
 //! For kernels of counter modes, [`every_length`] proves the output of the entry point for whole blocks for every length, counter, address and
 //! number of thread blocks; what it assumes besides is at its head.
 
 pub mod aes;
 pub mod anf;
+mod arithmetic;
 pub mod batch;
 pub mod context;
 pub mod every_length;
 pub mod form;
+pub mod ghash;
 mod instruction;
 pub mod kernel;
 mod kernel_cells;
 pub mod launch;
 mod loops;
 pub mod machine;
+mod matrix;
 pub mod memory;
 pub mod mode;
 mod opcode;
