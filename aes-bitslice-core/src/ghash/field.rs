@@ -29,16 +29,8 @@ impl Element {
     }
 
     /// This element to the power `n`, which is not secret.
-    pub fn pow(self, mut n: u64) -> Self {
-        let (mut result, mut square) = (Self::ONE, self);
-        while n > 0 {
-            if n & 1 == 1 {
-                result = result * square;
-            }
-            square = square * square;
-            n >>= 1;
-        }
-        result
+    pub fn pow(self, n: u64) -> Self {
+        power(Self::ONE, self, n)
     }
 
     /// The matrix of multiplication by this element, as a map of blocks: `rows[j]` has bit `k` set if bit `k` of a block in memory order
@@ -91,6 +83,19 @@ impl Mul for Element {
         let high = high ^ high >> 127 ^ high >> 126 ^ high >> 121;
         Self(low ^ high ^ high << 1 ^ high << 2 ^ high << 7)
     }
+}
+
+/// An element to the power `n`, which is not secret, where `one` is the multiplicative identity.
+pub(super) fn power<E: Copy + Mul<Output = E>>(one: E, element: E, mut n: u64) -> E {
+    let (mut result, mut square) = (one, element);
+    while n > 0 {
+        if n & 1 == 1 {
+            result = result * square;
+        }
+        square = square * square;
+        n >>= 1;
+    }
+    result
 }
 
 /// The product as polynomials over GF(2).

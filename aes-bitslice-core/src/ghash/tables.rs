@@ -12,27 +12,62 @@
 //! blocks are reversed, else zeros.
 
 use super::blocks::Blocks;
-use super::field::Element;
+use super::field::{Element, power};
 use super::shape::{Arrangement, Shape};
+use std::ops::Mul;
 use zeroize::{Zeroize, Zeroizing};
 
 /// 32-bit words of a matrix.
 const MATRIX: usize = 512;
 
+/// An element of GF(2^128) of which tables can be made: [`Element`], or in a proof one with formal bits.
+pub trait TableElement: Copy + Mul<Output = Self> + Zeroize {
+    /// A word of 32 bits.
+    type Word: Copy + From<u32> + Zeroize;
+    /// The multiplicative identity.
+    const ONE: Self;
+
+    /// The coefficients, 32 per word, the coefficient of x^0 lowest.
+    fn words(self) -> [Self::Word; 4];
+
+    /// The matrix of multiplication by this element, as a map from blocks in a byte order to blocks as they are: bit `k % 32` of word
+    /// `k / 32` of row `j` is set if bit `k` of a block in memory order (bit k % 8 of byte k / 8) contributes to bit `j` of the product.
+    fn matrix(self, blocks: Blocks) -> [[Self::Word; 4]; 128];
+}
+
+impl TableElement for Element {
+    type Word = u32;
+    const ONE: Self = Self::ONE;
+
+    fn words(self) -> [u32; 4] {
+        self.words()
+    }
+
+    fn matrix(self, blocks: Blocks) -> [[u32; 4]; 128] {
+        let mut rows = self.matrix();
+        let matrix = rows.map(|row| {
+            let row = if blocks == Blocks::Reversed { row.swap_bytes() } else { row };
+            std::array::from_fn(|q| (row >> (32 * q)) as u32)
+        });
+        rows.zeroize();
+        matrix
+    }
+}
+
 /// The tables for the hash key `key` and a kernel of this shape that runs with at most `units` thread blocks and reads its blocks in this
 /// byte order.
-pub fn tables(blocks: Blocks, key: Element, shape: &Shape, units: u32) -> Zeroizing<Vec<u32>> {
+pub fn tables<E: TableElement>(blocks: Blocks, key: E, shape: &Shape, units: u32) -> Zeroizing<Vec<E::Word>> {
     let Shape { arrangement, powers, rows } = *shape;
     let tile_blocks = u64::from(shape.tile_blocks());
     // Allocated in one piece: growing would leave copies behind.
     let mut words = Zeroizing::new(Vec::with_capacity(shape.table_words(units)));
-    let mut tile = key.pow(tile_blocks);
-    let mut step = tile.pow(units.into());
+    let mut tile = power(E::ONE, key, tile_blocks);
+    let mut step = power(E::ONE, tile, units.into());
     match arrangement {
         Arrangement::Wgmma | Arrangement::Mma => {
-            words.resize(shape.matrix_words(), 0);
-            let mut next = key.pow(8);
-            let mut power = Element::ONE;
+            words.resize(shape.matrix_words(), 0.into());
+            let mut next = power(E::ONE, key, 8);
+            let mut power = E::ONE;
             for t in (0..powers as usize).rev() {
                 put_matrix(&mut words, arrangement, t, power, blocks);
                 power = power * next;
@@ -43,14 +78,14 @@ pub fn tables(blocks: Blocks, key: Element, shape: &Shape, units: u32) -> Zeroiz
         }
         Arrangement::Element => {
             words.extend(step.words());
-            words.extend([if blocks == Blocks::Reversed { u32::MAX } else { 0 }; 4]);
+            words.extend([E::Word::from(if blocks == Blocks::Reversed { u32::MAX } else { 0 }); 4]);
         }
     }
     let segments = rows / 8;
-    let mut segment = key.pow(8 * u64::from(powers));
-    let mut first = Element::ONE;
+    let mut segment = power(E::ONE, key, 8 * u64::from(powers));
+    let mut first = E::ONE;
     let at = words.len();
-    words.resize(at + 4 * rows as usize, 0);
+    words.resize(at + 4 * rows as usize, 0.into());
     for s in (0..segments as usize).rev() {
         let mut power = first;
         for n in (0..8).rev() {
@@ -60,7 +95,7 @@ pub fn tables(blocks: Blocks, key: Element, shape: &Shape, units: u32) -> Zeroiz
         power.zeroize();
         first = first * segment;
     }
-    let mut power = Element::ONE;
+    let mut power = E::ONE;
     for _ in 0..units {
         words.extend(power.words());
         power = power * tile;
@@ -69,21 +104,18 @@ pub fn tables(blocks: Blocks, key: Element, shape: &Shape, units: u32) -> Zeroiz
     words
 }
 
-fn put(words: &mut [u32], element: usize, value: Element) {
+fn put<E: TableElement>(words: &mut [E::Word], element: usize, value: E) {
     words[4 * element..][..4].copy_from_slice(&value.words());
 }
 
 /// Writes the matrix of multiplication by `element`, for blocks in this byte order, to where the kernel expects the matrix for block `t` of
 /// a row.
-fn put_matrix(words: &mut [u32], arrangement: Arrangement, t: usize, element: Element, blocks: Blocks) {
-    let mut rows = element.matrix();
-    for (j, row) in rows.iter_mut().enumerate() {
-        if blocks == Blocks::Reversed {
-            *row = row.swap_bytes();
-        }
+fn put_matrix<E: TableElement>(words: &mut [E::Word], arrangement: Arrangement, t: usize, element: E, blocks: Blocks) {
+    let mut rows = element.matrix(blocks);
+    for (j, row) in rows.iter().enumerate() {
         let (first, step) = place(arrangement, t, j);
-        for q in 0..4 {
-            words[first + q * step] = (*row >> (32 * q)) as u32;
+        for (q, word) in row.iter().enumerate() {
+            words[first + q * step] = *word;
         }
     }
     rows.zeroize();

@@ -12,7 +12,9 @@
 //! testing: Schwartz, JACM 1980.) An unknown bit that is an index, such as a bit of a tile's number, may choose between two sums: the choice
 //! is one of them plus the product of their sum with that bit, whose number is the product of numbers, without the last bit. With the bit's
 //! number drawn at random, the product of a sum that is not 0 is uniformly distributed, so that each such bit adds 2^-127 to the
-//! probability. Equal sums are equal functions. The converse does not hold: different sums can be the same function, and
+//! probability. Hash kernels multiply any bits ([`Bit::times`]): then a bit is a polynomial in unknown bits, and the numbers of its terms are
+//! products in GF(2^128), whose 1 is the term 1. Two different polynomials of degree d have equal fingerprints with a probability of at most
+//! d / 2^127. Equal sums are equal functions. The converse does not hold: different sums can be the same function, and
 //! a correct kernel would then not be recognised as one.
 
 use aes_bitslice_core::basis::Basis;
@@ -61,10 +63,56 @@ impl Bit {
         if_clear ^ Self::of_number(product.into()) ^ if constant { Self::of_number(number) } else { Self::ZERO }
     }
 
+    /// The product of two bits, which need not go through one S-box. A power of a bit is kept as that power, although it is the bit.
+    pub(crate) fn times(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::ZERO, _) | (_, Self::ZERO) => Self::ZERO,
+            (Self::ONE, bit) | (bit, Self::ONE) => bit,
+            // In POLYVAL's form of the field, the product of a and b is a b x^-128, and `ONE` is x^127.
+            _ => Self((FieldElement::from(times_x(self.0)) * FieldElement::from(other.0)).into()),
+        }
+    }
+
     /// The bit without its constant, and whether that is 1.
     fn split(self) -> (Self, bool) {
         (Self(self.0 & !Self::ONE.0), self.0 & Self::ONE.0 != 0)
     }
+}
+
+/// Bits that are multiplied with many others: their products with all polynomials of degree 3, so that a sum of products takes four bits of
+/// the others' fingerprints at a time.
+pub(crate) struct Multiples(Vec<[u128; 16]>);
+
+impl Multiples {
+    pub(crate) fn of(bits: &[Bit]) -> Self {
+        let multiples = |bit: &Bit| {
+            let mut all = [0; 16];
+            let mut power = bit.0;
+            for i in 0..4 {
+                (0..1 << i).for_each(|lower| all[lower | 1 << i] = all[lower] ^ power);
+                power = times_x(power);
+            }
+            all
+        };
+        Self(bits.iter().map(multiples).collect())
+    }
+
+    /// The sum of the products with other bits, each with the bit of this number.
+    pub(crate) fn sum(&self, others: &[(usize, Bit)]) -> Bit {
+        let mut sum = 0;
+        for i in (0..32).rev() {
+            sum = (0..4).fold(sum, |sum, _| times_x(sum));
+            for (number, other) in others {
+                sum ^= self.0[*number][(other.0 >> (4 * i)) as usize & 15];
+            }
+        }
+        // As in `Bit::times`, where `ONE` is x^127.
+        Bit((FieldElement::from(times_x(sum)) * FieldElement::from(1)).into())
+    }
+}
+
+fn times_x(number: u128) -> u128 {
+    FieldElement::from(number).mulx().into()
 }
 
 impl std::ops::BitXor for Bit {
@@ -467,6 +515,23 @@ mod tests {
         all.sort_unstable_by_key(|bit| bit.0);
         all.dedup();
         assert_eq!(all.len(), 511, "all but the two that are 1");
+    }
+
+    /// Any bits are multiplied as polynomials are.
+    #[test]
+    fn products_are_those_of_a_ring() {
+        let mut cells = Cells::new();
+        let [a, b, c] = std::array::from_fn(|_| cells.unknown());
+        let one = Bit::ONE;
+        assert_eq!(Bit((FieldElement::from(times_x(one.0)) * FieldElement::from(a.0)).into()), a);
+        let many = Multiples::of(&[a, b ^ one, Bit::ZERO, one]);
+        assert_eq!(many.sum(&[(0, c), (3, b), (1, a ^ one), (2, c)]), a.times(c) ^ b ^ (b ^ one).times(a ^ one));
+        assert_eq!(a.times(b), b.times(a));
+        assert_eq!(a.times(b).times(c), a.times(b.times(c)));
+        assert_eq!(a.times(b ^ c ^ one), a.times(b) ^ a.times(c) ^ a);
+        assert_eq!((a ^ one).times(b ^ one), a.times(b) ^ a ^ b ^ one);
+        assert_ne!(a.times(b), a.times(c));
+        assert_ne!(a.times(b), a ^ b);
     }
 
     /// Bits computed from the inputs of a cell, in any order, are equal exactly if they are the same function.

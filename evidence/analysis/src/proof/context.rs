@@ -33,10 +33,12 @@ pub struct Grid {
 
 /// State that all threads of a grid reach.
 pub(crate) struct Context<'a> {
+    /// The functions of the module.
+    pub functions: &'a [Function],
     /// The address of each declared variable and parameter.
-    addresses: Vec<u64>,
+    pub addresses: Vec<u64>,
     /// Their sizes in bytes.
-    sizes: Vec<u64>,
+    pub sizes: Vec<u64>,
     /// Where variables in shared memory are.
     shared: Vec<Range<u64>>,
     pub grid: Grid,
@@ -56,7 +58,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// If its variables cannot be given addresses.
-    pub(crate) fn new(program: &Program, grid: Grid, shared_bytes: u64, cells: &'a mut Cells) -> Result<Self, Why> {
+    pub(crate) fn new(program: &'a Program, grid: Grid, shared_bytes: u64, cells: &'a mut Cells) -> Result<Self, Why> {
         let has_no_size = |object: &&Declared| object.space == Space::Shared && object.variable.bytes == 0;
         if program.objects.iter().filter(has_no_size).count() > 1 {
             return Err("several arrays in shared memory have no size: they are one".into());
@@ -75,7 +77,18 @@ impl<'a> Context<'a> {
         shared.iter().cloned().for_each(|region| memory.allow(region));
         let sizes = program.objects.iter().map(|object| object.variable.bytes).collect();
         let (unknowns, symbolic) = (Unknowns::default(), None);
-        Ok(Self { addresses, sizes, shared, grid, block: 0, memory, cells, unknowns, symbolic })
+        Ok(Self {
+            functions: &program.functions,
+            addresses,
+            sizes,
+            shared,
+            grid,
+            block: 0,
+            memory,
+            cells,
+            unknowns,
+            symbolic,
+        })
     }
 
     /// Gives the bytes of a parameter of a function.

@@ -1,6 +1,7 @@
 //! What an instruction of `opcode` does to a thread (PTX ISA). Arithmetic works on numbers. Formal bits are only moved, combined bit by
 //! bit, or spread from one bit over a word.
 
+use crate::proof::arithmetic;
 use crate::proof::context::Context;
 use crate::proof::form::Form;
 use crate::proof::thread::Thread;
@@ -8,11 +9,14 @@ use crate::proof::value::{Type, Value, Why};
 use crate::proof::word;
 use crate::ptx::{Operand, Statement};
 
+/// The most statements that a thread may take: one that takes more is assumed not to end.
+pub(crate) const MOST_STEPS: usize = 1 << 17;
+
 /// Where execution continues after a statement.
 pub(crate) enum Next {
     Following,
     To(usize),
-    Shuffle,
+    Together,
     Warp,
     Block,
     /// The way is not decided yet.
@@ -63,8 +67,16 @@ impl Context<'_> {
             ("bar", [Operand::Number(-1)]) if parts[1] == "warp" => return Ok(Next::Warp),
             ("bar", [Operand::Number(0)]) if parts[1] == "sync" => return Ok(Next::Block),
             ("bra" | "ret" | "bar", _) => return Err("no rule for these operands".into()),
-            ("shfl", _) => return Ok(Next::Shuffle),
+            ("shfl" | "mma", _) => return Ok(Next::Together),
+            ("call", _) => return self.call(thread, operands),
             _ => {}
+        }
+        for register in operands.iter().flat_map(each) {
+            if let Operand::Register(number) = register
+                && let Some(Value::Count(lowest, most)) = thread.written(*number)
+            {
+                thread.write(register, arithmetic::word_of_count(self.cells, lowest, most))?;
+            }
         }
         let of_type = Type::of(parts[parts.len() - 1]).ok_or("no rule for this type")?;
         match parts[0] {
@@ -107,23 +119,27 @@ impl Context<'_> {
             "mov" | "cvta" => cut(value(1)?),
             // Between unsigned types.
             "cvt" => value(1)?.first(of_type.bits.min(Type::of(parts[1]).ok_or("no rule for this type")?.bits)),
+            "add" if number(1).is_err() || number(2).is_err() => {
+                let (a, b) = (value(1)?, value(2)?);
+                arithmetic::sum(self.cells, &a, &b).first(of_type.bits)
+            }
             "add" => low(integer(1)? + integer(2)?),
             "sub" => low(integer(1)? - integer(2)?),
             "neg" if number(1).is_err() => word::spread(&value(1)?)?,
             "neg" => low(-integer(1)?),
             "min" => low(integer(1)?.min(integer(2)?)),
             "max" => low(integer(1)?.max(integer(2)?)),
-            "mul" if parts[1] == "wide" && number(1).is_err() && !of_type.is_signed => {
-                let factor = number(2)?;
-                if !factor.is_power_of_two() {
-                    return Err("a product of unknown bits".into());
-                }
-                let by = factor.trailing_zeros() as usize;
-                value(1)?.moved64(|i| i.checked_sub(by)).first(2 * of_type.bits)
+            "mul" if parts[1] == "wide" && !of_type.is_signed && (number(1).is_err() || number(2).is_err()) => {
+                let [a, b] = [value(1)?, value(2)?].map(|value| value.first(of_type.bits));
+                arithmetic::product(self.cells, &a, &b).first(2 * of_type.bits)
             }
             "mul" if parts[1] == "wide" => {
                 let twice = Type { bits: 2 * of_type.bits, ..of_type };
                 Value::Number(twice.cut((integer(1)? * integer(2)?) as u64))
+            }
+            "mul" if number(1).is_err() || number(2).is_err() => {
+                let (a, b) = (value(1)?, value(2)?);
+                arithmetic::product(self.cells, &a, &b).first(of_type.bits)
             }
             "mul" => low(integer(1)? * integer(2)?),
             "mad" => low(integer(1)? * integer(2)? + integer(3)?),
@@ -169,6 +185,7 @@ impl Context<'_> {
                 }
                 word::lut3(self.cells, table, words.each_ref(), of_type.bits)?
             }
+            "brev" => value(1)?.moved(|i| Some(31 - i)),
             "prmt" => word::permute(&value(1)?, &value(2)?, number(3)?),
             "bfi" => {
                 let (at, count) = (number(3)? as usize & 0xff, number(4)? as usize & 0xff);
@@ -181,14 +198,67 @@ impl Context<'_> {
             }
             "dp4a" => word::dot(&value(1)?, &value(2)?, &value(3)?)?,
             "atom" => {
-                let (at, more) = (number(1)?, number(2)?);
+                let (at, more) = (number(1)?, value(2)?);
                 self.reaches(parts[1], at, 4)?;
-                self.memory.add(at, more, self.moment(thread))?
+                let change = |before: &Value| match parts[2] {
+                    "add" => Ok(Value::Number((before.number()? + more.number()?) & 0xffff_ffff)),
+                    _ => Ok(Value::of_bits(std::array::from_fn(|i| before.bits()[i] ^ more.bits()[i]))),
+                };
+                self.memory.change(at, self.moment(thread), change)?
             }
             _ => return Err("no rule for this instruction".into()),
         };
         thread.write(operand(operands, 0)?, result)?;
         Ok(Next::Following)
+    }
+
+    /// `call.uni (result), function, (parameters)`: the function runs to its end at once, so it may not wait for other threads.
+    fn call(&mut self, thread: &mut Thread, operands: &[Operand]) -> Result<Next, Why> {
+        let [Operand::Several(results), Operand::Name(name), Operand::Several(given)] = operands else {
+            return Err("no rule for these operands".into());
+        };
+        let called = self.functions.iter().find(|function| !function.is_entry && function.name == *name);
+        let called = called.ok_or_else(|| format!("there is no function `{name}`"))?;
+        let mut inner = Thread::new(thread.index, called.registers);
+        inner.steps = thread.steps;
+        (inner.block_barriers, inner.warp_barriers) = (thread.block_barriers, thread.warp_barriers);
+        self.hand_over(thread, given, &mut inner, &called.parameters)?;
+        while inner.next < called.statements.len() {
+            inner.steps += 1;
+            if inner.steps > MOST_STEPS {
+                return Err("the called function does not end".into());
+            }
+            match self.step(&mut inner, &called.statements)? {
+                Next::Following => inner.next += 1,
+                Next::To(statement) => inner.next = statement,
+                Next::End => break,
+                Next::Together | Next::Warp | Next::Block | Next::Undecided => {
+                    return Err("a called function that waits for other threads".into());
+                }
+            }
+        }
+        thread.steps = inner.steps;
+        let of_called: Vec<Operand> = called.results.iter().map(|object| Operand::Object(*object)).collect();
+        let results: Vec<usize> = objects(results)?;
+        self.hand_over(&inner, &of_called, thread, &results)?;
+        Ok(Next::Following)
+    }
+
+    /// Copies parameters of a thread to others of another.
+    fn hand_over(&self, from: &Thread, given: &[Operand], to: &mut Thread, taken: &[usize]) -> Result<(), Why> {
+        let given = objects(given)?;
+        if given.len() != taken.len() {
+            return Err("another number of parameters".into());
+        }
+        for (given, taken) in given.into_iter().zip(taken.iter().copied()) {
+            if self.sizes[given] != self.sizes[taken] {
+                return Err("a parameter of another size".into());
+            }
+            let (at, other) = (self.addresses[given], self.addresses[taken]);
+            let parts = from.parameters.iter().filter(|(part, _)| (at..at + self.sizes[given]).contains(part));
+            to.parameters.extend(parts.map(|(part, value)| (part - at + other, value.clone())));
+        }
+        Ok(())
     }
 
     fn load(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
@@ -218,6 +288,13 @@ impl Context<'_> {
         }
         let at = at.number()?;
         self.reaches(parts[1], at, all)?;
+        if let Some((count, value)) = thread.parameters.get(&at).cloned() {
+            if count != all {
+                return Err("a part of a parameter of a call".into());
+            }
+            thread.write(operand(operands, 0)?, value)?;
+            return Ok(Next::Following);
+        }
         if parts.contains(&"nc") && (at..at + all).any(|at| self.memory.is_writable(at)) {
             return Err("memory is read as if it were constant, and the launch may write it".into());
         }
@@ -227,7 +304,7 @@ impl Context<'_> {
         Ok(Next::Following)
     }
 
-    fn store(&mut self, thread: &Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
+    fn store(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand], of_type: Type) -> Result<Next, Why> {
         let at = self.value(thread, operand(operands, 0)?)?;
         let (from, bytes) = (each(operand(operands, 1)?), u64::from(of_type.bits / 8));
         let all = bytes * from.len() as u64;
@@ -243,11 +320,22 @@ impl Context<'_> {
         }
         let at = at.number()?;
         self.reaches(parts[1], at, all)?;
+        if parts[1] == "param" {
+            let stored = self.word(self.value(thread, operand(operands, 1)?)?)?;
+            thread.parameters.insert(at, (all, stored));
+            return Ok(Next::Following);
+        }
         for (from, at) in from.iter().zip((at..).step_by(bytes as usize)) {
             self.memory.write(at, bytes, &self.value(thread, from)?, self.moment(thread))?;
         }
         Ok(Next::Following)
     }
+}
+
+/// The objects that operands are.
+fn objects(operands: &[Operand]) -> Result<Vec<usize>, Why> {
+    let object = |operand: &Operand| if let Operand::Object(object) = operand { Some(*object) } else { None };
+    operands.iter().map(object).collect::<Option<_>>().ok_or_else(|| "an operand that is no parameter".into())
 }
 
 /// One of the operands of a statement.

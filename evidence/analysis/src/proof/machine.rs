@@ -7,7 +7,7 @@
 
 use crate::proof::anf::Cells;
 use crate::proof::context::{Context, Grid};
-use crate::proof::instruction::{Next, operand};
+use crate::proof::instruction::{MOST_STEPS, Next, operand};
 use crate::proof::memory::{Byte, Memory};
 use crate::proof::opcode::OPCODES;
 use crate::proof::order::WARP;
@@ -15,9 +15,6 @@ use crate::proof::thread::{State, Thread};
 use crate::proof::value::{Value, Why};
 use crate::proof::word;
 use crate::ptx::{Function, Program, Statement};
-
-/// The most statements that a thread may take: one that takes more is assumed not to end.
-const MOST_STEPS: usize = 1 << 17;
 
 /// Why a run ended early.
 #[derive(Debug)]
@@ -58,7 +55,9 @@ impl<'a> Machine<'a> {
     ) -> Result<Self, Why> {
         let number = program.function(entry).ok_or_else(|| format!("there is no entry point `{entry}`"))?;
         let function = &program.functions[number];
-        if let Some(other) = function.statements.iter().find(|statement| !OPCODES.contains(&&*statement.opcode)) {
+        let called = program.functions.iter().filter(|function| !function.is_entry);
+        let mut statements = called.chain([function]).flat_map(|function| &function.statements);
+        if let Some(other) = statements.find(|statement| !OPCODES.contains(&&*statement.opcode)) {
             return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
         }
         Ok(Self { function, context: Context::new(program, grid, shared_bytes, cells)?, stops: vec![] })
@@ -119,7 +118,7 @@ impl<'a> Machine<'a> {
             }
             let same = warp.iter().all(|thread| thread.next == warp[0].next && thread.state == warp[0].state);
             match warp[0].state {
-                State::Shuffles if same => self.shuffle(warp)?,
+                State::Together if same => self.together(warp)?,
                 State::WaitsForWarp if same => warp.iter_mut().for_each(|thread| {
                     thread.state = State::Runs;
                     thread.warp_barriers += 1;
@@ -174,7 +173,7 @@ impl<'a> Machine<'a> {
             match next {
                 Next::Following => {}
                 Next::To(statement) => thread.next = statement,
-                Next::Shuffle => (thread.next, thread.state) = (at, State::Shuffles),
+                Next::Together => (thread.next, thread.state) = (at, State::Together),
                 Next::Warp => thread.state = State::WaitsForWarp,
                 Next::Block => thread.state = State::WaitsForBlock,
                 Next::Undecided => {
@@ -187,10 +186,23 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// `shfl.sync.idx.b32 d, a, lane, clamp, mask` for all lanes at once (PTX ISA, section on `shfl.sync`).
-    fn shuffle(&self, warp: &mut [Thread]) -> Result<(), Stuck> {
+    /// Executes an instruction of all threads of a warp.
+    fn together(&mut self, warp: &mut [Thread]) -> Result<(), Stuck> {
         let at = warp[0].next;
         let statement = &self.function.statements[at];
+        let result = match &*statement.opcode {
+            "shfl.sync.idx.b32" => self.shuffle(warp, statement),
+            _ => self.context.multiply(warp, &statement.operands),
+        };
+        result.map_err(|why| self.stuck(at, why))?;
+        for thread in warp {
+            (thread.next, thread.state) = (at + 1, State::Runs);
+        }
+        Ok(())
+    }
+
+    /// `shfl.sync.idx.b32 d, a, lane, clamp, mask` for all lanes at once (PTX ISA, section on `shfl.sync`).
+    fn shuffle(&self, warp: &mut [Thread], statement: &Statement) -> Result<(), Why> {
         let all = || -> Result<Vec<Value>, Why> {
             let given: Vec<Value> = warp
                 .iter()
@@ -209,13 +221,8 @@ impl<'a> Machine<'a> {
             };
             warp.iter().enumerate().map(of_lane).collect()
         };
-        let values = all().map_err(|why| self.stuck(at, why))?;
-        for (thread, value) in warp.iter_mut().zip(values) {
-            operand(&statement.operands, 0)
-                .and_then(|to| thread.write(to, value))
-                .map_err(|why| self.stuck(at, why))?;
-            (thread.next, thread.state) = (at + 1, State::Runs);
-        }
-        Ok(())
+        let values = all()?;
+        let to = operand(&statement.operands, 0)?;
+        warp.iter_mut().zip(values).try_for_each(|(thread, value)| thread.write(to, value))
     }
 }

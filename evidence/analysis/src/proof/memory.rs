@@ -114,12 +114,16 @@ impl Memory {
         Ok(())
     }
 
-    /// Adds to a number of 4 bytes, in one step, and returns what it was.
+    /// Changes a word of 4 bytes in one step, and returns what it was.
     ///
     /// # Errors
-    /// If the bytes may not be read or written, the address is not a multiple of 4, it is a race, or the number depends on an unknown
-    /// value.
-    pub fn add(&mut self, address: u64, number: u64, by: Moment) -> Result<Value, Why> {
+    /// If the bytes may not be read or written, the address is not a multiple of 4, it is a race, or the word cannot be changed in this way.
+    pub fn change(
+        &mut self,
+        address: u64,
+        by: Moment,
+        change: impl FnOnce(&Value) -> Result<Value, Why>,
+    ) -> Result<Value, Why> {
         let before = self.value(address, 4)?;
         for at in address..address + 4 {
             self.note(at, Access::Atomic, by)?;
@@ -127,8 +131,8 @@ impl Memory {
         if !self.is_writable(address) {
             return Err(format!("4 bytes may not be written at {address:#x}"));
         }
-        let sum = (before.number()? as u32).wrapping_add(number as u32);
-        self.put(address, sum.to_le_bytes().map(|byte| std::array::from_fn(|i| Bit::constant(byte >> i & 1 == 1))));
+        let after = change(&before)?.bits();
+        self.put(address, after.as_chunks().0.iter().copied());
         Ok(before)
     }
 

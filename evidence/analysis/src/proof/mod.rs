@@ -1,4 +1,4 @@
-//! Proofs that compiled kernels compute AES: for every round key and all data, from the PTX and the machine code as they are stored.
+//! Proofs that compiled kernels compute AES and GHASH: for every key and all data, from the PTX and the machine code as they are stored.
 //!
 //! A launch is run on unknown bits, and each bit of its output must be the same sum of products as the standard's definition gives.
 //! Circuits, their order, ShiftRows by shuffles, transposition to bit-planes and back, the first rounds of counters that are computed once
@@ -9,6 +9,7 @@
 //! | [`anf`] | bits as formal sums of products (algebraic normal form), by fingerprints |
 //! | [`aes`], [`mode`] | the definitions: FIPS 197, SP 800-38A, IEEE 1619, RFC 8452 |
 //! | [`value`], [`memory`], [`order`] | the contents of registers and of memory, and which accesses barriers order |
+//! | `arithmetic`, `matrix` | sums and products of numbers with unknown bits, and of matrices by a warp |
 //! | `kernel_cells` | what kernels compute beyond the definitions |
 //! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
 //! | `word` | what operations that PTX and machine code share compute |
@@ -18,6 +19,7 @@
 //! | [`sass`] | rules for machine code, and a grid of warps that runs it |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
+//! | [`ghash`] | the claim about a hash kernel |
 //! | [`every_length`], [`form`] | the claim about a mode for every launch, and the numbers that are not known in it |
 //!
 //! # What is proved
@@ -42,7 +44,7 @@
 //! - Round keys are independent unknowns, in the bases that the manifest says. That the host computes the key schedule and these changes of
 //!   basis correctly is tested elsewhere. Where kernels compute them, for many keys, they are proved.
 //!
-//! Kernels with lookup tables and hashes are not covered.
+//! Kernels with lookup tables are not covered. Of hashes, [`ghash`] says what is.
 //!
 //! For kernels of all modes but XTS, [`every_length`] proves the output of the entry point for whole blocks for every length, counter, address
 //! and number of thread blocks; what it assumes besides is at its head.
@@ -50,16 +52,19 @@
 mod accesses;
 pub mod aes;
 pub mod anf;
+mod arithmetic;
 pub mod batch;
 pub mod context;
 pub mod every_length;
 pub mod form;
+pub mod ghash;
 mod instruction;
 pub mod kernel;
 mod kernel_cells;
 pub mod launch;
 mod loops;
 pub mod machine;
+mod matrix;
 pub mod memory;
 pub mod mode;
 mod opcode;

@@ -3,13 +3,14 @@
 use crate::proof::form::{Condition, Form};
 use crate::proof::value::{Value, Why};
 use crate::ptx::Operand;
+use std::collections::HashMap;
 
 /// The next step of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Runs,
-    /// At a shuffle, whose statement is the next one.
-    Shuffles,
+    /// At an instruction that all threads of a warp execute together, which is the next one.
+    Together,
     WaitsForWarp,
     WaitsForBlock,
     /// Where the way is not decided, which another warp may do.
@@ -31,6 +32,8 @@ pub(crate) struct Thread {
     /// Barriers of the thread block and of the warp that it has passed.
     pub block_barriers: u32,
     pub warp_barriers: u32,
+    /// Parameters of calls, by their address, with their number of bytes.
+    pub parameters: HashMap<u64, (u64, Value)>,
     /// Statements up to this one are executed if the condition holds.
     pub region: Option<(usize, Condition)>,
     /// It goes past the next statement, although the run is stopped there.
@@ -49,9 +52,15 @@ impl Thread {
             state: State::Runs,
             block_barriers: 0,
             warp_barriers: 0,
+            parameters: HashMap::new(),
             region: None,
             goes_on: false,
         }
+    }
+
+    /// The value of a register, if it was written.
+    pub(crate) fn written(&self, register: usize) -> Option<Value> {
+        self.registers[register].clone()
     }
 
     pub(crate) fn register(&self, register: usize) -> Result<Value, Why> {

@@ -13,6 +13,8 @@ pub enum Value {
     Bits(Rc<[Bit; 32]>),
     /// 64 bits, at least one of which is not constant; bit 0 is the least significant.
     Wide(Rc<[Bit; 64]>),
+    /// A word of which only the lowest bit is followed, and the most that it can be: a count of ones.
+    Count(Bit, u32),
     /// A number that is not known: a form modulo 2 to the power of this, 32 or 64.
     Form(Rc<Form>, u32),
     /// A predicate that is not known.
@@ -107,7 +109,7 @@ impl Value {
             Self::Bits(bits) => **bits,
             Self::Number(number) => bits_of(*number),
             Self::Wide(bits) => std::array::from_fn(|i| bits[i]),
-            Self::Form(..) | Self::Condition(_) => unreachable!("a form has no bits before it is a word"),
+            Self::Count(..) | Self::Form(..) | Self::Condition(_) => unreachable!("no bits before it is a word"),
         }
     }
 
@@ -117,7 +119,7 @@ impl Value {
             Self::Wide(bits) => **bits,
             Self::Number(number) => bits_of(*number),
             Self::Bits(bits) => std::array::from_fn(|i| bits.get(i).copied().unwrap_or(Bit::ZERO)),
-            Self::Form(..) | Self::Condition(_) => unreachable!("a form has no bits before it is a word"),
+            Self::Count(..) | Self::Form(..) | Self::Condition(_) => unreachable!("no bits before it is a word"),
         }
     }
 
@@ -134,7 +136,9 @@ impl Value {
     pub fn number(&self) -> Result<u64, Why> {
         match self {
             Self::Number(number) => Ok(*number),
-            Self::Bits(_) | Self::Wide(_) => Err("a number was expected, and there are unknown bits".into()),
+            Self::Bits(_) | Self::Wide(_) | Self::Count(..) => {
+                Err("a number was expected, and there are unknown bits".into())
+            }
             Self::Form(..) | Self::Condition(_) => Err("a number was expected that is known".into()),
         }
     }

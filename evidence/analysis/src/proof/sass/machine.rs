@@ -365,7 +365,8 @@ impl<'a> Machine<'a> {
                 for lane in each(lanes) {
                     let at = self.address(warp, all, lane, place, Space::Shared, 4)?;
                     let more = self.value(warp, all, lane, more, false)?.number()?;
-                    let before = self.memory.add(at, more, warp.moment(self.block, lane))?;
+                    let sum = |before: &Value| Ok(Value::Number((before.number()? + more) & 0xffff_ffff));
+                    let before = self.memory.change(at, warp.moment(self.block, lane), sum)?;
                     write(warp, all, to, [(lane, Some(before))])?;
                 }
             }
