@@ -140,7 +140,7 @@ const FAULTS: [(&str, Entry, &[Fault]); 8] = [
     ]),
     ("aes-cbc-decrypt-planes", Entry::Bytes, &[
         ("addresses go along with half a tile", ["add.s64", ", 4096"], -1, [", 4096", ", 2048"], "different words, or addresses"),
-        ("the barrier between reading and writing a tile is missing", ["bar.warp.sync", ""], 0, ["bar.warp.sync", "//"], "read after it is written"),
+        ("the barrier between reading and writing a tile is missing", ["bar.warp.sync", ""], 0, ["bar.warp.sync", "//"], "race"),
     ]),
 ];
 
