@@ -2,8 +2,9 @@
 
 use crate::proof::anf::Bit;
 use crate::proof::form::{Condition, Form, Unknown};
+use crate::proof::memory::Byte;
 use crate::proof::order::Moment;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// An access to a buffer of device memory.
 #[derive(Clone, Debug)]
@@ -47,13 +48,15 @@ pub(crate) struct Symbolic {
     pub buffers: Vec<Unknown>,
     pub reached: Vec<Reached>,
     pub taken: Vec<Taken>,
-    /// What a first load found, by its buffer, offset and number of bytes: another one finds it again.
-    pub read: HashMap<(Unknown, Form, u64), [Bit; 64]>,
+    /// The bytes that loads have found, or will find, by buffer and offset.
+    pub read: HashMap<(Unknown, Form), Byte>,
+    /// The registers that are still needed at each statement.
+    pub live: Vec<HashSet<usize>>,
 }
 
 impl Symbolic {
-    pub(crate) fn new(block: Form, blocks: Form, buffers: Vec<Unknown>) -> Self {
+    pub(crate) fn new([block, blocks]: [Form; 2], buffers: Vec<Unknown>, live: Vec<HashSet<usize>>) -> Self {
         let (reached, taken, read) = (vec![], vec![], HashMap::new());
-        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read }
+        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, live }
     }
 }

@@ -235,9 +235,9 @@ impl Unknowns {
         self.least_by(form, i128::MAX, DEPTH)
     }
 
-    /// Whether a form is known to be at least 0.
+    /// Whether a form is known to be at least 0: facts about it may be about a multiple, such as 256 times the number of tiles.
     pub fn is_not_negative(&self, form: &Form) -> bool {
-        self.least_by(form, 0, DEPTH) >= 0
+        self.least_by(form, 0, DEPTH) >= 0 || self.least_by(&form.times(256), -255, DEPTH) >= -255
     }
 
     /// A number that a form does not exceed.

@@ -31,7 +31,7 @@ fn registers(operand: &Operand) -> Vec<usize> {
 }
 
 /// The registers that a statement writes.
-fn written(statement: &Statement) -> Vec<usize> {
+pub(crate) fn written(statement: &Statement) -> Vec<usize> {
     let has_none = ["st.", "bra", "bar", "ret"].iter().any(|name| statement.opcode.starts_with(name));
     match statement.operands.first() {
         Some(operand) if !has_none => registers(operand),

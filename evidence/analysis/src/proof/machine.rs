@@ -163,7 +163,7 @@ impl<'a> Machine<'a> {
                 thread.state = State::Stopped;
                 break;
             }
-            thread.region.take_if(|(end, _)| *end == at);
+            self.context.leave_region(thread).map_err(|why| self.stuck(at, why))?;
             thread.steps += 1;
             if thread.steps > MOST_STEPS {
                 return Err(self.stuck(at, "the thread does not end".into()));

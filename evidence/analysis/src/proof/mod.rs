@@ -46,8 +46,8 @@
 //!
 //! Kernels with lookup tables are not covered. Of hashes, [`ghash`] says what is.
 //!
-//! For kernels of all modes but XTS, [`every_length`] proves the output of the entry point for whole blocks for every length, counter, address
-//! and number of thread blocks; what it assumes besides is at its head.
+//! For kernels of all modes but XTS, [`every_length`] proves the output of entry points for whole blocks for every length, counter, address and
+//! number of thread blocks; what it assumes besides is at its head.
 
 mod accesses;
 pub mod aes;

@@ -2,13 +2,15 @@
 //! address of. Where neither bounds nor facts decide a branch, a thread waits for an answer, which adds a fact; a proof takes both ways.
 
 use crate::proof::accesses::{Reached, Taken};
-use crate::proof::anf::{Bit, Cells};
+use crate::proof::anf::Bit;
 use crate::proof::context::Context;
 use crate::proof::form::{Condition, Form, Unknown, chosen};
+use crate::proof::loops::written;
 use crate::proof::order::WARP;
-use crate::proof::thread::Thread;
+use crate::proof::thread::{Region, Thread};
 use crate::proof::value::{Type, Value, Why};
 use crate::ptx::{Operand, Statement};
+use std::collections::HashSet;
 
 /// A form as it is, or that of a known number.
 fn form_of(value: &Value) -> Result<Form, Why> {
@@ -289,7 +291,7 @@ impl Context<'_> {
             let bit = |i: usize| chosen(words.iter().map(|word| word[i]).collect(), &numbers);
             return Ok(Value::of_bits(std::array::from_fn(bit)));
         }
-        let under = thread.region.as_ref().map(|(_, condition)| condition.clone());
+        let under = thread.region.as_ref().map(|region| region.condition.clone());
         let stored = stored.map(|value| self.word(value)).transpose()?;
         let moment = self.moment(thread);
         let symbolic = self.symbolic.as_mut().ok_or("an address that is not known")?;
@@ -303,8 +305,12 @@ impl Context<'_> {
         let bits = match &stored {
             Some(value) => value.bits64(),
             None => {
-                let key = (buffer, offset.clone(), bytes);
-                *symbolic.read.entry(key).or_insert_with(|| unknown_bytes(self.cells, bytes))
+                let mut bits = [Bit::ZERO; 64];
+                for (n, byte) in (0..bytes).zip(bits.as_chunks_mut().0) {
+                    let at = (buffer, offset.plus(1, &Form::constant(n.into())));
+                    *byte = *symbolic.read.entry(at).or_insert_with(|| std::array::from_fn(|_| self.cells.unknown()));
+                }
+                bits
             }
         };
         let is_store = stored.is_some();
@@ -322,27 +328,46 @@ impl Context<'_> {
         Ok(Value::of_form(number, 32))
     }
 
-    /// The statements between a branch and its target are executed if a condition holds: where they are only loads and stores, and perhaps
-    /// a branch to the target. Returns whether it is so.
+    /// The statements between a branch and its target become a region, where they only access device memory and move bits, before perhaps a
+    /// branch to the target, and where registers that they write and that are needed after them are 0. Returns whether it is so.
     pub(crate) fn enter_region(&self, thread: &mut Thread, statements: &[Statement], condition: &Condition) -> bool {
         let at = thread.next;
-        let Some(Operand::Label(target)) = statements[at].operands.first() else { return false };
+        let (Some(Operand::Label(target)), Some(symbolic)) = (statements[at].operands.first(), &self.symbolic) else {
+            return false;
+        };
         let is_end = |one: &Statement| {
             one.guard.is_none() && matches!(one.operands.first(), Some(Operand::Label(to)) if to == target)
         };
         let Some(between) = statements.get(at + 1..*target) else { return false };
         let between = &between[..between.iter().position(is_end).unwrap_or(between.len())];
-        let is_access = |one: &Statement| {
-            one.guard.is_none() && (one.opcode.starts_with("ld.global.") || one.opcode.starts_with("st.global."))
+        let end = at + 1 + between.len();
+        let is_allowed = |one: &Statement| {
+            one.guard.is_none()
+                && ["ld.global.", "st.global.", "prmt.", "shr."].iter().any(|name| one.opcode.starts_with(name))
         };
-        if thread.region.is_some() || between.is_empty() || !between.iter().all(is_access) {
+        let is_live = |register: &usize| symbolic.live[end].contains(register);
+        let written: Vec<usize> = between.iter().flat_map(written).filter(is_live).collect();
+        let are_zero = written.iter().all(|&register| thread.register(register) == Ok(Value::Number(0)));
+        if thread.region.is_some() || between.is_empty() || !between.iter().all(is_allowed) || !are_zero {
             return false;
         }
-        thread.region = Some((at + 1 + between.len(), condition.clone().negated()));
+        thread.region = Some(Region { end, condition: condition.clone().negated(), written, loaded: HashSet::new() });
         true
     }
-}
 
-fn unknown_bytes(cells: &mut Cells, bytes: u64) -> [Bit; 64] {
-    std::array::from_fn(|i| if i < 8 * bytes as usize { cells.unknown() } else { Bit::ZERO })
+    /// Leaves a region at its end.
+    ///
+    /// # Errors
+    /// If a register that is needed is not moved from what the region loaded, so that it may not be 0 where nothing was loaded.
+    pub(crate) fn leave_region(&self, thread: &mut Thread) -> Result<(), Why> {
+        let at = thread.next;
+        let Some(region) = thread.region.take_if(|region| region.end == at) else { return Ok(()) };
+        for register in region.written {
+            let bits = thread.register(register)?.bits64();
+            if !bits.iter().all(|bit| *bit == Bit::ZERO || region.loaded.contains(bit)) {
+                return Err("a register that is not 0 where a load does not take place".into());
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,9 +1,10 @@
 //! A thread: its registers, its position, and what it waits for.
 
+use crate::proof::anf::Bit;
 use crate::proof::form::{Condition, Form};
 use crate::proof::value::{Value, Why};
 use crate::ptx::Operand;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The next step of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,19 @@ pub(crate) enum State {
     Ended,
 }
 
+/// Statements that are executed if a condition holds, which is not decided: they are followed as if it held. Registers that are needed after them
+/// are 0 before, and moved from words that are 0 if the condition does not hold, so that they have their values in both cases.
+#[derive(Clone)]
+pub(crate) struct Region {
+    /// The statement after them.
+    pub end: usize,
+    pub condition: Condition,
+    /// The registers that they write and that are needed after them.
+    pub written: Vec<usize>,
+    /// Bits that they load, which are taken for 0 if the condition does not hold.
+    pub loaded: HashSet<Bit>,
+}
+
 #[derive(Clone)]
 pub(crate) struct Thread {
     pub index: usize,
@@ -34,8 +48,7 @@ pub(crate) struct Thread {
     pub warp_barriers: u32,
     /// Parameters of calls, by their address, with their number of bytes.
     pub parameters: HashMap<u64, (u64, Value)>,
-    /// Statements up to this one are executed if the condition holds.
-    pub region: Option<(usize, Condition)>,
+    pub region: Option<Region>,
     /// It goes past the next statement, although the run is stopped there.
     pub goes_on: bool,
 }

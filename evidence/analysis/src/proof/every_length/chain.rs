@@ -2,7 +2,6 @@
 
 use crate::proof::accesses::Reached;
 use crate::proof::aes::Block;
-use crate::proof::anf::Bit;
 use crate::proof::context::Context;
 use crate::proof::form::{Condition, Form, Unknown};
 
@@ -29,8 +28,7 @@ impl Chain {
         let place = self.place(context, number);
         let Some(symbolic) = &mut context.symbolic else { return };
         for (n, byte) in (0..).zip(self.before.as_chunks::<8>().0) {
-            let bits = std::array::from_fn(|i| byte.get(i).copied().unwrap_or(Bit::ZERO));
-            symbolic.read.insert((self.previous, place.plus(1, &Form::constant(n)), 1), bits);
+            symbolic.read.insert((self.previous, place.plus(1, &Form::constant(n))), *byte);
         }
     }
 

@@ -4,6 +4,7 @@ use crate::proof::accesses::Reached;
 use crate::proof::aes::Block;
 use crate::proof::form::{Condition, Form, Unknown, Unknowns};
 use crate::proof::kernel_cells::TILE;
+use crate::proof::memory::Byte;
 use crate::proof::order::{Access, History};
 use std::collections::HashMap;
 
@@ -89,72 +90,67 @@ impl Data {
         self.exists(tile, n).below
     }
 
-    /// Checks accesses of a turn that has a tile, or none yet, and that reads words of the next tile early, or not: they are loads of both tiles'
-    /// blocks that exist, and stores to those of the turn's, each of whose words is loaded before it is stored, and barriers order these. So the
-    /// output may be in the place of the input. Returns what was stored, by the number of the word in the tile.
+    /// Checks accesses of a turn that has a tile, or none yet, and that reads the next tile early, or not: they are loads of both tiles' blocks
+    /// that exist, and stores to those of the turn's, each of whose bytes is loaded before it is stored, and barriers order these. So the output
+    /// may be in the place of the input. Returns the bytes that were stored, by their number in the tile.
     ///
     /// # Errors
     /// In words: the access that is not so.
     pub fn stores<'a>(
         &self,
         unknowns: &Unknowns,
-        reached: &'a [Reached],
+        reached: &[Reached],
         [tile, next]: [Option<&'a Form>; 2],
-    ) -> Result<HashMap<usize, &'a Reached>, String> {
+    ) -> Result<HashMap<usize, Byte>, String> {
         let mut stored = HashMap::new();
         let mut histories: HashMap<usize, History> = HashMap::new();
         for one in reached {
             let buffer = if one.is_store { self.output } else { self.input };
-            let word = |tile: &Form| {
-                let at = usize::try_from(self.distance(one, tile)?).ok()?;
-                (at < 16 * TILE && at.is_multiple_of(4)).then_some(at / 4)
+            let place = |of: Option<&'a Form>| {
+                let at = usize::try_from(self.distance(one, of?)?).ok()?;
+                let is_in_block = at / 16 == (at + one.bytes as usize - 1) / 16 && at < 16 * TILE;
+                is_in_block.then_some((of?, at))
             };
-            let place = |of: Option<&'a Form>| of.and_then(|tile| Some((tile, word(tile)?)));
-            let is_word = one.buffer == buffer && one.bytes == 4;
-            let found = place(tile).or_else(|| place(next).filter(|_| !one.is_store)).filter(|_| is_word);
-            let (of, word) = found.ok_or("a word is read or written that is not of the tile")?;
-            let (block, what) = (word / 4, if one.is_store { "written" } else { "read" });
+            let found = place(tile).or_else(|| place(next).filter(|_| !one.is_store));
+            let (of, at) =
+                found.filter(|_| one.buffer == buffer).ok_or("what is read or written is not of the tile")?;
+            let (block, what) = (at / 16, if one.is_store { "written" } else { "read" });
             if !self.exists(of, block).is(unknowns, one.under.as_ref()) {
                 return Err(format!("block {block} of a tile is {what}, and may not exist"));
             }
             if Some(of) != tile {
                 continue;
             }
-            if stored.contains_key(&word) {
-                return Err(format!("a word is written twice, or read after it is written: it is {what}"));
-            }
-            let access = if one.is_store { Access::Write } else { Access::Read };
-            if !histories.entry(word).or_default().add(access, one.moment) {
-                return Err(format!("a race: no barrier lies between two accesses to block {block} of a tile"));
-            }
-            if one.is_store {
-                stored.insert(word, one);
+            for (at, bits) in (at..at + one.bytes as usize).zip(one.bits.as_chunks::<8>().0) {
+                if stored.contains_key(&at) {
+                    let again = if one.is_store { "written twice" } else { "read after it is written" };
+                    return Err(format!("byte {at} of a tile is {again}"));
+                }
+                let access = if one.is_store { Access::Write } else { Access::Read };
+                if !histories.entry(at).or_default().add(access, one.moment) {
+                    return Err(format!("a race: no barrier lies between two accesses to byte {at} of a tile"));
+                }
+                if one.is_store {
+                    stored.insert(at, *bits);
+                }
             }
         }
         Ok(stored)
     }
 
-    /// Compares what was stored of a tile: of each block that exists, the words of the output.
+    /// Compares what was stored of a tile: of each block that exists, the bytes of the output.
     ///
     /// # Errors
     /// In words: what is missing, or the first bit that differs.
-    pub fn compare(
-        &self,
-        unknowns: &Unknowns,
-        stored: &HashMap<usize, &Reached>,
-        output: &[Block],
-    ) -> Result<(), String> {
+    pub fn compare(&self, unknowns: &Unknowns, stored: &HashMap<usize, Byte>, output: &[Block]) -> Result<(), String> {
         for (n, block) in output.iter().enumerate() {
             let is_missing = self.exists(&self.tiles.tile, n).is_refuted(unknowns);
-            for (column, word) in block.as_chunks::<32>().0.iter().enumerate() {
-                let Some(stored) = stored.get(&(4 * n + column)) else {
-                    if is_missing {
-                        continue;
-                    }
-                    return Err(format!("block {n} of a tile is not written, and may exist"));
-                };
-                if let Some(bit) = (0..32).find(|&i| word[i] != stored.bits[i]) {
-                    return Err(format!("bit {bit} of word {column} of block {n} of a tile differs"));
+            for (i, byte) in block.as_chunks::<8>().0.iter().enumerate() {
+                match stored.get(&(16 * n + i)) {
+                    None if is_missing => {}
+                    None => return Err(format!("block {n} of a tile is not written, and may exist")),
+                    Some(found) if found != byte => return Err(format!("byte {i} of block {n} of a tile differs")),
+                    Some(_) => {}
                 }
             }
         }

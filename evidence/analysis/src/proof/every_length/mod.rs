@@ -8,7 +8,7 @@
 //! | cut | invariant |
 //! |---|---|
 //! | run | `from` is any tile below `to`, the end of the share; the planes of the round keys are in shared memory |
-//! | tile | `tile` is any with `from <= tile < end`, `end <= to`, and no tile before `end` begins another run; the tables are there; words of the tile, or of the block before, that were read early are in registers |
+//! | tile | `tile` is any with `from <= tile < end`, `end <= to`, and no tile before `end` begins another run; the tables are there; registers that a turn is handed have addresses that go along with the tile, and words of the tile or of the block before, which were read early |
 //!
 //! A turn of the inner loop must write, for the blocks of the tile that exist, and no others, the mode's output, and go on with the tile that the
 //! warp takes next: the next number of an atomic counter that began with `from` plus the number of warps, or in CBC, where each warp has a share
@@ -37,11 +37,11 @@
 //! # Assumptions
 //!
 //! - There are at most [`MOST_BLOCKS`] blocks, and at least one. Addresses are at least 2^16 and at most 2^63, so that no buffer wraps, and
-//!   are multiples of 4 bytes. The output is the input's buffer or does not overlap it.
+//!   are multiples of 4 bytes where the entry point is for aligned data. The output is the input's buffer or does not overlap it.
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
 //! - Of a turn of a loop that follows another, only one way is gone to see whether barriers order the accesses of both.
-//! - The number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
+//! - The entry point, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
 mod chain;
 pub mod counters;
@@ -52,7 +52,7 @@ mod walk;
 
 use crate::proof::accesses::Symbolic;
 use crate::proof::aes::{self, Block};
-use crate::proof::anf::{Bit, Cells};
+use crate::proof::anf::Cells;
 use crate::proof::context::Grid;
 use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::counters::{Carries, Counters};
@@ -80,6 +80,8 @@ pub const MOST_BLOCKS: u64 = (1 << 40) - (1 << 15);
 /// What is known of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
+    /// The entry point: for whole blocks that are aligned, or at any alignment.
+    pub entry: Entry,
     /// The length of the key.
     pub key_bits: KeyBits,
     /// Warps of a thread block.
@@ -111,7 +113,7 @@ fn buffer(unknowns: &mut Unknowns) -> (Form, Unknown) {
 pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, String> {
     let words = |e: &dyn std::fmt::Display| e.to_string();
     let mode = manifest.mode().map_err(|e| words(&e))?;
-    let entry = manifest.entry(Entry::Blocks).map_err(|e| words(&e))?;
+    let entry = manifest.entry(case.entry).map_err(|e| words(&e))?;
     let basis = manifest.key_basis().map_err(|e| words(&e))?;
     let mut cells = Cells::in_bases(&[manifest.basis().map_err(|e| words(&e))?]);
     let keys = aes::unknown_keys(&mut cells, case.key_bits);
@@ -158,11 +160,10 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     unknowns.assume(thread_blocks.plus(-1, &thread_block).plus(-1, &one));
     let to = unknowns.number(1, (1 << 32) - 64);
     let run_end = if tiles.next_run.is_some() { unknowns.number(1, (1 << 32) - 64) } else { to.clone() };
-    // All tiles, and those whose blocks all exist, as far as the end of the data says: they differ by one at most.
+    // Kernels compute the first tile that has no last block, which is known of the launch then; and how many tiles there are.
     let there = tiles.skipped.plus(1, &blocks);
-    let whole = unknowns.shifted(&there, 8);
+    unknowns.shifted(&there, 8);
     let all = unknowns.shifted(&there.plus(1, &Form::constant(255)), 8);
-    unknowns.assume(whole.plus(-1, &all).plus(1, &one));
     let owner = if mode == Mode::CbcDecrypt { Owner::Warp } else { Owner::ThreadBlock };
     let shares = Shares { owner, all, thread_block, thread_blocks, warps: case.warps };
     let mut buffers = vec![input_buffer, output_buffer];
@@ -180,13 +181,13 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
 
     // What the launch is given.
     let data = Data { input: input_buffer, output: output_buffer, blocks, tiles };
-    let mut symbolic = Symbolic::new(shares.thread_block.clone(), shares.thread_blocks.clone(), buffers);
+    let live = live(machine.function);
+    let grid = [&shares.thread_block, &shares.thread_blocks].map(Form::clone);
+    let mut symbolic = Symbolic::new(grid, buffers, live.clone());
     let first = data.beginning(&data.tiles.tile);
-    let all_words = std::iter::once(&before).chain(&input).flat_map(|block| block.as_chunks::<32>().0);
-    for (at, word) in (-16..).step_by(4).zip(all_words) {
-        let bits = std::array::from_fn(|i| word.get(i).copied().unwrap_or(Bit::ZERO));
-        symbolic.read.insert((data.input, first.plus(1, &Form::constant(at)), 4), bits);
-    }
+    let given = std::iter::once(&before).chain(&input).flat_map(|block| block.as_chunks().0);
+    let given = (-16..).zip(given).map(|(at, byte)| ((data.input, first.plus(1, &Form::constant(at))), *byte));
+    symbolic.read.extend(given);
     context.symbolic = Some(symbolic);
     for (n, parameter) in entry.parameters.iter().enumerate() {
         let function = machine.function;
@@ -207,7 +208,6 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         }
     }
 
-    let live = live(machine.function);
     let cut = |of: &Loop| Cut::new(machine.function, of, &live);
     let loops = Loop::around_stores(machine.function)?;
     let (tile_cut, run_cut) = match (&loops[..], &data.tiles.next_run) {
@@ -220,7 +220,6 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         threads: machine.threads(),
         machine,
         warp: 0,
-        live,
         tile_cut,
         run_cut,
         data,

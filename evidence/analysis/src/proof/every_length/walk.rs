@@ -10,7 +10,7 @@ use crate::proof::every_length::shares::Shares;
 use crate::proof::form::{Form, Unknowns};
 use crate::proof::loops::Loop;
 use crate::proof::machine::Machine;
-use crate::proof::memory::Memory;
+use crate::proof::memory::{Byte, Memory};
 use crate::proof::order::WARP;
 use crate::proof::thread::{State, Thread};
 use crate::proof::value::Value;
@@ -27,15 +27,24 @@ pub(super) struct Cut {
     handed: BTreeSet<usize>,
     /// The register of these that has the number of the turn's tile.
     number: Option<usize>,
-    /// The others, by lane: words of the data, by their distance in bytes from the beginning of the turn's tile.
-    words: BTreeMap<(usize, usize), i128>,
+    /// What the others have, by lane.
+    others: BTreeMap<(usize, usize), Handed>,
+}
+
+/// What a register has at the beginning of a turn besides a number, by where the turn's tile begins.
+#[derive(Clone, PartialEq, Eq)]
+enum Handed {
+    /// A word of the data, this many bytes after that.
+    Word(i128),
+    /// That, in bytes, and this more: an address.
+    Address(Form),
 }
 
 impl Cut {
     pub fn new(function: &Function, of: &Loop, live: &[HashSet<usize>]) -> Self {
         let written = of.written(function);
         let handed = written.iter().copied().filter(|register| live[of.head].contains(register)).collect();
-        Self { of: of.clone(), written, handed, number: None, words: BTreeMap::new() }
+        Self { of: of.clone(), written, handed, number: None, others: BTreeMap::new() }
     }
 }
 
@@ -55,7 +64,6 @@ pub(super) struct Proof<'a> {
     pub threads: Vec<Thread>,
     /// The warp that is followed.
     pub warp: usize,
-    pub live: Vec<HashSet<usize>>,
     /// The loop over tiles, and that over runs, if there is one.
     pub tile_cut: Cut,
     pub run_cut: Option<Cut>,
@@ -170,7 +178,7 @@ impl Proof<'_> {
                 common = Some(found);
                 continue;
             };
-            let live = &self.live[cut];
+            let live = self.symbolic()?.live[cut].clone();
             let is_common = |(thread, other): (&Thread, &Thread)| {
                 live.iter().all(|&register| match (thread.register(register), other.register(register)) {
                     (Ok(a), Ok(b)) => a == b && a.unknowns().all(|unknown| unknown < known),
@@ -213,8 +221,8 @@ impl Proof<'_> {
         Err(self.machine.stuck(warp[0].next, "threads wait for one another for ever".into()).to_string())
     }
 
-    /// Checks what threads hand to a turn of a loop: this number, and for the others of its registers words of the data, which these loads
-    /// found, or which are of the block before the tile of this number. All of this is forgotten: each turn is given it anew.
+    /// Checks what threads hand to a turn of a loop: this number, and in its other registers addresses that go along with it, and words of the
+    /// data, which these loads found, or which are of the block before the tile of this number. All is forgotten: each turn is given it anew.
     pub fn hand(
         &mut self,
         cut: &mut Cut,
@@ -223,11 +231,14 @@ impl Proof<'_> {
         reached: &[Reached],
         before: Option<&Block>,
     ) -> Result<(), String> {
-        let mut distances = HashMap::new();
-        for load in reached.iter().filter(|one| !one.is_store && one.bytes == 4) {
-            let distance = self.data.distance(load, number);
-            distances.extend(distance.map(|distance| ((load.moment.thread, load.bits), distance)));
+        let mut distances: HashMap<(Option<usize>, Byte), i128> = HashMap::new();
+        for load in reached.iter().filter(|one| !one.is_store) {
+            let distance = self.data.distance(load, number).into_iter().flat_map(|distance| distance..);
+            let bytes = distance.zip(load.bits.as_chunks().0).take(load.bytes as usize);
+            distances.extend(bytes.map(|(distance, byte)| ((Some(load.moment.thread), *byte), distance)));
         }
+        let of_block = (-16..).zip(before.into_iter().flat_map(|block| block.as_chunks().0));
+        distances.extend(of_block.map(|(distance, byte)| ((None, *byte), distance)));
         for register in cut.handed.clone() {
             for thread in threads.clone() {
                 let found = self.threads[thread].register(register)?;
@@ -239,15 +250,18 @@ impl Proof<'_> {
                     }
                     continue;
                 }
-                let bits = self.machine.context.word(found)?.bits64();
-                let of_block = || {
-                    let words = before.into_iter().flat_map(|block| block.as_chunks::<32>().0);
-                    (-16..).step_by(4).zip(words).find(|(_, word)| word[..] == bits[..32])
+                let handed = if let Value::Form(form, _) = &found {
+                    Handed::Address(form.plus(-1, &self.data.beginning(number)))
+                } else {
+                    let bits = self.machine.context.word(found)?.bits();
+                    let place = |of, byte: &Byte| distances.get(&(of, *byte)).copied();
+                    let place = |byte| place(Some(thread), byte).or_else(|| place(None, byte));
+                    let bytes: Option<Vec<i128>> = bits.as_chunks().0.iter().map(place).collect();
+                    let is_word = |bytes: &Vec<i128>| bytes.iter().copied().eq(bytes[0]..bytes[0] + 4);
+                    Handed::Word(bytes.filter(is_word).ok_or("a loop hands on what is no word of the data")?[0])
                 };
-                let distance = distances.get(&(thread, bits)).copied().or_else(|| of_block().map(|(at, _)| at));
-                let distance = distance.ok_or("a loop hands on what is no word of the data")?;
-                if *cut.words.entry((thread % WARP, register)).or_insert(distance) != distance {
-                    return Err("a loop hands on different words".into());
+                if *cut.others.entry((thread % WARP, register)).or_insert_with(|| handed.clone()) != handed {
+                    return Err("a loop hands on different words, or addresses, than before".into());
                 }
             }
         }
@@ -259,8 +273,14 @@ impl Proof<'_> {
     /// threads stay where they are.
     pub fn begin(&mut self, cut: &Cut, threads: Range<usize>, tile: &Form) -> Result<(), String> {
         let number = cut.number.ok_or("a loop is not handed one number")?;
-        let given = cut.words.iter().map(|(at, distance)| Ok((at, self.given(tile, *distance)?)));
-        let given: Vec<(&(usize, usize), [Bit; 64])> = given.collect::<Result<_, String>>()?;
+        let value = |handed: &Handed| -> Result<Value, String> {
+            Ok(match handed {
+                Handed::Word(distance) => Value::of_bits64(self.given(tile, *distance)?).first(32),
+                Handed::Address(rest) => Value::of_form(self.data.beginning(tile).plus(1, rest), 64),
+            })
+        };
+        let given = cut.others.iter().map(|(at, handed)| Ok((*at, value(handed)?)));
+        let given: Vec<((usize, usize), Value)> = given.collect::<Result<_, String>>()?;
         for thread in &mut self.threads {
             if !threads.contains(&thread.index) {
                 thread.state = State::Stopped;
@@ -268,9 +288,9 @@ impl Proof<'_> {
             }
             thread.forget(cut.written.iter().copied());
             thread.write(&Operand::Register(number), Value::of_form(tile.clone(), 32))?;
-            for &(&(lane, register), bits) in &given {
-                if lane == thread.index % WARP {
-                    thread.write(&Operand::Register(register), Value::of_bits64(bits).first(32))?;
+            for ((lane, register), value) in &given {
+                if *lane == thread.index % WARP {
+                    thread.write(&Operand::Register(*register), value.clone())?;
                 }
             }
             (thread.next, thread.state, thread.goes_on) = (cut.of.head, State::Runs, true);
@@ -280,17 +300,24 @@ impl Proof<'_> {
 
     /// The word of the data that was given to the launch at a distance in bytes from the beginning of a tile.
     fn given(&self, tile: &Form, distance: i128) -> Result<[Bit; 64], String> {
-        let at = self.data.beginning(tile).plus(1, &Form::constant(distance));
         let read = self.machine.context.symbolic.as_ref().map(|symbolic| &symbolic.read);
-        let given = read.and_then(|read| read.get(&(self.data.input, at, 4)));
-        given.copied().ok_or_else(|| "a loop hands on a word that is not near the tile".into())
+        let mut bits = [Bit::ZERO; 64];
+        for (at, byte) in (distance..distance + 4).zip(bits.as_chunks_mut().0) {
+            let at = (self.data.input, self.data.beginning(tile).plus(1, &Form::constant(at)));
+            let given = read.and_then(|read| read.get(&at));
+            *byte = *given.ok_or("a loop hands on a word that is not near the tile")?;
+        }
+        Ok(bits)
     }
 
     /// Loads, at the beginning of a turn of the loop over tiles, of the words of the tile that were read before and handed to the turn.
     pub fn handed_loads(&self) -> Result<Vec<Reached>, String> {
         let tile = &self.data.tiles.tile;
-        let words = self.tile_cut.words.iter().filter(|(_, distance)| **distance >= 0);
-        let load = |(&(lane, _), &distance): (&(usize, usize), &i128)| {
+        let word = |(&(lane, _), handed): (&(usize, usize), &Handed)| match handed {
+            Handed::Word(distance) if *distance >= 0 => Some((lane, *distance)),
+            _ => None,
+        };
+        let load = |(lane, distance): (usize, i128)| {
             Ok(Reached {
                 moment: self.machine.context.moment(&self.threads[WARP * self.warp + lane]),
                 is_store: false,
@@ -301,7 +328,7 @@ impl Proof<'_> {
                 bits: self.given(tile, distance)?,
             })
         };
-        words.map(load).collect()
+        self.tile_cut.others.iter().filter_map(word).map(load).collect()
     }
 
     /// Puts an unknown number in place of one, in registers of all threads.
