@@ -4,10 +4,11 @@
 //! |---|---|
 //! | the stored PTX, and that of kernels stored as machine code only | [`aes_bitslice_analysis::taint::ptx`] |
 //! | the stored machine code, and here or in `ptx` that of every architecture compiled for | [`aes_bitslice_analysis::taint::sass`] |
-//! | the kernels of Hajihassani et al. 2019, with keys in the code and with keys fetched | compiled here, to PTX and to machine code for `sm_90`; keys in the code are constants, and only the data is followed |
+//! | kernels that are printed for a key: every preset, and the key folded into unrolled rounds | compiled here, to PTX and to machine code for `sm_90` |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. Every table kernel must be found guilty, in PTX and,
+//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. A key in the code is constants, which nothing follows: there,
+//! the data is secret, and another key must give the same branches, barriers, loads, stores and shuffles in the same order. Every table kernel must be found guilty, in PTX and,
 //! where there is a disassembler, in machine code.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
@@ -15,8 +16,11 @@ use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};
 use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_analysis::taint::{Report, ptx};
 use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Preset};
+use aes_bitslice_gen::sbox::LUT3;
+use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeMap;
@@ -86,14 +90,14 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
     } else {
         Some(tools().map_err(|error| anyhow!("{error:#}; without it, --ptx still checks the stored PTX"))?)
     };
-    let (opencl, papers) = if args.ptx { (vec![], vec![]) } else { (opencl(), papers()) };
+    let (opencl, of_keys) = if args.ptx { (vec![], vec![]) } else { (opencl(), of_keys()) };
     let (folder, stored, disassembler) = (&folder, &stored, disassembler.as_ref());
     say!("{:40}  {:12}  {:>8}  {:>8}", "kernel", "code", "all", "secret");
     let cuda =
         kernels.iter().map(|kernel| -> Work { Box::new(|| of_cuda(folder, kernel, stored, args, disassembler)) });
     let opencl = opencl.iter().map(|(name, source, entries)| -> Work { Box::new(|| of_opencl(name, source, entries)) });
-    let papers = papers.iter().map(|paper| -> Work { Box::new(|| of_paper(paper, disassembler)) });
-    let work: Vec<Work> = cuda.chain(papers).chain(opencl).collect();
+    let of_keys = of_keys.iter().map(|kernel| -> Work { Box::new(|| of_key(kernel, disassembler)) });
+    let work: Vec<Work> = cuda.chain(of_keys).chain(opencl).collect();
     in_order(&work)
 }
 
@@ -194,35 +198,66 @@ fn of_opencl(name: &str, source: &str, entries: &Entries) -> Result<Vec<String>>
     Ok(vec![line(name, "OpenCL C", &reports.with_context(|| format!("{name} in OpenCL C"))?)])
 }
 
-/// The analysis of a paper's kernel, which is not stored compiled.
-fn of_paper((name, source, entries): &Source, disassembler: Option<&Disassembler>) -> Result<Vec<String>> {
-    let compile = |target| nvrtc::compile(name, source, target).with_context(|| name.clone());
-    let ptx = compile(Target::Ptx(kernels::PTX))?.image;
-    let ptx = str::from_utf8(&ptx)?;
-    let mut lines = vec![line(name, "PTX", &intermediate(ptx, entries).with_context(|| name.clone())?)];
+/// The analysis of a kernel that is printed for a key.
+fn of_key(kernel: &OfKey, disassembler: Option<&Disassembler>) -> Result<Vec<String>> {
+    let name = &kernel.name;
+    let [compiled, of_other_key] = [&kernel.source, &kernel.of_other_key].map(|source| {
+        let image = nvrtc::compile(name, source, Target::Ptx(kernels::PTX)).with_context(|| name.clone())?.image;
+        Ok::<_, anyhow::Error>(String::from_utf8(image)?)
+    });
+    let (ptx, other) = (compiled?, of_other_key?);
+    ensure!(skeleton(&ptx) == skeleton(&other), "{name}: what it branches by, or reads and writes, depends on the key");
+    let mut lines = vec![line(name, "PTX", &intermediate(&ptx, &kernel.entries).with_context(|| name.clone())?)];
     if let Some(disassembler) = disassembler {
         let target = Target::Cubin(LISTED);
-        let reports = machine_code(&disassembler.list(&compile(target)?.image)?, entries, ptx);
+        let image = nvrtc::compile(name, &kernel.source, target).with_context(|| name.clone())?.image;
+        let reports = machine_code(&disassembler.list(&image)?, &kernel.entries, &ptx);
         lines.push(line(name, &target.name(), &reports.with_context(|| format!("{name} for {}", target.name()))?));
     }
     Ok(lines)
 }
 
+/// The instructions of PTX that branch, wait, call, or use an address or a lane, in their order: their names, without operands.
+fn skeleton(ptx: &str) -> Vec<&str> {
+    const NAMES: [&str; 13] =
+        ["bar", "barrier", "bra", "brx", "call", "exit", "ret", "ld", "st", "atom", "red", "shfl", "vote"];
+    let instructions = ptx.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().skip_while(|word| word.starts_with('@'));
+        words.next().map(|opcode| opcode.trim_end_matches(';'))
+    });
+    instructions.filter(|opcode| opcode.split('.').next().is_some_and(|name| NAMES.contains(&name))).collect()
+}
+
+/// A kernel that is printed for a key, with its source for another key.
+pub(crate) struct OfKey {
+    name: String,
+    source: String,
+    of_other_key: String,
+    pub(crate) entries: Entries,
+}
+
+/// Every preset in its modes, and the key folded into unrolled rounds in these of the fastest one: for a published key, and for its complement.
+pub(crate) fn of_keys() -> Vec<OfKey> {
+    let other = PUBLISHED_KEY.map(|byte| !byte);
+    let printed = |spec: KernelSpec| cuda::print(&Design::Bitsliced(spec), "").expect("a kernel that there is");
+    let kernel = |name: String, spec: &dyn Fn(&[u8]) -> Option<KernelSpec>| {
+        let [Printed { source, manifest }, of_other_key] =
+            [&PUBLISHED_KEY, &other].map(|key| printed(spec(key).expect("a key of 16 bytes")));
+        let (source, of_other_key) = (source.to_string(), of_other_key.source.to_string());
+        OfKey { name, source, of_other_key, entries: manifest.entries }
+    };
+    let of_presets = Preset::ALL.into_iter().flat_map(|preset| {
+        preset.modes().iter().map(move |&mode| kernel(format!("{mode}, {preset}"), &|key| preset.spec(mode, key)))
+    });
+    let immediate = Preset::Fast.modes().iter().map(|&mode| {
+        let strategy = BakedStrategy::Immediate;
+        kernel(format!("{mode}, {strategy}"), &|key| KernelSpec::baked(mode, &LUT3, strategy, key))
+    });
+    of_presets.chain(immediate).collect()
+}
+
 /// Name, source and entry points of a kernel.
 type Source = (String, String, Entries);
-
-/// The kernels of Hajihassani et al. 2019 in both ways of section 4.6: with keys in the code, and fetched round by round.
-pub(crate) fn papers() -> Vec<Source> {
-    let in_code = kernels::published()
-        .into_iter()
-        .map(|StoredKernel { name, source, manifest, .. }| (format!("{name}, published"), source, manifest.entries));
-    let fetched = Preset::Hajihassani2019.modes().iter().map(|mode| {
-        let Printed { source, manifest } =
-            cuda::print(&Design::Bitsliced(KernelSpec::hajihassani_2019(*mode)), "").expect("a kernel that there is");
-        (format!("{}, published", manifest.kernel), source.to_string(), manifest.entries)
-    });
-    in_code.chain(fetched).collect()
-}
 
 /// Name, source and entry points of everything stored in OpenCL C.
 fn opencl() -> Vec<Source> {

@@ -92,14 +92,14 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
 /// The architectures that instructions are counted for: the oldest that NVRTC has, which is the nearest to a V100, and that of an H200.
 const COUNTED: [u32; 2] = [75, 90];
 
-/// Counts the kernels that the program prints: by architecture and kernel, all instructions and those of the loop of rounds.
+/// Counts the kernels that the program prints: by architecture and kernel, all instructions, those of the loop of rounds, and registers.
 fn count(root: &Path, program: &Path) -> Result<()> {
     let folder = Folder::create(&std::env::temp_dir(), "aes-bitslice-count-")?;
     let mut command = Command::new(program);
     command.arg("print").arg(&folder.path);
     finish(command)?;
     let disassembler = Disassembler::find()?;
-    let mut counts: BTreeMap<String, BTreeMap<String, [u32; 2]>> = BTreeMap::new();
+    let mut counts: BTreeMap<String, BTreeMap<String, [u32; 3]>> = BTreeMap::new();
     for file in fs::read_dir(&folder.path)? {
         let file = file?.path();
         // The folder has a file of its own, too.
@@ -109,11 +109,15 @@ fn count(root: &Path, program: &Path) -> Result<()> {
         let name = file.file_stem().and_then(|name| name.to_str()).context("a name")?;
         for arch in COUNTED {
             let target = Target::Cubin(arch);
-            let listing = disassembler.list(&nvrtc::compile(name, &fs::read_to_string(&file)?, target)?.image)?;
-            let whole_blocks = |(entry, _): &(String, Sass)| !entry.ends_with("_bytes");
-            let (_, sass) = sass::count(&listing).into_iter().find(whole_blocks).context("an entry point")?;
+            let compiled = nvrtc::compile(name, &fs::read_to_string(&file)?, target)?;
+            let listing = disassembler.list(&compiled.image)?;
+            // For whole blocks: the name of the other entry point has an ending more.
+            let length = |(entry, _): &(String, Sass)| entry.len();
+            let all = sass::count(&listing);
+            let (entry, sass) = all.into_iter().min_by_key(length).context("an entry point")?;
+            let reported = compiled.entries.iter().find(|report| report.name == entry).context("its registers")?;
             let rounds = sass.hot_loop.with_context(|| format!("{name} has no loop"))?.total;
-            counts.entry(target.name()).or_default().insert(name.into(), [sass.all.total, rounds]);
+            counts.entry(target.name()).or_default().insert(name.into(), [sass.all.total, rounds, reported.registers]);
         }
     }
     let text = serde_json::to_string_pretty(&counts)? + "\n";

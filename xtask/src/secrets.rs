@@ -220,8 +220,8 @@ mod tests {
         let of_ciphers = kernels.iter().chain(&opencl).map(|kernel| &kernel.manifest.entries);
         let (hashes, opencl) = (kernels::cuda_hashes(), kernels::opencl_hashes());
         let of_hashes = hashes.iter().chain(&opencl).map(|hash| &hash.manifest.entries);
-        let papers = crate::constant_time::papers();
-        let entries = of_ciphers.chain(of_hashes).chain(papers.iter().map(|(.., entries)| entries));
+        let of_keys = crate::constant_time::of_keys();
+        let entries = of_ciphers.chain(of_hashes).chain(of_keys.iter().map(|kernel| &kernel.entries));
         let points = entries.flat_map(|entries| entries.values());
         let taken: BTreeSet<Argument> = points.flat_map(|point| &point.parameters).map(|one| one.name).collect();
         assert_eq!(taken, BTreeSet::from(Argument::ALL));

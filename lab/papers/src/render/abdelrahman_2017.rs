@@ -41,7 +41,7 @@ pub fn render(page: &mut Page) {
     page.say("### Figures 3 to 8: throughput over the size of the input");
     let charts: Vec<Chart> = (0..KEYS.len()).filter_map(|keys| chart(page, keys)).collect();
     page.plots("papers-abdelrahman-2017.svg", "Throughput of Abdelrahman et al.'s schemes over the size", &charts);
-    page.claims(&PAPER);
+    page.claims(&PAPER, vec![]);
     page.say("### What is simplified");
     page.say(NOTES);
 }

@@ -1,6 +1,7 @@
 //! Tables 1 to 4, figures 12 to 14, and sections 4.1, 4.3, 4.6, 6.2 and 6.3.
 
 use crate::measured::{COUNTED_BYTES, COUNTERS, Gpu, Price};
+use crate::papers::claim::Sentence;
 use crate::papers::hajihassani_2019::{
     BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, EARLIER, LFSR, MODES, ON_PLANES, ON_PROCESSOR, PAPER, READINGS,
     RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES, TIMES,
@@ -13,9 +14,9 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::circuit::Lut3;
 use aes_bitslice_gen::sbox::{CANRIGHT, CANRIGHT_NETLIST, Sbox};
-use aes_bitslice_papers::kernels::{Bitsliced, Form, Lfsr, Packed};
+use aes_bitslice_papers::kernels::{Bitsliced, Form, Lfsr, Packed, counted};
 use aes_bitslice_plot::{Bar, Bars, Chart, colour, size};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 const NOTES: &str = include_str!("../../notes/hajihassani-2019.md");
 
@@ -35,9 +36,43 @@ pub fn render(page: &mut Page) {
     profile(page);
     representation(page);
     lfsr(page);
-    page.claims(&PAPER);
+    let utilisation = utilisation(page);
+    page.claims(&PAPER, vec![utilisation, no_byte_moves()]);
     page.say("### What is simplified");
     page.say(NOTES);
+}
+
+/// The sentence about resources: what limits the kernel is busy.
+fn utilisation(page: &mut Page) -> Sentence {
+    let told = |busy: f64| {
+        let (registers, threads) = instructions::registers(counted::PAPER, 64).expect("a kernel that is counted");
+        format!(
+            "{} of the highest rate that its instructions allow, though with {registers} registers a thread {} of the threads \
+             of a multiprocessor are there: one-hot keys, ECB, 4 GiB",
+            percent(Some(busy), Some(1.0)),
+            percent(Some(threads), Some(1.0)),
+        )
+    };
+    let there = "the profile is in its appendix C, which is not at hand";
+    Sentence::judged("resource utilisation is acceptable (6.2)", there, instructions::busy(page), told, |busy| {
+        busy > 0.9
+    })
+}
+
+/// The sentence about operations on bytes, counted in the printed text.
+fn no_byte_moves() -> Sentence {
+    let told = |moves: f64| {
+        format!(
+            "operators that shift bits or permute bytes, in the printed text from the first layer to the last: {moves}; both \
+             changes of representation have some"
+        )
+    };
+    // A page is rendered many times in tests, and the kernel takes a while to print.
+    static MOVES: LazyLock<usize> = LazyLock::new(counted::moves_in_layers);
+    let moves = *MOVES as f64;
+    Sentence::judged("operations on bytes become swaps of registers (abstract)", "", Some(moves), told, |moves| {
+        moves == 0.0
+    })
 }
 
 /// Gbit/s per dollar; no figure without a price.

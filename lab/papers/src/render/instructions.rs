@@ -8,7 +8,7 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_papers::kernels::counted;
 use std::collections::BTreeMap;
 
-/// What `cargo xtask papers --count` wrote: by architecture and kernel, all instructions, and those of the loop of rounds.
+/// What `cargo xtask papers --count` wrote: by architecture and kernel, all instructions, those of the loop of rounds, and registers.
 const COUNTS: &str = include_str!("../../instructions.json");
 
 /// Bits of the 32 blocks of a thread.
@@ -16,17 +16,31 @@ const BITS: f64 = 32.0 * 128.0;
 /// Lanes of a multiprocessor for logic, on compute capability 7.0 to 9.0: half as many as for single precision on 9.0, as many on 7.0.
 const LANES: f64 = 64.0;
 
+/// The counts, by architecture and kernel.
+fn counts() -> BTreeMap<String, BTreeMap<String, [u32; 3]>> {
+    serde_json::from_str(COUNTS).expect("counts")
+}
+
 /// The instructions that a thread executes, by architecture and kernel.
 pub fn executed() -> BTreeMap<String, BTreeMap<&'static str, i64>> {
-    let counts: BTreeMap<String, BTreeMap<String, [i64; 2]>> = serde_json::from_str(COUNTS).expect("counts");
-    let of = |counts: BTreeMap<String, [i64; 2]>| {
+    let of = |counts: BTreeMap<String, [u32; 3]>| {
         let runs = counted::runs();
         runs.into_iter().filter_map(move |(name, runs)| {
-            let [all, rounds] = counts.get(name)?;
-            Some((name, all + (runs - 1) * rounds))
+            let [all, rounds, _] = counts.get(name)?;
+            Some((name, i64::from(*all) + (runs - 1) * i64::from(*rounds)))
         })
     };
-    counts.into_iter().map(|(architecture, counts)| (architecture, of(counts).collect())).collect()
+    counts().into_iter().map(|(architecture, counts)| (architecture, of(counts).collect())).collect()
+}
+
+/// The registers of a thread on compute capability 9.0, and the share of a multiprocessor's 2,048 threads that have room beside each other,
+/// in thread blocks of so many.
+pub fn registers(name: &str, threads: u32) -> Option<(u32, f64)> {
+    let [.., registers] = *counts().get("sm_90")?.get(name)?;
+    // There are 65,536, which warps get in units of 256, that is eight for each thread.
+    let warps = (65_536 / (32 * registers.next_multiple_of(8))).min(64);
+    let thread_blocks = warps / (threads / 32);
+    Some((registers, f64::from(thread_blocks * threads) / 2048.0))
 }
 
 /// The layers, with what each takes for 32 blocks.
@@ -93,10 +107,28 @@ fn earlier(page: &mut Page, old: &BTreeMap<&'static str, i64>, new: &BTreeMap<&'
     page.table(&rows);
 }
 
+/// The highest rate that a kernel's instructions allow, in Gbit/s.
+fn allowed(multiprocessors: f64, ghz: f64, instructions: i64) -> f64 {
+    LANES * multiprocessors * ghz * BITS / instructions as f64
+}
+
+/// The GPU that was measured, and its clock in GHz.
+fn measured<'a>(page: &'a Page<'_>) -> Option<(&'a Gpu, f64)> {
+    let clock =
+        page.run.times(TABLES, &WAYS[1].case(Mode::EcbEncrypt), SIZES[1]).ok().and_then(|times| times.clock_mhz);
+    page.run.gpus.first().map(|gpu| (gpu, clock.unwrap_or(f64::from(gpu.clock_mhz)) / 1e3))
+}
+
+/// The rate of the paper's kernel with one-hot keys as a part of the highest that its instructions allow.
+pub fn busy(page: &mut Page) -> Option<f64> {
+    let instructions = *executed().get("sm_90")?.get(counted::PAPER)?;
+    let (gpu, ghz) = measured(page)?;
+    let most = allowed(f64::from(gpu.multiprocessors), ghz, instructions);
+    Some(page.gbits(TABLES, &WAYS[1].case(Mode::EcbEncrypt), SIZES[1])? / most)
+}
+
 /// The highest rates that the instructions allow.
 fn ceilings(page: &mut Page, old: &BTreeMap<&'static str, i64>, new: &BTreeMap<&'static str, i64>) {
-    let allowed =
-        |multiprocessors: f64, ghz: f64, instructions: i64| LANES * multiprocessors * ghz * BITS / instructions as f64;
     let (multiprocessors, clocks) = V100;
     let mut rows = vec![
         ["GPU", "clock, GHz:", "at most, ECB:", "at most, data in planes:", "ECB:", "data in planes:"]
@@ -117,21 +149,13 @@ fn ceilings(page: &mut Page, old: &BTreeMap<&'static str, i64>, new: &BTreeMap<&
         ]);
     }
     let case = WAYS[1].case(Mode::EcbEncrypt);
-    let clock = page.run.times(TABLES, &case, SIZES[1]).ok().and_then(|times| times.clock_mhz);
-    if let Some(Gpu { name, multiprocessors, clock_mhz, .. }) = page.run.gpus.first() {
-        let ghz = clock.unwrap_or(f64::from(*clock_mhz)) / 1e3;
+    if let Some((Gpu { name, multiprocessors, .. }, ghz)) = measured(page) {
+        let (name, multiprocessors) = (name.clone(), *multiprocessors);
         let [ecb, planes] =
-            [counted::PAPER, counted::ON_PLANES].map(|name| Some(allowed(f64::from(*multiprocessors), ghz, new[name])));
+            [counted::PAPER, counted::ON_PLANES].map(|name| Some(allowed(f64::from(multiprocessors), ghz, new[name])));
         let rate = page.gbits(TABLES, &case, SIZES[1]);
         let on_planes = page.gbits(REPRESENTATION, ON_PLANES, BYTES);
-        rows.push(vec![
-            name.clone(),
-            format!("{ghz:.2}"),
-            figure(ecb),
-            figure(planes),
-            figure(rate),
-            figure(on_planes),
-        ]);
+        rows.push(vec![name, format!("{ghz:.2}"), figure(ecb), figure(planes), figure(rate), figure(on_planes)]);
     }
     page.say(
         "The scale between two GPUs for this kernel is not single precision but lanes for logic: 64 of a multiprocessor, \
@@ -147,4 +171,16 @@ fn ceilings(page: &mut Page, old: &BTreeMap<&'static str, i64>, new: &BTreeMap<&
          at the ceiling of the higher clock. And an S-box of 253 executed gates is excluded, because 160 of them are 40,480 \
          instructions for 32 blocks.",
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the driver of an H200 reports it: the table of section 6.2.
+    #[test]
+    fn registers_limit_the_threads() {
+        assert_eq!(registers(counted::PAPER, 64), Some((255, 0.125)));
+        assert_eq!(registers("none", 64), None);
+    }
 }

@@ -27,7 +27,7 @@ pub fn render(page: &mut Page) {
     page.shared_loads(&PAPER);
     overlap(page);
     processor(page);
-    page.claims(&PAPER);
+    page.claims(&PAPER, vec![]);
     narrow(page);
     page.say("### What is simplified");
     page.say(NOTES);

@@ -48,6 +48,6 @@ pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
     }
     page.table(&rows);
     if run.is_some() {
-        page.claims(&PAPER);
+        page.claims(&PAPER, vec![]);
     }
 }

@@ -23,7 +23,7 @@ pub fn render(page: &mut Page) {
     processor(page);
     table_4(page);
     resources(page);
-    page.claims(&PAPER);
+    page.claims(&PAPER, vec![]);
     page.say("### What is simplified");
     page.say(NOTES);
 }

@@ -82,7 +82,7 @@ impl<'a> Page<'a> {
     }
 
     /// A paper's claims, and their verdicts.
-    pub fn claims(&mut self, paper: &Paper) {
+    pub fn claims(&mut self, paper: &Paper, counted: Vec<Sentence>) {
         self.say("### What holds, and what does not");
         self.say(&format!(
             "Each row compares two cases of the tables above that differ in one thing, or in what the row says: how \
@@ -109,7 +109,8 @@ impl<'a> Page<'a> {
             ]);
         }
         self.table(&rows);
-        let sentences = (paper.sentences)(&|place| self.rate(place));
+        let mut sentences = (paper.sentences)(&|place| self.rate(place));
+        sentences.extend(counted);
         if sentences.is_empty() {
             return;
         }

@@ -58,5 +58,5 @@ pub fn render<'a>(page: &mut Page<'a>, run: Option<&'a Run>) {
         rows.push(cells);
     }
     page.table(&rows);
-    page.claims(&PAPER);
+    page.claims(&PAPER, vec![]);
 }

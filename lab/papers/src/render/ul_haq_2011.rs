@@ -1,13 +1,15 @@
 //! Figures 11 to 13: kernels over sizes, on the GPU and on the processor through OpenCL, and how many times faster it is.
 
 use crate::measured::{Clock, Kind, OpenClDevice};
-use crate::papers::claim::SAME;
+use crate::papers::claim::{SAME, Sentence};
 use crate::papers::ul_haq_2011::{
     CONSTANT_SBOX, CPU, CPU_POWERS, ENGINES, FIGURE_11, FIGURE_12, KEY_BITS, LARGEST, OTHER, OTHERS, PAPER, POWERS,
     SPEED_UPS, Way, main_ways, ways,
 };
-use crate::render::page::{Page, bold_if, figure, least, times};
+use crate::render::instructions;
+use crate::render::page::{Page, bold_if, figure, least, percent, times};
 use aes_bitslice_core::aes::Direction;
+use aes_bitslice_papers::kernels::counted;
 use aes_bitslice_plot::{Chart, Line, Lines, colour, dashes, size};
 
 const NOTES: &str = include_str!("../../notes/ul-haq-2011.md");
@@ -25,10 +27,25 @@ pub fn render(page: &mut Page) {
         "Throughput of Ul Haq et al.'s kernels over the size, and their speed-up",
         &charts,
     );
-    page.claims(&PAPER);
+    page.claims(&PAPER, vec![registers()]);
     constant_sbox(page);
     page.say("### What is simplified");
     page.say(NOTES);
+}
+
+/// The sentence about registers, counted in the basic kernel in CUDA C.
+fn registers() -> Sentence {
+    let counted = instructions::registers(counted::BASIC, 256);
+    let told = |threads: f64| {
+        let registers = counted.map_or(0, |(registers, _)| registers);
+        format!(
+            "the basic kernel in CUDA C, compiled for compute capability 9.0: {registers} registers, so {} of a \
+             multiprocessor's threads, in work-groups of 256",
+            percent(Some(threads), Some(1.0))
+        )
+    };
+    let says = "calculations in registers limit the number of parallel threads (Memory Optimizations)";
+    Sentence::judged(says, "", counted.map(|(_, threads)| threads), told, |threads| threads < 1.0)
 }
 
 /// The outcome with an S-box in constant memory, about which there are several claims.
