@@ -153,7 +153,7 @@ impl Error {
         match error {
             runtime::Error::BadManifest { .. } | runtime::Error::NoSuchKernel { .. } => {
                 let advice = "; --generated takes the manifest of a kernel that `cargo xtask gen` made";
-                Error::new(Exit::Failure, in_a_line(&error, advice))
+                Error::new(Exit::Key, in_a_line(&error, advice))
             }
             error => error.into(),
         }

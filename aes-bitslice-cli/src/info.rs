@@ -102,13 +102,13 @@ struct OpenClDevice {
 
 /// Prints all this, for people or as JSON.
 pub fn run(args: &InfoArgs) -> Result<()> {
-    let info = Info::collect();
+    let info = Info::collect()?;
     let text = if args.json { output::json(&info) } else { wrapped(&info.to_text()) };
     output::print(&text)
 }
 
 impl Info {
-    fn collect() -> Self {
+    fn collect() -> Result<Self> {
         let (devices, cuda_error) = match cuda::devices() {
             Ok(devices) => (devices, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -121,10 +121,8 @@ impl Info {
             Ok((major, minor)) => (Some(format!("{major}.{minor}")), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let (auto, tuning) = match Engine::open(Backend::Auto) {
-            Ok(engine) => (Opened::of(&engine), engine.tuning().map(Tuning::new)),
-            Err(error) => (Opened::failed(Backend::Auto, &error), None),
-        };
+        // If this fails, nothing works: at least a CPU is there.
+        let auto = Engine::open(Backend::Auto)?;
         let gpus = devices.len().max(1);
         let all = (gpus > 1).then_some(Backend::CudaAll);
         let backends = (0..gpus).map(|ordinal| Backend::Cuda { ordinal }).chain(all);
@@ -132,10 +130,10 @@ impl Info {
             opencl_devices.iter().map(|device| Backend::OpenCl { platform: device.platform, device: device.device });
         let no_opencl = opencl_devices.is_empty().then_some(Backend::OpenClFirst);
         let backends = backends.chain(of_opencl).chain(no_opencl).chain([Backend::Cpu, Backend::CpuBitsliced]);
-        Info {
+        Ok(Info {
             version: env!("CARGO_PKG_VERSION"),
-            auto,
-            tuning,
+            auto: Opened::of(&auto),
+            tuning: auto.tuning().map(Tuning::new),
             engines: backends.map(Opened::new).collect(),
             cuda_devices: devices.into_iter().map(Device::from).collect(),
             cuda_error,
@@ -145,7 +143,7 @@ impl Info {
             nvrtc_error,
             kernels: cuda::stored_kernels(),
             key_bits: aes_bitslice_runtime::KeyBits::ALL.iter().map(|bits| bits.bits()).collect(),
-        }
+        })
     }
 
     fn to_text(&self) -> String {

@@ -41,8 +41,9 @@ impl<'a> Secret<'a> {
             KernelFiles { baked: Some(manifest), .. } => {
                 let Baked { files, mode, key_bits } = Baked::read(manifest);
                 let metadata = files.iter().map(|file| fs::metadata(file).ok()).collect::<Option<Vec<_>>>();
-                // If one of the files is missing, that will be reported.
-                for (file, metadata) in files.iter().zip(metadata.into_iter().flatten()).filter(|_| !quiet) {
+                // If one of the files is missing, or no key is in them, that will be reported.
+                let is_key = key_bits.is_some() && !quiet;
+                for (file, metadata) in files.iter().zip(metadata.into_iter().flatten()).filter(|_| is_key) {
                     if let Some(exposed) = exposure(&metadata) {
                         warn(&format!("`{}` is the key and {exposed}", file.display()));
                     }

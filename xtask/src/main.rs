@@ -25,14 +25,21 @@
 //! Exit codes: 0 done, 1 failure or something stale, 2 usage. A failure is one line on standard error.
 #![forbid(unsafe_code)]
 
-/// Prints a line. A reader that went away is no reason to stop, nor to panic as `println!` does: work that has begun is finished, and its
-/// temporary files are deleted.
+/// Prints a line. That it cannot be written is no reason to stop, nor to panic as `println!` does: work that has begun is finished, and its
+/// temporary files are deleted. At the end it is a failure, unless the reader went away.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($text)*);
+        if let Err(error) = writeln!(std::io::stdout(), $($text)*)
+            && error.kind() != std::io::ErrorKind::BrokenPipe
+        {
+            let _ = crate::LOST_OUTPUT.set(error);
+        }
     }};
 }
+
+/// Why a line could not be printed.
+static LOST_OUTPUT: std::sync::OnceLock<std::io::Error> = std::sync::OnceLock::new();
 
 mod bake;
 mod benchmarks;
@@ -151,6 +158,10 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&root, &args),
         Command::Test(args) => test::run(&root, &args),
     };
+    let outcome = outcome.and_then(|()| match LOST_OUTPUT.get() {
+        Some(error) => Err(anyhow::anyhow!("standard output cannot be written: {error}")),
+        None => Ok(()),
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

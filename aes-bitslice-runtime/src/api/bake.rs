@@ -95,6 +95,9 @@ mod tests {
                     .ends_with("`cargo xtask gen --key @FILE --preset fast --layout state` makes that one")
             );
         }
+        let mut of_opencl = read_baked(&published, Dialect::Cuda).unwrap().manifest;
+        of_opencl.dialect = Dialect::OpenCl;
+        assert!(sources::design(&of_opencl, Layout::Column).contains("--preset fast --dialect opencl`"));
         // A kernel for keys at launch is read, but not as one with a key.
         let fetched = of(Preset::Hajihassani2019Fetched);
         assert!(!read_printed(&fetched, Dialect::Cuda).unwrap().manifest.secret);

@@ -68,10 +68,14 @@ pub(crate) fn design(manifest: &Manifest, layout: Layout) -> String {
     if is_fastest {
         return format!("{name} is of the design that is fastest on this device");
     }
-    let by = if layout == KeyStrategy::OneHotMux.layout() { String::new() } else { format!(" --layout {layout}") };
-    format!(
-        "{name} is not of the design that is fastest on this device: `cargo xtask gen --key @FILE --preset fast{by}` makes that one"
-    )
+    let mut command = "cargo xtask gen --key @FILE --preset fast".to_string();
+    if layout != KeyStrategy::OneHotMux.layout() {
+        command += &format!(" --layout {layout}");
+    }
+    if manifest.dialect != Dialect::Cuda {
+        command += &format!(" --dialect {}", manifest.dialect);
+    }
+    format!("{name} is not of the design that is fastest on this device: `{command}` makes that one")
 }
 
 /// Refuses a kernel with a key other than this one baked in.

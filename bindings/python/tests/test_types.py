@@ -62,5 +62,21 @@ def test_help_tells_about_each_argument(thing):
             assert re.search(rf"(?m)^(\w+, )*{name}(, \w+)*: \S", text), (name, text)
 
 
+def test_what_is_for_type_checkers_is_needed_by_none_of_the_modules():
+    names = [module.name for module in pkgutil.iter_modules(aes_bitslice.__path__) if not module.name.startswith("_")]
+    code = f"""
+import importlib, sys
+sys.modules["typing_extensions"] = None
+for name in {names}:
+    try:
+        importlib.import_module("aes_bitslice." + name)
+    except ModuleNotFoundError as error:
+        if "typing_extensions" in str(error):
+            raise
+"""
+    assert {"kv", "parquet", "torch"} <= set(names)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 def test_help_is_there_for_more_than_forty_calls():
     assert len(list(documented())) > 40 and Cipher.__doc__

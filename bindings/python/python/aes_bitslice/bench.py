@@ -7,6 +7,7 @@ Each output is compared with the CPU engine's before it is timed. For comparison
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import shutil
 import statistics
@@ -44,6 +45,10 @@ def main() -> None:
 
         _bench_parquet.measure(key, arguments.bytes, timed, report)
         return
+    if importlib.util.find_spec("numpy") is None:
+        parser.error("NumPy is needed: pip install numpy")
+    if not _as_json:
+        print(f"# {arguments.bytes} bytes, {_runs} runs of each case; --bytes and --runs take fewer", flush=True)
     host(key, arguments.bytes)
     for name, work in [("torch", torch_tensors), ("cupy", cupy_arrays), ("jax", jax_arrays)]:
         try:

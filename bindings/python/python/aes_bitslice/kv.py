@@ -27,12 +27,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
-from typing_extensions import Buffer
 
 from . import Cipher, Engine, Key, Ranges, _arrays, random_bytes
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 #: The first byte of a frame.
 VERSION = 1
