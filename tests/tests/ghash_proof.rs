@@ -45,7 +45,7 @@ fn cases(manifest: &Manifest<Hash>) -> [Case; 6] {
 fn the_hash_of_every_message() {
     let kernels = kernels();
     let all = kernels.iter().flat_map(|kernel| cases(&kernel.0).map(|case| (kernel, case)));
-    sample(0, all_or(1, 3), all).collect::<Vec<_>>().into_iter().par_bridge().for_each(|((manifest, ptx), case)| {
+    sample(0, all_or(1, 4), all).collect::<Vec<_>>().into_iter().par_bridge().for_each(|((manifest, ptx), case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
         assert_eq!(proved.bits, 128);
     });
@@ -247,7 +247,7 @@ fn faults_are_found() {
             faults.push((manifest, *what, *claim, wrong.unwrap_or_else(|| panic!("nowhere: {what}"))));
         }
     }
-    let faults = sample(0, all_or(1, 4), faults).collect::<Vec<_>>();
+    let faults = sample(0, all_or(1, 6), faults).collect::<Vec<_>>();
     faults.par_iter().for_each(|(manifest, what, (entry, prove), wrong)| {
         let found = prove(manifest, wrong);
         found.expect_err(&format!("{}, {}: {what}", manifest.kernel, entry.name()));

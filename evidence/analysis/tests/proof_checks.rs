@@ -11,6 +11,11 @@ use aes_bitslice_core::signature::{EntryPoint, Parameter};
 const INPUT: u64 = DEVICE;
 const OUTPUT: u64 = 2 * DEVICE;
 
+/// Functions with a parameter and a result: one doubles, and one waits for other threads.
+const FUNCTIONS: &str = ".func (.param .b32 y) twice(.param .b32 x)\n{\n.reg .b32 %r<3>;\nld.param.u32 %r1, [x];\n\
+                         add.s32 %r2, %r1, %r1;\nst.param.b32 [y+0], %r2;\nret;\n}\n\
+                         .func (.param .b32 y) waits(.param .b32 x)\n{\nbar.sync 0;\nret;\n}\n";
+
 /// Runs instructions as a kernel with a pointer `in`, a pointer `out` and a number `n`, which is 5, on two warps.
 fn launch(body: &str) -> Result<Memory, String> {
     with_arguments(body, &[(Argument::In, 8), (Argument::Out, 8), (Argument::All, 4)])
@@ -19,7 +24,7 @@ fn launch(body: &str) -> Result<Memory, String> {
 /// [Runs](launch) instructions as a kernel with parameters of these sizes, in place of 8, 8 and 4 bytes.
 fn with_arguments(body: &str, arguments: &[(Argument, usize)]) -> Result<Memory, String> {
     let ptx = format!(
-        ".shared .align 16 .b8 m[64];\n.entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{{\n.reg .pred %p;\n\
+        ".shared .align 16 .b8 m[64];\n{FUNCTIONS}.entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{{\n.reg .pred %p;\n\
          .reg .b64 %i, %o, %n, %t, %u, %a, %b;\nld.param.u64 %i, [in];\nld.param.u64 %o, [out];\nld.param.u32 %n, [n];\n\
          mov.u32 %t, %tid.x;\nld.global.u32 %u, [%i+16];\nsetp.eq.s32 %p, %t, 0;\n{body}\nret;\n}}"
     );
@@ -89,8 +94,9 @@ fn what_a_run_may_not_do() {
         ("setp.eq.s32 %p, %u, 0;", Some("unknown bits")),
         ("and.b32 %a, %u, 1;\n@%a bra L;\nL:", Some("unknown bits")),
         ("and.b32 %a, %u, 1;\nselp.b32 %b, 1, 2, %a;", Some("unknown bits")),
-        ("add.s32 %a, %u, 1;", Some("unknown bits")),
-        ("mul.wide.u32 %a, %u, 3;", Some("a product of unknown bits")),
+        ("add.s32 %a, %u, 1;\nsetp.eq.s32 %p, %a, 0;", Some("unknown bits")),
+        ("mul.wide.u32 %a, %u, 3;\nsetp.eq.s32 %p, %a, 0;", Some("unknown bits")),
+        ("dp4a.s32.s32 %a, %u, 3, 0;", Some("a product of unknown bits")),
         ("neg.s32 %a, %u;", Some("the negative")),
         ("shl.b32 %a, 1, %u;", Some("unknown bits")),
         ("@%p st.shared.u32 [m], %u;\nbar.sync 0;\natom.shared.add.u32 %a, [m], 1;", Some("unknown bits")),
@@ -121,6 +127,41 @@ fn what_a_run_may_not_do() {
         ("@%p bra L;\nshfl.sync.idx.b32 %a, %n, 0, 31, -1;\nL:", Some("for ever")),
         ("shfl.sync.idx.b32 %a, %n, 0, 31, 1;", Some("some lanes only")),
         ("L:\nbra L;", Some("does not end")),
+        // Products of matrices.
+        ("MMA {%a, %b, %a, %b}, {%u, %n, %n, %n}, {%n, %u}, {%t, %t, %t, 0};", None),
+        ("MMA {%a, %b, %a, %b}, {%n, %n, %n}, {%n, %n}, {%t, %t, %t, %t};", Some("of other sizes")),
+        ("MMA {%a, %b, %a, %b}, {%n, %n, %n, %n}, {%n, %n}, {%u, %t, %t, %t};", Some("no count")),
+        ("@%p bra L;\nMMA {%a, %b, %a, %b}, {%n, %n, %n, %n}, {%n, %n}, {%t, %t, %t, %t};\nL:", Some("for ever")),
+        (
+            "MMA {%a, %b, %b, %b}, {%u, 0, 0, 0}, {%n, %n}, {0, 0, 0, 0};\nshr.u32 %a, %a, 6;\nadd.s64 %a, %i, %a;\n\
+             ld.global.u32 %b, [%a];",
+            None,
+        ),
+        (
+            "MMA {%a, %b, %b, %b}, {%u, 0, 0, 0}, {%n, %n}, {0, 0, 0, 0};\nadd.s64 %a, %i, %a;\nld.global.u32 %b, [%a];",
+            Some("unknown bits"),
+        ),
+        // Calls.
+        (
+            ".param .b32 g;\nst.param.b32 [g+0], %n;\n.param .b32 r;\ncall.uni (r), twice, (g);\nld.param.u32 %a, [r+0];\n\
+             setp.eq.s32 %p, %a, 10;\n@%p bra L;\nld.global.u32 %b, [%o];\nL:",
+            None,
+        ),
+        (".param .b32 g;\n.param .b32 r;\ncall.uni (r), twice, (g);", Some("nothing was written")),
+        (
+            ".param .b32 g;\nst.param.b32 [g+0], %n;\n.param .b32 r;\ncall.uni (r), twice, (g);\ncall.uni (r), twice, (g);",
+            Some("nothing was written"),
+        ),
+        (".param .b32 g;\n.param .b32 r;\ncall.uni (r), waits, (g);", Some("waits for other threads")),
+        (".param .b32 g;\n.param .b32 r;\ncall.uni (r), thrice, (g);", Some("there is no function")),
+        (".param .b32 g;\n.param .b32 r;\ncall.uni (r), twice, (g, g);", Some("another number of parameters")),
+        (".param .b64 g;\n.param .b32 r;\ncall.uni (r), twice, (g);", Some("of another size")),
+        (".param .b64 g;\nst.param.b64 [g+0], %n;\nld.param.u32 %a, [g];", Some("a part of a parameter")),
+        // Atomic sums over GF(2).
+        ("atom.global.xor.b32 %a, [%o], %n;", Some("nothing was written")),
+        ("@%p st.global.u32 [%o], %n;\nbar.sync 0;\natom.global.xor.b32 %a, [%o], %u;", None),
+        ("@%p st.global.u32 [%o], %n;\natom.global.xor.b32 %a, [%o], %u;", Some("a race")),
+        ("atom.global.xor.b32 %a, [%i], %u;", Some("may not be written")),
         // Races.
         ("st.shared.u32 [m], %n;", None),
         ("st.shared.u32 [m], %t;", Some("a race")),
@@ -133,7 +174,8 @@ fn what_a_run_may_not_do() {
             Some("a race"),
         ),
     ] {
-        let found = launch(body).err();
+        let body = body.replace("MMA", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc");
+        let found = launch(&body).err();
         let is_expected = match why {
             None => found.is_none(),
             Some(why) => found.as_ref().is_some_and(|found| found.contains(why)),

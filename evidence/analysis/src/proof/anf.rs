@@ -12,7 +12,7 @@
 //! testing: Schwartz, JACM 1980.) An unknown bit that is an index, such as a bit of a tile's number, may choose between two sums: the choice
 //! is one of them plus the product of their sum with that bit, whose number is the product of numbers, without the last bit. With the bit's
 //! number drawn at random, the product of a sum that is not 0 is uniformly distributed, so that each such bit adds 2^-127 to the
-//! probability. Hash kernels multiply any bits ([`Bit::times`]): then a bit is a polynomial in unknown bits, and the numbers of its terms are
+//! probability. Hash kernels multiply any bits (`Bit::times`): then a bit is a polynomial in unknown bits, and the numbers of its terms are
 //! products in GF(2^128), whose 1 is the term 1. Two different polynomials of degree d have equal fingerprints with a probability of at most
 //! d / 2^127. Equal sums are equal functions. The converse does not hold: different sums can be the same function, and
 //! a correct kernel would then not be recognised as one.

@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn bits_that_are_followed_have_no_carry() {
         let mut cells = Cells::new();
-        let subsets = |mask: u64| (0..64).filter(move |number| number & !mask == 0);
+        let subsets = |mask: u64| (0..128).filter(move |number| number & !mask == 0);
         for (mask, other) in [(0b10_0001, 0b1_0001), (0b11, 0b1010), (0b111_1111, 0b100), (0b1011, 0b1001)] {
             let [a, b] = [mask, other].map(|mask| -> [Bit; 64] {
                 std::array::from_fn(|i| if mask >> i & 1 == 1 { cells.unknown() } else { Bit::ZERO })

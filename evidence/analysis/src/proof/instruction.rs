@@ -222,7 +222,7 @@ impl Context<'_> {
         let mut inner = Thread::new(thread.index, called.registers);
         inner.steps = thread.steps;
         (inner.block_barriers, inner.warp_barriers) = (thread.block_barriers, thread.warp_barriers);
-        self.hand_over(thread, given, &mut inner, &called.parameters)?;
+        self.hand_over(thread, &objects(given)?, &mut inner, &called.parameters)?;
         while inner.next < called.statements.len() {
             inner.steps += 1;
             if inner.steps > MOST_STEPS {
@@ -238,25 +238,23 @@ impl Context<'_> {
             }
         }
         thread.steps = inner.steps;
-        let of_called: Vec<Operand> = called.results.iter().map(|object| Operand::Object(*object)).collect();
-        let results: Vec<usize> = objects(results)?;
-        self.hand_over(&inner, &of_called, thread, &results)?;
+        self.hand_over(&mut inner, &called.results, thread, &objects(results)?)?;
         Ok(Next::Following)
     }
 
-    /// Copies parameters of a thread to others of another.
-    fn hand_over(&self, from: &Thread, given: &[Operand], to: &mut Thread, taken: &[usize]) -> Result<(), Why> {
-        let given = objects(given)?;
+    /// Moves parameters of a thread to others of another, which then has none from an earlier call in their place.
+    fn hand_over(&self, from: &mut Thread, given: &[usize], to: &mut Thread, taken: &[usize]) -> Result<(), Why> {
         if given.len() != taken.len() {
             return Err("another number of parameters".into());
         }
-        for (given, taken) in given.into_iter().zip(taken.iter().copied()) {
+        for (&given, &taken) in given.iter().zip(taken) {
             if self.sizes[given] != self.sizes[taken] {
                 return Err("a parameter of another size".into());
             }
-            let (at, other) = (self.addresses[given], self.addresses[taken]);
-            let parts = from.parameters.iter().filter(|(part, _)| (at..at + self.sizes[given]).contains(part));
-            to.parameters.extend(parts.map(|(part, value)| (part - at + other, value.clone())));
+            let range = |object: usize| self.addresses[object]..self.addresses[object] + self.sizes[object];
+            to.parameters.retain(|at, _| !range(taken).contains(at));
+            let parts = from.parameters.extract_if(|at, _| range(given).contains(at));
+            to.parameters.extend(parts.map(|(at, part)| (at - range(given).start + range(taken).start, part)));
         }
         Ok(())
     }
@@ -390,6 +388,9 @@ mod tests {
             ("mad.lo.s32 d, a, b, c", [0x1_0001, 0x1_0001, 5], 0x2_0006),
             ("div.u32 d, a, b", [0xffff_ffff, 0x10, 0], 0x0fff_ffff),
             ("neg.s32 d, a", [1, 0, 0], 0xffff_ffff),
+            ("brev.b32 d, a", [0x8000_00f2, 0, 0], 0x4f00_0001),
+            ("mul.lo.s64 d, a, b", [u64::MAX, 3, 0], 0xffff_ffff_ffff_fffd),
+            ("max.u32 d, a, b", [0x8000_0000, 1, 0], 0x8000_0000),
             ("dp4a.s32.s32 d, a, b, c", [0x01ff_0203, 0x02ff_0304, 7], 3 * 4 + 2 * 3 + 1 + 2 + 7),
             ("min.u32 d, a, b", [0x8000_0000, 1, 0], 1),
             ("max.u64 d, a, b", [1 << 63, 1, 0], 1 << 63),
@@ -416,7 +417,7 @@ mod tests {
     #[test]
     fn both_rules_of_an_instruction_agree() {
         // The instruction, and the mask of possible values of each operand; only the first one has unknown bits.
-        let all: [(&str, [u64; 3]); 33] = [
+        let all: [(&str, [u64; 3]); 37] = [
             ("shl.b32 d, a, b", [0xffff_ffff, 0x3f, 0]),
             ("shl.b64 d, a, b", [u64::MAX, 0x7f, 0]),
             ("shr.u32 d, a, b", [0xffff_ffff, 0x3f, 0]),
@@ -448,6 +449,11 @@ mod tests {
             ("selp.b64 d, b, a, c", [u64::MAX, u64::MAX, 1]),
             ("mul.wide.u32 d, a, 1024", [0xffff_ffff, 0, 0]),
             ("mul.wide.u16 d, a, 32", [0xffff, 0, 0]),
+            ("brev.b32 d, a", [0xffff_ffff, 0, 0]),
+            // Where no bits meet in a column, nothing is carried.
+            ("add.s32 d, a, b", [0xff00_ff00, 0x00ff_00ff, 0]),
+            ("add.s64 d, b, a", [u64::MAX << 32, 0xffff_ffff, 0]),
+            ("mul.lo.s64 d, a, 4096", [u64::MAX, 0, 0]),
             ("neg.s32 d, a", [1, 0, 0]),
             ("dp4a.s32.s32 d, a, 65280, 0", [0x0101_0101, 0, 0]),
         ];

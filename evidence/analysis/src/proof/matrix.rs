@@ -67,3 +67,65 @@ impl Context<'_> {
 fn several(operand: &Operand) -> Result<&[Operand], Why> {
     if let Operand::Several(several) = operand { Ok(several) } else { Err("no registers of a matrix".into()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proof::anf::Cells;
+    use crate::proof::context::Grid;
+    use crate::ptx::Program;
+
+    /// The manual's formulas for each element of a lane's fragments: i counts its bits, or its sums.
+    #[test]
+    fn fragments_are_where_the_manual_says() {
+        let text = ".entry f()\n{\n.reg .b32 %r<15>;\nmma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc \
+                    {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8}, {%r9, %r10}, {%r11, %r12, %r13, %r14};\n}";
+        let program = Program::read(text).expect("an instruction");
+        let operands = &program.functions[0].statements[0].operands;
+        let mut cells = Cells::new();
+        let context = Context::new(&program, Grid { blocks: 1, threads: WARP }, 0, &mut cells).unwrap();
+        let (mut a, mut b, mut c) = ([[0u32; 256]; 16], [[0u32; 8]; 256], [[0u32; 8]; 16]);
+        let mut warp: Vec<Thread> = (0..WARP).map(|lane| Thread::new(lane, program.functions[0].registers)).collect();
+        let mut state = 1u64;
+        for (lane, thread) in warp.iter_mut().enumerate() {
+            let (group, in_group) = (lane / 4, lane % 4);
+            let mut put = |operand: &Operand| -> Vec<u32> {
+                let each = several(operand).unwrap().iter().map(|register| {
+                    state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                    let word = (state >> 33) as u32;
+                    thread.write(register, Value::Number(word.into())).unwrap();
+                    word
+                });
+                each.collect()
+            };
+            let bit = |words: &[u32], i: usize| words[i / 32] >> (i % 32) & 1;
+            let words = put(&operands[1]);
+            for i in 0..128 {
+                let row = if i < 32 || (64..96).contains(&i) { group } else { group + 8 };
+                let column = if i < 64 { in_group * 32 + (i & 31) } else { in_group * 32 + (i & 31) + 128 };
+                a[row][column] = bit(&words, i);
+            }
+            let words = put(&operands[2]);
+            for i in 0..64 {
+                let row = if i < 32 { in_group * 32 + (i & 31) } else { in_group * 32 + (i & 31) + 128 };
+                b[row][group] = bit(&words, i);
+            }
+            for (i, sum) in put(&operands[3]).into_iter().enumerate() {
+                let row = if i < 2 { group } else { group + 8 };
+                c[row][in_group * 2 + (i & 1)] = sum;
+            }
+        }
+        context.multiply(&mut warp, operands).unwrap();
+        for (lane, thread) in warp.iter().enumerate() {
+            for (i, register) in several(&operands[0]).unwrap().iter().enumerate() {
+                let (row, column) = (if i < 2 { lane / 4 } else { lane / 4 + 8 }, lane % 4 * 2 + (i & 1));
+                let count = c[row][column] + (0..256).map(|k| a[row][k] & b[k][column]).sum::<u32>();
+                let found = context.value(thread, register).unwrap();
+                let Value::Count(lowest, most) = found else { panic!("{found:?}") };
+                assert_eq!(lowest, Bit::constant(count & 1 == 1));
+                assert!((count..=c[row][column] + 256).contains(&most));
+            }
+        }
+        assert!(context.multiply(&mut warp[..16], operands).is_err());
+    }
+}
