@@ -85,7 +85,7 @@ const FAULTS: [(&str, Entry, &[Fault]); 8] = [
         ("a last tile that lacks blocks is written as a whole one", ["setp.ge.u32", ""], -1, ["setp.ge", "setp.gt"], "may not exist"),
         ("a last block is written too far", ["add.s64", ", 248"], -1, [", 248", ", 247"], "may not exist"),
         ("a block after the data is read", ["add.s64", ", 8"], 0, [", 8", ", 7"], "may not exist"),
-        ("a word is written elsewhere", ["st.global.u32", ""], 3, ["+", "+4+"], "twice"),
+        ("a word is written elsewhere", ["st.global.u32", ""], 3, ["+", "+4+"], "race"),
         ("another tile's counters are taken", ["shl.b32", ", 8"], -1, [", 8", ", 9"], "not known"),
         ("two warps have one place in shared memory", ["mul.wide.u32", ", 512"], -2, [", 512", ", 0"], "two warps"),
         ("an output is the complement", ["lop3.b32", ", 150"], -1, [", 150", ", 105"], "differs"),
