@@ -6,6 +6,7 @@
 
 use crate::engines::{self, Device};
 use crate::environment::{LARGE, REQUIRE_GPU, REQUIRE_OPENCL, SMALL, all_or, has_turn, is_set, small};
+use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_gen::check::has_compiler;
 use aes_bitslice_runtime::{Engine, Kernels};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -23,6 +24,8 @@ pub enum Need {
     CudaCompiler,
     /// A C compiler.
     CCompiler,
+    /// NVIDIA's disassembler of machine code.
+    Disassembler,
     /// Time: the test is left out where [`SMALL`] is set.
     Time,
     /// Many GiB of GPU memory: the test is left out unless [`LARGE`] is set.
@@ -41,6 +44,7 @@ impl Need {
             Self::Device(device) => device.find().err().map(str::to_owned),
             Self::CudaCompiler => engines::cuda_compiler().err().map(str::to_owned),
             Self::CCompiler => (!has_compiler()).then(|| "there is no C compiler".into()),
+            Self::Disassembler => Disassembler::find().err().map(|why| why.to_string()),
             Self::Time => small().then(|| format!("{SMALL} is set")),
             Self::Memory => (!is_set(LARGE)).then(|| format!("{LARGE} is not set")),
             Self::Unset(names) => {
@@ -60,7 +64,7 @@ impl Need {
             Self::Device(Device::Cuda(_) | Device::SeveralGpus) => is_set(REQUIRE_GPU) && engines::gpu_count() == 0,
             Self::Device(Device::OpenCl) => is_set(REQUIRE_OPENCL),
             Self::CudaCompiler => is_set(REQUIRE_GPU),
-            Self::CCompiler | Self::Time | Self::Memory | Self::Unset(_) | Self::Turn(_) => false,
+            Self::CCompiler | Self::Disassembler | Self::Time | Self::Memory | Self::Unset(_) | Self::Turn(_) => false,
         }
     }
 }

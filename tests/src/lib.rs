@@ -10,6 +10,7 @@
 //! | [`memory`] | where the data of a call is |
 //! | [`device_calls`], [`counters`] | calls in GPU memory, by name; a profiler's counts of them |
 //! | [`kernels`] | kernels as the generator prints them |
+//! | [`cases`] | launches of kernels that are proved |
 //! | [`formal`] | formal bits, for code that computes with words |
 //! | [`operation`] | any operation as a value, and the reference's result |
 //! | [`reference`](mod@reference) | the measure of every engine |
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrays;
+pub mod cases;
 pub mod counters;
 pub mod device_calls;
 pub mod engines;

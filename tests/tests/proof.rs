@@ -5,18 +5,19 @@ use aes_bitslice_analysis::proof::aes::{self, Block};
 use aes_bitslice_analysis::proof::batch::{Batch, Flow};
 use aes_bitslice_analysis::proof::context::{Grid, buffer};
 use aes_bitslice_analysis::proof::kernel::{Case, Proved, prove, round_keys};
-use aes_bitslice_analysis::proof::mode::{Start, before_wrap};
+use aes_bitslice_analysis::proof::mode::before_wrap;
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Manifest;
-use aes_bitslice_core::mode::{Mode, State};
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::signature::EntryPoint;
 use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_kernels::{KERNELS, rust};
+use aes_bitslice_tests::cases::{all_warps, edges, four_warps, several_tiles, whole_tile};
 use aes_bitslice_tests::environment::{MUTANTS, PROOFS, has_turn, is_set, sample};
 use aes_bitslice_tests::formal::{FormalBit, with_cells};
 use aes_bitslice_tests::reference::noise;
@@ -39,45 +40,6 @@ fn kernels() -> Vec<(Manifest, &'static str)> {
     parsed.filter(|(manifest, _)| manifest.bitsliced.is_some()).collect()
 }
 
-/// A mode's first counter, or number of a unit: its bit `bits` changes after `by` blocks of data, or after two units.
-fn start(mode: Mode, bits: u32, by: u128) -> Start {
-    let number = match mode {
-        // 32 bits count, in the first four bytes.
-        Mode::CtrLe32 => before_wrap(32, by).swap_bytes(),
-        _ if mode.has_tweaks() => before_wrap(bits, 2),
-        _ => before_wrap(bits, by),
-    };
-    Start { number, unit_blocks: 64, before: 0 }
-}
-
-/// A launch on a whole tile of a kernel, with as few warps as possible; for counters on two, between which all 128 bits of them change.
-fn whole_tile(manifest: &Manifest) -> Case {
-    let mode = manifest.mode().unwrap();
-    let counts = mode.state() == State::Counters;
-    Case {
-        key_bits: KeyBits::Aes128,
-        bytes: 16 * 256 * if counts { 2 } else { 1 },
-        skip: 0,
-        aligned: true,
-        thread_blocks: 1,
-        warps: if counts { 4 } else { 1 },
-        start: start(mode, 128, 256),
-        in_place: false,
-    }
-}
-
-/// A launch with two tiles more than warps, the last with few blocks: a warp has several.
-fn several_tiles(manifest: &Manifest) -> Case {
-    let whole = whole_tile(manifest);
-    Case { bytes: 16 * (256 * (whole.warps + 1) + 11), ..whole }
-}
-
-/// A launch of a thread block as the runtime launches it, with a tile for each warp.
-fn all_warps(manifest: &Manifest) -> Case {
-    let warps = manifest.threads as usize / 32;
-    Case { bytes: 16 * (256 * warps - 3), warps, ..whole_tile(manifest) }
-}
-
 fn proved(manifest: &Manifest, ptx: &str, case: &Case) -> Proved {
     prove(manifest, ptx, case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel))
 }
@@ -91,43 +53,6 @@ fn tiles_of_every_stored_kernel() {
         let case = if has_turn(n, all_or(1, 3)) { several_tiles(manifest) } else { whole_tile(manifest) };
         assert_eq!(proved(manifest, ptx, &case).bits, 8 * case.bytes);
     });
-}
-
-/// Other lengths of keys and of data, positions within tiles, units, runs and blocks, alignments, numbers of warps, and in place.
-fn edges(manifest: &Manifest) -> Vec<Case> {
-    let mode = manifest.mode().unwrap();
-    let whole = whole_tile(manifest);
-    let most = manifest.threads as usize / 32;
-    let start = |bits, by| start(mode, bits, by);
-    // XTS has no keys of 192 bits.
-    let longer = if mode.has_tweaks() { KeyBits::Aes256 } else { KeyBits::Aes192 };
-    let in_place = Case { in_place: true, ..whole };
-    let apart = Case { aligned: false, ..whole };
-    let mut cases = vec![
-        Case { key_bits: KeyBits::Aes256, bytes: 16 * 44, warps: 4, start: start(64, 20), ..in_place },
-        Case { key_bits: longer, bytes: 16 * 300, thread_blocks: 2, start: start(96, 100), ..apart },
-        Case {
-            bytes: 16 * 700,
-            warps: most.min(5),
-            // For XTS the number of the unit that a later warp begins with: its sum carries into each of its words.
-            start: Start { unit_blocks: 37, before: 11, ..start(if mode.has_tweaks() { 96 } else { 32 }, 179) },
-            ..whole
-        },
-    ];
-    if mode.state() == State::Counters {
-        let key_bits = KeyBits::Aes256;
-        cases.push(Case { key_bits, skip: 5, bytes: 2001, start: start(128, 55), in_place: true, ..apart });
-    }
-    if mode.has_tweaks() {
-        let long = Start { unit_blocks: 1 << 20, before: 2500, ..start(64, 0) };
-        cases.push(Case { bytes: 16 * 40 + 3, start: long, ..whole });
-        cases.push(Case { key_bits: KeyBits::Aes256, bytes: 31, in_place: true, ..apart });
-    }
-    if mode == Mode::CbcDecrypt {
-        // Shares of several warps; the blocks before them are gathered.
-        cases.push(Case { bytes: 16 * 700, warps: 4, ..in_place });
-    }
-    cases
 }
 
 /// All edges of all kernels, and some with all warps, which take longest, and so come first; or one in nine of these.
@@ -279,11 +204,6 @@ const FAULTS: [(&str, Fault, [usize; 3]); 2] = [
         [18, 12, 1],
     ),
 ];
-
-/// Four warps, of which the first has a tile, or two have one of counters each, in place: this shows faults between warps at little cost.
-fn four_warps(manifest: &Manifest) -> Case {
-    Case { warps: 4, in_place: true, ..whole_tile(manifest) }
-}
 
 /// Every barrier is needed, except one, and every number carries: in all kernels.
 #[test]

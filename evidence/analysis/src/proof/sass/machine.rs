@@ -281,15 +281,22 @@ impl<'a> Machine<'a> {
             let number = name.strip_prefix('B').and_then(|number| number.parse::<usize>().ok());
             number.filter(|number| *number < 16).ok_or("a register of threads that meet was expected")
         };
-        let computes = matches!(action, Action::Computes(_));
-        if !computes && instruction.signs.iter().any(|sign| *sign != Sign::Plus) {
+        let has_signs = matches!(action, Action::Computes(_) | Action::Branches);
+        if !has_signs && instruction.signs.iter().any(|sign| *sign != Sign::Plus) {
             return Err("an operand with a sign".into());
         }
         let is_whole = lanes == all && all == warp.live();
         match (action, operands) {
             (Action::Nothing, []) => {}
-            (Action::Branches, [target]) => {
+            (Action::Branches, [conditions @ .., target]) if conditions.iter().all(Operand::is_predicate) => {
                 let next = label(target)?;
+                for (condition, sign) in conditions.iter().zip(&instruction.signs) {
+                    for lane in each(lanes) {
+                        let holds = self.value(warp, all, lane, condition, false)?;
+                        let holds = self.signed(holds, *sign, true)?.number()? == 1;
+                        lanes &= !(Lanes::from(!holds) << lane);
+                    }
+                }
                 if lanes == all {
                     warp.groups[at].next = next;
                 } else if lanes != 0 {
@@ -506,10 +513,7 @@ impl<'a> Machine<'a> {
                 let at = self.sum(warp, all, lane, terms)?;
                 (at, self.shared.contains(&at))
             }
-            (
-                Space::Device,
-                [descriptor, base @ Operand::Register { is_wide: true, is_negative: false, .. }, rest @ ..],
-            ) => {
+            (_, [descriptor, base @ Operand::Register { is_wide: true, is_negative: false, .. }, rest @ ..]) => {
                 let bank = self.memory.read(BANK + DESCRIPTOR, 8, warp.moment(self.block, lane))?;
                 if self.value(warp, all, lane, descriptor, true)? != bank {
                     return Err("another descriptor of memory".into());
