@@ -340,6 +340,13 @@ mod tests {
     }
 
     #[test]
+    fn a_skeleton_has_what_branches_and_what_has_an_address() {
+        let ptx =
+            "\tmov.u32 %r1, 3;\n\t@!%p1 bra $L__BB0_1;\n$L__BB0_1:\n\tst.shared.v2.u32 [%r2], {%r1, %r1};\n\tret;\n";
+        assert_eq!(skeleton(ptx), ["bra", "st.shared.v2.u32", "ret"]);
+    }
+
+    #[test]
     fn one_guilty_kernel_among_many_is_a_failure() {
         let innocent = || -> Work { Box::new(|| Ok(vec![])) };
         let mut work: Vec<Work> = (0..100).map(|_| innocent()).collect();
