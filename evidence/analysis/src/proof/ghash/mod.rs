@@ -1,5 +1,5 @@
 //! The claims about a hash kernel, and their proofs: whatever the hash key and the data are, a launch writes what its manifest says
-//! ([`Hash`]), and nothing else.
+//! ([`Hash`](struct@Hash)), and nothing else.
 //!
 //! An element of GF(2^128) is 128 formal bits, which are polynomials in the bits of the hash key and of the data. The tables are made for
 //! the unknown hash key by [`tables`], the function that makes them for a known one.
