@@ -1,7 +1,9 @@
 """What a type checker finds: wrong calls are errors, and the types of right ones are those at run time."""
 
 import inspect
+import pkgutil
 import re
+import subprocess
 import sys
 from pathlib import Path
 
