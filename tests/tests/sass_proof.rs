@@ -72,11 +72,12 @@ fn needs_local_memory((manifest, _): &(Manifest, String), case: &Case) -> bool {
 /// Entry points for many keys, with the schedule, and for many messages.
 fn many_at_a_time() {
     const BITS: KeyBits = KeyBits::Aes128;
+    type Prove = fn() -> Result<Proved, String>;
     fn of(name: &str) -> Batch<'static> {
         let (manifest, listing) = kernel(name);
         Batch::new(manifest, Code::Sass(listing), Some(Grid { blocks: 1, threads: 32 })).unwrap()
     }
-    let all: [(&str, fn() -> Result<Proved, String>); 7] = [
+    let all: [(&str, Prove); 7] = [
         ("expand, for encryption", || of("aes-ecb-encrypt-planes").prove_expand(BITS, 40)),
         ("expand, for decryption", || of("aes-ecb-decrypt-planes").prove_expand(BITS, 40)),
         ("each", || of("aes-ecb-encrypt-planes").prove_each(BITS, 40, 2, Flow::Counters, before_wrap(64, 1))),
@@ -117,10 +118,10 @@ const FAULTS: [(&str, &str, Fault, usize); 10] = [
         (differ && table >> 2 & 3 != table >> 4 & 3).then(|| all.join(", "))
     }), 211),
     ("aes-ecb-encrypt-planes", "a selector", |text| text.strip_prefix("PRMT").and_then(|_| other_number(text, ", 0x")), 31),
-    ("aes-ecb-encrypt-planes", "a lane", |text| text.strip_prefix("SHFL.IDX").and_then(|_| {
+    ("aes-ecb-encrypt-planes", "a lane", |text| text.strip_prefix("SHFL.IDX").map(|_| {
         let mut all: Vec<&str> = text.split(", ").collect();
         all[3] = "0x5";
-        Some(all.join(", "))
+        all.join(", ")
     }), 31),
     ("aes-ecb-encrypt-planes", "a distance", |text| text.strip_prefix("SHF.").and_then(|_| other_number(text, ", 0x")), 31),
     ("aes-ecb-encrypt-planes", "a factor", |text| text.strip_prefix("IMAD.SHL.U32").map(|_| text.replacen(", 0x", ", 0x8", 1)), 31),
