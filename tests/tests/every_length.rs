@@ -1,4 +1,4 @@
-//! Proofs for every length, counter, address and number of thread blocks: stored kernels (PTX), in the entry points for whole blocks. The head
+//! Proofs for every length, counter, address and number of thread blocks: stored kernels (PTX), whole blocks, aligned and not. The head
 //! of `aes_bitslice_analysis::proof::every_length` says how.
 
 use aes_bitslice_analysis::proof::every_length::counters::Carries;
@@ -51,7 +51,9 @@ fn every_stored_kernel() {
             chosen.extend(all.into_iter().map(|case| (manifest, ptx, case)));
         } else {
             let (turn, one) = (turn() / step + 5 * n, all[0]);
-            chosen.push((manifest, ptx, Case { followed: (turn % one.warps, one.warps), ..all[turn % all.len()] }));
+            // With all cases for each warp: both numbers are even.
+            let case = all[turn / one.warps % all.len()];
+            chosen.push((manifest, ptx, Case { followed: (turn % one.warps, one.warps), ..case }));
         }
     }
     chosen.into_par_iter().for_each(|(manifest, ptx, case)| {

@@ -86,6 +86,11 @@ fn decrypted() -> Vec<Decrypted> {
     DECRYPTED.iter().enumerate().map(|(n, &(bytes, byte, count))| (bytes, differs(n, byte), count)).collect()
 }
 
+/// Messages of a byte, of whose tags one bit is not as expected, in each another one.
+fn each_bit() -> Vec<Decrypted> {
+    (0..128).map(|bit| (1, one_bit(bit / 8, bit as u32 % 8), 16)).collect()
+}
+
 #[test]
 fn what_is_not_authentic_is_cleared() {
     for (manifest, ptx) in &kernels() {
@@ -101,6 +106,12 @@ fn what_is_not_authentic_is_cleared() {
         }
         for thread_blocks in [1, 2] {
             prove_clear_messages(manifest, ptx, &decrypted(), thread_blocks).unwrap();
+        }
+        // Each bit of a tag is compared.
+        prove_clear_messages(manifest, ptx, &each_bit(), 1).unwrap();
+        for (bytes, difference, count) in sample(0, all_or(1, 16), each_bit()) {
+            prove_clear(manifest, ptx, bytes, difference, [0xff; 16]).unwrap();
+            assert_eq!(count, 16);
         }
     }
 }
@@ -125,8 +136,14 @@ const MANY: Claim = (Entry::HashMessages, |manifest, ptx| prove_tags(manifest, p
 const CLEARED: Claim =
     (Entry::Clear, |manifest, ptx| prove_clear(manifest, ptx, manifest.threads as usize * 2, one_bit(15, 3), SOME));
 
+const SECOND_WORD_CLEARED: Claim =
+    (Entry::Clear, |manifest, ptx| prove_clear(manifest, ptx, 1, one_bit(5, 2), [0xff; 16]));
+
 const MANY_CLEARED: Claim =
     (Entry::ClearMessages, |manifest, ptx| prove_clear_messages(manifest, ptx, &decrypted(), 1));
+
+const EACH_BIT_CLEARED: Claim =
+    (Entry::ClearMessages, |manifest, ptx| prove_clear_messages(manifest, ptx, &each_bit(), 1));
 
 /// The name of an instruction, and its operands.
 fn operands(statement: &str) -> Option<(&str, Vec<String>)> {
@@ -160,7 +177,7 @@ fn with_swapped(statement: &str, of: &str, operand: usize) -> Option<String> {
 type Fault = (&'static str, fn(&str) -> Option<String>, Claim, Option<Arrangement>);
 
 /// At the last place of each in an entry point.
-const FAULTS: [Fault; 12] = [
+const FAULTS: [Fault; 14] = [
     ("rows of a matrix exchanged", |statement| with_swapped(statement, "mma.", 1), LONG, Some(Arrangement::Mma)),
     ("blocks of a row exchanged", |statement| with_swapped(statement, "mma.", 2), LONG, Some(Arrangement::Mma)),
     (
@@ -207,6 +224,24 @@ const FAULTS: [Fault; 12] = [
         MANY_CLEARED,
         None,
     ),
+    (
+        "a word of the tag that does not count",
+        |statement| {
+            let (name, all) = operands(statement).filter(|_| statement.ends_with("+4]"))?;
+            (name == "ld.param.u32").then(|| format!("mov.u32 {}, 0", all[0]))
+        },
+        SECOND_WORD_CLEARED,
+        None,
+    ),
+    (
+        "a word of the tags that is not compared",
+        |statement| {
+            let (name, all) = operands(statement)?;
+            (name == "or.b32").then(|| format!("mov.u32 {}, {}", all[0], all[2]))
+        },
+        EACH_BIT_CLEARED,
+        None,
+    ),
 ];
 
 /// A module with the fault in an entry point, or in a function before that, for each place where it can be.
@@ -250,6 +285,7 @@ fn faults_are_found() {
     let faults = sample(0, all_or(1, 6), faults).collect::<Vec<_>>();
     faults.par_iter().for_each(|(manifest, what, (entry, prove), wrong)| {
         let found = prove(manifest, wrong);
-        found.expect_err(&format!("{}, {}: {what}", manifest.kernel, entry.name()));
+        let why = found.expect_err(&format!("{}, {}: {what}", manifest.kernel, entry.name()));
+        assert!(!why.contains("no rule"), "{}, {}: {what}: {why}", manifest.kernel, entry.name());
     });
 }

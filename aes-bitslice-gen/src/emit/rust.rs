@@ -123,10 +123,11 @@ fn one_direction(direction: Direction, sbox: &Circuit, mix: &Circuit) -> TokenSt
         #[doc = #doc]
         ///
         /// # Panics
-        /// If there are fewer than two round keys.
+        /// If the number of round keys is 1 or even.
         #[inline(always)]
         pub fn #name<L: Lanes>(state: &mut [L; 128], round_keys: &[[u32; 128]]) {
             let [first, middle @ .., last] = round_keys else { panic!("a cipher has at least two round keys") };
+            assert!(middle.len() % 2 == 1, "an even number of round keys");
             for (plane, key) in state.iter_mut().zip(first) {
                 *plane = *plane ^ L::splat(*key);
             }
@@ -149,9 +150,6 @@ fn one_direction(direction: Direction, sbox: &Circuit, mix: &Circuit) -> TokenSt
                 for (plane, key) in byte.iter_mut().zip(key) {
                     *plane = *plane ^ L::splat(*key);
                 }
-            }
-            if middle.len().is_multiple_of(2) {
-                *from = *to;
             }
         }
 

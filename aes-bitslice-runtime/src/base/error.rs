@@ -332,7 +332,7 @@ impl fmt::Display for Error {
             Self::WrongKeys { operation, needs } => write!(f, "{operation} needs {needs}"),
             Self::NonceLength { bytes } => write!(f, "a GCM nonce has 1 to 2^61 - 1 bytes, usually 12, not {bytes}"),
             Self::TagLength { bytes } => {
-                write!(f, "a tag has 12 to 16 bytes, or 4 or 8 where short tags are asked for, not {bytes}")
+                write!(f, "a tag has 12 to 16 bytes, but 4 or 8 where short tags are asked for, not {bytes}")
             }
             Self::Unauthenticated => f.write_str(
                 "authentication failed: the data was changed, or key, nonce or additional data are not those \

@@ -128,7 +128,8 @@ pub struct Operation {
     /// 8.2.1).
     pub counter_bits: u32,
     /// For decryption of GCM: 1 if the tags are of 4 or 8 bytes, else 0. SP 800-38D, appendix C, allows such tags to few applications, and
-    /// limits how many messages of which length these decrypt under a key: they count them. Drafts of its revision 1 have no such tags.
+    /// limits, by the lengths of tag and message, how many messages may be decrypted under a key: the application counts them. Drafts of its
+    /// revision 1 have no such tags.
     pub short_tags: u32,
 }
 

@@ -73,8 +73,8 @@ macro_rules! parameter {
          `ValueError` for a tag of another length."
     };
     (short_tags) => {
-        "short_tags: whether tags have 4 or 8 bytes. SP 800-38D, appendix C, allows that to few applications, and limits how many messages\n    \
-         of which length these decrypt under a key: they count them. A forged message with a tag of 4 bytes is accepted once in 2^32\n    \
+        "short_tags: whether tags have 4 or 8 bytes. SP 800-38D, appendix C, allows that to few applications, and limits, by the lengths of\n    \
+         tag and message, how many messages may be decrypted under a key: the application counts them. A forged message with a tag of 4 bytes is accepted once in 2^32\n    \
          attempts, and the next one sooner. Drafts of revision 1 of the standard have no such tags."
     };
     (nonce) => {

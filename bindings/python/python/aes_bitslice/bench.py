@@ -39,14 +39,14 @@ def main() -> None:
         return
     global _runs, _as_json
     _runs, _as_json = arguments.runs, arguments.json
+    if importlib.util.find_spec("numpy") is None:
+        parser.error("NumPy is needed: pip install numpy")
     key = Key(KEY[: arguments.key_bits // 8])
     if arguments.parquet:
         from . import _bench_parquet
 
         _bench_parquet.measure(key, arguments.bytes, timed, report)
         return
-    if importlib.util.find_spec("numpy") is None:
-        parser.error("NumPy is needed: pip install numpy")
     if not _as_json:
         print(f"# {arguments.bytes} bytes, {_runs} runs of each case; --bytes and --runs take fewer", flush=True)
     host(key, arguments.bytes)

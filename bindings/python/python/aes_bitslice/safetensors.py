@@ -232,7 +232,7 @@ class safe_open:
         tensor, dtype = self._tensors[name], self._type(name)
         last, several = tensor.shape[-1:] or [1], _elements(tensor.type, dtype)
         if last[0] % several:
-            raise Error(f"{self._name}the tensor {name!r} has the shape {tensor.shape}, and {self._framework.name} has {several} elements together")
+            raise Error(f"{self._name}the tensor {name!r} has the shape {tensor.shape}, and an element of {self._framework.name} holds {several} of its elements: the last length must be a multiple of {several}")
         return _shape(tensor.shape, operator.floordiv, tensor.type, dtype)
 
     def _header(self) -> tuple[dict[str, str] | None, dict[str, _Tensor]]:
@@ -298,7 +298,12 @@ class Slice:
             row = (stop - start) // shape[0]
             start, stop, shape = start + rows.start * row, start + rows.stop * row, [len(rows), *shape[1:]]
         with self._file._parts.read(start, max(start, stop)) as data:
-            return self._file._framework.tensor(data, dtype, shape, alone=True)[(first, *others)]
+            whole = self._file._framework.tensor(data, dtype, shape, alone=True)
+            try:
+                return whole[(first, *others)]
+            except BaseException:
+                whole[...] = 0
+                raise
 
 
 class _NumPy:
@@ -390,7 +395,7 @@ def _saved_type(name: Any, tensor: Any) -> str:
     if not (tensor.is_contiguous() if hasattr(tensor, "is_contiguous") else tensor.flags.c_contiguous):
         raise ValueError(f"the tensor {name!r} is not contiguous: make it so first")
     if not tensor.shape and _elements(_NAMES[of_framework], tensor.dtype) > 1:
-        raise ValueError(f"the tensor {name!r} has no dimension, and several elements: give it one")
+        raise ValueError(f"the tensor {name!r} has no dimension, and its element holds several of the file's: reshape it to (1,)")
     return _NAMES[of_framework]
 
 

@@ -59,9 +59,11 @@ impl Memory {
         (self.bytes.clone(), self.forms.clone())
     }
 
-    /// Where bytes are that were not in these contents.
+    /// Where bytes are that were not in these contents, and bytes of numbers.
     pub(crate) fn elsewhere(&self, contents: &Contents) -> impl Iterator<Item = u64> {
-        self.bytes.keys().copied().filter(|at| !contents.0.contains_key(at))
+        let bytes = self.bytes.keys().copied().filter(|at| !contents.0.contains_key(at));
+        let forms = self.forms.iter().filter(|(at, _)| !contents.1.contains_key(at));
+        bytes.chain(forms.flat_map(|(at, (bytes, _))| *at..at + bytes))
     }
 
     /// Forgets what is elsewhere than these contents were, but not who accessed it. Returns whether they are there as they were.

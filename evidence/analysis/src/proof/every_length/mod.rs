@@ -40,7 +40,7 @@
 //!   are multiples of 4 bytes where the entry point is for aligned data. The output is the input's buffer or does not overlap it.
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
-//! - Of a turn of a loop that follows another, only one way is gone to see whether barriers order the accesses of both.
+//! - Of a turn of a loop that follows another, only one way is followed, to see whether barriers order the accesses of both.
 //! - The entry point, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
 mod chain;

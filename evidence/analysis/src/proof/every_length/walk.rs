@@ -250,6 +250,9 @@ impl Proof<'_> {
                     }
                     continue;
                 }
+                if cut.number == Some(register) || matches!(found, Value::Wide(_)) {
+                    return Err("a loop hands on another value in place of its number, or 64 bits".into());
+                }
                 let handed = if let Value::Form(form, _) = &found {
                     Handed::Address(form.plus(-1, &self.data.beginning(number)))
                 } else {
