@@ -390,11 +390,11 @@ def test_elements_that_are_together(key, monkeypatch):
     file.seek(0)
     with safe_open(file, "np", key=key) as ours:
         assert ours.get_slice("a").get_shape() == [2, 6] and (ours.get_tensor("a") == np.arange(6).reshape(2, 3)).all()
-    with pytest.raises(ValueError, match="'a' has no dimension, and several elements"):
+    with pytest.raises(ValueError, match="'a' has no dimension, and its element holds several"):
         save_file({"a": np.array(5, np.uint8)}, io.BytesIO(), key=key)
     odd = io.BytesIO(aes_bitslice.seal_bytes(header_of({"a": entry(0, 3, dtype="F4", shape=[2, 3])}) + bytes(3), key=key))
     for read in [lambda: load_file(odd, framework="np", key=key), lambda: safe_open(odd, "np", key=key).get_tensor("a")]:
-        with pytest.raises(Error, match=r"'a' has the shape \[2, 3\], and NumPy has 2 elements together"):
+        with pytest.raises(Error, match=r"'a' has the shape \[2, 3\], and an element of NumPy holds 2 of its elements"):
             read()
 
 
