@@ -37,7 +37,7 @@ fn kernel(name: &str) -> &'static (Manifest, String) {
     KERNELS_LISTED.iter().find(|(manifest, _)| manifest.kernel == name).unwrap()
 }
 
-/// One in so many of a list, the one whose turn it is, or all where all cases are proved.
+/// One item in `count` of a list, by turns; or all, where all cases are proved.
 fn one_in<T>(count: usize, list: impl IntoIterator<Item = T>) -> Vec<T> {
     sample(0, if is_set(PROOFS) { 1 } else { count }, list).collect()
 }

@@ -2,8 +2,8 @@
 
 use aes_bitslice_analysis::proof::anf::Cells;
 use aes_bitslice_analysis::proof::context::{DEVICE, Grid};
-use aes_bitslice_analysis::proof::launch::{Code, Launch, compare, known, number};
-use aes_bitslice_analysis::proof::memory::{Byte, Memory};
+use aes_bitslice_analysis::proof::launch::{Code, Launch, compare};
+use aes_bitslice_analysis::proof::memory::{Byte, Memory, known, number};
 use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::signature::{EntryPoint, Parameter};
 

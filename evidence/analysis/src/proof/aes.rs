@@ -127,7 +127,7 @@ pub fn process(cells: &mut Cells, block: &Block, keys: &[Block], direction: Dire
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proof::launch;
+    use crate::proof::memory;
     use aes_bitslice_core::aes::{KeySchedule, cipher};
 
     /// On constants it is the cipher, in both directions and with keys of each length; one case is FIPS 197's example.
@@ -138,7 +138,7 @@ mod tests {
             let key: Vec<u8> = (0..bytes).collect();
             let schedule = |direction| KeySchedule::new(&key, direction).unwrap();
             let keys: Vec<Block> = schedule(Direction::Encrypt).round_keys().iter().map(|key| known(*key)).collect();
-            let bytes: Vec<Byte> = key.iter().map(|byte| launch::known(*byte)).collect();
+            let bytes: Vec<Byte> = key.iter().map(|byte| memory::known(*byte)).collect();
             assert_eq!(expand(&mut Cells::new(), &bytes), Ok(keys.clone()));
             for direction in [Direction::Encrypt, Direction::Decrypt] {
                 let expected = cipher::process(block, &schedule(direction), direction);

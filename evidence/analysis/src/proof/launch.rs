@@ -1,6 +1,6 @@
 //! A launch of an entry point on memory of formal bits, and the comparison of its output.
 
-use crate::proof::anf::{Bit, Cells};
+use crate::proof::anf::Cells;
 use crate::proof::context::Grid;
 use crate::proof::machine::Machine;
 use crate::proof::memory::{Byte, Memory};
@@ -105,14 +105,4 @@ pub fn compare(memory: &Memory, address: u64, expected: &[Byte]) -> Result<(), S
         }
     }
     Ok(())
-}
-
-/// A number as bytes, least significant first.
-pub fn number(number: u64, bytes: usize) -> Vec<Byte> {
-    number.to_le_bytes()[..bytes].iter().map(|byte| known(*byte)).collect()
-}
-
-/// A known byte.
-pub fn known(byte: u8) -> Byte {
-    std::array::from_fn(|i| Bit::constant(byte >> i & 1 == 1))
 }

@@ -187,3 +187,13 @@ impl Memory {
         Ok(Value::of_bits64(bits).first(8 * bytes as u32))
     }
 }
+
+/// A number as bytes, least significant first.
+pub fn number(number: u64, bytes: usize) -> Vec<Byte> {
+    number.to_le_bytes()[..bytes].iter().map(|byte| known(*byte)).collect()
+}
+
+/// A known byte.
+pub fn known(byte: u8) -> Byte {
+    std::array::from_fn(|i| Bit::constant(byte >> i & 1 == 1))
+}

@@ -33,8 +33,8 @@ pub fn executed() -> BTreeMap<String, BTreeMap<&'static str, i64>> {
     counts().into_iter().map(|(architecture, counts)| (architecture, of(counts).collect())).collect()
 }
 
-/// The registers of a thread on compute capability 9.0, and the share of a multiprocessor's 2,048 threads that have room beside each other,
-/// in thread blocks of so many.
+/// The registers of a thread on compute capability 9.0, and the share of a multiprocessor's 2,048 threads that are resident at a time,
+/// in thread blocks of `threads` threads.
 pub fn registers(name: &str, threads: u32) -> Option<(u32, f64)> {
     let [.., registers] = *counts().get("sm_90")?.get(name)?;
     // There are 65,536, which warps get in units of 256, that is eight for each thread.

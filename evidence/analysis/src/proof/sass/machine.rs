@@ -3,9 +3,8 @@
 
 use crate::proof::anf::Cells;
 use crate::proof::context::{DEVICE, Grid};
-use crate::proof::launch::number;
 use crate::proof::machine::Stuck;
-use crate::proof::memory::{Byte, Memory};
+use crate::proof::memory::{Byte, Memory, number};
 use crate::proof::order::WARP;
 use crate::proof::sass::rules::{Given, Outcome, Rule, high, joined, low, rule};
 use crate::proof::sass::warp::{Group, Lanes, State, Warp, each};

@@ -399,7 +399,7 @@ mod tests {
                 let mut numbers: Vec<u64> =
                     possible.iter().zip(8 * n..).map(|(bits, seed)| noise(seed) & bits).collect();
                 match opcode {
-                    // Numbers that are equal; such as have few bits.
+                    // Equal numbers; numbers of few bits.
                     _ if n % 4 == 0 && numbers.len() > 1 && possible[0] == possible[1] => numbers[1] = numbers[0],
                     "POPC" | "FLO.U32" | "I2F.U32.RP" => numbers[0] >>= n % 33,
                     // From 2^23 to 2^32.
