@@ -102,9 +102,7 @@ impl Entry {
             }
             Self::BatchMasks => &[Messages, All, Masks, Keys],
             Self::BatchEncrypt => &[In, Out, Messages, Order, All, Wide, Aad, Masks, Keys, Tables, Tags],
-            Self::BatchDecrypt => {
-                &[In, Out, Messages, Order, All, Wide, Aad, Masks, Expected, Keys, Tables, Verdicts]
-            }
+            Self::BatchDecrypt => &[In, Out, Messages, Order, All, Wide, Aad, Masks, Expected, Keys, Tables, Verdicts],
         }
     }
 

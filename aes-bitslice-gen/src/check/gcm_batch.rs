@@ -28,7 +28,8 @@ pub fn printed_gcm_batch(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, Ch
     let Some(mut compiled) = compiled else { return Ok(false) };
     let schedule = KeySchedule::new(key, Direction::Encrypt).ok_or(CheckError::KeyLength(key.len()))?;
     let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Direction::Encrypt));
-    let basis = ColumnBasis::new(manifest.key_basis.expect("of a kernel that encrypts")).expect("the manifest is right");
+    let basis =
+        ColumnBasis::new(manifest.key_basis.expect("of a kernel that encrypts")).expect("the manifest is right");
     let expanded = ExpandedKey::new(key).expect("its length is right, as above");
     let mut words = KeySource::Argument.words(&expanded, Direction::Encrypt, basis).to_vec();
     words.resize(WIDE + 1, 0);
@@ -42,8 +43,13 @@ pub fn printed_gcm_batch(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, Ch
             let launch = format!("{what} of {} messages, {} groups for each", batch.all.len(), 1 << wide);
             CheckError::Hash { kernel: manifest.kernel.clone(), launch }
         };
-        let call =
-            Call { entry: 0, thread_blocks: 1 + n as u64 % 2, threads: manifest.threads, all: batch.all.len(), key: &words };
+        let call = Call {
+            entry: 0,
+            thread_blocks: 1 + n as u64 % 2,
+            threads: manifest.threads,
+            all: batch.all.len(),
+            key: &words,
+        };
         let described = Memory::Read(&batch.words, 0);
         let masks = compiled.run(call, &[described, Memory::Written(&vec![0x3c; 16 * batch.all.len()], 0)])?.remove(0);
         let run = |compiled: &mut Compiled, entry, input: &[u8], expected: Option<&[u8]>, results: &[u8]| {
@@ -97,10 +103,12 @@ mod tests {
         let faults = [
             // Which blocks a thread has, and how much of the last one is there; counters, and masks.
             ("before > 31u << wide ? 32 :", "before > 31u << wide ? 31 :"),
-            ("((u32)before + (1u << wide) - 1) >> wide;", "(u32)before >> wide;"),
+            ("((u32)before + (1u << wide) - 1) >> wide;", "((u32)before + (1u << wide)) >> wide;"),
             ("length - at < 4 ? (u32)(length - at) : 4;", "length - at < 4 ? 3 : 4;"),
-            ("1 + (u32)(blocks_of(", "(u32)(blocks_of("),
-            ("column() == 3 ? j << wide : 0", "column() == 3 ? j : 0"),
+            ("first = 1 + (u32)(blocks_of(", "first = (u32)(blocks_of("),
+            ("counts[wide][b] & is_counted", "counts[wide][b]"),
+            ("carry = LUT3(bit, count, carry, 0xe8);", "carry = bit & count;"),
+            ("carry &= bit;", "carry = 0;"),
             ("masks[4 * (own + 8 * j) + column()] = s[j] ^ key.last;", "masks[4 * (own + 8 * j) + column()] = s[j];"),
             // What is hashed.
             ("if (last < 4) s[31] &= (1u << 8 * last) - 1;", ""),
