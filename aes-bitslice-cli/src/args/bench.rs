@@ -180,6 +180,8 @@ pub enum Timing {
     PinnedInPlace,
     /// Kernels alone, from and to the memory of the GPU; on several GPUs whole calls on memory sharded over them
     Device,
+    /// Calls in a row on a stream of a GPU, from and to its memory, without waiting for one's result before the next
+    Stream,
     /// Copies of pinned memory to the GPU and back at once; done with every timing of whole calls on a GPU
     Copy,
     /// From the bytes of a new key to the first kernel launched with it, and to that kernel's end
@@ -195,6 +197,11 @@ impl Timing {
     /// Whether whole calls on data in host memory are timed.
     pub fn is_on_host(self) -> bool {
         matches!(self, Self::Host | Self::HostInPlace) || self.is_pinned()
+    }
+
+    /// Whether calls on data in device memory are timed.
+    pub fn is_on_device(self) -> bool {
+        matches!(self, Self::Device | Self::Stream)
     }
 
     /// Whether they are on pinned memory.

@@ -1,5 +1,6 @@
-//! Data in the memory of a CUDA GPU: kernels timed by the GPU's own events.
+//! Data in the memory of a CUDA GPU: kernels timed by the GPU's own events, and calls in a row timed by the clock.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,17 @@ use super::host_data::HostData;
 use super::random;
 use super::start::start;
 use super::warm_up::{AHEAD, LEAD, WARM_UP};
+use crate::args::bench::Timing;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
 use crate::modes::operation::{AnyOperation, Pending, Returned};
+
+/// Calls in a row: as many as process this number of bytes, and not more than this number; of these, the results of so many are not waited for
+/// before the next call.
+const LONG_ENOUGH: usize = 16 << 30;
+const MOST_IN_A_ROW: usize = 2000;
+const IN_FLIGHT: usize = 16;
 
 /// Input and output in device memory, of the largest size that is measured.
 pub struct Memory {
@@ -69,12 +77,13 @@ impl Memory {
     }
 
     /// The times of runs of `operation` on the first `bytes`, until there are `enough`; `check` judges what the first run did and, after
-    /// the last, what the timed ones did.
+    /// the last, what the timed ones did. A run is one call, or one of many in a row.
     pub fn time(
         &mut self,
         device: &DeviceCipher,
         operation: &dyn AnyOperation,
         bytes: usize,
+        timing: Timing,
         enough: impl Fn(&[Duration]) -> bool,
         mut check: impl FnMut(Returned, &Done) -> Result<()>,
     ) -> Result<Vec<Duration>> {
@@ -99,6 +108,22 @@ impl Memory {
         let mut ahead =
             if operation.about().has_tag { Some(stream.alloc_zeros::<u8>(AHEAD).map_err(driver)?) } else { None };
         let (mut times, mut last) = (Vec::new(), None);
+        while timing == Timing::Stream && !enough(&times) {
+            let calls = (LONG_ENOUGH / bytes).clamp(IN_FLIGHT, MOST_IN_A_ROW);
+            let mut in_flight = VecDeque::from_iter(last.take());
+            stream.synchronize().map_err(driver)?;
+            let start = Instant::now();
+            for _ in 0..calls {
+                in_flight.push_back(run(&mut to)?);
+                if in_flight.len() > IN_FLIGHT {
+                    drop(in_flight.pop_front());
+                }
+            }
+            last = in_flight.pop_back();
+            drop(in_flight);
+            stream.synchronize().map_err(driver)?;
+            times.push(start.elapsed() / calls as u32);
+        }
         while !enough(&times) {
             let (start, end) = (event()?, event()?);
             // Dropping a call waits for it.
@@ -119,13 +144,19 @@ impl Memory {
     }
 
     /// The time of each run of a case, checked before and after.
-    pub fn time_case(&mut self, case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Duration>> {
+    pub fn time_case(
+        &mut self,
+        case: &Case,
+        cipher: &Cipher,
+        timing: Timing,
+        data: &mut HostData,
+    ) -> Result<Vec<Duration>> {
         let HostData { input, output, expected, .. } = data;
         let (bytes, engine) = (case.bytes, cipher.engine());
         // More than the host has is random.
         self.fill(input.get(..bytes).unwrap_or(input))?;
         let enough = |times: &[Duration]| times.len() == case.keyed.runs as usize;
-        self.time(&cipher.device()?, &*case.operation, bytes, enough, |returned, done| {
+        self.time(&cipher.device()?, &*case.operation, bytes, timing, enough, |returned, done| {
             let tag = case.returned(engine, returned)?;
             if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
                 done.output(0, output)?;

@@ -8,6 +8,7 @@ use super::case::Case;
 use super::host_data::HostData;
 use super::sizes::Sizes;
 use super::{cuda, opencl, sharded};
+use crate::args::bench::Timing;
 use crate::error::Result;
 
 /// Memory of devices.
@@ -45,11 +46,18 @@ impl Memory {
         !matches!(self, Self::Sharded | Self::OpenCl(_))
     }
 
-    /// The time of each run of a case; `None` if there is no such memory.
-    pub fn time(&mut self, case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Option<Vec<Duration>>> {
+    /// The time of each run of a case; `None` if there is no such memory, or no stream.
+    pub fn time(
+        &mut self,
+        case: &Case,
+        cipher: &Cipher,
+        timing: Timing,
+        data: &mut HostData,
+    ) -> Result<Option<Vec<Duration>>> {
         match self {
             Self::None => Ok(None),
-            Self::Cuda(memory) => memory.time_case(case, cipher, data).map(Some),
+            Self::Cuda(memory) => memory.time_case(case, cipher, timing, data).map(Some),
+            Self::Sharded | Self::OpenCl(_) if timing == Timing::Stream => Ok(None),
             Self::Sharded => sharded::time(case, cipher, data).map(Some),
             Self::OpenCl(memory) => memory.time(case, cipher, data).map(Some),
         }

@@ -22,6 +22,7 @@ pub fn svg(report: &Report) -> Result<String> {
     let results: Vec<_> = report.results.iter().filter(at_launch).collect();
     let plotted = [
         (Timing::Device, "device memory, kernel time"),
+        (Timing::Stream, "device memory, calls in a row"),
         (Timing::Host, "host memory, whole calls"),
         (Timing::HostInPlace, "host memory, whole calls in place"),
         (Timing::Pinned, "pinned host memory, whole calls"),

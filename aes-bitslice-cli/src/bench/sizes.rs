@@ -29,7 +29,8 @@ impl Sizes {
         let mut sizes = args.sizes.clone();
         sizes.sort_unstable();
         sizes.dedup();
-        let on_device = args.timings.contains(&Timing::Device) && engines.iter().any(is_device);
+        let has_device = engines.iter().any(is_device);
+        let on_device = args.timings.iter().any(|timing| timing.is_on_device()) && has_device;
         let on_host = args.timings.iter().any(|timing| timing.is_on_host());
         let over_links = on_host || args.timings.contains(&Timing::Copy);
         let sizes_if = |wanted: bool| {
@@ -41,7 +42,9 @@ impl Sizes {
             all: sizes.clone(),
             host: sizes_if(on_host),
             copy: sizes_if(over_links && engines.iter().any(is_gpu)),
-            baked: sizes.last().copied().filter(|_| on_device && args.strategies.iter().any(is_baked)),
+            baked: sizes.last().copied().filter(|_| {
+                has_device && args.timings.contains(&Timing::Device) && args.strategies.iter().any(is_baked)
+            }),
             device: if on_device && args.strategies.contains(&Strategy::Planes) { sizes } else { Vec::new() },
         }
     }

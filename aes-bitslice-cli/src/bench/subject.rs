@@ -29,6 +29,8 @@ pub struct Subject<'a> {
     kernels: &'a [KernelName],
     /// How whole calls on data in host memory are timed.
     timings: Vec<Timing>,
+    /// How calls on data in device memory are timed.
+    on_device: Vec<Timing>,
     /// The throughput of its links, at every size that they are used with.
     pub copies: Vec<Copied>,
     memory: Memory,
@@ -65,12 +67,13 @@ impl<'a> Subject<'a> {
         let kernels = if is_gpu { args.kernels.as_slice() } else { &[KernelName::Auto] };
         let is_for = |timing: &&Timing| timing.is_on_host() && (is_gpu || !timing.is_pinned());
         let timings: Vec<_> = args.timings.iter().filter(is_for).copied().collect();
-        let on_device = sizes.is_on_device() && !matches!(memory, Memory::None);
-        if timings.is_empty() && !on_device && !args.timings.contains(&Timing::NewKey) {
+        let has_memory = sizes.is_on_device() && !matches!(memory, Memory::None);
+        let on_device = args.timings.iter().copied().filter(|timing| timing.is_on_device()).collect();
+        if timings.is_empty() && !has_memory && !args.timings.contains(&Timing::NewKey) {
             skipped.push(format!("{}: none of the timings asked for is for it", engine.backend()));
         }
         let copies = if is_gpu { copies(&engine, sizes, args.runs, data)? } else { Vec::new() };
-        Ok(Subject { engine, kernels, timings, copies, memory, baked })
+        Ok(Subject { engine, kernels, timings, on_device, copies, memory, baked })
     }
 
     /// Times a case. Adds to `skipped` what the engine lacks for it.
@@ -81,7 +84,7 @@ impl<'a> Subject<'a> {
         data: &mut HostData,
         skipped: &mut Vec<String>,
     ) -> Result<Vec<Measured>> {
-        let Subject { engine, kernels, timings, copies, memory, baked } = self;
+        let Subject { engine, kernels, timings, on_device, copies, memory, baked } = self;
         let (bytes, mode, about) = (case.bytes, case.keyed.mode, case.operation.about());
         let mut skip = |what: String| skipped.extend((!skipped.contains(&what)).then_some(what));
         let measured = |strategy, kernel, timing: Timing, times| {
@@ -103,13 +106,21 @@ impl<'a> Subject<'a> {
             if sizes.device.contains(&bytes) {
                 if about.has_own_key && !memory.takes_own_keys() {
                     skip(format!("{} in memory of {}: it is not supported there", mode.name, engine.backend()));
-                } else if let Some(times) = memory.time(case, &cipher, data)? {
-                    all.push(measured(Strategy::Planes, Some(kernel), Timing::Device, times));
+                    continue;
+                }
+                for &timing in on_device.iter() {
+                    match memory.time(case, &cipher, timing, data)? {
+                        Some(times) => all.push(measured(Strategy::Planes, Some(kernel), timing, times)),
+                        None if timing == Timing::Stream => {
+                            skip(format!("calls on a stream, on {}: timed on one CUDA GPU", engine.backend()));
+                        }
+                        None => {}
+                    }
                 }
             }
         }
         for (strategy, cipher) in baked.of(case).filter(|_| sizes.baked == Some(bytes)) {
-            if let Some(times) = memory.time(case, cipher, data)? {
+            if let Some(times) = memory.time(case, cipher, Timing::Device, data)? {
                 all.push(measured(strategy, None, Timing::Device, times));
             }
         }

@@ -9,6 +9,7 @@ use aes_bitslice_runtime::{self as runtime, Backend, Choice, Cipher, Engine, Ker
 use indicatif::ProgressBar;
 
 use super::subject::{Subject, rate};
+use crate::args::bench::Timing;
 use crate::bench::chunks::{CHUNKS, expected, from_start_to_end};
 use crate::bench::cores;
 use crate::bench::cuda::{Done, Memory};
@@ -80,7 +81,7 @@ pub fn measure(
         // Clocks rise: otherwise the first candidates would be slow.
         let enough = |times: &[Duration]| times.iter().sum::<Duration>() > Duration::from_millis(200);
         let operation = keyed.subject.operation();
-        memory.time(&keyed.cipher.device()?.by(choice), &*operation, largest, enough, |_, _| Ok(()))?;
+        memory.time(&keyed.cipher.device()?.by(choice), &*operation, largest, Timing::Device, enough, |_, _| Ok(()))?;
     }
     let timed = contests.into_iter().map(|(keyed, bytes, candidates)| {
         bar.set_message(format!("{}, {}", keyed.subject.mode.name, size(bytes)));
@@ -137,14 +138,21 @@ impl Keyed<'_> {
         let mut rates = Vec::new();
         for &choice in candidates {
             let device = self.cipher.device()?.by(choice);
-            let times = memory.time(&device, &*self.subject.operation(), bytes as usize, enough, |_, done| {
-                let expected = match &mut expected {
-                    Some(expected) => expected,
-                    None => expected.insert(self.expected(bytes as usize, done)?),
-                };
-                let wrong = first_difference(expected, done)?;
-                wrong.map_or(Ok(()), |at| Err(self.is_wrong(choice, bytes, at)))
-            })?;
+            let times = memory.time(
+                &device,
+                &*self.subject.operation(),
+                bytes as usize,
+                Timing::Device,
+                enough,
+                |_, done| {
+                    let expected = match &mut expected {
+                        Some(expected) => expected,
+                        None => expected.insert(self.expected(bytes as usize, done)?),
+                    };
+                    let wrong = first_difference(expected, done)?;
+                    wrong.map_or(Ok(()), |at| Err(self.is_wrong(choice, bytes, at)))
+                },
+            )?;
             rates.push(Rate { kernel: choice, gbytes_per_second: rate(bytes, times) });
             bar.inc(1);
         }
