@@ -7,7 +7,9 @@
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
 use aes_bitslice_runtime::cuda::{DeviceCipher, Pending};
-use aes_bitslice_runtime::{Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Engine, Key, KeyBits, Operation, Tag};
+use aes_bitslice_runtime::{
+    Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Engine, Key, KeyBits, Operation, Ranges,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,7 +50,9 @@ fn main() -> Outcome<()> {
             let tags = check(&cipher, &cpu, &stream, &messages, &data)?;
 
             let device = cipher.device()?;
-            let (make, verify) = (CmacBatch::new(&messages)?, CmacVerifyBatch::new(&messages, &tags)?);
+            let ranges = Ranges::from(&*messages);
+            let make = CmacBatch::from_arrays(&ranges)?;
+            let verify = CmacVerifyBatch::from_arrays(&ranges, tags.as_flattened(), 16)?;
             let mut data = stream.clone_htod(&data)?;
             let rows = [
                 ("make", rates(&device, &stream, &make, &mut data, read, |made| *made == tags)?),
@@ -70,16 +74,20 @@ fn check(
     stream: &Arc<CudaStream>,
     messages: &[Range<u64>],
     data: &[u8],
-) -> Outcome<Vec<Tag>> {
-    let single = |message: &Range<u64>| cpu.run(Cmac::new(), &data[message.start as usize..message.end as usize]);
-    let tags: Vec<Tag> = messages.iter().map(single).collect::<Result<_, _>>()?;
+) -> Outcome<Vec<[u8; 16]>> {
+    let single = |message: &Range<u64>| -> Outcome<[u8; 16]> {
+        let tag = cpu.run(Cmac::new(), &data[message.start as usize..message.end as usize])?;
+        Ok(tag.as_bytes().try_into()?)
+    };
+    let tags: Vec<[u8; 16]> = messages.iter().map(single).collect::<Result<_, _>>()?;
+    let ranges = Ranges::from(messages);
     let device = cipher.device()?;
     let mut data = stream.clone_htod(data)?;
-    let found = device.run_with_output(stream, CmacBatch::new(messages)?, &mut data)?.wait()?;
+    let found = device.run_with_output(stream, CmacBatch::from_arrays(&ranges)?, &mut data)?.wait()?;
     assert!(found == tags, "tags");
     let mut wrong = tags.clone();
     wrong[7] = tags[8];
-    let verify = CmacVerifyBatch::new(messages, &wrong)?;
+    let verify = CmacVerifyBatch::from_arrays(&ranges, wrong.as_flattened(), 16)?;
     let verified = device.run_with_output(stream, verify, &mut data)?.wait()?;
     assert!(verified.failed() == [7], "one wrong tag");
     Ok(tags)
@@ -95,10 +103,8 @@ fn rates<O: Operation>(
     is_right: impl Fn(&O::Output) -> bool,
 ) -> Outcome<[f64; 3]> {
     let mut call = || device.run_with_output(stream, operation.clone(), data);
-    let wait = |pending: Pending<O>| -> Outcome<()> {
-        assert!(is_right(&pending.wait()?), "what is measured is right");
-        Ok(())
-    };
+    // Results are compared after the clock was read.
+    let check = |results: &[O::Output]| assert!(results.iter().all(&is_right), "what is measured is right");
     let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..RUNS + 2 {
@@ -106,17 +112,19 @@ fn rates<O: Operation>(
         let start = event()?;
         let pending = call()?;
         let end = event()?;
-        wait(pending)?;
+        check(&[pending.wait()?]);
         times[0].push(f64::from(start.elapsed_ms(&end)?) / 1e3);
 
         let start = Instant::now();
-        wait(call()?)?;
+        let result = call()?.wait()?;
         times[1].push(start.elapsed().as_secs_f64());
+        check(&[result]);
 
         let start = Instant::now();
         let pending: Vec<_> = (0..AHEAD).map(|_| call()).collect::<Result<_, _>>()?;
-        pending.into_iter().try_for_each(wait)?;
+        let results: Vec<_> = pending.into_iter().map(Pending::wait).collect::<Result<_, _>>()?;
         times[2].push(start.elapsed().as_secs_f64() / AHEAD as f64);
+        check(&results);
     }
     Ok(times.map(|mut times| {
         times.drain(..2);

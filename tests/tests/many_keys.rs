@@ -143,13 +143,16 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
 }
 
 fn jobs_are_as_another_has_them(engines: &'static [Engine]) {
-    let lengths: [&[(usize, usize)]; 6] = [
+    let lengths: [&[(usize, usize)]; 8] = [
         &[(512, 0), (16, 0), (0, 3), (4096, 1), (10_000, 32), (528, 0), (32, 5), (4112, 0)],
         &[(65_536, 0), (65_536, 0), (65_536, 0)],
         &[(16, 0); 700],
         &[(48, 0); 301],
         &[(1 << 20, 8), (100, 0), (31, 1), (513, 0), (1, 2), (4095, 4)],
         &[(16, 16)],
+        // Equal ones, one run and a part of one in each; with gaps.
+        &[(1041, 0); 70],
+        &[(5000, 12); 9],
     ];
     for (n, lengths) in lengths.into_iter().enumerate() {
         for bits in KeyBits::ALL {

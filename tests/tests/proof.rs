@@ -94,10 +94,12 @@ fn many_at_a_time() {
         of("aes-ctr-planes", grid).prove_messages(key_bits, &[1600, 5, 1007, 300, 16 * count + 1]).unwrap();
         of("aes-ctr-planes", grid).prove_secret_counter(key_bits, 16 * count + 13).unwrap();
         of(encrypt, grid).prove_cmac(key_bits, count, &[32, 0, 17, 50, 1]).unwrap();
+        of(encrypt, grid).prove_cmac(key_bits, count.max(520), &[17]).unwrap();
         if key_bits == KeyBits::Aes128 && count != 264 {
             of(decrypt, grid).prove_each(key_bits, count, 1, Flow::Data, 0).unwrap();
             of(encrypt, grid).prove_jobs(key_bits, Flow::Counters, &[1601, 509, 3000, 16 * count], 1).unwrap();
             of(encrypt, grid).prove_jobs(key_bits, Flow::KeyStream, &[4090, 16 * count], 3).unwrap();
+            of(encrypt, grid).prove_jobs(key_bits, Flow::Counters, &[1030; 5], 1).unwrap();
             of(encrypt, grid).prove_jobs(key_bits, Flow::Data, &[496, 16, 1024, 2048, 16 * count], 2).unwrap();
         }
     };

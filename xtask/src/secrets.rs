@@ -48,7 +48,7 @@ impl Part {
             // The buffers that describe the work: where messages and jobs are, which counters and additional data they have, and their
             // order. They are public, except counters that are read by coherent loads.
             Argument::Messages | Argument::FirstMessages | Argument::Order => Self::Table,
-            Argument::Jobs | Argument::Runs => Self::Table,
+            Argument::Jobs | Argument::Runs | Argument::Counters => Self::Table,
             // Numbers.
             Argument::Blocks | Argument::Length | Argument::Skip | Argument::Stride | Argument::Ragged => Self::Nothing,
             Argument::UnitBlocks | Argument::Before | Argument::Rounds | Argument::Units => Self::Nothing,
@@ -200,7 +200,9 @@ mod tests {
             let expected = Secrets::default().parameter(kind.cuda_bytes(), secret);
             assert_eq!(of(name, kind), expected, "{name}: {why}");
         }
-        let tables = [Argument::Messages, Argument::FirstMessages, Argument::Order, Argument::Jobs, Argument::Runs];
+        let of_messages = [Argument::Messages, Argument::FirstMessages, Argument::Order];
+        let of_jobs = [Argument::Jobs, Argument::Runs, Argument::Counters];
+        let tables = [of_messages, of_jobs].concat();
         for argument in Argument::ALL {
             let part = Part::of(argument);
             assert_eq!(part == Part::Table, tables.contains(&argument), "{argument}: it describes the work");

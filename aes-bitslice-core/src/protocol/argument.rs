@@ -23,7 +23,8 @@ crate::named::named_enum! {
         Iv = "iv",
         /// CBC: the blocks before the shares of thread blocks, or of warps.
         Previous = "previous",
-        /// CBC: bytes from one of those to the next.
+        /// Bytes from one to the next: of those in CBC; of tiles of messages, or of jobs, that are alike otherwise, of which the table has the
+        /// first alone. 0 where it has all.
         Stride = "stride",
         /// XTS: bytes of a partial last block.
         Ragged = "ragged",
@@ -69,6 +70,8 @@ crate::named::named_enum! {
         Jobs = "jobs",
         /// The job of each run.
         Runs = "runs",
+        /// The first counter block of each job.
+        Counters = "counters",
         /// The length of runs of jobs.
         Wide = "wide",
         /// The tables of a hash key.
@@ -155,7 +158,7 @@ impl Argument {
             Self::TweakKeys => &[Kind::Words(ROUND_KEYS)],
             Self::KeyPlanes | Self::Messages | Self::FirstMessages | Self::Masks | Self::Subkeys => &[Kind::Buffer],
             Self::Tags | Self::CipherKeys | Self::RoundKeys | Self::Jobs | Self::Runs | Self::Tables => &[Kind::Buffer],
-            Self::Sums | Self::Arrived => &[Kind::Buffer],
+            Self::Counters | Self::Sums | Self::Arrived => &[Kind::Buffer],
             Self::Hash | Self::Order | Self::Aad | Self::Expected | Self::Verdicts => &[Kind::Buffer],
         }
     }

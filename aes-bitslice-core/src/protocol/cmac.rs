@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `in` | start of the data | any alignment; fast where messages start at multiples of four bytes |
 //! | `messages` | buffer, aligned to 16 bytes | the table below |
+//! | `stride` | u64 | 0, or the distance from each whole tile to the next, where these are alike otherwise: the table then has the first of them, and the tile that is not whole |
 //! | `all` | u32 | the number of messages |
 //! | `subkeys` | buffer of u32 | K1 and K2, 32 bytes: secret |
 //! | `tags` | buffer of u32 | the output for the tags, 16 bytes each, in the order of the table |
@@ -50,16 +51,35 @@ impl Message {
     }
 }
 
-/// Words of the table for this number of messages.
-pub fn table_words(messages: usize) -> usize {
-    4 * messages.next_multiple_of(TILE)
+/// Which messages the table has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// The number of messages.
+    count: usize,
+    /// The distance from each whole tile to the next; 0 if the table has all messages.
+    pub stride: u64,
 }
 
-/// Writes a part of the table of `count` messages, given by their numbers, in this order: starts at position `from` of the order, and
-/// writes as many as fit.
-pub fn write_table(count: usize, message: impl Fn(usize) -> Message, order: &Order, from: usize, part: &mut [[u8; 4]]) {
-    for (position, words) in (from..).zip(part.as_chunks_mut().0) {
-        *words = message(order.at(position.min(count - 1))).words();
+impl Listed {
+    /// For `count` messages. If all are equally long, each begins `stride` bytes after the one before it; otherwise that is 0.
+    pub fn of(count: usize, stride: u64) -> Self {
+        let several = count >= 2 * TILE;
+        Self { count, stride: stride.checked_mul(TILE as u64).filter(|_| several).unwrap_or(0) }
+    }
+
+    /// Words of the table.
+    pub fn words(self) -> usize {
+        let tiles = if self.stride == 0 { self.count.div_ceil(TILE) } else { 1 + (self.count % TILE).min(1) };
+        4 * TILE * tiles
+    }
+
+    /// Writes a part of the table of messages, given by their numbers, in this order: starts with entry `from`, and writes as many as fit.
+    pub fn write(self, message: impl Fn(usize) -> Message, order: &Order, from: usize, part: &mut [[u8; 4]]) {
+        let omitted = if self.stride == 0 { 0 } else { self.count / TILE - 1 };
+        for (entry, words) in (from..).zip(part.as_chunks_mut().0) {
+            let position = if entry < TILE { entry } else { entry + TILE * omitted };
+            *words = message(order.at(position.min(self.count - 1))).words();
+        }
     }
 }
 
@@ -72,8 +92,9 @@ mod tests {
         let message = |at, bytes| Message { at, bytes };
         let all = [message(7, 0), message(1 << 33, 17), message(3, 16), message(0, LONGEST), message(9, 32)];
         let order = Order::longest_first(all.len(), |n| all[n].blocks());
-        let write = |from, part: &mut [[u8; 4]]| write_table(all.len(), |n| all[n], &order, from, part);
-        let mut table = vec![[0xff; 4]; table_words(all.len())];
+        let listed = Listed::of(all.len(), 0);
+        let write = |from, part: &mut [[u8; 4]]| listed.write(|n| all[n], &order, from, part);
+        let mut table = vec![[0xff; 4]; listed.words()];
         let (first, second) = table.split_at_mut(4 * 3);
         write(3, second);
         write(0, first);
@@ -84,6 +105,26 @@ mod tests {
         assert_eq!(words(2), [25, 0, 2, 16]);
         assert_eq!(words(3), [7, 0, 1, 0]);
         assert!((4..TILE).all(|n| words(n) == [3, 0, 1, 16]));
-        write_table(0, |_| unreachable!("there is none"), &Order::longest_first(0, |_| 0), 0, &mut []);
+        Listed::of(0, 0).write(|_| unreachable!("there is none"), &Order::longest_first(0, |_| 0), 0, &mut []);
+    }
+
+    #[test]
+    fn of_equal_messages_the_first_tile_stands_for_all_whole_ones() {
+        let message = |n: usize| Message { at: 20 * n as u64, bytes: 16 };
+        for (count, entries) in [(511, 512), (512, 256), (700, 512), (1024, 256)] {
+            let listed = Listed::of(count, 20);
+            assert_eq!(
+                (listed.stride, listed.words()),
+                (if count < 512 { 0 } else { 20 * 256 }, 4 * entries),
+                "{count}"
+            );
+            let mut table = vec![[0xff; 4]; listed.words()];
+            listed.write(message, &Order::AS_GIVEN, 0, &mut table);
+            for (n, entry) in table.chunks(4).enumerate() {
+                let last = if n < TILE { n } else { (n + count / TILE * TILE - TILE).min(count - 1) };
+                assert_eq!(entry, message(last).words(), "{count}, {n}");
+            }
+        }
+        assert_eq!(Listed::of(1000, u64::MAX).stride, 0);
     }
 }

@@ -70,7 +70,12 @@ fn source(argument: Argument) -> Source {
         Argument::SecretCounter | Argument::Messages | Argument::FirstMessages | Argument::All => Nothing,
         Argument::Masks | Argument::Subkeys | Argument::Tags | Argument::CipherKeys | Argument::KeyWords => Nothing,
         Argument::RoundKeys | Argument::Each | Argument::Counts | Argument::Adds | Argument::Jobs => Nothing,
-        Argument::Runs | Argument::Wide | Argument::Tables | Argument::Units | Argument::Factor => Nothing,
+        Argument::Runs
+        | Argument::Counters
+        | Argument::Wide
+        | Argument::Tables
+        | Argument::Units
+        | Argument::Factor => Nothing,
         Argument::Addend | Argument::Hash | Argument::Mask | Argument::Order | Argument::Aad => Nothing,
         Argument::Expected | Argument::Verdicts | Argument::Sums | Argument::Arrived => Nothing,
     }

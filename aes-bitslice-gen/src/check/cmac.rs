@@ -3,12 +3,14 @@
 use super::error::CheckError;
 use super::messages::{Call, Compiled, Memory};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule, cipher};
-use aes_bitslice_core::cmac::{Message, table_words, write_table};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::cmac::{Listed, Message};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::order::Order;
 use aes_bitslice_core::reference::reference;
+use aes_bitslice_core::signature::Parameter;
 
 /// K1 and K2 (section 6.1).
 fn subkeys(key: &KeySchedule) -> [[u8; 16]; 2] {
@@ -49,12 +51,17 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
     let entry = manifest.entry(Entry::Cmac)?;
-    let Some(mut compiled) = Compiled::new(kernel, &printed.source, &[entry])? else { return Ok(false) };
+    let value = |parameter: &Parameter| match (parameter.name, parameter.kind) {
+        (Argument::Stride, _) => "key_words[64]".to_string(),
+        (_, Kind::U32) => "all".to_string(),
+        _ => "*(const round_keys *)key_words".to_string(),
+    };
+    let Some(mut compiled) = Compiled::with(kernel, &printed.source, &[entry], value)? else { return Ok(false) };
     let stream = |seed: u128, bytes: usize| {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
     };
-    let launches: [(Lengths, usize); 10] = [
+    let launches: [(Lengths, usize); 13] = [
         // Messages with equal block counts keep their order: every length of the last block in every lane.
         ((0..4096).map(|i| (17 + (i + i / 256) % 16, i % 3)).collect(), 0),
         // Every length up to four blocks, in several lanes.
@@ -64,6 +71,10 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         ((0..300).map(|i| (16 * (i % 6) + 4 * (i % 5), 4 * (i % 2))).collect(), 4),
         (vec![(64, 0); 257], 8),
         (vec![(100, 5)], 3),
+        // Equal ones, whose tiles are alike; equally long ones with different gaps, which are listed.
+        (vec![(37, 4); 600], 0),
+        (vec![(32, 0); 768], 4),
+        ((0..300).map(|i| (48, 4 * (i % 3))).collect(), 0),
         (vec![(0, 0); 3], 0),
         // Most messages of a tile begin late.
         ((0..40).map(|i| (if i % 13 == 5 { 1000 + i } else { i }, 16)).collect(), 0),
@@ -74,7 +85,7 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
     for (n, (lengths, offset)) in launches.into_iter().enumerate() {
         let mut all = Vec::new();
         let mut end = 0;
-        for (bytes, gap) in lengths {
+        for &(bytes, gap) in &lengths {
             all.push(Message { at: end + gap, bytes });
             end += gap + bytes;
         }
@@ -82,10 +93,14 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         let key = stream(100 + n as u128, KeyBits::ALL[n % 3].bytes());
         let schedule = KeySchedule::new(&key, Direction::Encrypt).expect("a key");
         let subkeys = subkeys(&schedule);
-        let words = manifest.key_words(&key)?.ok_or(CheckError::KeyLength(key.len()))?;
+        let mut words = manifest.key_words(&key)?.ok_or(CheckError::KeyLength(key.len()))?;
         let order = Order::longest_first(all.len(), |n| all[n].blocks());
-        let mut table = vec![[0; 4]; table_words(all.len())];
-        write_table(all.len(), |n| all[n], &order, 0, &mut table);
+        let is_equal = all.len() > 1 && lengths.iter().all(|length| *length == lengths[0]);
+        let listed = Listed::of(all.len(), if is_equal { all[1].at - all[0].at } else { 0 });
+        words.resize(64, 0);
+        words.push(listed.stride as u32);
+        let mut table = vec![[0; 4]; listed.words()];
+        listed.write(|n| all[n], &order, 0, &mut table);
         let at_position = |position| {
             let Message { at, bytes } = all[order.at(position)];
             tag(&schedule, &data[at as usize..(at + bytes) as usize])
@@ -155,6 +170,10 @@ mod tests {
             // Positions of words. Unneeded reads, and words at any address, do not show on a CPU.
             ("in + 4 * column() - 16 * (u64)(left - 1)", "in + 4 * column() - 16 * (u64)left"),
             ("+ 4 * column() - 16 * (u64)(left - 1));", "+ 4 * column() - 16 * (u64)left);"),
+            // Tiles that are alike.
+            ("stride == 0 ? tile : !is_whole", "stride == 0 ? tile : 0"),
+            ("is_whole ? stride * tile : 0", "stride * tile"),
+            ("tile < all / TILE_BLOCKS", "tile <= all / TILE_BLOCKS"),
             ("4 * column() + 4 <= bytes", "4 * column() < bytes"),
             ("if (4 * column() + b < bytes)", "if (4 * column() + b <= bytes)"),
             // The end of a message.

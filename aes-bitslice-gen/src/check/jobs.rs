@@ -5,7 +5,7 @@ use super::messages::{Call, Compiled, Memory, bytes_of};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;
-use aes_bitslice_core::jobs::{JOB_WORDS, Job, WIDEST, run_blocks, write_tables};
+use aes_bitslice_core::jobs::{Job, WIDEST, run_blocks, tables};
 use aes_bitslice_core::layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
@@ -13,7 +13,7 @@ use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::Parameter;
 
 /// The numbers that entry points take, in the order of the program.
-const NUMBERS: [Argument; 7] = [
+const NUMBERS: [Argument; 8] = [
     Argument::Blocks,
     Argument::Each,
     Argument::All,
@@ -21,6 +21,7 @@ const NUMBERS: [Argument; 7] = [
     Argument::KeyWords,
     Argument::Counts,
     Argument::Adds,
+    Argument::Stride,
 ];
 
 const EACH: usize = 0;
@@ -72,9 +73,9 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
     };
     let wrong = |launch: String, at| CheckError::Printed { kernel: kernel.clone(), launch, at };
-    let numbers = |values: [u32; 7], counter: u128| -> Vec<u32> {
+    let numbers = |values: [u32; 7], stride: u64, counter: u128| -> Vec<u32> {
         let counter = (0..4).map(|i| (counter >> (32 * i)) as u32);
-        values.into_iter().chain([0]).chain(counter).collect()
+        values.into_iter().chain([stride as u32]).chain(counter).collect()
     };
     for (n, bits) in KeyBits::ALL.into_iter().enumerate() {
         let key_words = (bits.bytes() / 4) as u32;
@@ -90,7 +91,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
         let words = schedules.iter().flat_map(|key| layout::key_words(key, basis).to_vec()).flatten();
         let expected = bytes_of(&words.collect::<Vec<u32>>());
         let memory = [Memory::Read(&keys, 4 * n), Memory::Written(&vec![0x11; expected.len()], 0)];
-        let key = numbers([0, 0, all as u32, 0, key_words, 0, 0], 0);
+        let key = numbers([0, 0, all as u32, 0, key_words, 0, 0], 0, 0);
         let call = Call { entry: EXPAND, thread_blocks: 1 + n as u64, threads: 64, all, key: &key };
         let made = compiled.run(call, &memory)?.remove(0);
         if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
@@ -117,7 +118,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
                 0 => (Memory::Written(&data, offset), Memory::Same(0)),
                 _ => (Memory::Read(&data, offset), Memory::Written(&other, 4)),
             };
-            let key = numbers([blocks as u32, each as u32, 0, 0, key_words, counts, adds], counter);
+            let key = numbers([blocks as u32, each as u32, 0, 0, key_words, counts, adds], 0, counter);
             let call = Call {
                 entry: EACH,
                 thread_blocks: 1 + m as u64 % 2,
@@ -134,32 +135,39 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             }
         }
 
-        // Jobs with lengths in bytes, and with gaps before them.
+        // Jobs with lengths in bytes, and with gaps before them. Of equal ones, only the first is listed.
         let several: &[(u64, u64)] =
             &[(512, 0), (16, 16), (0, 0), (4096, 0), (10_000, 32), (528, 0), (4095, 0), (1, 0)];
         let ragged: &[(u64, u64)] = &[(13, 1), (517, 2), (4100, 0), (31, 5), (6000, 3), (1, 0)];
-        for (m, offset) in [(0, 0), (1, 0), (2, 3), (3, 4), (4, 8), (5, 1)] {
+        let equal: &[(u64, u64)] = &[(1040, 16); 7];
+        for (m, offset) in [(0, 0), (1, 0), (2, 3), (3, 4), (4, 8), (5, 1), (6, 0), (7, 1), (8, 4), (9, 0)] {
             let flow = flows[(m + n) % flows.len()];
             let Flow { mode, counts, adds } = flow;
-            let lengths = if counts == 0 || m % 2 == 0 { several } else { ragged };
+            let lengths = match m {
+                6.. => equal,
+                _ if counts == 0 || m % 2 == 0 => several,
+                _ => ragged,
+            };
+            let counter = |i: usize| counters[i % 3].wrapping_sub(i as u128 * 20);
             let (mut at, mut jobs) = (0, Vec::new());
-            for (i, &(bytes, gap)) in lengths.iter().enumerate() {
+            for &(bytes, gap) in lengths {
                 // ECB takes whole blocks only.
                 let bytes = if counts == 0 { bytes / 16 * 16 } else { bytes };
-                jobs.push(Job { counter: counters[i % 3].wrapping_sub(i as u128 * 20), at: at + gap, bytes });
+                jobs.push(Job { at: at + gap, bytes });
                 at += gap + bytes;
             }
             let wide = (m + n) as u32 % (WIDEST + 1);
-            let mut table = vec![[0; 4]; JOB_WORDS * jobs.len()];
-            let mut runs = vec![[0; 4]; jobs.iter().map(|job| job.runs(wide)).sum::<u64>() as usize];
-            write_tables(&jobs, wide, &mut table, &mut runs);
+            let runs: u64 = jobs.iter().map(|job| job.runs(wide)).sum();
+            let (stride, listed) = if lengths == equal { (1056, 1) } else { (0, jobs.len()) };
+            let [table, of_runs] = tables(jobs[..listed].iter().copied(), stride, wide);
+            let of_each: Vec<[u8; 16]> = (0..jobs.len()).map(|i| counter(i).to_be_bytes()).collect();
             let data = stream(90 + m as u128, at as usize + 9);
             let in_place = m % 2 == 0;
             // Nothing is written between jobs, nor in other memory.
             let mut expected = if in_place { data.clone() } else { vec![0x55; data.len()] };
-            for (job, key) in jobs.iter().zip(&schedules) {
+            for ((i, job), key) in jobs.iter().enumerate().zip(&schedules) {
                 let range = job.at as usize..(job.at + job.bytes) as usize;
-                expected[range.clone()].copy_from_slice(&reference(mode, key, job.counter, 0, &data[range]));
+                expected[range.clone()].copy_from_slice(&reference(mode, key, counter(i), 0, &data[range]));
             }
             let other = vec![0x55; data.len()];
             let (first, second) = if in_place {
@@ -167,7 +175,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             } else {
                 (Memory::Read(&data, offset), Memory::Written(&other, 3 * offset % 16))
             };
-            let key = numbers([0, 0, runs.len() as u32, wide, key_words, counts, adds], 0);
+            let key = numbers([0, 0, runs as u32, wide, key_words, counts, adds], stride, 0);
             let call = Call {
                 entry: JOBS,
                 thread_blocks: 1 + m as u64 % 3,
@@ -179,7 +187,8 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
                 first,
                 second,
                 Memory::Read(table.as_flattened(), 0),
-                Memory::Read(runs.as_flattened(), 0),
+                Memory::Read(of_runs.as_flattened(), 0),
+                Memory::Read(of_each.as_flattened(), 0),
                 Memory::Read(&round_keys, 0),
             ];
             let made = compiled.run(call, &memory)?.remove(0);
@@ -245,6 +254,10 @@ mod tests {
                 ("place.block >= each", "place.block > each"),
                 ("low < n ? own.carried : own.word", "own.word"),
                 // Jobs.
+                ("+ stride * part.job", ""),
+                ("first = part.job * each;", "first = part.job;"),
+                ("const u32 each = (u32)(", "const u32 each = 1 + (u32)("),
+                ("block[3 - i]", "block[i]"),
                 ("(lane() / 4 & ((1u << wide) - 1))", "(lane() / 4 & 7)"),
                 ("byte + 4 <= part.bytes", "byte < part.bytes"),
                 ("part.bytes >= 31 * part.apart + 4", "part.bytes >= 31 * part.apart"),

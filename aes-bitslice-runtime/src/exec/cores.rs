@@ -45,18 +45,6 @@ fn on_all(jobs: usize, job: &(dyn Fn(usize) + Sync)) {
     divided((0..jobs).collect(), job);
 }
 
-/// Sets memory to zero, on all cores.
-pub(crate) fn clear(data: &mut [u8]) {
-    divided(data.chunks_mut(4 << 20).collect(), |chunk| chunk.fill(0));
-}
-
-/// Copies memory of equal length, on all cores.
-pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
-    const PIECE: usize = 512 << 10;
-    let pieces = to.chunks_mut(PIECE).zip(from.chunks(PIECE)).collect();
-    divided(pieces, |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use crate::base::error::Error;
 use crate::base::tag::{Tag, is_right};
+use crate::base::threads::divided;
 use crate::cpu::hash_key::HashKey;
 use crate::op::gcm_messages::Messages;
 use crate::op::ranges::Placed;
@@ -57,6 +58,9 @@ pub struct OfCmac<'a> {
     pub(crate) subkeys: &'a [[u8; 16]; 2],
 }
 
+/// The number of messages that a thread compares the tags of at a time.
+const PART: usize = 8192;
+
 /// The result of a batch: for each message its tag, or whether it is authentic.
 #[derive(Clone, Default)]
 pub struct Results {
@@ -75,11 +79,21 @@ impl Results {
     /// For messages that have these tags, if others were expected or none. Runs in constant time, and does not leave the tags of forged
     /// messages in memory.
     pub(crate) fn of(tags: Vec<[u8; 16]>, expected: Option<&Tags>) -> Self {
-        let Some(Tags { padded, bytes }) = expected else { return Self { tags, authentic: vec![] } };
-        let tags = Zeroizing::new(tags);
-        let each = tags.iter().zip(&**padded).zip(&**bytes);
-        let authentic = each.map(|((computed, expected), &bytes)| is_right(expected, bytes.into(), computed).into());
-        Self { tags: vec![], authentic: authentic.collect() }
+        let Some(expected) = expected else { return Self { tags, authentic: vec![] } };
+        Self::compared(&Zeroizing::new(tags), expected)
+    }
+
+    /// For messages that have these tags, where others were expected: compared by all cores, in constant time.
+    pub(crate) fn compared(tags: &[[u8; 16]], expected: &Tags) -> Self {
+        let mut authentic = vec![false; tags.len()];
+        let [computed, padded] = [tags, &expected.padded].map(|tags| tags.chunks(PART));
+        let parts = computed.zip(padded).zip(expected.bytes.chunks(PART)).zip(authentic.chunks_mut(PART));
+        divided(parts.collect(), |(((computed, padded), bytes), authentic)| {
+            for (((computed, padded), &bytes), authentic) in computed.iter().zip(padded).zip(bytes).zip(authentic) {
+                *authentic = is_right(padded, bytes.into(), computed).into();
+            }
+        });
+        Self { tags: vec![], authentic }
     }
 }
 

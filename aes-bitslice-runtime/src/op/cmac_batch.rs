@@ -6,7 +6,7 @@
 use crate::base::error::Error;
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
-use crate::base::threads::{divided, threads};
+use crate::base::threads::{copy, divided, threads};
 use crate::cpu::block::Block;
 use crate::cpu::cipher::CpuCipher;
 use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, refused};
@@ -156,8 +156,19 @@ impl<E> CmacMessages<E> {
 }
 
 impl<E: Tagging<Results>> CmacMessages<E> {
-    fn results_of(&self, tags: Vec<[u8; 16]>) -> Results {
-        Results::of(tags, self.end.expected())
+    /// The results of messages that have these tags, in the order of processing.
+    fn results_of(&self, tags: &[[u8; 16]]) -> Results {
+        let expected = self.end.expected();
+        if let (true, Some(expected)) = (self.order.is_as_given(), expected) {
+            return Results::compared(tags, expected);
+        }
+        let mut given = vec![[0; 16]; tags.len()];
+        if self.order.is_as_given() {
+            copy(given.as_flattened_mut(), tags.as_flattened());
+        } else {
+            tags.iter().enumerate().for_each(|(position, tag)| given[self.order.at(position)] = *tag);
+        }
+        Results::of(given, expected)
     }
 }
 
@@ -184,17 +195,6 @@ impl<E> Keyed<E> {
         }
         tags.iter_mut().zip(&*states).for_each(|(tag, state)| *tag = (*state).into());
         Array::slice_as_flattened_mut(&mut states).zeroize();
-    }
-
-    /// Reorders the results, from the order of processing to the order in which the messages were given.
-    fn as_given(&self, made: &[[u8; 16]]) -> Vec<[u8; 16]> {
-        let order = &self.batch.order;
-        if order.is_as_given() {
-            return made.to_vec();
-        }
-        let mut tags = vec![[0; 16]; made.len()];
-        made.iter().enumerate().for_each(|(position, tag)| tags[order.at(position)] = *tag);
-        tags
     }
 }
 
@@ -272,16 +272,16 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
             }
         };
         divided((0..messages).step_by(lanes).zip(made.chunks_mut(lanes)).collect(), some);
-        self.batch.results_of(self.as_given(&made))
+        self.batch.results_of(&made)
     }
 
     fn part(&self, _bytes: u64, results: &[u8]) -> Results {
-        self.batch.results_of(self.as_given(results.as_chunks().0))
+        self.batch.results_of(results.as_chunks().0)
     }
 
     fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
         // Without any data, all messages are empty, and no backend is called.
-        let of_nothing = || self.batch.results_of(vec![*self.derived.of_empty(); self.batch.len()]);
+        let of_nothing = || self.batch.results_of(&vec![*self.derived.of_empty(); self.batch.len()]);
         self.batch.end.finish(parts.pop().unwrap_or_else(of_nothing))
     }
 }

@@ -68,26 +68,39 @@ pub struct Jobs {
     pub(crate) bits: KeyBits,
     /// All keys, concatenated.
     pub(crate) keys: Arc<Zeroizing<Vec<u8>>>,
-    pub(crate) jobs: Arc<[core::Job]>,
+    /// The first counter block of each job; none in ECB.
+    pub(crate) counters: Arc<[[u8; 16]]>,
+    pub(crate) ranges: Arc<Placed>,
     /// Their description for a GPU, once it was made.
     tables: Arc<OnceLock<Tables>>,
 }
 
-/// The description of jobs for a GPU: how long runs are, and the tables of jobs and of runs, as little-endian words.
+/// The description of jobs for a GPU: how long runs are, their number, and the tables of jobs and of runs, as little-endian words. Of jobs
+/// that are equally long and equally far apart, the first is there alone.
 pub(crate) struct Tables {
     pub(crate) wide: u32,
+    pub(crate) all_runs: u64,
     pub(crate) jobs: Vec<[u8; 4]>,
     pub(crate) runs: Vec<[u8; 4]>,
 }
 
 impl Tables {
-    fn of(all: &[core::Job]) -> Self {
-        let wide = core::widest(all);
-        let runs = all.iter().map(|job| job.runs(wide)).sum::<u64>() as usize;
-        let (mut jobs, mut runs) = (vec![[0; 4]; core::JOB_WORDS * all.len()], vec![[0; 4]; runs]);
-        core::write_tables(all, wide, &mut jobs, &mut runs);
-        Self { wide, jobs, runs }
+    fn of(ranges: &Placed) -> Self {
+        let wide = core::widest(|wide| runs_of(ranges, wide));
+        let listed = (0..ranges.listed()).map(|n| job(ranges.get(n)));
+        let [jobs, runs] = core::tables(listed, ranges.stride(), wide);
+        Self { wide, all_runs: runs_of(ranges, wide), jobs, runs }
     }
+}
+
+fn job(Range { start, end }: Range<u64>) -> core::Job {
+    core::Job { at: start, bytes: end - start }
+}
+
+/// The number of runs of all jobs.
+fn runs_of(ranges: &Placed, wide: u32) -> u64 {
+    let equal = ranges.equal_length().map(|bytes| core::Job { at: 0, bytes }.runs(wide) * ranges.len() as u64);
+    equal.unwrap_or_else(|| ranges.iter().map(|range| job(range).runs(wide)).sum())
 }
 
 /// An equal number of bytes under each of many keys: the first key is for the first `bytes` bytes of the data, the second for the next
@@ -217,7 +230,8 @@ impl Jobs {
         let mut keys = Zeroizing::new(Vec::with_capacity(jobs.len() * bytes));
         jobs.iter().for_each(|job| keys.extend_from_slice(job.key));
         let ranges = Placed::of(jobs.len(), |n| Some(jobs[n].range.clone()), &RANGES).or_else(refused)?;
-        Self::of(flow, bits, keys, |n| jobs[n].counter, &ranges)
+        let counting = if flow.counts() { jobs } else { &[] };
+        Self::of(flow, bits, keys, counting.iter().map(|job| job.counter).collect(), ranges)
     }
 
     /// Takes jobs as arrays describe them: contiguous keys of `bits` bits, a first counter block for each (none in ECB), and their ranges,
@@ -244,54 +258,47 @@ impl Jobs {
             return refused(format!("{found} for {}: {mode} takes {needed}", jobs()));
         }
         let ranges = ranges.placed(&RANGES).or_else(refused)?;
-        let counter = |n: usize| counters.get(n).copied().unwrap_or_default();
-        Self::of(flow, bits, Zeroizing::new(keys.to_vec()), counter, &ranges)
+        Self::of(flow, bits, Zeroizing::new(keys.to_vec()), counters.into(), ranges)
     }
 
     fn of(
         flow: Flow,
         bits: KeyBits,
         keys: Zeroizing<Vec<u8>>,
-        counter: impl Fn(usize) -> [u8; 16],
-        ranges: &Placed,
+        counters: Arc<[[u8; 16]]>,
+        ranges: Placed,
     ) -> Result<Self, Error> {
-        let (mut jobs, mut runs) = (Vec::with_capacity(ranges.len()), 0);
-        for (n, Range { start, end }) in ranges.iter().enumerate() {
-            if !flow.counts() && !(end - start).is_multiple_of(16) {
-                return refused(format!(
-                    "job {n} has {}, and ECB takes whole blocks of 16",
-                    counted(end - start, "byte")
-                ));
-            }
-            let job = core::Job { counter: u128::from_be_bytes(counter(n)), at: start, bytes: end - start };
-            runs += job.runs(0);
-            jobs.push(job);
+        let is_ragged = |range: Range<u64>| !(range.end - range.start).is_multiple_of(16);
+        let different = if ranges.equal_length().is_some() { ranges.len().min(1) } else { ranges.len() };
+        if let Some(n) = (0..different).find(|&n| !flow.counts() && is_ragged(ranges.get(n))) {
+            let bytes = counted(job(ranges.get(n)).bytes, "byte");
+            return refused(format!("job {n} has {bytes}, and ECB takes whole blocks of 16"));
         }
-        if u32::try_from(runs).is_err() || u32::try_from(jobs.len()).is_err() {
+        if u32::try_from(runs_of(&ranges, 0)).is_err() || u32::try_from(ranges.len()).is_err() {
             return refused("more than 2 TiB of jobs: make several calls".into());
         }
-        Ok(Self { flow, bits, keys: Arc::new(keys), jobs: jobs.into(), tables: Arc::default() })
+        Ok(Self { flow, bits, keys: Arc::new(keys), counters, ranges: Arc::new(ranges), tables: Arc::default() })
     }
 
     /// The number of jobs.
     pub fn len(&self) -> usize {
-        self.jobs.len()
+        self.ranges.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
+        self.len() == 0
     }
 
     /// Their description for a GPU.
     pub(crate) fn tables(&self) -> &Tables {
-        self.tables.get_or_init(|| Tables::of(&self.jobs))
+        self.tables.get_or_init(|| Tables::of(&self.ranges))
     }
 
     /// Refuses data that does not contain all ranges.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
-        match self.jobs.last().map(|job| job.at + job.bytes) {
-            Some(end) if end > bytes => refused(format!("the last job ends at byte {end}, and the data has {bytes}")),
+        match self.ranges.end() {
+            end if end > bytes => refused(format!("the last job ends at byte {end}, and the data has {bytes}")),
             _ => Ok(()),
         }
     }
@@ -299,38 +306,38 @@ impl Jobs {
     /// Clears the output of all jobs, in data that contains their ranges.
     #[doc(hidden)]
     pub fn clear(&self, output: &mut [u8]) {
-        self.jobs.iter().for_each(|job| output[job.at as usize..][..job.bytes as usize].fill(0));
+        self.ranges.iter().for_each(|Range { start, end }| output[start as usize..end as usize].fill(0));
     }
 
-    /// Returns these jobs as an [`EachKey`], if they are equal shares of the data from its first byte on, with the first counter in common.
-    pub(crate) fn as_each_key(&self) -> Option<EachKey> {
-        let first = self.jobs.first()?;
-        let (counter, bytes) = (first.counter, first.bytes);
-        let is_equal = |(n, job): (usize, &core::Job)| {
-            job.bytes == bytes && job.at == n as u64 * bytes && (job.counter == counter || !self.flow.counts())
-        };
-        let are_equal = self.jobs.iter().enumerate().all(is_equal);
-        (are_equal && bytes > 0 && bytes.is_multiple_of(16)).then_some(EachKey {
-            flow: self.flow,
-            bits: self.bits,
-            counter,
-            bytes,
-        })
+    /// The number of bytes of each job, a multiple of 16, if they are equal shares of the data from its first byte on.
+    fn share(&self) -> Option<u64> {
+        let bytes = self.ranges.equal_length().filter(|bytes| *bytes > 0 && bytes.is_multiple_of(16))?;
+        let adjoin = self.ranges.get(0).start == 0 && self.ranges.end() == bytes * self.len() as u64;
+        adjoin.then_some(bytes)
+    }
+
+    /// Returns these jobs as an [`EachKey`], if they are equal shares of the data from its first byte on, of fewer than this many bytes and
+    /// with the first counter in common.
+    pub(crate) fn as_each_key(&self, below: u64) -> Option<EachKey> {
+        let bytes = self.share().filter(|bytes| *bytes < below)?;
+        let first = self.counters.first().copied().unwrap_or_default();
+        let are_equal = self.counters.iter().all(|counter| *counter == first);
+        are_equal.then_some(EachKey { flow: self.flow, bits: self.bits, counter: u128::from_be_bytes(first), bytes })
     }
 
     /// Performs all jobs on the CPU cores.
     pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
-        let parts = data.parts(self.jobs.iter().map(|job| job.at..job.at + job.bytes));
+        let counter = |n: usize| self.counters.get(n).map_or(0, |counter| u128::from_be_bytes(*counter));
         let keys = self.keys.chunks(self.bits.bytes());
-        let work = self.jobs.iter().zip(keys).zip(parts).map(|((job, key), data)| (key, job.counter, data));
-        on_cores(self.flow, work.collect());
+        let work = data.parts(self.ranges.iter()).zip(keys).enumerate();
+        on_cores(self.flow, work.map(|(n, (data, key))| (key, counter(n), data)).collect());
     }
 }
 
 /// Does not show keys.
 impl fmt::Debug for Jobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Jobs({:?}, {} keys of {} bits)", self.flow, self.jobs.len(), self.bits.bits())
+        write!(f, "Jobs({:?}, {} keys of {} bits)", self.flow, self.len(), self.bits.bits())
     }
 }
 
@@ -403,18 +410,18 @@ mod tests {
     #[test]
     fn only_equal_jobs_are_equal_shares() {
         let shares = |mode, all: &[(u128, Range<u64>)]| {
-            let each = jobs(mode, all).unwrap().as_each_key();
+            let each = jobs(mode, all).unwrap().as_each_key(u64::MAX);
             each.map(|each| (each.flow.mode(), each.bits, each.counter, each.bytes))
         };
         let equal = [(5, 0..32), (5, 32..64), (5, 64..96)];
         for mode in [Mode::Ctr, Mode::Keystream, Mode::EcbEncrypt, Mode::EcbDecrypt] {
-            assert_eq!(shares(mode, &equal), Some((mode, KeyBits::Aes128, 5, 32)));
+            // ECB has no counters.
+            let counts = mode == Mode::Ctr || mode == Mode::Keystream;
+            assert_eq!(shares(mode, &equal), Some((mode, KeyBits::Aes128, if counts { 5 } else { 0 }, 32)));
             let last = |counter, range| shares(mode, &[equal[0].clone(), equal[1].clone(), (counter, range)]);
             for other in [64..80, 64..112, 80..112, 96..128] {
                 assert_eq!(last(5, other), None);
             }
-            // ECB has no counters.
-            let counts = mode == Mode::Ctr || mode == Mode::Keystream;
             for counter in [4, 6, 5 + (1 << 32), 5 + (1 << 64), 5 + (1 << 127)] {
                 assert_eq!(last(counter, 64..96).is_none(), counts, "{mode:?}, {counter:#x}");
                 assert_eq!(shares(mode, &[(counter, 0..32), (5, 32..64)]).is_none(), counts, "{mode:?}, {counter:#x}");
@@ -424,6 +431,8 @@ mod tests {
         }
         assert_eq!(shares(Mode::Ctr, &[(5, 0..17), (5, 17..34)]), None, "not whole blocks");
         assert_eq!(shares(Mode::Ctr, &[]), None);
+        let below = |bytes| jobs(Mode::Ctr, &equal).unwrap().as_each_key(bytes).is_some();
+        assert!(below(33) && !below(32));
     }
 
     #[test]

@@ -269,6 +269,19 @@ impl Placed {
         (0..self.count).map(|n| self.get(n))
     }
 
+    /// The distance from each range to the next, if the first and this distance say where all are; else 0.
+    pub(crate) fn stride(&self) -> u64 {
+        match &self.each {
+            Each::Spaced { stride, .. } => *stride,
+            Each::Listed(_) => 0,
+        }
+    }
+
+    /// The number of ranges that have to be listed: the first alone where there is a stride.
+    pub(crate) fn listed(&self) -> usize {
+        if self.stride() == 0 { self.count } else { self.count.min(1) }
+    }
+
     /// The number of bytes of each range, if all have the same number.
     pub(crate) fn equal_length(&self) -> Option<u64> {
         match &self.each {
@@ -334,7 +347,7 @@ mod tests {
         assert!(Ranges::equal(0, 9).is_empty() && listed(Ranges::equal(0, 9), &ASCENDING).unwrap().is_empty());
     }
 
-    /// Whether they are described by a rule or one by one: what is stored, the end, and parts are those of the list.
+    /// Whether they are described by a rule or one by one: what is stored, what has to be listed, and the end.
     #[test]
     fn what_is_evenly_spaced_is_not_stored() {
         let even = |placed: &Placed| placed.equal_length().is_some();
@@ -352,6 +365,8 @@ mod tests {
             let placed = Ranges::from(&*list).placed(&ANY).unwrap();
             assert_eq!((placed.iter().collect::<Vec<_>>(), even(&placed)), (list.clone(), is_even), "{list:?}");
             assert_eq!((placed.len(), placed.end()), (list.len(), list.iter().map(|r| r.end).max().unwrap_or(0)));
+            let stride = if is_even && list.len() > 1 { list[1].start - list[0].start } else { 0 };
+            assert_eq!((placed.stride(), placed.listed()), (stride, if stride > 0 { 1 } else { list.len() }));
         }
     }
 

@@ -116,7 +116,7 @@ pub struct DeviceTag {
 
 enum State {
     Waiting(Option<Waiting>),
-    There(Arc<[u8]>),
+    There(Arc<Vec<u8>>),
 }
 
 #[pymethods]
@@ -130,7 +130,7 @@ impl DeviceTag {
                     State::Waiting(wait) => wait.take(),
                 };
                 let wait = wait.ok_or_else(|| Error::new_err("the tag was lost by an earlier error"))?;
-                let tags: Arc<[u8]> = wait().map_err(of_runtime)?.into();
+                let tags = Arc::new(wait().map_err(of_runtime)?);
                 *state = State::There(tags.clone());
                 Ok(tags)
             })

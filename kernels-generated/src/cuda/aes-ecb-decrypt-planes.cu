@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [212, 47, 96, 181, 95, 168, 191, 192].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11588 of LUT3 for 10 rounds, 13932 of LUT3 for 12 rounds, 16276 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 52356f15f2eede8ab6c9389b8dc83743eaebb29279fa3c7c222d0146dfc639f4
+// SHA-256 of all that follows this line: f08abad29b01e542a7919926ca23ce66785c24e998d3d7401f0abadd14e6c9f4
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1611,12 +1611,12 @@ KERNEL aes_ecb_decrypt_planes_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, 
 // j << wide blocks after the group's first, and the groups of a run are one block apart.
 // ---------------------------------------------------------------------------------------------------------------
 
-// A job, as the launch has it in memory: twelve words.
-//   0 to 3    the first counter, a number, least significant word first
-//   4 and 5   its first byte in the data
-//   6 and 7   its number of bytes
-//   8         its first run
-#define JOB_PIECES 3
+// A job, as the launch has it in memory: eight words.
+//   0 and 1   its first byte in the data
+//   2 and 3   its number of bytes
+//   4         its first run
+// Where `stride` is not 0, only the first job is there; all have as many bytes, and each begins `stride` bytes after the one before it.
+#define JOB_PIECES 2
 
 // A thread's part of a job.
 typedef struct {
@@ -1627,26 +1627,34 @@ typedef struct {
     u32 apart;      // from one block of the thread to the next, in bytes
 } part_of_job;
 
-DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 tile, u32 all, u32 wide) {
+DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u64 stride, u32 tile, u32 all, u32 wide) {
     const u32 n = (8 * tile + lane() / 4) >> wide;
     part_of_job part = {0, 0, 0, 0, 16u << wide};
     if (n >= all) return part;
-    part.job = PUBLIC_WORD(&runs[n]);
+    if (stride == 0) part.job = PUBLIC_WORD(&runs[n]);
     IN_GLOBAL const uint4 *const job = jobs + (u64)JOB_PIECES * part.job;
-    const u32 run = n - PUBLIC_WORD((IN_GLOBAL const u32 *)job + 8);
-    const uint4 place = PUBLIC_PIECE(job + 1);
-    part.block = ((u64)run << (5 + wide)) + (lane() / 4 & ((1u << wide) - 1));
-    const u64 from = 16 * part.block + 4 * column(), bytes = (u64)place.w << 32 | place.z;
-    part.at = ((u64)place.y << 32 | place.x) + from;
+    const uint4 place = PUBLIC_PIECE(job);
+    const u64 bytes = (u64)place.w << 32 | place.z;
+    u32 first = PUBLIC_WORD((IN_GLOBAL const u32 *)job + 4);
+    if (stride != 0) {
+        const u32 each = (u32)((bytes + (512u << wide) - 1) >> (9 + wide));
+        part.job = n / each;
+        first = part.job * each;
+    }
+    part.block = ((u64)(n - first) << (5 + wide)) + (lane() / 4 & ((1u << wide) - 1));
+    const u64 from = 16 * part.block + 4 * column();
+    part.at = ((u64)place.y << 32 | place.x) + stride * part.job + from;
     const u64 rest = from < bytes ? bytes - from : 0;
     part.bytes = rest < 32 * part.apart ? (u32)rest : 32 * part.apart;
     return part;
 }
 
-DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *jobs, part_of_job part, u32 wide) {
-    const uint4 words = PUBLIC_PIECE(jobs + (u64)JOB_PIECES * part.job);
+// `counters` are the first counter blocks of jobs.
+DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *counters, part_of_job part, u32 wide) {
+    u32 block[4];
+    get_piece(block, PUBLIC_PIECE(counters + part.job));
     counter128 counter;
-    get_piece(counter.word, words);
+    UNROLL for (int i = 0; i < 4; i++) counter.word[i] = BYTE_PERMUTE(block[3 - i], 0, 0x0123);
     const own_counter own = own_counter_of(counter_plus(counter, part.block));
     UNROLL for (u32 j = 0; j < 32; j++) w[j] = counter_word(own, j << wide);
 }
@@ -1714,7 +1722,7 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
 
 // Processes `all` runs of jobs whose round keys are `round_keys`. The cipher's input is `in` or, if `counts`, counters. Its output, XORed
 // with `in` if `adds`, is `out`, for the bytes of jobs and no others. `in` may equal `out`.
-KERNEL aes_ecb_decrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 all, u32 wide, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
+KERNEL aes_ecb_decrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u64 stride, u32 all, u32 wide, IN_GLOBAL const uint4 *counters, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
     LOCATE_DATA(u8);
     SHARED u32 next;
     const tiles mine = share_of_block((u64)all << (5 + wide));
@@ -1722,9 +1730,9 @@ KERNEL aes_ecb_decrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLO
     BARRIER();
     const u32 rounds = key_words + 6;
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
-        const part_of_job part = part_of_run(jobs, runs, tile, all, wide);
+        const part_of_job part = part_of_run(jobs, runs, stride, tile, all, wide);
         u32 s[32];
-        if (counts) counters_of_part(s, jobs, part, wide);
+        if (counts) counters_of_part(s, counters, part, wide);
         else read_part(s, in, part);
         cipher_of_job(s, round_keys + (4 * (u64)(rounds + 1) * part.job + column()), rounds);
         if (adds) {

@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: ec80a001eba056af7e4a675114fab0ff322b42b9fb191f4256886bb439e4a4d5
+// SHA-256 of all that follows this line: 3b626a8994b11bcd7df0d06edf10caebbc2ae0933d5a923ce96670fb7e915d67
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1355,12 +1355,12 @@ KERNEL aes_ecb_encrypt_planes_expand(IN_GLOBAL const u32 *cipher_keys, u32 all, 
 // j << wide blocks after the group's first, and the groups of a run are one block apart.
 // ---------------------------------------------------------------------------------------------------------------
 
-// A job, as the launch has it in memory: twelve words.
-//   0 to 3    the first counter, a number, least significant word first
-//   4 and 5   its first byte in the data
-//   6 and 7   its number of bytes
-//   8         its first run
-#define JOB_PIECES 3
+// A job, as the launch has it in memory: eight words.
+//   0 and 1   its first byte in the data
+//   2 and 3   its number of bytes
+//   4         its first run
+// Where `stride` is not 0, only the first job is there; all have as many bytes, and each begins `stride` bytes after the one before it.
+#define JOB_PIECES 2
 
 // A thread's part of a job.
 typedef struct {
@@ -1371,26 +1371,34 @@ typedef struct {
     u32 apart;      // from one block of the thread to the next, in bytes
 } part_of_job;
 
-DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 tile, u32 all, u32 wide) {
+DEVICE part_of_job part_of_run(IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u64 stride, u32 tile, u32 all, u32 wide) {
     const u32 n = (8 * tile + lane() / 4) >> wide;
     part_of_job part = {0, 0, 0, 0, 16u << wide};
     if (n >= all) return part;
-    part.job = PUBLIC_WORD(&runs[n]);
+    if (stride == 0) part.job = PUBLIC_WORD(&runs[n]);
     IN_GLOBAL const uint4 *const job = jobs + (u64)JOB_PIECES * part.job;
-    const u32 run = n - PUBLIC_WORD((IN_GLOBAL const u32 *)job + 8);
-    const uint4 place = PUBLIC_PIECE(job + 1);
-    part.block = ((u64)run << (5 + wide)) + (lane() / 4 & ((1u << wide) - 1));
-    const u64 from = 16 * part.block + 4 * column(), bytes = (u64)place.w << 32 | place.z;
-    part.at = ((u64)place.y << 32 | place.x) + from;
+    const uint4 place = PUBLIC_PIECE(job);
+    const u64 bytes = (u64)place.w << 32 | place.z;
+    u32 first = PUBLIC_WORD((IN_GLOBAL const u32 *)job + 4);
+    if (stride != 0) {
+        const u32 each = (u32)((bytes + (512u << wide) - 1) >> (9 + wide));
+        part.job = n / each;
+        first = part.job * each;
+    }
+    part.block = ((u64)(n - first) << (5 + wide)) + (lane() / 4 & ((1u << wide) - 1));
+    const u64 from = 16 * part.block + 4 * column();
+    part.at = ((u64)place.y << 32 | place.x) + stride * part.job + from;
     const u64 rest = from < bytes ? bytes - from : 0;
     part.bytes = rest < 32 * part.apart ? (u32)rest : 32 * part.apart;
     return part;
 }
 
-DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *jobs, part_of_job part, u32 wide) {
-    const uint4 words = PUBLIC_PIECE(jobs + (u64)JOB_PIECES * part.job);
+// `counters` are the first counter blocks of jobs.
+DEVICE void counters_of_part(u32 *w, IN_GLOBAL const uint4 *counters, part_of_job part, u32 wide) {
+    u32 block[4];
+    get_piece(block, PUBLIC_PIECE(counters + part.job));
     counter128 counter;
-    get_piece(counter.word, words);
+    UNROLL for (int i = 0; i < 4; i++) counter.word[i] = BYTE_PERMUTE(block[3 - i], 0, 0x0123);
     const own_counter own = own_counter_of(counter_plus(counter, part.block));
     UNROLL for (u32 j = 0; j < 32; j++) w[j] = counter_word(own, j << wide);
 }
@@ -1458,7 +1466,7 @@ DEVICE void cipher_of_job(u32 *s, IN_GLOBAL const u32 *round_keys, u32 rounds) {
 
 // Processes `all` runs of jobs whose round keys are `round_keys`. The cipher's input is `in` or, if `counts`, counters. Its output, XORed
 // with `in` if `adds`, is `out`, for the bytes of jobs and no others. `in` may equal `out`.
-KERNEL aes_ecb_encrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u32 all, u32 wide, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
+KERNEL aes_ecb_encrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLOBAL const u32 *runs, u64 stride, u32 all, u32 wide, IN_GLOBAL const uint4 *counters, IN_GLOBAL const u32 *round_keys, u32 key_words, u32 counts, u32 adds) {
     LOCATE_DATA(u8);
     SHARED u32 next;
     const tiles mine = share_of_block((u64)all << (5 + wide));
@@ -1466,9 +1474,9 @@ KERNEL aes_ecb_encrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLO
     BARRIER();
     const u32 rounds = key_words + 6;
     ROLLED for (u32 tile = first_tile(mine.from); goes_on(tile, mine.to); tile = tile_after(tile, &next)) {
-        const part_of_job part = part_of_run(jobs, runs, tile, all, wide);
+        const part_of_job part = part_of_run(jobs, runs, stride, tile, all, wide);
         u32 s[32];
-        if (counts) counters_of_part(s, jobs, part, wide);
+        if (counts) counters_of_part(s, counters, part, wide);
         else read_part(s, in, part);
         cipher_of_job(s, round_keys + (4 * (u64)(rounds + 1) * part.job + column()), rounds);
         if (adds) {
@@ -1495,6 +1503,9 @@ KERNEL aes_ecb_encrypt_planes_jobs(DATA(u8), IN_GLOBAL const uint4 *jobs, IN_GLO
 //   0 and 1   where its last block begins, in the data
 //   2         its number of blocks; an empty message has one
 //   3         the bytes of its last block, 0 to 16
+//
+// Where `stride` is not 0, each whole tile lies `stride` bytes after the one before it and is like it otherwise: the first stands for all of
+// them, and the one that is not whole follows it.
 
 DEVICE u32 blocks_of(IN_GLOBAL const uint4 *message) { return PUBLIC_WORD((IN_GLOBAL const u32 *)message + 2); }
 
@@ -1540,7 +1551,7 @@ DEVICE u32 have_begun(IN_GLOBAL const uint4 *own, u32 left) {
 }
 
 // tags[n] is the tag of message n of `all`, 16 bytes; `subkeys` are K1 and K2 (section 6.1).
-KERNEL aes_ecb_encrypt_planes_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBAL const u32 *subkeys,
+KERNEL aes_ecb_encrypt_planes_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u64 stride, u32 all, IN_GLOBAL const u32 *subkeys,
                    IN_GLOBAL u32 *tags, KERNEL_PARAMETER round_keys keys) {
     LOCATE_INPUT(u8);
     SHARED u32 next;
@@ -1551,15 +1562,17 @@ KERNEL aes_ecb_encrypt_planes_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u
     const u32 tiles = tiles_of(all), mine = blockIdx.x < tiles ? (tiles - blockIdx.x - 1) / gridDim.x + 1 : 0;
     ROLLED for (u32 n = first_tile(0); goes_on(n, mine); n = tile_after(n, &next)) {
         const u32 tile = blockIdx.x + gridDim.x * n, number = TILE_BLOCKS * tile + lane() / 4;
-        IN_GLOBAL const uint4 *const first = messages + (u64)TILE_BLOCKS * tile, *const own = first + lane() / 4;
+        const u32 is_whole = tile < all / TILE_BLOCKS, listed = stride == 0 ? tile : !is_whole;
+        IN_GLOBAL const u8 *const from = in + (is_whole ? stride * tile : 0);
+        IN_GLOBAL const uint4 *const first = messages + (u64)TILE_BLOCKS * listed, *const own = first + lane() / 4;
         const u32 steps = blocks_of(first), fewest = blocks_of(first + (TILE_BLOCKS - 1));
-        const int in_words = lie_in_words(in, own);
+        const int in_words = lie_in_words(from, own);
         u32 s[32], w[32];
         get_round_key(s, key, key.rounds); // zero, plus the last round key
         ROLLED for (u32 left = steps;; left--) {
             // Words arrive while the last SubBytes of the previous blocks runs.
-            if (left > 1 && left <= fewest && in_words) read_whole(w, in, own, left);
-            else if (left > 0) read_any(w, in, own, left, subkeys);
+            if (left > 1 && left <= fewest && in_words) read_whole(w, from, own, left);
+            else if (left > 0) read_any(w, from, own, left, subkeys);
             if (left < steps) end(s, key);
             if (left == 0) break;
             if (left < steps && left >= fewest) {

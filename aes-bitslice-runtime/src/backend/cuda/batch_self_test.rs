@@ -97,23 +97,31 @@ fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
     if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
 }
 
-/// Tests the known answers that the kernel must give before its first use: tags of several lengths, and a wrong one.
+/// Tests the known answers that the kernel must give before its first use: tags of several lengths, and a wrong one; messages that
+/// differ in length, and equal ones.
 fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
     let secret = Key::new(&std::array::from_fn::<u8, 24, _>(|i| (i * 5 + 1) as u8))?;
     let key = DeviceKey::with_stored(key.device().clone(), &secret, Kernels::Bitsliced);
     let cpu = Arc::new(CpuKey::new(&secret));
     let cipher = DeviceCipher::new(&key, Some(&cpu));
     let data: Vec<u8> = (0..20_000_u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
-    // More than a tile.
+    // More than a tile, and more than two that are alike.
     let message = |n: u64| 67 * n..67 * n + [64, 0, 67, 16, 31, 48][n as usize % 6];
-    let messages: Vec<Range<u64>> = (0..290).map(message).chain(std::iter::once(19_000..20_000)).collect();
-    let make = Call::without_data(&cipher, CmacBatch::new(&messages)?)?;
-    let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data)))?;
-    let (_, made) = on_device(&key, &make, &data)?;
-    let mut is_right = made == tags;
-    tags[4] = tags[5];
-    let verify = Call::without_data(&cipher, CmacVerifyBatch::new(&messages, &tags)?)?;
-    is_right &= on_device(&key, &verify, &data)?.1.failed() == [4];
-    let kernel = || "aes-ecb-encrypt-planes, for CMAC of many messages,".to_string();
-    if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: kernel() }) }
+    let different = (0..290).map(message).chain(std::iter::once(19_000..20_000)).collect();
+    let equal = (0..600).map(|n| 29 * n..29 * n + 35).collect();
+    let all: [Vec<Range<u64>>; 2] = [different, equal];
+    for messages in &all {
+        let make = Call::without_data(&cipher, CmacBatch::new(messages)?)?;
+        let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data)))?;
+        let (_, made) = on_device(&key, &make, &data)?;
+        let mut is_right = made == tags;
+        tags[4] = tags[5];
+        let verify = Call::without_data(&cipher, CmacVerifyBatch::new(messages, &tags)?)?;
+        is_right &= on_device(&key, &verify, &data)?.1.failed() == [4];
+        if !is_right {
+            let kernel = "aes-ecb-encrypt-planes, for CMAC of many messages,".into();
+            return Err(Error::SelfTestFailed { kernel });
+        }
+    }
+    Ok(())
 }

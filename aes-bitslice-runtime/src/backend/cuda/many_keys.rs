@@ -14,14 +14,14 @@ use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::base::stop::Stop;
-use crate::exec::cores;
+use crate::base::threads::copy;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::launch::{Entry, Launch, Shape, Value, counter_words};
-use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME};
+use crate::op::many_keys::{EachKey, Flow, Job, Jobs, NAME, Tables};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::grid::Grid;
-use aes_bitslice_core::jobs::{JOB_WORDS, run_blocks};
+use aes_bitslice_core::jobs::run_blocks;
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
@@ -34,8 +34,7 @@ const SHORT: u64 = 512;
 ///
 /// They return when the work is on the stream, as those of [`DeviceCipher`](crate::cuda::DeviceCipher) do. Keys are expanded on the device,
 /// in constant time. Data of any alignment works; it is fast at multiples of four bytes. Jobs of a few KiB or more are fast. For short jobs
-/// with the same number of bytes under each key, [`run_each_key`](Self::run_each_key) is fast, because jobs take a description of 48 bytes
-/// each, and work in runs of 32 blocks.
+/// with the same number of bytes under each key, [`run_each_key`](Self::run_each_key) is fast, because jobs work in runs of 32 blocks.
 ///
 /// The first call that encrypts, and the first that decrypts, load a kernel and wait for the known answers it must give, unless
 /// [`prepare`](Self::prepare) did.
@@ -62,12 +61,14 @@ impl PendingJobs {
 struct Places {
     jobs: Range<usize>,
     runs: Range<usize>,
+    counters: Range<usize>,
     keys: Range<usize>,
     round_keys: Range<usize>,
 }
 
 impl Places {
-    fn of(jobs: usize, runs: u64, bits: KeyBits) -> Self {
+    /// For tables and counters of these lengths.
+    fn of([jobs, runs, counters]: [usize; 3], keys: usize, round_keys: usize) -> Self {
         let mut end = 0;
         let mut next = |bytes: usize| {
             let begin = usize::next_multiple_of(end, 16);
@@ -75,10 +76,11 @@ impl Places {
             begin..end
         };
         Self {
-            jobs: next(4 * JOB_WORDS * jobs),
-            runs: next(4 * runs as usize),
-            keys: next(jobs * bits.bytes()),
-            round_keys: next(16 * (bits.rounds() + 1) * jobs),
+            jobs: next(jobs),
+            runs: next(runs),
+            counters: next(counters),
+            keys: next(keys),
+            round_keys: next(round_keys),
         }
     }
 }
@@ -141,7 +143,7 @@ impl<'a> DeviceJobs<'a> {
     ) -> Result<PendingJobs, Error> {
         jobs.check(len)?;
         let span = span(jobs.flow.access(), input, output, len)?;
-        if jobs.jobs.iter().all(|job| job.bytes == 0) {
+        if jobs.ranges.iter().all(|range| range.is_empty()) {
             return Ok(PendingJobs(None));
         }
         self.device.enter()?;
@@ -232,40 +234,42 @@ impl<'a> DeviceJobs<'a> {
     /// and belongs to the context.
     unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
         let kernel = self.kernel(jobs.flow)?;
-        let each = jobs.as_each_key().filter(|each| each.bytes < SHORT && span.len / 16 <= u32::MAX.into());
+        let each = jobs.as_each_key(SHORT).filter(|_| span.len / 16 <= u32::MAX.into());
         let tables = if each.is_some() { None } else { Some(jobs.tables()) };
-        let (described, runs) = tables.map_or((0, 0), |tables| (jobs.len(), tables.runs.len() as u64));
-        let places = match each {
-            Some(_) => {
-                Places { keys: 0..jobs.keys.len(), round_keys: 0..jobs.keys.len(), ..Places::of(0, 0, jobs.bits) }
+        let parts: [&[u8]; 4] = match tables {
+            Some(tables) => {
+                [tables.jobs.as_flattened(), tables.runs.as_flattened(), jobs.counters.as_flattened(), &jobs.keys]
             }
-            None => Places::of(described, runs, jobs.bits),
+            None => [&[], &[], &[], &jobs.keys],
         };
+        let [described @ .., keys] = parts.map(<[u8]>::len);
+        let round_keys = tables.map_or(0, |_| 16 * (jobs.bits.rounds() + 1) * jobs.len());
+        let places = Places::of(described, keys, round_keys);
         let mut memory = self.device.batch_memories().take(places.round_keys.end)?;
         let pinned = memory.pinned();
-        cores::copy(&mut pinned[places.keys.clone()], &jobs.keys);
-        if let Some(tables) = tables {
-            cores::copy(&mut pinned[places.jobs.clone()], tables.jobs.as_flattened());
-            cores::copy(&mut pinned[places.runs.clone()], tables.runs.as_flattened());
+        for (place, part) in [&places.jobs, &places.runs, &places.counters, &places.keys].into_iter().zip(parts) {
+            copy(&mut pinned[place.clone()], part);
         }
         let secret = places.keys.start..places.round_keys.end;
         // SAFETY: as the caller vouches, here and below.
         unsafe {
             memory.run(stream, places.keys.end, 0..0, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
-                if let Some(each) = &each {
+                let Some(tables) = tables else {
+                    let each = each.expect("one of both");
                     let span = span.part(0, each.bytes * jobs.len() as u64);
-                    return launch_each(&kernel, stream, span, each, at(&places.keys));
-                }
-                let values = values_of_expansion(jobs.bits, described as u32, at(&places.keys), at(&places.round_keys));
+                    return launch_each(&kernel, stream, span, &each, at(&places.keys));
+                };
+                let all = jobs.len() as u64;
+                let values = values_of_expansion(jobs.bits, all as u32, at(&places.keys), at(&places.round_keys));
                 kernel.run(&mut { stream }, span, None, |shape| {
-                    Ok(vec![launch_of_own_keys(shape, &kernel, Entry::Expand, described as u64, values)])
+                    Ok(vec![launch_of_own_keys(shape, &kernel, Entry::Expand, all, values)])
                 })?;
-                let wide = tables.map_or(0, |tables| tables.wide);
-                let memory = [at(&places.jobs), at(&places.runs), at(&places.round_keys)];
-                let values = values_of_jobs(jobs.flow, jobs.bits, memory, runs as u32, wide);
+                let memory = [&places.jobs, &places.runs, &places.counters, &places.round_keys].map(at);
+                let values = values_of_jobs(jobs, tables, memory);
                 kernel.run(&mut { stream }, both(span), None, |shape| {
-                    Ok(shape.launch(Entry::Jobs, 0, runs * run_blocks(wide), values)?.into_iter().collect())
+                    let blocks = tables.all_runs * run_blocks(tables.wide);
+                    Ok(shape.launch(Entry::Jobs, 0, blocks, values)?.into_iter().collect())
                 })
             })?;
         }
@@ -280,8 +284,8 @@ impl<'a> DeviceJobs<'a> {
         }
     }
 
-    /// Tests the known answers that a kernel must give before its first use: jobs and equal shares, in each mode and with keys of each
-    /// length.
+    /// Tests the known answers that a kernel must give before its first use: jobs, equal shares and equal jobs, in each mode and with keys of
+    /// each length.
     fn test(&self, direction: Direction) -> Result<(), Error> {
         const BYTES: usize = 12_000;
         let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
@@ -298,7 +302,9 @@ impl<'a> DeviceJobs<'a> {
             let listed: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(n), range: range(n) });
             let range = |n: usize| 48 * n as u64..48 * (n as u64 + 1);
             let equal: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(1), range: range(n) });
-            for jobs in [&listed, &equal] {
+            let range = |n: usize| 1050 * n as u64..1050 * n as u64 + 1040;
+            let spaced: [_; 9] = std::array::from_fn(|n| Job { key: key(n), counter: counter(n), range: range(n) });
+            for jobs in [&listed, &equal, &spaced] {
                 let jobs = Jobs::new(mode, jobs)?;
                 let mut expected = data.clone();
                 Stop::never(|| jobs.on_cpu(Buffers::InPlace(&mut expected)));
@@ -384,18 +390,20 @@ fn values_of_expansion(bits: KeyBits, all: u32, keys: CUdeviceptr, round_keys: C
     ]
 }
 
-/// `tables`: the tables of jobs and of runs, and the round keys.
-fn values_of_jobs(flow: Flow, bits: KeyBits, tables: [CUdeviceptr; 3], runs: u32, wide: u32) -> Values {
-    let [jobs, of_runs, round_keys] = tables.map(Value::Address);
+/// `places`: where the tables of jobs and of runs, counters and round keys are.
+fn values_of_jobs(jobs: &Jobs, tables: &Tables, places: [CUdeviceptr; 4]) -> Values {
+    let [of_jobs, of_runs, counters, round_keys] = places.map(Value::Address);
     vec![
-        (Argument::Jobs, jobs),
+        (Argument::Jobs, of_jobs),
         (Argument::Runs, of_runs),
-        (Argument::All, Value::U32(runs)),
-        (Argument::Wide, Value::U32(wide)),
+        (Argument::Stride, Value::U64(jobs.ranges.stride())),
+        (Argument::All, Value::U32(tables.all_runs as u32)),
+        (Argument::Wide, Value::U32(tables.wide)),
+        (Argument::Counters, counters),
         (Argument::RoundKeys, round_keys),
-        (Argument::KeyWords, key_words(bits)),
-        (Argument::Counts, Value::U32(flow.counts().into())),
-        (Argument::Adds, Value::U32(flow.adds().into())),
+        (Argument::KeyWords, key_words(jobs.bits)),
+        (Argument::Counts, Value::U32(jobs.flow.counts().into())),
+        (Argument::Adds, Value::U32(jobs.flow.adds().into())),
     ]
 }
 
@@ -425,12 +433,13 @@ mod tests {
     fn the_stored_kernel_finds_its_arguments() {
         let stored = Stored::for_device(48 << 10);
         let each = EachKey::new(Mode::Ctr, KeyBits::Aes192, [7; 16], 32).unwrap();
+        let jobs = Jobs::new(Mode::Ctr, &[Job { key: &[7; 16], ..Job::default() }]).unwrap();
         for mode in [Mode::EcbEncrypt, Mode::EcbDecrypt] {
             let manifest = &stored.find(mode, StoredKind::Planes).unwrap().manifest;
             for (entry, values) in [
                 (Entry::Each, values_of_each(&each, 6, 4096)),
                 (Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
-                (Entry::Jobs, values_of_jobs(Flow::Ctr, KeyBits::Aes128, [16, 32, 64], 5, 3)),
+                (Entry::Jobs, values_of_jobs(&jobs, jobs.tables(), [16, 32, 48, 64])),
             ] {
                 let point = &manifest.entries[&entry];
                 let launch = Launch { entry, at: 0, thread_blocks: 1, threads: manifest.threads, values };
@@ -444,7 +453,8 @@ mod tests {
 
     #[test]
     fn places_are_aligned_and_apart() {
-        let Places { jobs, runs, keys, round_keys } = Places::of(3, 5, KeyBits::Aes192);
-        assert_eq!((jobs, runs, keys, round_keys), (0..144, 144..164, 176..248, 256..256 + 3 * 16 * 13));
+        let Places { jobs, runs, counters, keys, round_keys } = Places::of([96, 20, 48], 72, 624);
+        assert_eq!((jobs, runs, counters), (0..96, 96..116, 128..176));
+        assert_eq!((keys, round_keys), (176..248, 256..880));
     }
 }

@@ -12,13 +12,13 @@ use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::entry::Entry;
-use aes_bitslice_core::jobs::{self, JOB_WORDS, Job, run_blocks};
+use aes_bitslice_core::jobs::{self, Job, run_blocks};
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::order::Order;
 use aes_bitslice_core::{cmac, messages};
 
 /// Addresses of the tables that describe the work, and of secrets besides the data.
-const TABLES: [u64; 2] = [buffer(4), buffer(5)];
+const TABLES: [u64; 3] = [buffer(4), buffer(5), buffer(7)];
 const SECRETS: u64 = buffer(6);
 
 /// The cipher's input, and what becomes of its output.
@@ -67,6 +67,11 @@ fn as_bytes(blocks: &[Block]) -> &[Byte] {
 
 fn all_known(bytes: &[u8]) -> Vec<Byte> {
     bytes.iter().copied().map(known).collect()
+}
+
+/// The distance from one to the next, if several side by side have the same number of bytes, else 0: then all are listed.
+fn stride(bytes: &[usize]) -> u64 {
+    if bytes.len() > 1 && bytes.iter().all(|n| *n == bytes[0]) { bytes[0] as u64 } else { 0 }
 }
 
 fn proved(memory: &Memory, at: u64, expected: &[Byte]) -> Result<Proved, String> {
@@ -194,13 +199,14 @@ impl<'a> Batch<'a> {
         proved(&memory, OUTPUT, as_bytes(&output))
     }
 
-    /// Proves jobs of these numbers of bytes side by side, each with its own round keys, in runs of `run_blocks(wide)` blocks.
+    /// Proves jobs of these numbers of bytes side by side, each with its own round keys, in runs of `run_blocks(wide)` blocks. Equal ones are
+    /// described by a stride.
     ///
     /// # Errors
     /// In words: the first wrong bit, or the instruction that cannot be followed.
     pub fn prove_jobs(mut self, key_bits: KeyBits, flow: Flow, bytes: &[usize], wide: u32) -> Result<Proved, String> {
         let (direction, basis) = (self.direction()?, self.expanded_basis()?);
-        let (mut all, mut input, mut output, mut given_keys) = (vec![], vec![], vec![], vec![]);
+        let (mut all, mut counters, mut input, mut output, mut given_keys) = (vec![], vec![], vec![], vec![], vec![]);
         for (n, &bytes) in bytes.iter().enumerate() {
             let counter = before_wrap(32 * (n as u32 % 4 + 1), 16);
             let keys = aes::unknown_keys(&mut self.cells, key_bits);
@@ -211,22 +217,26 @@ impl<'a> Batch<'a> {
             for (i, block) in data.iter().chain(std::iter::repeat(&aes::known([0; 16]))).enumerate().take(in_runs) {
                 made.push(flow.of_block(&mut self.cells, block, counter.wrapping_add(i as u128), &keys, direction)?);
             }
-            all.push(Job { counter, at: input.len() as u64, bytes: bytes as u64 });
+            all.push(Job { at: input.len() as u64, bytes: bytes as u64 });
+            counters.extend(all_known(&counter.to_be_bytes()));
             input.extend_from_slice(&as_bytes(&data)[..bytes]);
             output.extend_from_slice(&as_bytes(&made)[..bytes]);
             given_keys.extend(round_keys(&keys, direction, &basis));
         }
-        let mut table = vec![[0; 4]; JOB_WORDS * all.len()];
-        let mut runs = vec![[0; 4]; all.iter().map(|job| job.runs(wide)).sum::<u64>() as usize];
-        jobs::write_tables(&all, wide, &mut table, &mut runs);
+        let runs: u64 = all.iter().map(|job| job.runs(wide)).sum();
+        let stride = stride(bytes);
+        let listed = if stride == 0 { &all[..] } else { &all[..1] };
+        let tables = jobs::tables(listed.iter().copied(), stride, wide).map(|table| all_known(table.as_flattened()));
         let arguments = |argument| {
             Some(match argument {
                 Argument::In => number(INPUT, 8),
                 Argument::Out => number(OUTPUT, 8),
                 Argument::Jobs => number(TABLES[0], 8),
                 Argument::Runs => number(TABLES[1], 8),
-                Argument::All => number(runs.len() as u64, 4),
+                Argument::Stride => number(stride, 8),
+                Argument::All => number(runs, 4),
                 Argument::Wide => number(u64::from(wide), 4),
+                Argument::Counters => number(TABLES[2], 8),
                 Argument::RoundKeys => number(SECRETS, 8),
                 Argument::KeyWords => number(key_bits.bytes() as u64 / 4, 4),
                 Argument::Counts => number(flow.numbers()[0], 4),
@@ -235,9 +245,9 @@ impl<'a> Batch<'a> {
             })
         };
         let launch = self.launch(Entry::Jobs)?;
-        let tables = [all_known(table.as_flattened()), all_known(runs.as_flattened())];
-        let given =
-            [(INPUT, &input[..]), (TABLES[0], &tables[0]), (TABLES[1], &tables[1]), (SECRETS, as_bytes(&given_keys))];
+        let [jobs, of_runs] = &tables;
+        let tables = [(TABLES[0], &jobs[..]), (TABLES[1], of_runs), (TABLES[2], &counters)];
+        let given = [&[(INPUT, &input[..]), (SECRETS, as_bytes(&given_keys))], &tables[..]].concat();
         let memory = launch.run(&mut self.cells, arguments, &given, &[(OUTPUT, output.len())])?;
         proved(&memory, OUTPUT, &output)
     }
@@ -352,7 +362,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Proves the CMAC tags of this many messages, whose numbers of bytes cycle through these, under one key (SP 800-38B). The subkeys are
-    /// unknown, too.
+    /// unknown, too. Of equal messages a tile is described.
     ///
     /// # Errors
     /// In words: the first wrong bit, or the instruction that cannot be followed.
@@ -365,7 +375,8 @@ impl<'a> Batch<'a> {
             aes::process(&mut self.cells, &block, &keys, Direction::Encrypt).map_err(no_cell)?;
         }
         let (mut all, mut input, mut tags) = (vec![], vec![], vec![]);
-        for &bytes in bytes.iter().cycle().take(count) {
+        let of_each: Vec<usize> = bytes.iter().copied().cycle().take(count).collect();
+        for &bytes in &of_each {
             let message = cmac::Message { at: input.len() as u64, bytes: bytes as u64 };
             let mut data: Vec<Byte> = (0..bytes).map(|_| std::array::from_fn(|_| self.cells.unknown())).collect();
             input.extend_from_slice(&data);
@@ -388,8 +399,9 @@ impl<'a> Batch<'a> {
             tags.push(state);
         }
         let order = Order::longest_first(all.len(), |n| all[n].blocks());
-        let mut table = vec![[0; 4]; cmac::table_words(all.len())];
-        cmac::write_table(all.len(), |n| all[n], &order, 0, &mut table);
+        let listed = cmac::Listed::of(count, stride(&of_each));
+        let mut table = vec![[0; 4]; listed.words()];
+        listed.write(|n| all[n], &order, 0, &mut table);
         let table = all_known(table.as_flattened());
         let tags: Vec<Block> = (0..all.len()).map(|position| tags[order.at(position)]).collect();
         let basis = self.manifest.key_basis().map_err(|e| e.to_string())?;
@@ -398,6 +410,7 @@ impl<'a> Batch<'a> {
             Some(match argument {
                 Argument::In => number(INPUT, 8),
                 Argument::Messages => number(TABLES[0], 8),
+                Argument::Stride => number(listed.stride, 8),
                 Argument::All => number(count as u64, 4),
                 Argument::Subkeys => number(SECRETS, 8),
                 Argument::Tags => number(OUTPUT, 8),

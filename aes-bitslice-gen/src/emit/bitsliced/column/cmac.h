@@ -13,6 +13,9 @@
 //   0 and 1   where its last block begins, in the data
 //   2         its number of blocks; an empty message has one
 //   3         the bytes of its last block, 0 to 16
+//
+// Where `stride` is not 0, each whole tile lies `stride` bytes after the one before it and is like it otherwise: the first stands for all of
+// them, and the one that is not whole follows it.
 
 DEVICE u32 blocks_of(IN_GLOBAL const uint4 *message) { return PUBLIC_WORD((IN_GLOBAL const u32 *)message + 2); }
 
@@ -58,7 +61,7 @@ DEVICE u32 have_begun(IN_GLOBAL const uint4 *own, u32 left) {
 }
 
 // tags[n] is the tag of message n of `all`, 16 bytes; `subkeys` are K1 and K2 (section 6.1).
-KERNEL @NAME@_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBAL const u32 *subkeys,
+KERNEL @NAME@_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u64 stride, u32 all, IN_GLOBAL const u32 *subkeys,
                    IN_GLOBAL u32 *tags@KEY_PARAMETER@) {
     LOCATE_INPUT(u8);
     SHARED u32 next;
@@ -67,15 +70,17 @@ KERNEL @NAME@_cmac(INPUT(u8), IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBA
     const u32 tiles = tiles_of(all), mine = blockIdx.x < tiles ? (tiles - blockIdx.x - 1) / gridDim.x + 1 : 0;
     ROLLED for (u32 n = first_tile(0); goes_on(n, mine); n = tile_after(n, &next)) {
         const u32 tile = blockIdx.x + gridDim.x * n, number = TILE_BLOCKS * tile + lane() / 4;
-        IN_GLOBAL const uint4 *const first = messages + (u64)TILE_BLOCKS * tile, *const own = first + lane() / 4;
+        const u32 is_whole = tile < all / TILE_BLOCKS, listed = stride == 0 ? tile : !is_whole;
+        IN_GLOBAL const u8 *const from = in + (is_whole ? stride * tile : 0);
+        IN_GLOBAL const uint4 *const first = messages + (u64)TILE_BLOCKS * listed, *const own = first + lane() / 4;
         const u32 steps = blocks_of(first), fewest = blocks_of(first + (TILE_BLOCKS - 1));
-        const int in_words = lie_in_words(in, own);
+        const int in_words = lie_in_words(from, own);
         u32 s[32], w[32];
         get_round_key(s, key, key.rounds); // zero, plus the last round key
         ROLLED for (u32 left = steps;; left--) {
             // Words arrive while the last SubBytes of the previous blocks runs.
-            if (left > 1 && left <= fewest && in_words) read_whole(w, in, own, left);
-            else if (left > 0) read_any(w, in, own, left, subkeys);
+            if (left > 1 && left <= fewest && in_words) read_whole(w, from, own, left);
+            else if (left > 0) read_any(w, from, own, left, subkeys);
             if (left < steps) end(s, key);
             if (left == 0) break;
             if (left < steps && left >= fewest) {

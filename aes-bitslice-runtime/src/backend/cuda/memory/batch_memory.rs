@@ -10,6 +10,7 @@ use crate::backend::cuda::context::Context;
 use crate::backend::cuda::memory::pinned::Pinned;
 use crate::base::error::Error;
 use crate::base::lock::lock;
+use crate::base::threads::clear;
 use cudarc::driver::result;
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUevent_flags, CUstream};
 use std::ops::Range;
@@ -50,8 +51,8 @@ pub(crate) struct BatchMemory {
     /// Present until drop.
     memory: Option<Memory>,
     results: Range<usize>,
-    /// The bytes that are also cleared in the pinned memory, before it is kept.
-    secret: Range<usize>,
+    /// What is secret of the bytes that were copied from or to the pinned memory, where they are cleared before it is kept.
+    secrets: [Range<usize>; 2],
     /// Whether they are cleared on the device when the call is done.
     is_cleared: bool,
     state: State,
@@ -87,7 +88,7 @@ impl BatchMemories {
             memories: self.clone(),
             memory,
             results: 0..0,
-            secret: 0..0,
+            secrets: [0..0, 0..0],
             is_cleared: true,
             state: State::Idle,
         })
@@ -116,7 +117,11 @@ impl BatchMemory {
         work: impl FnOnce(CUdeviceptr) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.state = State::Lost;
-        (self.results, self.secret) = (results.clone(), secret.clone());
+        self.results = results.clone();
+        self.secrets = [0..bytes, results.clone()].map(|copied| {
+            let start = copied.start.max(secret.start);
+            start..copied.end.min(secret.end).max(start)
+        });
         let Memory { context, pinned, pointer, copies, there, event } = self.memory.as_mut().expect("there until drop");
         let at = |offset: usize| *pointer + offset as u64;
         // SAFETY: both have this length, and stay until the event; nothing else uses them before; streams and event are live.
@@ -180,7 +185,7 @@ impl Drop for BatchMemory {
             // Cleared when it is freed.
             return;
         }
-        memory.pinned[self.secret.clone()].fill(0);
+        self.secrets.iter().for_each(|secret| clear(&mut memory.pinned[secret.clone()]));
         let mut kept = lock(&self.memories.kept);
         kept.push(memory);
         let mut freed = vec![];

@@ -3,8 +3,8 @@
 
 use crate::backend::cuda::context::Context;
 use crate::base::error::Error;
+use crate::base::threads::clear;
 use crate::exec::backend::HostMemory;
-use crate::exec::cores;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult};
 use cudarc::driver::{DriverError, result};
 use std::ffi::c_void;
@@ -74,7 +74,7 @@ impl Drop for Pinned {
             return;
         }
         // The compiler keeps these writes: it cannot see what the driver does with the memory.
-        cores::clear(self);
+        clear(self);
         let _ = self.context.make_current();
         // SAFETY: allocated by us, and not used after this. An error cannot be handled here.
         let _ = unsafe { result::free_host(self.start.as_ptr().cast::<c_void>()) };
