@@ -85,6 +85,11 @@ const ACTIONS: [(&str, Action); 29] = [
     ("ATOMS.ADD", Action::Adds),
 ];
 
+/// Whether there is a rule for an instruction, with these modifiers.
+pub fn has_rule(instruction: &Instruction) -> bool {
+    action(instruction).is_some()
+}
+
 /// What an instruction does, if there is a rule for it.
 fn action(instruction: &Instruction) -> Option<Action> {
     let opcode = instruction.opcode.join(".");
