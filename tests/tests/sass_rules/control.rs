@@ -4,7 +4,7 @@
 use crate::data::Random;
 use crate::encoding as e;
 use crate::form::Form;
-use crate::program::{Entry, Program, Scratch};
+use crate::program::{Entry, Given, Program, Scratch};
 use aes_bitslice_analysis::sass::Disassembler;
 use std::collections::BTreeMap;
 
@@ -176,7 +176,7 @@ pub fn program(entry: &Entry<'_>, forms: &BTreeMap<String, Form>, disassembler: 
         let distance = code.labels[label] as i64 - (*at as i64 + 1);
         code.words[*at] = e::with_distance(code.words[*at], opcode, distance);
     }
-    let given: Vec<(usize, fn(usize) -> u32)> = vec![
+    let given: Given = vec![
         (1, own),
         (2, |thread| own((thread + 40) % THREADS)),
         (3, |thread| if thread < 32 { 1000 } else { 1 }),

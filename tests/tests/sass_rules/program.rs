@@ -54,12 +54,15 @@ pub struct Program {
     pub output: usize,
     /// Threads of a thread block.
     pub threads: usize,
-    /// Words of the input that are computed from the number of the thread.
-    pub given: Vec<(usize, fn(usize) -> u32)>,
+    /// Words of the input that are not random.
+    pub given: Given,
     /// Where the constant bank ends, and shared memory.
     constant_end: u64,
     shared_end: u64,
 }
+
+/// Words of a thread's input, and what they are by the number of the thread.
+pub type Given = Vec<(usize, fn(usize) -> u32)>;
 
 /// The buffers of a launch.
 #[derive(Clone, Copy)]
@@ -197,7 +200,7 @@ impl Site {
         let is_same = terms.iter().all(|place| is_uniform(*place));
         let little = random.below(SHARED) as u32;
         let first = (2 * SHARED).wrapping_add(number);
-        let base = if self.is_shared { first + random.below(program.shared_end - SHARED - first) & !15 } else { 0 };
+        let base = if self.is_shared { (first + random.below(program.shared_end - SHARED - first)) & !15 } else { 0 };
         let same: [u32; 4] = std::array::from_fn(|_| random.next() as u32);
         for (n, lane) in lanes.iter_mut().enumerate() {
             let [input, output] = at(n);
@@ -286,7 +289,7 @@ impl Program {
         code: &[u128],
         [input, output]: [usize; 2],
         threads: usize,
-        given: Vec<(usize, fn(usize) -> u32)>,
+        given: Given,
         disassembler: &Disassembler,
     ) -> Self {
         let place = cubin::find(entry.cubin, entry.name);
