@@ -44,6 +44,9 @@ pub struct Run {
     /// The profiler's counts while kernels encrypted [`COUNTED_BYTES`], by kernel and counter; none where there is no profiler.
     #[serde(default)]
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Whether clocks were counted while cases ran; else right after their last run.
+    #[serde(default)]
+    pub clock_beside: bool,
     /// Everything that was to be timed.
     pub timings: Vec<Timing>,
 }
@@ -204,7 +207,7 @@ pub struct Times {
     /// The times between which the middle half of the runs is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quartiles: Option<[f64; 2]>,
-    /// The clock of the GPU's multiprocessors right after the last run, in MHz, as a kernel there counts it.
+    /// The clock of the GPU's multiprocessors in MHz, as a kernel there counts it: [`Run::clock_beside`] says when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
 }

@@ -44,7 +44,9 @@ impl Disassembler {
         let file = tempfile::NamedTempFile::new().and_then(|mut file| file.write_all(cubin).map(|()| file));
         let file = file.map_err(|error| say(error, "cannot write a temporary file".into()))?;
         let output = Command::new(&self.0).arg(file.path()).output();
-        let output = output.map_err(|error| say(error, format!("cannot run `{program}`")))?;
+        let output = output.map_err(|error| {
+            say(error, format!("cannot run `{program}`, the disassembler; {VARIABLE} names another"))
+        })?;
         if !output.status.success() {
             return Err(Error::other(format!(
                 "`{program}` failed: {}",

@@ -3,33 +3,33 @@
 use std::collections::HashMap;
 
 /// The registers of a state: general, uniform, predicates, uniform predicates.
-pub const REGISTERS: usize = UNIFORM_PREDICATES + 8;
+pub(crate) const REGISTERS: usize = UNIFORM_PREDICATES + 8;
+/// The number of the first uniform register.
 pub const UNIFORM: usize = 256;
+/// The number of the first predicate.
 pub const PREDICATES: usize = 512;
+/// The number of the first uniform predicate.
 pub const UNIFORM_PREDICATES: usize = PREDICATES + 8;
 
+/// An operand, as it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Operand {
     /// A register, negated or not. `is_wide` where the listing says that it is the first of two.
-    Register {
-        number: usize,
-        is_negative: bool,
-        is_wide: bool,
-    },
+    #[expect(missing_docs, reason = "named above")]
+    Register { number: usize, is_negative: bool, is_wide: bool },
     /// A predicate.
     Predicate(usize),
     /// Zero, or a predicate that is true: as a destination, nothing.
-    Constant {
-        is_predicate: bool,
-    },
+    #[expect(missing_docs, reason = "named above")]
+    Constant { is_predicate: bool },
+    /// A number.
     Number(i64),
     /// A place in a constant bank.
-    Bank {
-        bank: u32,
-        terms: Vec<Operand>,
-    },
+    #[expect(missing_docs, reason = "named above")]
+    Bank { bank: u32, terms: Vec<Operand> },
     /// A place in memory, or a descriptor of one.
     Memory(Vec<Operand>),
+    /// A label of the listing.
     Label(String),
     /// All predicates: `PR`.
     Predicates,
@@ -38,10 +38,12 @@ pub enum Operand {
 }
 
 impl Operand {
+    /// Whether it is a predicate, or the constant one.
     pub fn is_predicate(&self) -> bool {
         matches!(self, Self::Predicate(_) | Self::Constant { is_predicate: true })
     }
 
+    /// Whether it is a register, or the constant one.
     pub fn is_register(&self) -> bool {
         matches!(self, Self::Register { .. } | Self::Constant { is_predicate: false })
     }
@@ -74,22 +76,29 @@ impl Sign {
     }
 }
 
-#[derive(Debug)]
+/// An instruction.
+#[derive(Clone, Debug)]
 pub struct Instruction {
+    /// The line of the listing, from 1.
     pub line: usize,
+    /// The number of bytes before it in the entry point.
     pub address: i64,
+    /// As it is written, with single spaces.
     pub text: String,
     /// The predicate, and the value that it must have.
     pub guard: Option<(usize, bool)>,
     /// Split at dots.
     pub opcode: Vec<String>,
+    /// What it writes and reads.
     pub operands: Vec<Operand>,
     /// The sign of each operand.
     pub signs: Vec<Sign>,
 }
 
+/// An entry point.
 #[derive(Debug, Default)]
 pub struct Listing {
+    /// Its code.
     pub instructions: Vec<Instruction>,
     /// The number of the instruction after each.
     pub labels: HashMap<String, usize>,
@@ -102,6 +111,10 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// Reads an entry point from what the disassembler prints.
+    ///
+    /// # Errors
+    /// In words: the line that is not understood, or that there is no such entry point.
     pub fn read(text: &str, entry: &str) -> Result<Self, String> {
         let mut listing = Self::default();
         let mut section = "";

@@ -77,6 +77,7 @@ pub fn run(papers: &[&Paper], quick: bool, price: Option<Price>, commit: Option<
         largest,
         profiles: bench.kernels.profiles,
         counters,
+        clock_beside: true,
         timings,
     })
 }

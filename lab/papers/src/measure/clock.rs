@@ -1,11 +1,11 @@
-//! The clock of the multiprocessors, read on a GPU: what the driver reports is the clock that it asks for, which a GPU under load may not
+//! The clock of the multiprocessors, read on a GPU while it works: what the driver reports is the clock that it asks for, which a GPU under load may not
 //! have.
 
 use crate::measure::driver::driver;
 use aes_bitslice_runtime::Engine;
 use aes_bitslice_runtime::cuda::Program;
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
-use anyhow::Result;
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, result};
+use anyhow::{Result, bail};
 use std::sync::Arc;
 
 /// Counts clocks for at least `nanoseconds`, from one change of the GPU's timer to another.
@@ -34,19 +34,24 @@ extern "C" __global__ void clock_rate(const void *in, void *out, unsigned long l
 }
 "#;
 
-/// How long clocks are counted: too short for the clock to change, and a hundred times the coarsest step of a GPU's timer.
-const NANOSECONDS: u64 = 100_000;
+/// How often it is tried to count while a case runs, each time with twice as many runs.
+const TRIALS: usize = 8;
+
+/// How long clocks are counted at least, a hundred times the coarsest step of a GPU's timer, and at most. Between these, as long as a case
+/// runs.
+const NANOSECONDS: [f64; 2] = [1e5, 1e7];
 
 /// What reads the clock of a GPU.
 pub struct Clock {
     program: Program,
+    /// The stream of the cases.
     stream: Arc<CudaStream>,
     unused: CudaSlice<u8>,
     counts: CudaSlice<u8>,
 }
 
 impl Clock {
-    /// For an engine's GPU, after work on its default stream.
+    /// For an engine's GPU, beside work on its default stream.
     pub fn new(engine: &Engine) -> Result<Self> {
         let program = engine.cuda_program(SOURCE, "clock_rate", 1)?;
         let stream = engine.cuda_context()?.default_stream();
@@ -54,16 +59,48 @@ impl Clock {
         Ok(Self { program, unused: zeros(1)?, counts: zeros(16)?, stream: stream.clone() })
     }
 
-    /// The clock in MHz right after the work that the stream has been given.
+    /// The clock in MHz while a case runs: it is run again for this, without timing, because the thread that counts takes the place of
+    /// others. `run` puts one run on the default
+    /// stream, which takes so many seconds.
+    ///
+    /// # Errors
+    /// Those of the driver and of the run, and if the case has always ended before the clock was counted.
+    pub fn mhz(&mut self, seconds: f64, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+        let nanoseconds = (1e9 * seconds).clamp(NANOSECONDS[0], NANOSECONDS[1]);
+        // Only for this: with another stream there, events would come between those that time a case. It has the highest priority, so that the
+        // thread has a place as soon as one is free.
+        let context = self.stream.context();
+        context.bind_to_thread().map_err(driver)?;
+        let (_, highest) = result::stream::get_priority_range().map_err(driver)?;
+        let beside = context.new_stream_with_priority(highest).map_err(driver)?;
+        // The time, with as much before and after it.
+        let mut runs = 2 + (3e-9 * nanoseconds / seconds).ceil() as usize;
+        for _ in 0..TRIALS {
+            run()?;
+            beside.join(&self.stream).map_err(driver)?;
+            self.count(&beside, nanoseconds as u64)?;
+            (0..runs).try_for_each(|_| run())?;
+            let end = self.stream.record_event(None).map_err(driver)?;
+            let mut counts = [0; 16];
+            beside.memcpy_dtoh(&self.counts, &mut counts).map_err(driver)?;
+            beside.synchronize().map_err(driver)?;
+            let is_beside = !end.is_complete();
+            self.stream.synchronize().map_err(driver)?;
+            if is_beside {
+                let [clocks, nanoseconds] =
+                    [0, 8].map(|at| u64::from_le_bytes(counts[at..at + 8].try_into().expect("8 bytes")));
+                return Ok(1e3 * clocks as f64 / nanoseconds as f64);
+            }
+            runs *= 2;
+        }
+        bail!("the case ended before its clock was read, in {TRIALS} trials");
+    }
+
+    /// Counts clocks on a stream.
     #[expect(unsafe_code, reason = "nothing checks where a program writes")]
-    pub fn mhz(&mut self) -> Result<f64> {
+    fn count(&mut self, stream: &CudaStream, nanoseconds: u64) -> Result<()> {
         // SAFETY: the kernel writes 16 bytes, which is the size of the buffer, and reads nothing.
-        unsafe { self.program.run(&self.stream, 1, &self.unused, &mut self.counts, NANOSECONDS) }?;
-        let mut counts = [0; 16];
-        self.stream.memcpy_dtoh(&self.counts, &mut counts).map_err(driver)?;
-        self.stream.synchronize().map_err(driver)?;
-        let [clocks, nanoseconds] =
-            [0, 8].map(|at| u64::from_le_bytes(counts[at..at + 8].try_into().expect("8 bytes")));
-        Ok(1e3 * clocks as f64 / nanoseconds as f64)
+        unsafe { self.program.run(stream, 1, &self.unused, &mut self.counts, nanoseconds) }?;
+        Ok(())
     }
 }

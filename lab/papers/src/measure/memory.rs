@@ -77,14 +77,13 @@ impl Memory {
         run(&mut to)?;
         check(&to, data)?;
         // Warm-up: clocks rise, caches fill.
-        let runs = runs.count((LEAD + 1) as f64 * timed(&mut to)?);
+        let alone = timed(&mut to)?;
+        let runs = runs.count((LEAD + 1) as f64 * alone);
         // The check below is of the runs from here on.
         stream.memset_zeros(&mut to).map_err(driver)?;
         let times = (0..runs).map(|_| timed(&mut to)).collect::<Result<_>>()?;
-        // Again, so that the clock is that under load.
-        timed(&mut to)?;
-        let mhz = clock.mhz()?;
         check(&to, data)?;
+        let mhz = clock.mhz(alone, || run(&mut to))?;
         Ok((times, mhz))
     }
 }

@@ -144,10 +144,12 @@ fn conditions(run: &Run) -> String {
     let mut clocks: Vec<f64> = timed().filter_map(|times| times.clock_mhz).collect();
     clocks.sort_by(f64::total_cmp);
     if let [lowest, .., highest] = clocks[..] {
-        text += &format!(
-            " The clock right after a case, counted by a kernel: {lowest:.0} to {highest:.0} MHz, median {:.0}.",
-            clocks[clocks.len() / 2]
-        );
+        let when = match run.clock_beside {
+            true => "while a case was run once more, counted by a kernel beside it",
+            false => "right after a case, counted by a kernel",
+        };
+        let median = clocks[clocks.len() / 2];
+        text += &format!(" The clock {when}: {lowest:.0} to {highest:.0} MHz, median {median:.0}.");
     }
     let spreads: Vec<f64> = timed().filter_map(Times::spread).collect();
     if !spreads.is_empty() {

@@ -13,7 +13,7 @@ impl Proof<'_> {
         (self.warp, self.symbolic()?.warp) = (warp, warp);
         self.share()?;
         let before_run = self.run_cut.is_some().then(|| self.machine.context.memory.contents());
-        self.run()?;
+        self.run(before_run.as_ref())?;
         self.tile(before_run.as_ref())
     }
 
@@ -67,8 +67,8 @@ impl Proof<'_> {
     }
 
     /// A run, from any tile of the share on, up to its first tile.
-    fn run(&mut self) -> Result<(), String> {
-        let Some(run) = self.run_cut.clone() else { return Ok(()) };
+    fn run(&mut self, before_run: Option<&Contents>) -> Result<(), String> {
+        let Some((run, before_run)) = self.run_cut.clone().zip(before_run) else { return Ok(()) };
         let [from, to, run_end] = [&self.data.tiles.from, &self.to, &self.run_end].map(Form::clone);
         let next_run = self.data.tiles.next_run.clone().ok_or("a share has runs without ends")?;
         self.know(&[to.plus(-1, &from).plus(-1, &Form::constant(1))]);
@@ -86,7 +86,7 @@ impl Proof<'_> {
                 return Err("a run does not end with the share, or where 32 bits of the counter wrap".into());
             }
             if !has_tile {
-                proof.leave(&run, stopped, end)?;
+                proof.leave(&run, stopped, end, before_run)?;
                 return Ok(None);
             }
             proof.hand(&mut cut, proof.of_warp(), &own, &[], None)?;
@@ -109,10 +109,10 @@ impl Proof<'_> {
         facts.extend(self.data.tiles.next_run.iter().map(|next_run| next_run.plus(-1, &run_end)));
         self.know(&facts);
         let mut cut = self.tile_cut.clone();
-        let run_cut = self.run_cut.clone();
+        let run = self.run_cut.clone().zip(before_run);
         self.begin(&cut, self.of_warp(), &tile)?;
         let handed = self.handed_loads()?;
-        let (mut is_again, mut is_next_run) = (false, run_cut.is_none());
+        let (mut is_again, mut is_next_run) = (false, run.is_none());
         self.ways(&self.of_warp(), |proof, reached| {
             let next = proof.next_tile()?;
             let stopped = proof.stopped()?;
@@ -142,18 +142,11 @@ impl Proof<'_> {
                 }
                 return Ok(None);
             }
-            let Some(run) = &run_cut else {
+            let Some((run, before_run)) = &run else {
                 return if stopped.is_none() { Ok(None) } else { Err("a warp goes on after its share".into()) };
             };
-            proof.leave(run, stopped, &run_end)?;
-            if before_run.is_some_and(|before| !proof.machine.context.memory.return_to(before)) {
-                return Err("a run changes what the next needs".into());
-            }
-            // In the next run, of all warps, too.
-            if stopped.is_some() && !std::mem::replace(&mut is_next_run, true) {
-                proof.begin(run, proof.of_all(), &from)?;
-                proof.go_any_way()?;
-            }
+            is_next_run |= stopped.is_some();
+            proof.leave(run, stopped, &run_end, before_run)?;
             Ok(None)
         })?;
         if is_again && is_next_run { Ok(()) } else { Err("there is no next tile, or no next run".into()) }
@@ -187,14 +180,22 @@ impl Proof<'_> {
         }
     }
 
-    /// Checks that a warp that leaves a run goes on with the tile after its end, if that is in the share, and ends if it is not.
-    fn leave(&mut self, run: &Cut, stopped: Option<usize>, end: &Form) -> Result<(), String> {
+    /// Checks that a warp that leaves a run goes on with the tile after its end, if that is in the share, and ends if it is not; that shared
+    /// memory is as it was before the run; and that accesses to it are ordered with those of all warps in the next run.
+    fn leave(&mut self, run: &Cut, stopped: Option<usize>, end: &Form, before_run: &Contents) -> Result<(), String> {
         let goes_on = stopped == Some(run.of.head);
         if (!goes_on && stopped.is_some()) || self.is_below(end, &self.to.clone())? != Some(goes_on) {
             return Err("a thread block goes on after its share, or ends before".into());
         }
         if goes_on {
             self.hand(&mut run.clone(), self.of_warp(), end, &[], None)?;
+        }
+        if !self.machine.context.memory.return_to(before_run) {
+            return Err("a run changes what the next needs".into());
+        }
+        if goes_on {
+            self.begin(run, self.of_all(), &self.data.tiles.from.clone())?;
+            self.go_any_way()?;
         }
         Ok(())
     }

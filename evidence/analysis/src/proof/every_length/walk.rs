@@ -221,7 +221,7 @@ impl Proof<'_> {
         Err(self.machine.stuck(warp[0].next, "threads wait for one another for ever".into()).to_string())
     }
 
-    /// Checks what threads hand to a turn of a loop: this number, and in its other registers addresses that go along with it, and words of the
+    /// Checks that threads are at the head of a loop, and what they hand to its next turn: this number, and in its other registers addresses that go along with it, and words of the
     /// data, which these loads found, or which are of the block before the tile of this number. All is forgotten: each turn is given it anew.
     pub fn hand(
         &mut self,
@@ -231,6 +231,10 @@ impl Proof<'_> {
         reached: &[Reached],
         before: Option<&Block>,
     ) -> Result<(), String> {
+        let is_there = |thread: &Thread| thread.state == State::Stopped && thread.next == cut.of.head;
+        if !self.threads[threads.clone()].iter().all(is_there) {
+            return Err("a warp has not come to the head of a loop with the others".into());
+        }
         let mut distances: HashMap<(Option<usize>, Byte), i128> = HashMap::new();
         for load in reached.iter().filter(|one| !one.is_store) {
             let distance = self.data.distance(load, number).into_iter().flat_map(|distance| distance..);

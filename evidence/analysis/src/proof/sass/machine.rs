@@ -85,6 +85,11 @@ const ACTIONS: [(&str, Action); 29] = [
     ("ATOMS.ADD", Action::Adds),
 ];
 
+/// Whether there is a rule for an instruction, with these modifiers.
+pub fn has_rule(instruction: &Instruction) -> bool {
+    action(instruction).is_some()
+}
+
 /// What an instruction does, if there is a rule for it.
 fn action(instruction: &Instruction) -> Option<Action> {
     let opcode = instruction.opcode.join(".");
@@ -484,16 +489,19 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The sum of known words, modulo 2^32.
+    /// The sum of known words, which is a word: what an address beyond is, is not stated.
     fn sum(&mut self, warp: &mut Warp, all: Lanes, lane: usize, terms: &[Operand]) -> Result<u64, Why> {
-        let mut sum = 0u32;
+        let mut sum = 0;
         for term in terms {
             if matches!(term, Operand::Register { is_negative: true, .. } | Operand::Register { is_wide: true, .. }) {
                 return Err("an address of this kind".into());
             }
-            sum = sum.wrapping_add(self.value(warp, all, lane, term, false)?.number()? as u32);
+            sum += match term {
+                Operand::Number(offset) => *offset,
+                word => self.value(warp, all, lane, word, false)?.number()? as i64,
+            };
         }
-        Ok(sum.into())
+        u32::try_from(sum).map(u64::from).map_err(|_| "an address beyond 32 bits".into())
     }
 
     /// The address of some bytes of memory that a thread may access: a multiple of their number.

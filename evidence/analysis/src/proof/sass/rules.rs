@@ -8,6 +8,7 @@
 use crate::proof::anf::{Bit, Cells};
 use crate::proof::value::{Value, Why};
 use crate::proof::word;
+use std::ops::RangeInclusive;
 
 /// The opcodes, how many operands they read, which of those (bit `n` is the `n`-th) are pairs of registers, whether the result is a pair,
 /// and what they compute. What an instruction has before the operands that it reads is written.
@@ -117,13 +118,15 @@ const RULES: [Rule; 43] = [
     rule_of(&["ISETP.NE.AND.EX"], 4, |_, v| compare_more(v, |a, b| a != b)),
     rule_of(&["ISETP.GE.U32.AND.EX", "ISETP.GT.U32.AND.EX"], 4, |_, v| compare_more(v, |a, b| a > b)),
     rule_of(&["ISETP.LT.U32.AND.EX"], 4, |_, v| compare_more(v, |a, b| a < b)),
-    // Numbers with a floating point, in divisions.
+    // Numbers with a floating point, in divisions: from 1 to 2^32, their reciprocals, and what a word can hold of their products.
     rule_of(&["I2F.U32.RP"], 1, |_, v| Ok(Outcome::of_number(rounded_up(v[0].number()? as u32).to_bits().into()))),
     rule_of(&["MUFU.RCP"], 1, |given, v| {
-        let nearest = f32::from_bits(v[0].number()? as u32).recip().to_bits();
+        let nearest = within(&v[0], 1.0..=4_294_967_296.0)?.recip().to_bits();
         Ok(Outcome::of_number(nearest.wrapping_add_signed(given.error).into()))
     }),
-    rule_of(&["F2I.FTZ.U32.TRUNC.NTZ"], 1, |_, v| Ok(Outcome::of_number((f32::from_bits(v[0].number()? as u32) as u32).into()))),
+    rule_of(&["F2I.FTZ.U32.TRUNC.NTZ"], 1, |_, v| {
+        Ok(Outcome::of_number((within(&v[0], 0.0..=4_294_967_040.0)? as u32).into()))
+    }),
 ];
 
 type Combined = fn(bool, bool) -> bool;
@@ -181,6 +184,12 @@ fn signed_right(word: &Value, by: usize) -> Value {
         Value::Number(number) => Value::Number((*number as u32 as i32 >> by) as u32 as u64),
         bits => bits.moved(|i| Some((i + by).min(31))),
     }
+}
+
+/// A number with a floating point, within these: what becomes of others is not stated.
+fn within(value: &Value, range: RangeInclusive<f32>) -> Result<f32, Why> {
+    let number = f32::from_bits(value.number()? as u32);
+    if range.contains(&number) { Ok(number) } else { Err(format!("{number} with a floating point")) }
 }
 
 /// A function of three words, and whether any bit of the result is set; combined with no predicate.
@@ -502,6 +511,8 @@ mod tests {
             ("IDP.4A.S8.S8", vec![bits.clone(), number(3), number(0)], "a product of unknown bits"),
             ("SHF.L.U32", vec![bits.clone(), number(32), number(0)], "a shift by 32 bits"),
             ("SHF.R.U64", vec![number(0), bits.clone(), number(0)], "a number was expected"),
+            ("MUFU.RCP", vec![number(0)], "0 with a floating point"),
+            ("F2I.FTZ.U32.TRUNC.NTZ", vec![number(0x4f80_0000)], "4294967300 with a floating point"),
             ("LOP3.LUT", vec![bits.clone(), number(0), number(0), number(0xf0), number(1)], "a predicate"),
             ("ISETP.NE.AND", vec![bits.clone(), number(0), number(1)], "a number was expected"),
             ("SEL", vec![number(0), number(1), bits], "a number was expected"),
