@@ -139,6 +139,7 @@ def test_frames_in_memory_of_the_caller():
 def test_parts_of_the_blocks(piece, monkeypatch):
     """Each frame is that of its block however many are encrypted at a time, and wrong ones have their numbers."""
     monkeypatch.setattr(_lanes.HostLane, "piece", piece)
+    monkeypatch.setattr(kv, "PART", min(piece, 150))
     blocks, cipher, key = blocks_of((50, 64), np.uint8), kv.BlockCipher(SECRET), key_of("")
     frames = cipher.encrypt(blocks)
     assert [f.tobytes() for f in frames] == [frame_of(key, f[1:13].tobytes(), b.tobytes()) for f, b in zip(frames, blocks, strict=True)]

@@ -65,6 +65,10 @@ class Stream:
         self.work.clear()
 
 
+def fill(room, value):
+    np.copyto(np.frombuffer(room, np.uint8), value)
+
+
 class Tensor(np.ndarray):
     """An array of bytes that copies are made to and from as a GPU does: later."""
 
@@ -100,14 +104,13 @@ def test_lanes_of_a_gpu(monkeypatch):
     lanes = _lanes.GpuLanes(torch, "a GPU")
 
     def work(lane, piece):
-        part = memory[10 * piece : 10 * piece + 10]
-        found = bytearray(10)
-        lane.bring(part, lambda room: room.__setitem__(slice(None), bytes([piece] * 10)))
+        part, found = memory[10 * piece : 10 * piece + 10], bytearray(10)
+        lane.bring(part, [(start, stop, lambda room: fill(room, piece)) for start, stop in ((0, 3), (3, 6), (6, 10))])
         time.sleep(0.001)
-        lane.take(part, lambda room: found.__setitem__(slice(None), room))
+        lane.take(part, [(0, 4, lambda room: found.__setitem__(slice(4), room)), (4, 10, lambda room: found.__setitem__(slice(4, 10), room))])
         return bytes(found)
 
-    assert lanes.map(work, range(100), 10) == [bytes([n] * 10) for n in range(100)]
+    assert lanes.map(work, range(100), 6) == [bytes([n] * 10) for n in range(100)]
     assert (memory.reshape(100, 10) == np.arange(100)[:, None]).all()
     assert 1 < len(streams) <= 3 and all(stream.waits == [here] and not stream.work for stream in streams)
 
@@ -120,9 +123,9 @@ def test_torch_on_a_gpu():
 
     def work(lane, piece):
         part, found = memory[piece << 20 : (piece + 1) << 20], bytearray(1 << 20)
-        lane.bring(part, lambda room: np.copyto(np.frombuffer(room, np.uint8), piece))
+        lane.bring(part, [(0, 1 << 19, lambda room: fill(room, piece)), (1 << 19, 1 << 20, lambda room: fill(room, piece))])
         part += 1
-        lane.take(part, lambda room: found.__setitem__(slice(None), room))
+        lane.take(part, [(0, 1 << 20, lambda room: found.__setitem__(slice(None), room))])
         return found
 
     results = _lanes.lanes_to(torch, memory.device).map(work, range(64), 1 << 20)

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import aes_bitslice
-from aes_bitslice import AuthenticationError, Error, Key, _lanes
+from aes_bitslice import AuthenticationError, Error, Key, _lanes, _segments
 from aes_bitslice import safetensors as sealed
 from aes_bitslice.safetensors import load_file, safe_open, save_file
 from conftest import VECTORS
@@ -487,9 +487,10 @@ def test_no_partial_file(key, tmp_path):
         load_file(path, "cuda", framework="np", key=key)
 
 
-@pytest.mark.parametrize("piece", [1, 1 << 20, 3 << 20, 16 << 20])
-def test_pieces(key, monkeypatch, tmp_path, piece):
+@pytest.mark.parametrize("piece, part", [(1, 1), (1 << 20, 1 << 20), (3 << 20, 2 << 20), (16 << 20, 3 << 20)])
+def test_pieces_and_parts(key, monkeypatch, tmp_path, piece, part):
     monkeypatch.setattr(_lanes.HostLane, "piece", piece)
+    monkeypatch.setattr(_segments, "PART", part)
     tensors = {"a": np.random.default_rng(1).random(3_000_000), "b": np.ones(3, np.uint8)}
     save_file(tensors, tmp_path / "sealed", key=key)
     for file in (tmp_path / "sealed", io.BytesIO((tmp_path / "sealed").read_bytes())):

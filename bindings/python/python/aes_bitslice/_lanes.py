@@ -1,10 +1,12 @@
 """Pieces of large memory, each brought to where it is computed and back by one of several threads.
 
-    host     | piece 7 | piece 8 | ..        a GPU's thread has a lane: pinned memory for a piece, and a stream
-                  |         |
-    lane 1    filled, copied, computed  | ..
-    lane 2         filled, copied, computed  | ..        so the link to the GPU is busy while memory is filled
+    host     | piece 7                   | piece 8                   | ..
+                 |                           |
+    lane 1   part 1 filled, copied | part 2 filled, copied | .. | computed
+    lane 2       part 1 filled, copied | part 2 filled, copied | .. | computed
 
+To a GPU, each thread has a lane: a stream, and pinned memory for a part. All lanes' memory together stays in the caches of the
+processor, so filling it takes the bandwidth of its memory once, and the link to the GPU is busy while other lanes are filled.
 In host memory, nothing is copied: a piece is filled where it is.
 """
 
@@ -12,12 +14,15 @@ from __future__ import annotations
 
 import ctypes
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 #: Pieces that are on their way at the same time.
 THREADS = 16
+#: Bytes of a part of a piece, and from where to where it is in the piece; and what fills or uses its memory.
+PART = 4 << 20
+Part = tuple[int, int, Callable[[memoryview], None]]
 
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
@@ -30,27 +35,30 @@ class HostLane:
     piece = 2 << 20
 
     def map(self, work: Callable[[Any, _Piece], _Result], pieces: Sequence[_Piece], size: int) -> list[_Result]:
-        """The results of `work` for a lane and each piece, of `size` bytes or fewer, in order. After an exception nothing works on a piece any
-        more."""
+        """The results of `work` for a lane and each piece, whose parts have `size` bytes or fewer, in order. After an exception nothing works
+        on a piece any more."""
         return _by_threads(lambda piece: work(self, piece), pieces)
 
-    def bring(self, data: Any, fill: Callable[[memoryview], None]) -> Any:
-        """Has memory filled, whose bytes become those of `data`, an array or a tensor of bytes: once for a piece. Returns what calls
-        may write to on this thread to change `data`."""
+    def bring(self, data: Any, parts: Iterable[Part]) -> Any:
+        """Has memory filled, whose bytes become those of `data`, an array or a tensor of bytes. Returns what calls on this thread may write to
+        to change `data`."""
         memory = host_bytes(data)
-        fill(memory)
+        for start, stop, fill in parts:
+            fill(memory[start:stop])
         return memory
 
-    def take(self, data: Any, use: Callable[[memoryview], None]) -> None:
+    def take(self, data: Any, parts: Iterable[Part]) -> None:
         """Has the bytes of `data` used."""
-        use(host_bytes(data))
+        memory = host_bytes(data)
+        for start, stop, use in parts:
+            use(memory[start:stop])
 
 
 class GpuLanes:
     """Lanes to and from the memory of a GPU, for tensors of PyTorch that are ready on the current stream."""
 
-    #: Bytes of a piece: what Python does for each takes less time than the link.
-    piece = 16 << 20
+    #: Bytes of a piece: so many messages of AES-GCM take a GPU little longer than few.
+    piece = 64 << 20
 
     def __init__(self, torch: Any, device: Any) -> None:
         self._torch, self._device = torch, device
@@ -82,17 +90,20 @@ class _GpuLane:
     def __init__(self, torch: Any, stream: Any, size: int) -> None:
         self.stream = stream
         self._room = torch.empty(size, dtype=torch.uint8, device="cpu", pin_memory=True)
+        self._bytes = host_bytes(self._room)
 
-    def bring(self, data: Any, fill: Callable[[memoryview], None]) -> Any:
-        room = self._room[: data.nbytes]
-        fill(host_bytes(room))
-        return data.copy_(room, non_blocking=True)
+    def bring(self, data: Any, parts: Iterable[Part]) -> Any:
+        for start, stop, fill in parts:
+            self.stream.synchronize()  # the part before was copied
+            fill(self._bytes[: stop - start])
+            data[start:stop].copy_(self._room[: stop - start], non_blocking=True)
+        return data
 
-    def take(self, data: Any, use: Callable[[memoryview], None]) -> None:
-        room = self._room[: data.nbytes]
-        room.copy_(data, non_blocking=True)
-        self.stream.synchronize()
-        use(host_bytes(room))
+    def take(self, data: Any, parts: Iterable[Part]) -> None:
+        for start, stop, use in parts:
+            self._room[: stop - start].copy_(data[start:stop], non_blocking=True)
+            self.stream.synchronize()
+            use(self._bytes[: stop - start])
 
 
 def lanes_to(torch: Any, device: Any) -> HostLane | GpuLanes:

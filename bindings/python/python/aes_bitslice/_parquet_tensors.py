@@ -1,9 +1,7 @@
 """The plain file of an encrypted Parquet file as a tensor, such as in the memory of a GPU.
 
-    host     header | page, encrypted | header | page, encrypted | ..     as the plain file has them
-                '------------ a piece ------------'
-                            v  copied
-    GPU      header | page, decrypted | header | page, decrypted | ..     each where it is
+    host     header | page, encrypted | header | page, encrypted | ..     as the plain file has them, copied in pieces
+    GPU      header | page, decrypted | header | page, decrypted | ..     all of a key in one call, each where it is
 """
 
 from __future__ import annotations
@@ -14,17 +12,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from . import _parquet_file as layout
-from ._lanes import lanes_to
+from ._lanes import PART, lanes_to
 from ._modules import Added
-
-
-class _Piece(NamedTuple):
-    """Bytes of the plain file from `start` to before `stop`; pages are still encrypted."""
-
-    start: int
-    stop: int
-    parts: list[Any]
-    pages: list[Added]
 
 
 def plain_file(file: Any, plain: layout.File, torch: Any, device: Any) -> Any:
@@ -32,48 +21,48 @@ def plain_file(file: Any, plain: layout.File, torch: Any, device: Any) -> Any:
     from .torch import _engine, _name
 
     assert plain.protection is not None
-    lanes = lanes_to(torch, device)
-    pieces = list(_pieces(plain, layout.write(plain, None), lanes.piece))
+    lanes, pieces = lanes_to(torch, device), list(_pieces(layout.write(plain, None)))
     whole = torch.empty(pieces[-1].stop, dtype=torch.uint8, device=device)
-    protection = plain.protection.on(_engine(_name(device)))
-    for key in {page.key for piece in pieces for page in piece.pages}:
-        protection.cipher(key)
-
-    def decrypted(lane: Any, piece: _Piece) -> None:
-        def fill(memory: memoryview) -> None:
-            at = 0
-            for part in piece.parts:
-                # NumPy lets other threads work meanwhile.
-                numpy.copyto(numpy.frombuffer(memory[at : at + len(part)], numpy.uint8), numpy.frombuffer(part, numpy.uint8))
-                at += len(part)
-
-        data = lane.bring(whole[piece.start : piece.stop], fill)
-        protection.decrypt_in(file, data, data, [page._replace(place=page.place - piece.start) for page in piece.pages])
-
+    sizes = [piece.stop - piece.start for piece in pieces]
+    lanes.map(lambda lane, n: lane.bring(whole[pieces[n].start : pieces[n].stop], [(0, sizes[n], pieces[n].fill)]), range(len(pieces)), max(sizes))
     try:
-        lanes.map(decrypted, pieces, max(piece.stop - piece.start for piece in pieces))
+        plain.protection.on(_engine(_name(device))).decrypt_in(file, whole, whole, _sealed(plain))
     except BaseException:
         whole[:] = 0
         raise
+    if device.type != "cpu":
+        torch.cuda.current_stream(device).synchronize()
     return whole
 
 
-def _pieces(plain: layout.File, parts: list[Any], size: int) -> Iterator[_Piece]:
-    """The parts of the plain file in pieces of `size` bytes, or of one part."""
-    pages = list(reversed(list(_sealed(plain))))
+class _Piece(NamedTuple):
+    """Bytes of the plain file from `start` to before `stop`."""
+
+    start: int
+    stop: int
+    parts: list[Any]
+
+    def fill(self, memory: memoryview) -> None:
+        at = 0
+        for part in filter(len, self.parts):
+            # NumPy lets other threads work meanwhile.
+            numpy.copyto(numpy.frombuffer(memory[at : at + len(part)], numpy.uint8), numpy.frombuffer(part, numpy.uint8))
+            at += len(part)
+
+
+def _pieces(parts: list[Any]) -> Iterator[_Piece]:
+    """The parts of a file in pieces of `PART` bytes, or of one part."""
     start = stop = first = 0
-    for number, part in enumerate([*parts, None]):
-        if part is None or (stop > start and stop + len(part) - start > size):
-            within = []
-            while pages and pages[-1].place < stop:
-                within.append(pages.pop())
-            yield _Piece(start, stop, [part for part in parts[first:number] if len(part)], within)
+    for number, part in enumerate(parts):
+        if stop > start and stop + len(part) - start > PART:
+            yield _Piece(start, stop, parts[first:number])
             start, first = stop, number
-        stop += 0 if part is None else len(part)
+        stop += len(part)
+    yield _Piece(start, stop, parts[first:])
 
 
 def _sealed(plain: layout.File) -> Iterator[Added]:
-    """The pages that are still encrypted, with their places in the plain file, in order."""
+    """The pages that are still encrypted, with their places in the plain file."""
     for page in (page for group in plain.chunks for chunk in group for page in chunk.pages):
         if page.sealed is not None:
             key, module, at = page.sealed

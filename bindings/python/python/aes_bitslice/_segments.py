@@ -10,16 +10,18 @@ Each of several threads reads a piece of several segments, and has it decrypted 
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ._lanes import GpuLanes, HostLane
+from ._lanes import PART, GpuLanes, HostLane
 from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
 
-#: The most segments of a piece: the system takes 1024 parts in one call.
+#: The most segments of a part: the system takes 1024 pieces of memory in one call.
 MOST_SEGMENTS = 512
 
 
@@ -101,31 +103,38 @@ class Parts:
     def _fill(self, whole: Any, first: int, end: int) -> None:
         """Fills an array with the plaintext of the segments from `first` to before `end`."""
         lanes, each = self._memory.lanes, self._segments.segment_bytes
-        count = max(1, min(lanes.piece // each, MOST_SEGMENTS))
+        count, few = (max(1, min(size // each, MOST_SEGMENTS)) for size in (lanes.piece, PART))
         base = self._place(first)
 
         def opened(lane: Any, start: int) -> None:
             stop = min(start + count, end)
-            data, tags = whole[self._place(start) - base : self._place(stop) - base], bytearray(16 * (stop - start))
-            self._decrypt(lane.bring(data, lambda memory: self._read(memory, memoryview(tags), start, stop)), tags, start, stop)
+            begin = self._place(start)
+            places = [self._place(n) - begin for n in range(start, stop + 1)]
+            tags = bytearray(16 * (stop - start))
+            parts = []
+            for n in range(0, stop - start, few):
+                of_part = places[n : n + few + 1]
+                read = functools.partial(self._read, memoryview(tags)[16 * n :], of_part, self._segments.begins(start + n)[1])
+                parts.append((of_part[0], of_part[-1], read))
+            data = lane.bring(whole[begin - base : begin - base + places[-1]], parts)
+            self._decrypt(data, tags, places, start, stop)
 
-        lanes.map(opened, range(first, end, count), min(count * each, whole.nbytes))
+        lanes.map(opened, range(first, end, count), min(few * each, whole.nbytes))
 
-    def _read(self, memory: memoryview, tags: memoryview, start: int, stop: int) -> None:
-        """Reads the segments from `start` to before `stop`: their ciphertext to one memory, and their tags to another."""
-        parts, first = [], self._place(start)
-        for n in range(start, stop):
-            parts.append(memory[self._place(n) - first : self._place(n + 1) - first])
-            parts.append(tags[16 * (n - start) : 16 * (n - start + 1)])
-        if not self._file.read(self._segments.begins(start)[1], parts):
+    def _read(self, tags: memoryview, places: list[int], at: int, memory: memoryview) -> None:
+        """Reads the segments that are at such places in the message, from byte `at` of the file on: their ciphertext to one memory, and their
+        tags to another."""
+        first = places[0]
+        parts: list[memoryview] = []
+        for n, (start, stop) in enumerate(itertools.pairwise(places)):
+            parts += memory[start - first : stop - first], tags[16 * n : 16 * (n + 1)]
+        if not self._file.read(at, parts):
             raise self._segments.cut_off()
 
-    def _decrypt(self, data: Any, tags: bytearray, first: int, end: int) -> None:
-        """Decrypts the segments from `first` to before `end`, which `data` has."""
-        base = self._place(first)
-        ranges = [(self._place(n) - base, self._place(n + 1) - base) for n in range(first, end)]
+    def _decrypt(self, data: Any, tags: bytearray, places: list[int], first: int, end: int) -> None:
+        """Decrypts the segments from `first` to before `end`, which are at such places of `data`."""
         try:
-            self._segments.cipher.gcm_decrypt_batch(self._segments.nonces(first, end), ranges, data, tags, out=data)
+            self._segments.cipher.gcm_decrypt_batch(self._segments.nonces(first, end), list(itertools.pairwise(places)), data, tags, out=data)
         except AuthenticationError as error:
             raise self._segments.damaged(first + error.failed[0]) from None
 

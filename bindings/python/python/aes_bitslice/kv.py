@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy
 
 from . import AuthenticationError, Cipher, Engine, Key, Ranges, _arrays, random_bytes
-from ._lanes import GpuLanes, HostLane
+from ._lanes import PART, GpuLanes, HostLane, Part
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -76,10 +76,18 @@ class BlockCipher:
         def encrypted(lane: Any, part: slice) -> None:
             plain, theirs = rows[part], frames[part]
             secret = empty_like(plain)
-            tags = cipher.gcm_encrypt_batch(iv[part], Ranges.equal(len(plain), size), plain, out=secret)
+            if len(plain) == 1:
+                # A GPU works on one message as a whole; of a batch, it works on each in another part of it.
+                _, tags = cipher.gcm_encrypt(iv[part], plain, out=secret)
+            else:
+                tags = cipher.gcm_encrypt_batch(iv[part], Ranges.equal(len(plain), size), plain, out=secret)
             theirs[:, 0], theirs[:, 1:HEADER] = VERSION, iv[part]
-            lane.take(secret, lambda memory: numpy.copyto(theirs[:, HEADER:-TAG], _bytes(memory, plain.shape)))
-            theirs[:, -TAG:] = _bytes(bytes(tags), (len(plain), TAG))
+
+            def use(some: slice, memory: memoryview) -> None:
+                theirs[some, HEADER:-TAG] = numpy.frombuffer(memory, numpy.uint8).reshape(-1, size)
+
+            lane.take(secret.reshape(-1), _parts(len(plain), size, use))
+            theirs[:, -TAG:] = numpy.frombuffer(bytes(tags), numpy.uint8).reshape(-1, TAG)
 
         _map(lanes, encrypted, count, size)
         return frames
@@ -108,16 +116,19 @@ class BlockCipher:
             """The numbers of the frames that are not authentic."""
             theirs = given[part]
 
-            def fill(memory: memoryview) -> None:
-                for row, frame in zip(_bytes(memory, (len(theirs), size)), theirs, strict=True):
+            def fill(some: slice, memory: memoryview) -> None:
+                for row, frame in zip(numpy.frombuffer(memory, numpy.uint8).reshape(-1, size), theirs[some], strict=True):
                     row[:] = frame[HEADER:-TAG]
 
             iv, tags = (b"".join(frame[place] for frame in theirs) for place in (slice(1, HEADER), slice(-TAG, None)))
-            plain = lane.bring(rows[part], fill)
+            plain = lane.bring(rows[part].reshape(-1), _parts(len(theirs), size, fill))
             try:
-                cipher.gcm_decrypt_batch(iv, Ranges.equal(len(theirs), size), plain, tags, out=plain)
+                if len(theirs) == 1:
+                    cipher.gcm_decrypt(iv, plain, tags, out=plain)
+                else:
+                    cipher.gcm_decrypt_batch(iv, Ranges.equal(len(theirs), size), plain, tags, out=plain)
             except AuthenticationError as error:
-                return [part.start + n for n in error.failed]
+                return [part.start + n for n in error.failed or (0,)]
             return []
 
         try:
@@ -179,11 +190,18 @@ def _frames(out: Any, count: int, size: int, rows: Any) -> Any:
 
 
 def _map(lanes: HostLane | GpuLanes, work: Callable[[Any, slice], _Result], count: int, size: int) -> list[_Result]:
-    """The results of `work` for a lane and each part of the blocks."""
-    step = max(1, lanes.piece // max(size, 1))
-    parts = [slice(start, min(start + step, count)) for start in range(0, count, step)]
-    return lanes.map(work, parts, min(step, count) * size)
+    """The results of `work` for a lane and each piece, of whole blocks."""
+    return lanes.map(work, list(_slices(count, size, lanes.piece)), max(size, min(PART, count * size)))
 
 
-def _bytes(memory: Any, shape: tuple[int, ...]) -> Any:
-    return numpy.frombuffer(memory, numpy.uint8).reshape(shape)
+def _parts(count: int, size: int, work: Callable[[slice, memoryview], None]) -> Iterator[Part]:
+    """The parts of a piece of blocks, and what is to be done with each."""
+    if size:
+        for part in _slices(count, size, PART):
+            yield part.start * size, part.stop * size, functools.partial(work, part)
+
+
+def _slices(count: int, size: int, most: int) -> Iterator[slice]:
+    """Blocks of so many bytes, as many at a time as `most` bytes have, or one."""
+    step = max(1, most // max(size, 1))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
