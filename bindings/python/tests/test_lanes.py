@@ -105,13 +105,15 @@ def test_lanes_of_a_gpu(monkeypatch):
 
     def work(lane, piece):
         part, found = memory[10 * piece : 10 * piece + 10], bytearray(10)
-        lane.bring(part, [(start, stop, lambda room: fill(room, piece)) for start, stop in ((0, 3), (3, 6), (6, 10))])
+        lane.bring(part, [(0, 3, lambda room: fill(room, piece)), (3, 6, lambda room: fill(room, 1)), (6, 10, lambda room: fill(room, 2))])
         time.sleep(0.001)
-        lane.take(part, [(0, 4, lambda room: found.__setitem__(slice(4), room)), (4, 10, lambda room: found.__setitem__(slice(4, 10), room))])
+        if piece % 2:
+            lane.take(part, [(0, 4, lambda room: found.__setitem__(slice(4), room)), (4, 10, lambda room: found.__setitem__(slice(4, 10), room))])
         return bytes(found)
 
-    assert lanes.map(work, range(100), 6) == [bytes([n] * 10) for n in range(100)]
-    assert (memory.reshape(100, 10) == np.arange(100)[:, None]).all()
+    expected = [bytes([n] * 3 + [1] * 3 + [2] * 4) for n in range(100)]
+    assert lanes.map(work, range(100), 6) == [each if n % 2 else bytes(10) for n, each in enumerate(expected)]
+    assert memory.tobytes() == b"".join(expected)
     assert 1 < len(streams) <= 3 and all(stream.waits == [here] and not stream.work for stream in streams)
 
 

@@ -2,12 +2,13 @@
 
     host     | piece 7                   | piece 8                   | ..
                  |                           |
-    lane 1   part 1 filled, copied | part 2 filled, copied | .. | computed
-    lane 2       part 1 filled, copied | part 2 filled, copied | .. | computed
+    lane 1   filled, copied, computed | ..
+    lane 2       filled, copied, computed | ..
 
-To a GPU, each thread has a lane: a stream, and pinned memory for a part. All lanes' memory together stays in the caches of the
-processor, so filling it takes the bandwidth of its memory once, and the link to the GPU is busy while other lanes are filled.
-In host memory, nothing is copied: a piece is filled where it is.
+To a GPU, each thread has a lane: a stream, and pinned memory. The link to the GPU is busy while other lanes are filled. In host
+memory, nothing is copied: a piece is filled where it is.
+
+Pieces are large, for what threads do in Python they do in turns: with pieces of 4 MiB, they wait for each other more than for the link.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, TypeVar
 #: Pieces that are on their way at the same time.
 THREADS = 16
 #: Bytes of a part of a piece, and from where to where it is in the piece; and what fills or uses its memory.
-PART = 4 << 20
+PART = 16 << 20
 Part = tuple[int, int, Callable[[memoryview], None]]
 
 _Piece = TypeVar("_Piece")
@@ -57,8 +58,8 @@ class HostLane:
 class GpuLanes:
     """Lanes to and from the memory of a GPU, for tensors of PyTorch that are ready on the current stream."""
 
-    #: Bytes of a piece: so many messages of AES-GCM take a GPU little longer than few.
-    piece = 64 << 20
+    #: Bytes of a piece.
+    piece = 16 << 20
 
     def __init__(self, torch: Any, device: Any) -> None:
         self._torch, self._device = torch, device

@@ -21,12 +21,13 @@ def plain_file(file: Any, plain: layout.File, torch: Any, device: Any) -> Any:
     from .torch import _engine, _name
 
     assert plain.protection is not None
+    engine = _engine(_name(device))
     lanes, pieces = lanes_to(torch, device), list(_pieces(layout.write(plain, None)))
     whole = torch.empty(pieces[-1].stop, dtype=torch.uint8, device=device)
     sizes = [piece.stop - piece.start for piece in pieces]
     lanes.map(lambda lane, n: lane.bring(whole[pieces[n].start : pieces[n].stop], [(0, sizes[n], pieces[n].fill)]), range(len(pieces)), max(sizes))
     try:
-        plain.protection.on(_engine(_name(device))).decrypt_in(file, whole, whole, _sealed(plain))
+        plain.protection.on(engine).decrypt_in(file, whole, whole, _sealed(plain))
     except BaseException:
         whole[:] = 0
         raise
