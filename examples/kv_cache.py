@@ -4,7 +4,8 @@
     python kv_cache.py --latency 1MiB --throughput 1GiB --block 1MiB
 
 Measures NumPy arrays, and tensors on the first CUDA GPU if PyTorch finds one. What both packages make is compared first.
-On a GPU the times include the copies between its memory and the host's; for `cryptography` those of the blocks in the clear.
+On a GPU the times include the copies between its memory and the host's; for `cryptography` those of the blocks in the clear. The
+last rows are plain copies of as many bytes, which nothing beats: of memory, or between pinned memory and the GPU's.
 """
 
 import argparse
@@ -64,14 +65,18 @@ def seconds(work, repeats, wait):
 
 
 def places():
-    """Where blocks are: a name, what brings bytes there, and what waits for it."""
-    yield "host memory", lambda rows: rows, lambda: None
+    """Where blocks are: a name, what brings bytes there, what waits for it, and memory for frames that the link is fastest to."""
+    yield "host memory", lambda rows: rows, lambda: None, numpy.zeros_like
     try:
         import torch
     except ImportError:
         return
     if torch.cuda.is_available():
-        yield torch.cuda.get_device_name(0), lambda rows: torch.from_numpy(rows).cuda(), torch.cuda.synchronize
+        yield torch.cuda.get_device_name(0), lambda rows: torch.from_numpy(rows).cuda(), torch.cuda.synchronize, lambda rows: torch.from_numpy(rows).pin_memory()
+
+
+def copy(to, of):
+    numpy.copyto(to, of) if isinstance(to, numpy.ndarray) else to.copy_(of, non_blocking=True)
 
 
 def main():
@@ -84,17 +89,24 @@ def main():
     secret = os.urandom(32)
     ours = kv.BlockCipher(secret, "tenant-a")
     theirs = Cryptography(Key.derive(secret, b"lmcache-l2-aesgcm-v1" + b"tenant-a", bits=128).expose())
-    for place, bring, wait in places():
+    print(f"{'':<26}{'blocks':>16}  {'encrypt':>9} ms {'decrypt':>9} ms {'encrypt':>8} GB/s {'decrypt':>8} GB/s")
+    for place, bring, wait, beside in places():
+        print(place)
         for count, each in [(1, given.latency), (max(1, given.throughput // given.block), given.block)]:
             plain = numpy.frombuffer(os.urandom(count * each), numpy.uint8).reshape(count, each)
             blocks, out = bring(plain.copy()), bring(numpy.zeros((count, each), numpy.uint8))
             for maker, reader in [(ours, theirs), (theirs, ours)]:
                 assert (host(reader.decrypt(maker.encrypt(blocks), out)) == plain).all()
-            for name, cipher in [("aes_bitslice.kv", ours), ("cryptography", theirs)]:
-                frames = cipher.encrypt(blocks)
-                for call, work in [("encrypt", lambda: cipher.encrypt(blocks)), ("decrypt", lambda: cipher.decrypt(frames, out))]:
-                    took = seconds(work, given.repeats, wait)
-                    print(f"{place}: {count} x {each} bytes, {name}, {call}: {took * 1e3:.3f} ms, {count * each / took / 1e9:.2f} GB/s")
+            frames, made, there = ours.encrypt(blocks), theirs.encrypt(blocks), beside(plain)
+            for name, encrypt, decrypt in [
+                ("aes_bitslice.kv", lambda: ours.encrypt(blocks), lambda: ours.decrypt(frames, out)),
+                ("aes_bitslice.kv, out=", lambda: ours.encrypt(blocks, out=frames), lambda: ours.decrypt(frames, out)),
+                ("cryptography", lambda: theirs.encrypt(blocks), lambda: theirs.decrypt(made, out)),
+                ("a copy", lambda: copy(there, blocks), lambda: copy(out, there)),
+            ]:
+                took = [seconds(work, given.repeats, wait) for work in (encrypt, decrypt)]
+                rates = [count * each / time / 1e9 for time in took]
+                print(f"  {name:<24}{count:>6} x {each:>7}  {took[0] * 1e3:9.3f}    {took[1] * 1e3:9.3f}    {rates[0]:8.2f}      {rates[1]:8.2f}")
 
 
 if __name__ == "__main__":

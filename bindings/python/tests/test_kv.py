@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from aes_bitslice import AuthenticationError, Key, kv
+from aes_bitslice import AuthenticationError, Key, _lanes, kv
 
 SECRET = bytes(range(48))
 
@@ -107,8 +107,57 @@ def test_secrets_that_are_none_are_refused():
         kv.BlockCipher(bytes(15))
     with pytest.raises(ValueError, match="bits must be 128 or 256, not 192"):
         kv.BlockCipher(SECRET, bits=192)
+    with pytest.raises(TypeError, match="cache_salt must be a text, not NoneType"):
+        kv.BlockCipher(SECRET, None)
     with pytest.raises(TypeError, match="blocks must be a NumPy array or a PyTorch tensor, not bytes"):
         kv.BlockCipher(SECRET).encrypt(b"blocks")
+
+
+def test_frames_in_memory_of_the_caller():
+    blocks, cipher = blocks_of((5, 64), np.uint8), kv.BlockCipher(SECRET)
+    larger = np.zeros((7, 100), np.uint8)
+    frames = larger[1:6, 2:95]
+    assert cipher.encrypt(blocks, out=frames) is frames
+    assert [f.tobytes() for f in frames] == [frame_of(key_of(""), f[1:13].tobytes(), b.tobytes()) for f, b in zip(frames, blocks, strict=True)]
+    assert not larger[[0, 6]].any() and not larger[:, :2].any() and not larger[:, 95:].any()
+    whole = np.zeros(5 * 64 + 5 * 93, np.uint8)
+    locked = np.zeros((5, 93), np.uint8)
+    locked.flags.writeable = False
+    for out, error, text in [
+        (bytearray(465), TypeError, "out must be a NumPy array of bytes"),
+        (np.zeros((5, 93), np.int8), TypeError, "out must be a NumPy array of bytes"),
+        (np.zeros((5, 92), np.uint8), ValueError, r"out has the shape \(5, 92\), .* have \(5, 93\)"),
+        (locked, BufferError, "out must be writeable"),
+        (whole[:465].reshape(5, 93), ValueError, "out and blocks overlap"),
+    ]:
+        with pytest.raises(error, match=text):
+            cipher.encrypt(whole[464:784].reshape(5, 64), out=out)
+    assert not whole.any() and not locked.any()
+
+
+@pytest.mark.parametrize("piece", [1, 64, 200, 1 << 20])
+def test_parts_of_the_blocks(piece, monkeypatch):
+    """Each frame is that of its block however many are encrypted at a time, and wrong ones have their numbers."""
+    monkeypatch.setattr(_lanes.HostLane, "piece", piece)
+    monkeypatch.setattr(kv, "PART", min(piece, 150))
+    blocks, cipher, key = blocks_of((50, 64), np.uint8), kv.BlockCipher(SECRET), key_of("")
+    frames = cipher.encrypt(blocks)
+    assert [f.tobytes() for f in frames] == [frame_of(key, f[1:13].tobytes(), b.tobytes()) for f, b in zip(frames, blocks, strict=True)]
+    out = np.full_like(blocks, 7)
+    assert (cipher.decrypt(frames, out) == blocks).all()
+    frames[[3, 17, 49], 20] ^= 1
+    with pytest.raises(AuthenticationError, match="3 of 50 frames") as raised:
+        cipher.decrypt(frames, out)
+    assert raised.value.failed == (3, 17, 49) and not out.any()
+
+
+def test_tensors_of_inference_mode():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    cipher = kv.BlockCipher(SECRET)
+    for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
+        with torch.inference_mode():
+            blocks = torch.arange(20_000_000, device=device).reshape(100, -1)
+            assert torch.equal(cipher.decrypt(cipher.encrypt(blocks), torch.empty_like(blocks)), blocks)
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import aes_bitslice
-from aes_bitslice import AuthenticationError, Error, Key, _thrift, parquet
+from aes_bitslice import AuthenticationError, Error, Key, _parquet_tensors, _thrift, parquet
 
 GCM, GCM_CTR = "AES_GCM_V1", "AES_GCM_CTR_V1"
 
@@ -597,6 +597,60 @@ def test_a_path_that_is_no_path():
     end = _thrift.write(changed)
     with pytest.raises(Error, match="the path of a column is no list of names"):
         parquet.encrypt_bytes(before[:start] + end + len(end).to_bytes(4, "little") + b"PAR1", keys=Key.generate(128))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("algorithm", [GCM, GCM_CTR])
+def test_tensors(device, algorithm, write, monkeypatch):
+    """The whole file is a plain one, and its parts are the pages of the columns."""
+    torch = pytest.importorskip("torch")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA GPU")
+    keys = {None: Key.generate(128), "number": Key.generate(256), "pair": Key.generate(192)}
+    secret = parquet.encrypt_bytes(written(**WRITES[write]), keys=keys, algorithm=algorithm, plaintext_footer=True, aad_prefix=b"a")
+    for piece in (1, 1000, 1 << 24):
+        monkeypatch.setattr(_parquet_tensors, "PART", piece)
+        file, chunks = parquet.decrypt_tensors(secret, device, keys=keys, algorithm=algorithm)
+        plain = file.cpu().numpy()
+        assert file.device.type == device and read(plain.tobytes()).equals(TABLE)
+        groups = _thrift.structs(footer(plain.tobytes())[0], 4)
+        assert len(chunks) == len(groups)
+        for group, found in zip(groups, chunks, strict=True):
+            columns = [_thrift.get(chunk, 3, _thrift.STRUCT) for chunk in _thrift.structs(group, 1)]
+            assert list(found) == [b".".join(column[3][1][1]).decode() for column in columns]
+            for column, pages in zip(columns, found.values(), strict=True):
+                start = min(column[number][1] for number in (9, 11) if number in column)
+                assert (pages.cpu().numpy() == plain[start : start + column[7][1]]).all()
+        if piece > 1000:
+            expected = parquet.decrypt_bytes(secret, keys=keys, algorithm=algorithm)
+            assert write == "checksums" or plain.tobytes() == expected
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_no_tensor_of_a_changed_file(device, monkeypatch):
+    torch = pytest.importorskip("torch")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA GPU")
+    key, made, empty = Key.generate(), [], torch.empty
+
+    def recorded(*given, **options):
+        made.append(empty(*given, **options))
+        return made[-1]
+
+    secret = parquet.encrypt_bytes(written(**WRITES["row groups and pages"]), keys=key)
+    with pytest.raises(ValueError, match="on the CPU or on a CUDA GPU"):
+        parquet.decrypt_tensors(secret, "meta", keys=key)
+    monkeypatch.setattr(torch, "empty", recorded)
+    for at in range(4 + 20, len(secret) - 8, 977):
+        changed = bytearray(secret)
+        changed[at] ^= 1
+        with pytest.raises((AuthenticationError, Error)):
+            parquet.decrypt_tensors(changed, device, keys=key)
+        assert not any(tensor.any() for tensor in made if tensor.device.type == device)
+        made.clear()
+    with pytest.raises(Error, match="not encrypted"):
+        parquet.decrypt_tensors(written(), device, keys=key)
 
 
 def test_on_a_gpu():

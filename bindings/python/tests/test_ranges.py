@@ -401,7 +401,7 @@ def test_dask_with_workers_that_are_killed(key, key_ref, tmp_path):
     """
     (tmp_path / "program.py").write_text(textwrap.dedent(program))
     command = [sys.executable, str(tmp_path / "program.py")]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=150, cwd=tmp_path)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr[-3000:]
     (written, killed, iv), (sealed,) = (line.split() for line in ran.stdout.splitlines())
     assert (int(written), int(killed), int(sealed)) == (size, 2, size)

@@ -5,7 +5,6 @@ On a GPU, where no plaintext may come to host memory:
     python3 -m pytest tests/test_safetensors.py -k gpu
 """
 
-import contextlib
 import io
 import json
 import os
@@ -21,7 +20,7 @@ import numpy as np
 import pytest
 
 import aes_bitslice
-from aes_bitslice import AuthenticationError, Engine, Error, Key, _segments
+from aes_bitslice import AuthenticationError, Error, Key, _lanes, _segments
 from aes_bitslice import safetensors as sealed
 from aes_bitslice.safetensors import load_file, safe_open, save_file
 from conftest import VECTORS
@@ -338,7 +337,7 @@ def test_a_file_that_becomes_shorter_is_refused(key, tmp_path):
 def test_nothing_of_a_damaged_tensor_is_left(key, monkeypatch):
     made = []
 
-    def empty(self, size):
+    def empty(size):
         made.append(np.zeros(size, np.uint8))
         return made[-1]
 
@@ -347,7 +346,7 @@ def test_nothing_of_a_damaged_tensor_is_left(key, monkeypatch):
     changed = bytearray(file.getvalue())
     changed[-1] ^= 1
     with safe_open(io.BytesIO(changed), "np", key=key) as ours:
-        monkeypatch.setattr(ours._framework.memory, "empty", empty.__get__(ours))
+        monkeypatch.setattr(ours._parts, "_memory", ours._parts._memory._replace(empty=empty))
         with pytest.raises(AuthenticationError):
             ours.get_tensor("a")
     assert made[-1].nbytes >= 8_000_000 and not made[-1].any()
@@ -400,7 +399,7 @@ def test_elements_that_are_together(key, monkeypatch):
 
 def test_memory_that_is_read_to_keeps_its_array():
     array = np.zeros(100, np.uint8)
-    left, view = weakref.ref(array), _segments.host_bytes(array)
+    left, view = weakref.ref(array), _lanes.host_bytes(array)
     del array
     assert left() is not None and view.nbytes == 100
     del view
@@ -447,7 +446,8 @@ def test_after_an_exception_nothing_is_read(key, tmp_path, monkeypatch):
         reading.remove(place)
         return count
 
-    monkeypatch.setattr(_segments, "PIECE", SEGMENT)
+    monkeypatch.setattr(_lanes.HostLane, "piece", SEGMENT)
+    monkeypatch.setattr(_lanes, "THREADS", 3)
     with safe_open(tmp_path / "sealed", "np", key=key) as ours:
         monkeypatch.setattr(os, "preadv", slow)
         monkeypatch.setattr(ours._parts, "_decrypt", lambda *given: 1 / 0)
@@ -487,57 +487,23 @@ def test_no_partial_file(key, tmp_path):
         load_file(path, "cuda", framework="np", key=key)
 
 
-class LateStream:
-    """A stream whose copies are made when they are waited for, as late as a GPU may make them."""
-
-    def __init__(self, device):
-        self.copies = []
-
-    def make(self, count):
-        for to, room in self.copies[:count]:
-            to[:] = room
-        self.copies[:count] = [(to[:0], room[:0]) for to, room in self.copies[:count]]
-
-    def wait_stream(self, other):
-        pass
-
-    def synchronize(self):
-        self.make(len(self.copies))
-
-    def record_event(self):
-        count = len(self.copies)
-        return SimpleNamespace(synchronize=lambda: self.make(count))
-
-
-class LateArray(np.ndarray):
-    """An array that takes copies as a tensor of a GPU."""
-
-    def copy_(self, room, non_blocking):
-        assert non_blocking
-        LateArray.stream.copies.append((self, room))
-
-
-@contextlib.contextmanager
-def on(stream):
-    LateArray.stream = stream
-    yield
-
-
-@pytest.mark.parametrize("piece, batch", [(1, 1), (1 << 20, 2), (3 << 20, 5), (16 << 20, 512)])
-def test_pieces_and_batches(key, monkeypatch, tmp_path, piece, batch):
-    """As on a GPU, whose memory and stream are played by arrays of the host."""
-    current = SimpleNamespace(wait_event=lambda event: event.synchronize())
-    cuda = SimpleNamespace(Stream=LateStream, stream=on, current_stream=lambda device: current)
-    torch = SimpleNamespace(empty=lambda size, dtype, device, pin_memory: np.empty(size, dtype), uint8=np.uint8, cuda=cuda)
-    memory = _segments.GpuMemory(Engine("cpu"), lambda size: np.empty(size, np.uint8).view(LateArray), torch, None)
-    memory.batch = batch
-    monkeypatch.setattr(_segments, "PIECE", piece)
+@pytest.mark.parametrize("piece, part", [(1, 1), (1 << 20, 1 << 20), (3 << 20, 2 << 20), (16 << 20, 3 << 20)])
+def test_pieces_and_parts(key, monkeypatch, tmp_path, piece, part):
+    monkeypatch.setattr(_lanes.HostLane, "piece", piece)
+    monkeypatch.setattr(_segments, "PART", part)
     tensors = {"a": np.random.default_rng(1).random(3_000_000), "b": np.ones(3, np.uint8)}
     save_file(tensors, tmp_path / "sealed", key=key)
     for file in (tmp_path / "sealed", io.BytesIO((tmp_path / "sealed").read_bytes())):
-        with safe_open(file, "np", key=key) as ours:
-            ours._parts._memory = memory
-            same(ours.get_tensors(), tensors)
+        same(load_file(file, framework="np", key=key), tensors)
+
+
+def test_tensors_may_be_loaded_in_inference_mode(key, torch, tmp_path):
+    tensors = {"a": torch.arange(5_000_000)}
+    save_file(tensors, tmp_path / "sealed", key=key)
+    for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
+        with torch.inference_mode():
+            found = load_file(tmp_path / "sealed", device, key=key)
+            assert found["a"].is_inference() and torch.equal(found["a"].cpu(), tensors["a"])
 
 
 # PyTorch.

@@ -1,7 +1,8 @@
 """`python -m aes_bitslice.bench --parquet`: the decryption of a table of 32 encrypted columns, beside pyarrow's own.
 
-pyarrow decrypts while it reads, on all cores; what it takes longer than for the plain file is its decryption. The
-tables that come out are compared before anything is timed.
+pyarrow decrypts while it reads, on all cores; what it takes longer than for the plain file is its decryption. A plain copy
+from pinned memory to a GPU is what no decryption there beats. The tables that come out are compared before anything is
+timed.
 """
 
 from __future__ import annotations
@@ -53,3 +54,16 @@ def measure(key: Key, size: int, timed: Callable[[Callable[[], Any]], list[float
         both = timed(lambda e=engine: read(parquet.decrypt_bytes(encrypted, keys=key, engine=e)))  # type: ignore[misc]
         report(f"{name}: decrypt_bytes, and pyarrow reads the plain file", both, size)
         report(f"{name}: encrypt_bytes", timed(lambda e=engine: parquet.encrypt_bytes(plain, keys=key, engine=e)), size)  # type: ignore[misc]
+    try:
+        import torch
+    except ImportError as error:
+        print(f"# decrypt_tensors: not measured: {error}")
+        return
+    for name in ("cpu", *(["cuda:0"] if torch.cuda.is_available() else [])):
+        if parquet.decrypt_tensors(encrypted, name, keys=key).file.cpu().numpy().tobytes() != plain:
+            raise SystemExit("the file that is decrypted is another one: do not use the package, and report it")
+        report(f"{name}: decrypt_tensors", timed(lambda n=name: parquet.decrypt_tensors(encrypted, n, keys=key)), size)  # type: ignore[misc]
+    if torch.cuda.is_available():
+        pinned = torch.empty(min(size, 1 << 30), dtype=torch.uint8, pin_memory=True)
+        there = torch.empty_like(pinned, device="cuda:0")
+        report("cuda:0: a copy from pinned memory", timed(lambda: there.copy_(pinned)), pinned.nbytes)

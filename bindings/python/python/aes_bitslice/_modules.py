@@ -6,6 +6,7 @@ length (little-endian), a nonce of 12 bytes, the ciphertext, and, except for pag
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ KINDS = (
     FOOTER, COLUMN, DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_HEADER, DICTIONARY_PAGE_HEADER,
     COLUMN_INDEX, OFFSET_INDEX, BLOOM_HEADER, BLOOM_FILTER,
 ) = range(10)  # fmt: skip
-_PAGES, _NUMBERED = (DATA_PAGE, DICTIONARY_PAGE), (DATA_PAGE, DATA_PAGE_HEADER)
+PAGES, _NUMBERED = (DATA_PAGE, DICTIONARY_PAGE), (DATA_PAGE, DATA_PAGE_HEADER)
 #: Bytes of a frame before the ciphertext, and of a tag after it.
 HEAD, TAG = 16, 16
 
@@ -51,25 +52,47 @@ class Module(NamedTuple):
         return f"the {KINDS[self.kind]}{number} of column {self.path} in row group {self.row_group}"
 
 
+class Added(NamedTuple):
+    """A module that is to be encrypted or decrypted: the place of its plaintext, where its frame begins, the bytes of the plaintext."""
+
+    place: int
+    at: int
+    size: int
+    module: Module
+    key: Key
+
+
 class Protection:
     """The encryption of one file: engine, algorithm, and the additional data that all its modules share.
 
-    Modules are added with the places of their frames, and then encrypted or decrypted in place, all of a key in one call.
+    Modules are added with the places of their frames, and then encrypted or decrypted, all of a key in one call.
     """
 
     def __init__(self, engine: Engine, aad: bytes, pages_by_ctr: bool) -> None:
         self._engine, self._aad, self._pages_by_ctr = engine, aad, pages_by_ctr
-        self._added: dict[tuple[Key, bool], list[tuple[int, int, Module]]] = {}
+        self._added: list[Added] = []
+        #: The cipher of a key, which takes time to make.
+        self.cipher = functools.cache(engine.cipher)
+
+    def on(self, engine: Engine) -> Protection:
+        """That of other modules of the file, on another engine."""
+        return Protection(engine, self._aad, self._pages_by_ctr)
 
     def tag(self, kind: int) -> int:
         """The bytes of the tag of a module."""
-        return 0 if self._pages_by_ctr and kind in _PAGES else TAG
+        return 0 if self._pages_by_ctr and kind in PAGES else TAG
 
-    def add(self, key: Key, module: Module, at: int, size: int) -> None:
-        """Adds a module whose frame begins at byte `at`, and whose plaintext has `size` bytes."""
+    def add(self, key: Key, module: Module, at: int, size: int, place: int | None = None) -> None:
+        """Adds a module whose frame begins at byte `at` of the file, and whose plaintext has `size` bytes, from byte `place` of the memory
+        where calls work on; by default as in the file."""
         if max(module.row_group, module.column, module.page) >= 1 << 15 or module.row_group < 0:
             raise ValueError(f"{module} has a number of more than 15 bits, which the format has no room for: write fewer row groups, or larger pages")
-        self._added.setdefault((key, self.tag(module.kind) == 0), []).append((at, size, module))
+        self._added.append(Added(at + HEAD if place is None else place, at, size, module, key))
+
+    def taken(self) -> list[Added]:
+        """What was added, no longer to be encrypted or decrypted with what is added next."""
+        added, self._added = self._added, []
+        return added
 
     def decrypt(self, file: Any, memory: Any) -> None:
         """Decrypts what was added, from an array of bytes to another, or in place: the plaintext is where the ciphertext is.
@@ -77,29 +100,33 @@ class Protection:
         AuthenticationError: a key is wrong, or a module was changed.
         """
         with _working_memory(self._engine, file, memory) as (data, out):
-            for key, by_ctr, starts, sizes, modules in self._groups():
-                ends = starts + HEAD + sizes
-                if (starts[1:] < ends[:-1]).any():
-                    raise Damaged("modules overlap")
-                nonces, ranges = file[_columns(starts + 4, 12)], Ranges(starts + HEAD, sizes)
-                if by_ctr:
-                    self._ctr(key, nonces, ranges, data, out)
-                    continue
-                operation = GcmDecryptBatch(nonces, ranges, file[_columns(ends, TAG)], self._aads(modules))
-                try:
-                    self._engine.cipher(key).run(operation, data, out)
-                except AuthenticationError as error:
-                    first, count = modules[error.failed[0]], len(error.failed)
-                    raise AuthenticationError(
-                        f"authentication failed for {count} of {len(modules)} modules of a key, first for {first}: "
-                        "the key or aad_prefix is wrong, or the file was changed"
-                    ) from None
+            self.decrypt_in(file, data, out, self.taken())
+
+    def decrypt_in(self, file: Any, data: Any, out: Any, added: Iterable[Added]) -> None:
+        """Decrypts these modules in any memory of the engine; nonces and tags are from an array of the file's bytes. Any number of threads may
+        do so."""
+        for key, by_ctr, places, starts, sizes, modules in self._groups(added):
+            if (places[1:] < (places + sizes)[:-1]).any():
+                raise Damaged("modules overlap")
+            nonces, ranges = file[_columns(starts + 4, 12)], Ranges(places, sizes)
+            if by_ctr:
+                self._ctr(key, nonces, ranges, data, out)
+                continue
+            operation = GcmDecryptBatch(nonces, ranges, file[_columns(starts + HEAD + sizes, TAG)], self._aads(modules))
+            try:
+                self.cipher(key).run(operation, data, out)
+            except AuthenticationError as error:
+                first, count = modules[error.failed[0]], len(error.failed)
+                raise AuthenticationError(
+                    f"authentication failed for {count} of {len(modules)} modules of a key, first for {first}: "
+                    "the key or aad_prefix is wrong, or the file was changed"
+                ) from None
 
     def encrypt(self, memory: Any) -> None:
         """Encrypts what was added, in an array of bytes, and writes lengths, random nonces and tags around it."""
         frames = []
         with _working_memory(self._engine, memory, memory) as (data, _):
-            for key, by_ctr, starts, sizes, modules in self._groups():
+            for key, by_ctr, _, starts, sizes, modules in self._groups(self.taken()):
                 nonces = numpy.frombuffer(random_bytes(12 * len(starts)), numpy.uint8).reshape(-1, 12)
                 lengths = (12 + sizes + (0 if by_ctr else TAG)).astype("<u4").view(numpy.uint8).reshape(-1, 4)
                 frames.append((starts, numpy.concatenate([lengths, nonces], axis=1)))
@@ -108,7 +135,7 @@ class Protection:
                     self._ctr(key, nonces, ranges, data, data)
                     continue
                 operation = GcmEncryptBatch(nonces, ranges, self._aads(modules))
-                _, tags = self._engine.cipher(key).run(operation, data, data)
+                _, tags = self.cipher(key).run(operation, data, data)
                 frames.append((starts + HEAD + sizes, numpy.frombuffer(bytes(tags), numpy.uint8).reshape(-1, TAG)))
         for places, values in frames:
             memory[_columns(places, values.shape[1])] = values
@@ -141,7 +168,7 @@ class Protection:
 
     def signature(self, key: Key, footer: bytes, nonce: bytes) -> bytes:
         """The nonce and the tag of a footer that stays plaintext (section 5.5)."""
-        _, tag = self._engine.cipher(key).gcm_encrypt(nonce, footer, self._aad + Module(FOOTER).suffix())
+        _, tag = self.cipher(key).gcm_encrypt(nonce, footer, self._aad + Module(FOOTER).suffix())
         return nonce + bytes(tag)
 
     def frame(self, kind: int, data: Any, at: int) -> tuple[int, int]:
@@ -152,15 +179,18 @@ class Protection:
             raise Damaged(f"the frame of a {KINDS[kind]} is cut or is none")
         return size, end
 
-    def _groups(self) -> Iterator[tuple[Key, bool, Any, Any, list[Module]]]:
-        """By key and mode, ascending: where frames begin, the sizes of their plaintexts, and what they are."""
-        added, self._added = self._added, {}
-        for (key, by_ctr), modules in added.items():
-            modules.sort(key=lambda module: module[0])
-            starts, sizes, what = zip(*modules, strict=True)
-            yield key, by_ctr, numpy.array(starts, numpy.int64), numpy.array(sizes, numpy.int64), list(what)
+    def _groups(self, added: Iterable[Added]) -> Iterator[tuple[Key, bool, Any, Any, Any, tuple[Module, ...]]]:
+        """By key and mode, ascending: places of plaintexts, where frames begin, the sizes of the plaintexts, and what they are."""
+        groups: dict[tuple[Key, bool], list[Added]] = {}
+        for each in added:
+            groups.setdefault((each.key, self.tag(each.module.kind) == 0), []).append(each)
+        for (key, by_ctr), modules in groups.items():
+            modules.sort(key=lambda module: module.place)
+            *numbers, what, _ = zip(*modules, strict=True)
+            places, starts, sizes = numpy.array(numbers, numpy.int64)
+            yield key, by_ctr, places, starts, sizes, what
 
-    def _aads(self, modules: list[Module]) -> list[bytes]:
+    def _aads(self, modules: Iterable[Module]) -> list[bytes]:
         return [self._aad + module.suffix() for module in modules]
 
     def _ctr(self, key: Key, nonces: Any, ranges: Ranges, data: Any, out: Any) -> None:

@@ -20,7 +20,7 @@ import numpy
 from . import _thrift as thrift
 from ._modules import (
     BLOOM_FILTER, BLOOM_HEADER, COLUMN, COLUMN_INDEX, DATA_PAGE, DATA_PAGE_HEADER, DICTIONARY_PAGE, DICTIONARY_PAGE_HEADER, FOOTER, HEAD,
-    OFFSET_INDEX, Module, Protection,
+    OFFSET_INDEX, PAGES, Module, Protection,
 )  # fmt: skip
 from ._native import AuthenticationError, Engine, Key, random_bytes
 from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, Struct
@@ -28,6 +28,7 @@ from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, 
 PLAIN, ENCRYPTED = b"PAR1", b"PARE"
 #: The fields of the union `EncryptionAlgorithm`.
 ALGORITHMS = {"AES_GCM_V1": 1, "AES_GCM_CTR_V1": 2}
+_NAMES = {number: name for name, number in ALGORITHMS.items()}
 #: Bytes of the additional data that are random for each file, as all writers make them.
 UNIQUE = 8
 #: The most bytes of a module in the file: what the format numbers in 32 bits, with a sign.
@@ -49,6 +50,10 @@ class Page:
     at: int
     header: Struct
     body: Any
+    #: Of a body that is still encrypted: its key, what it is, and where its frame begins.
+    sealed: tuple[Key, Module, int] | None = None
+    #: Where the body is in the file that was written.
+    written: int = 0
 
     @property
     def is_dictionary(self) -> bool:
@@ -84,7 +89,8 @@ class File:
     footer: Struct
     #: By row group.
     chunks: list[list[Chunk]]
-    was_encrypted: bool
+    #: How it was encrypted, if it was.
+    protection: Protection | None
 
     def paths(self) -> set[str]:
         """The paths of all columns."""
@@ -121,12 +127,12 @@ def read(file: Any, memory: Any, find_key: FindKey, algorithm: int, prefix: byte
     """Reads the parts of a file. They are views of the arrays.
 
     file: an array of its bytes.
-    memory: an array of as many bytes, for plaintext; may be the file.
+    memory: an array of as many bytes, for plaintext; may be the file. None: the bodies of pages stay encrypted.
     find_key: finds the keys of what is encrypted.
     algorithm: one of `ALGORITHMS`, which an encrypted file must have.
     prefix: of the additional data, if the file does not have it; to be compared, if it does.
     """
-    data, decrypted = memoryview(file), memoryview(memory)
+    data = memoryview(file)
     footer, footer_key, protection = _read_footer(data, find_key, algorithm, prefix, engine)
 
     def row_group(number: int, group: Struct) -> int:
@@ -140,14 +146,20 @@ def read(file: Any, memory: Any, find_key: FindKey, algorithm: int, prefix: byte
     every = [chunk for group in chunks for chunk in group]
     if protection is not None:
         _read_metadata(every, protection, footer_key, find_key)
-        frames = [(chunk, _frames(data, chunk, protection)) for chunk in every if chunk.key is not None]
-        protection.decrypt(file, memory)
-        for chunk, places in frames:
-            _split(chunk, decrypted, places)
+        collected = bytearray() if memory is None else None
+        frames = [(chunk, _frames(data, chunk, protection, collected)) for chunk in every if chunk.key is not None]
+        if collected is not None:
+            memory = numpy.frombuffer(collected, numpy.uint8)
+            protection.decrypt_in(file, memory, memory, protection.taken())
+        else:
+            protection.decrypt(file, memory)
+        decrypted = memoryview(memory)
+        for chunk, parts in frames:
+            _split(chunk, data, decrypted, parts)
     for chunk in every:
         if chunk.key is None:
             _read_plain(data, chunk)
-    return File(footer, chunks, protection is not None)
+    return File(footer, chunks, protection)
 
 
 def _ends(data: Any) -> tuple[bytes, Any]:
@@ -179,7 +191,7 @@ def _read_footer(
         raise ValueError("there is no key for the footer in keys, whose name there is None")
     # Nothing authenticates these fields yet: what the caller expects counts, whatever else they say.
     if number != expected:
-        found, wanted = (name for of in (number, expected) for name, value in ALGORITHMS.items() if value == of)
+        found, wanted = _NAMES[number], _NAMES[expected]
         raise AuthenticationError(f"the file's algorithm is {found}, not {wanted}: if you know that, give algorithm={found!r}")
     fields: Struct = thrift.get(union, number, STRUCT)
     stored, unique = _optional(fields, 1), _optional(fields, 2)
@@ -236,7 +248,7 @@ def _read_metadata(chunks: list[Chunk], protection: Protection, footer_key: Key 
         chunk.metadata = thrift.read(plaintext)[0]
 
 
-def _pages(chunk: Chunk) -> tuple[int, int]:
+def pages_of(chunk: Chunk) -> tuple[int, int]:
     """The first byte of the pages of a chunk, and the byte after the last."""
     # The offset of data pages or of a dictionary is 0 where there are none.
     offsets = [thrift.get(chunk.metadata, number, I64) for number in (9, 11) if number in chunk.metadata]
@@ -256,19 +268,31 @@ def _places(chunk: Chunk) -> dict[int, int]:
     return {kind: thrift.get(fields, number, I64) for kind, (fields, number) in named.items() if number in fields}
 
 
-def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, int, int]]:
-    """Adds the modules of a chunk to what is to be decrypted; returns their kinds, where their frames begin, and the sizes of their
-    plaintexts."""
+class _Part(NamedTuple):
+    """A module of a chunk: where its frame begins; its plaintext, in the memory for it, or, of pages that stay encrypted, nowhere."""
+
+    module: Module
+    at: int
+    size: int
+    place: int | None
+
+
+def _frames(data: Any, chunk: Chunk, protection: Protection, collected: bytearray | None) -> list[_Part]:
+    """Adds the modules of a chunk to what is to be decrypted, in place, or in `collected` those that are not the bodies of pages."""
     assert chunk.key is not None
-    found = []
+    key, found = chunk.key, []
 
     def add(kind: int, at: int, page: int = 0) -> int:
         size, end = protection.frame(kind, data, at)
-        protection.add(chunk.key, chunk.module(kind, page), at, size)  # type: ignore[arg-type]
-        found.append((kind, at, size))
+        module, place = chunk.module(kind, page), at + HEAD if collected is None else None if kind in PAGES else len(collected)
+        if place is not None:
+            protection.add(key, module, at, size, place)
+            if collected is not None:
+                collected.extend(data[at + HEAD : at + HEAD + size])
+        found.append(_Part(module, at, size, place))
         return end
 
-    at, end = _pages(chunk)
+    at, end = pages_of(chunk)
     number = 0
     if at < end and 11 in chunk.metadata and thrift.get(chunk.metadata, 11, I64) == at:
         at = add(DICTIONARY_PAGE, add(DICTIONARY_PAGE_HEADER, at))
@@ -283,17 +307,21 @@ def _frames(data: Any, chunk: Chunk, protection: Protection) -> list[tuple[int, 
     return found
 
 
-def _split(chunk: Chunk, decrypted: Any, places: list[tuple[int, int, int]]) -> None:
+def _split(chunk: Chunk, data: Any, decrypted: Any, parts: list[_Part]) -> None:
     """Makes the parts of a chunk from its decrypted modules."""
     header: tuple[int, Struct] = 0, {}
-    for kind, at, size in places:
-        plaintext = decrypted[at + HEAD : at + HEAD + size]
-        if kind in (DATA_PAGE_HEADER, DICTIONARY_PAGE_HEADER):
+    for module, at, size, place in parts:
+        if place is None:
+            assert chunk.key is not None
+            chunk.pages.append(Page(*header, data[at + HEAD : at + HEAD + size], (chunk.key, module, at)))
+            continue
+        plaintext = decrypted[place : place + size]
+        if module.kind in (DATA_PAGE_HEADER, DICTIONARY_PAGE_HEADER):
             header = at, thrift.head(plaintext, _LAST)
-        elif kind in (DATA_PAGE, DICTIONARY_PAGE):
+        elif module.kind in PAGES:
             chunk.pages.append(Page(*header, plaintext))
         else:
-            chunk.parts[kind] = plaintext
+            chunk.parts[module.kind] = plaintext
 
 
 def _read_plain(data: Any, chunk: Chunk) -> None:
@@ -304,7 +332,7 @@ def _read_plain(data: Any, chunk: Chunk) -> None:
             raise Damaged("an offset or a size is not within the file")
         return data[start:end]
 
-    at, end = _pages(chunk)
+    at, end = pages_of(chunk)
     cut(at, end)
     while at < end:
         _, body = thrift.read(data, at)
@@ -388,11 +416,12 @@ class _Layout:
             header, at = dict(page.header), self.at
             header[3] = I32, len(page.body) + self._overhead(chunk, kinds[1])
             # A checksum is one of the bytes in the file: of ciphertext, it could only be made after the header that has it.
-            if header.pop(4, None) is not None and chunk.key is None:
+            if header.pop(4, None) is not None and chunk.key is None and page.sealed is None:
                 header[4] = I32, (zlib.crc32(page.body) ^ 1 << 31) - (1 << 31)
             if not page.is_dictionary and number == 0:
                 chunk.metadata[9] = I64, at
             uncompressed += self.put(chunk, kinds[0], thrift.write(header), number) + thrift.get(header, 2, I32)
+            page.written = self.at
             self.put(chunk, kinds[1], page.body, number)
             self.moved[page.at] = at, self.at - at
             number += not page.is_dictionary
@@ -426,7 +455,7 @@ def _footer(file: File, plan: Plan | None, protection: Protection | None) -> byt
         group[2] = I64, sum(thrift.get(chunk.metadata, 6, I64) for chunk in chunks)
         group[6] = I64, sum(thrift.get(chunk.metadata, 7, I64) for chunk in chunks)
         if chunks:
-            group[5], group[7] = (I64, _pages(chunks[0])[0]), (I16, chunks[0].row_group)
+            group[5], group[7] = (I64, pages_of(chunks[0])[0]), (I16, chunks[0].row_group)
     if plan is None or protection is None:
         return thrift.write(file.footer)
     metadata = {} if plan.footer.metadata is None else {2: (BINARY, plan.footer.metadata)}

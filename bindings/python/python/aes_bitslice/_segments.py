@@ -5,39 +5,44 @@
                         v  read, or read to pinned memory and copied
     memory   .. | ciphertext 7 | ciphertext 8 | ..        decrypted in place: a segment is a message of AES-GCM
 
-Pieces of several segments are read by threads, ahead of those that are decrypted, in batches.
+Each of several threads reads a piece of several segments, and has it decrypted (`_lanes.py`).
 """
 
 from __future__ import annotations
 
-import ctypes
+import functools
+import itertools
 import os
 import threading
-from collections import deque
-from collections.abc import Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
+from ._lanes import PART, GpuLanes, HostLane
 from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
 
-#: Bytes of a piece, which are read at a time, and the most segments: the system takes 1024 parts in one call.
-PIECE, MOST_SEGMENTS = 16 << 20, 512
-#: Pieces that are read at the same time.
-AHEAD = 8
-#: Segments that a GPU decrypts at a time: each keeps a part of it busy.
-GPU_BATCH = 512
+#: The most segments of a part: the system takes 1024 pieces of memory in one call.
+MOST_SEGMENTS = 512
+
+
+class Memory(NamedTuple):
+    """Where messages are decrypted."""
+
+    engine: Engine
+    #: An array of so many bytes there.
+    empty: Callable[[int], Any]
+    lanes: HostLane | GpuLanes
 
 
 class Parts:
     """The message of a sealed file, of which parts are decrypted in `memory`.
 
     file: a path, or a file object that can seek, whose position counts as the start of the file.
-    memory: where to decrypt: an object of `HostMemory` or `GpuMemory`.
+    memory: where to decrypt.
     secret: key, passphrase, keyset, associated_data, as for `aes_bitslice.open`.
     """
 
-    def __init__(self, file: Any, memory: Any, **secret: Any) -> None:
+    def __init__(self, file: Any, memory: Memory, **secret: Any) -> None:
         self._memory = memory
         self._file = _Object(file) if hasattr(file, "read") else _Path(file)
         try:
@@ -97,63 +102,45 @@ class Parts:
 
     def _fill(self, whole: Any, first: int, end: int) -> None:
         """Fills an array with the plaintext of the segments from `first` to before `end`."""
-        tags, ready, begun = bytearray(16 * (end - first)), None, first
-        size = min(max(PIECE, self._segments.segment_bytes), whole.nbytes)
-        # Closed, nothing is read any more: that threads have the memory is known to nobody else.
-        with self._memory.landing(whole, size) as landing, closing(self._landed(landing, tags, first, end)) as landed:
-            for stop in landed:
-                if stop - begun >= self._memory.batch or stop == end:
-                    # While a batch is decrypted, the pieces after it are on their way.
-                    if ready:
-                        self._decrypt(whole, tags, first, *ready)
-                    ready, begun = (begun, stop, landing.mark()), stop
-            if ready:
-                self._decrypt(whole, tags, first, *ready)
+        lanes, each = self._memory.lanes, self._segments.segment_bytes
+        count, few = (max(1, min(size // each, MOST_SEGMENTS)) for size in (lanes.piece, PART))
+        base = self._place(first)
 
-    def _landed(self, landing: Any, tags: bytearray, first: int, end: int) -> Generator[int]:
-        """Reads segments, piece by piece: each time, the number after the last segment that has landed."""
-        count = max(1, min(PIECE // self._segments.segment_bytes, MOST_SEGMENTS))
-        reads: deque[tuple[int, slice, Any, Future[None]]] = deque()
-        with ThreadPoolExecutor(self._file.threads, "aes-bitslice") as pool:
-            for start in range(first, end + AHEAD * count, count):  # the last ones only to land
-                if start < end:
-                    stop = min(start + count, end)
-                    place = slice(self._place(start) - self._place(first), self._place(stop) - self._place(first))
-                    room, memory = landing.room(place)
-                    of_tags = memoryview(tags)[16 * (start - first) : 16 * (stop - first)]
-                    reads.append((stop, place, room, pool.submit(self._read, memory, of_tags, start, stop)))
-                if reads and (start >= end or len(reads) == AHEAD):
-                    stop, place, room, read = reads.popleft()
-                    read.result()
-                    landing.landed(place, room)
-                    yield stop
+        def opened(lane: Any, start: int) -> None:
+            stop = min(start + count, end)
+            begin = self._place(start)
+            places = [self._place(n) - begin for n in range(start, stop + 1)]
+            tags = bytearray(16 * (stop - start))
+            parts = []
+            for n in range(0, stop - start, few):
+                of_part = places[n : n + few + 1]
+                read = functools.partial(self._read, memoryview(tags)[16 * n :], of_part, self._segments.begins(start + n)[1])
+                parts.append((of_part[0], of_part[-1], read))
+            data = lane.bring(whole[begin - base : begin - base + places[-1]], parts)
+            self._decrypt(data, tags, places, start, stop)
 
-    def _read(self, memory: memoryview, tags: memoryview, start: int, stop: int) -> None:
-        """Reads the segments from `start` to before `stop`: their ciphertext to one memory, and their tags to another."""
-        parts, first = [], self._place(start)
-        for n in range(start, stop):
-            parts.append(memory[self._place(n) - first : self._place(n + 1) - first])
-            parts.append(tags[16 * (n - start) : 16 * (n - start + 1)])
-        if not self._file.read(self._segments.begins(start)[1], parts):
+        lanes.map(opened, range(first, end, count), min(few * each, whole.nbytes))
+
+    def _read(self, tags: memoryview, places: list[int], at: int, memory: memoryview) -> None:
+        """Reads the segments that are at such places in the message, from byte `at` of the file on: their ciphertext to one memory, and their
+        tags to another."""
+        first = places[0]
+        parts: list[memoryview] = []
+        for n, (start, stop) in enumerate(itertools.pairwise(places)):
+            parts += memory[start - first : stop - first], tags[16 * n : 16 * (n + 1)]
+        if not self._file.read(at, parts):
             raise self._segments.cut_off()
 
-    def _decrypt(self, whole: Any, tags: bytearray, first: int, begin: int, end: int, mark: Any) -> None:
-        """Decrypts the segments from `begin` to before `end`, of those from `first` on, which `whole` has."""
-        start = self._place(begin)
-        data = whole[start - self._place(first) : self._place(end) - self._place(first)]
-        ranges = [(self._place(n) - start, self._place(n + 1) - start) for n in range(begin, end)]
-        nonces, tags = self._segments.nonces(begin, end), tags[16 * (begin - first) : 16 * (end - first)]
-        self._memory.wait(mark)
+    def _decrypt(self, data: Any, tags: bytearray, places: list[int], first: int, end: int) -> None:
+        """Decrypts the segments from `first` to before `end`, which are at such places of `data`."""
         try:
-            self._segments.cipher.gcm_decrypt_batch(nonces, ranges, data, tags, out=data)
+            self._segments.cipher.gcm_decrypt_batch(self._segments.nonces(first, end), list(itertools.pairwise(places)), data, tags, out=data)
         except AuthenticationError as error:
-            raise self._segments.damaged(begin + error.failed[0]) from None
+            raise self._segments.damaged(first + error.failed[0]) from None
 
 
 class _Path:
     """A file with a path. Any number of threads read it."""
-
-    threads = AHEAD
 
     def __init__(self, path: Any) -> None:
         self._file = open(path, "rb", buffering=0)
@@ -179,8 +166,6 @@ class _Path:
 class _Object:
     """A file object. It has one position: one thread at a time reads it."""
 
-    threads = 1
-
     def __init__(self, file: Any) -> None:
         if not hasattr(file, "seek"):
             raise TypeError("the file is read in parts: give a path, or a file object with seek()")
@@ -202,88 +187,3 @@ class _Object:
         # Whoever closed it does not expect it anywhere.
         if not getattr(self._file, "closed", False):
             self._file.seek(self._start)
-
-
-class HostMemory:
-    """Arrays of bytes in host memory: ciphertext is read to where it is decrypted."""
-
-    batch = 1
-
-    def __init__(self, engine: Engine, empty: Any) -> None:
-        self.engine, self.empty = engine, empty
-
-    def landing(self, whole: Any, size: int) -> AbstractContextManager[_Here]:
-        return nullcontext(_Here(whole))
-
-    def wait(self, mark: None) -> None:
-        pass
-
-
-class _Here:
-    def __init__(self, whole: Any) -> None:
-        self._whole = whole
-
-    def room(self, place: slice) -> tuple[None, memoryview]:
-        return None, host_bytes(self._whole[place])
-
-    def landed(self, place: slice, room: None) -> None:
-        pass
-
-    def mark(self) -> None:
-        pass
-
-
-class GpuMemory:
-    """Tensors of PyTorch on a GPU: ciphertext is read to pinned memory, copied on a stream of its own, and decrypted on the
-    current stream."""
-
-    batch = GPU_BATCH
-
-    def __init__(self, engine: Engine, empty: Any, torch: Any, device: Any) -> None:
-        self.engine, self.empty, self.torch, self.device = engine, empty, torch, device
-
-    def landing(self, whole: Any, size: int) -> _Pinned:
-        return _Pinned(self, whole, size)
-
-    def wait(self, mark: Any) -> None:
-        self.torch.cuda.current_stream(self.device).wait_event(mark)
-
-
-class _Pinned:
-    def __init__(self, memory: GpuMemory, whole: Any, size: int) -> None:
-        self._torch, self._whole, self._size, self._made = memory.torch, whole, size, 0
-        self._stream = memory.torch.cuda.Stream(memory.device)
-        # The memory may still be used by what its last owner put on the current stream.
-        self._stream.wait_stream(memory.torch.cuda.current_stream(memory.device))
-        self._rooms: deque[tuple[Any, Any]] = deque()
-
-    def __enter__(self) -> _Pinned:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stream.synchronize()
-
-    def room(self, place: slice) -> tuple[Any, memoryview]:
-        if self._made < AHEAD:
-            self._made += 1
-            room = self._torch.empty(self._size, dtype=self._torch.uint8, device="cpu", pin_memory=True)
-        else:
-            room, copied = self._rooms.popleft()
-            copied.synchronize()
-        return room, host_bytes(room[: place.stop - place.start])
-
-    def landed(self, place: slice, room: Any) -> None:
-        with self._torch.cuda.stream(self._stream):
-            self._whole[place].copy_(room[: place.stop - place.start], non_blocking=True)
-        self._rooms.append((room, self.mark()))
-
-    def mark(self) -> Any:
-        return self._stream.record_event()
-
-
-def host_bytes(array: Any) -> memoryview:
-    """The memory of an array or tensor of bytes in host memory, which it keeps alive."""
-    address = array.data_ptr() if hasattr(array, "data_ptr") else array.ctypes.data
-    memory: Any = (ctypes.c_ubyte * array.nbytes).from_address(address)
-    memory.owner = array
-    return memoryview(memory).cast("B")

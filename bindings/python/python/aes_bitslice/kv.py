@@ -26,12 +26,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy
 
-from . import Cipher, Engine, Key, Ranges, _arrays, random_bytes
+from . import AuthenticationError, Cipher, Engine, Key, Ranges, _arrays, random_bytes
+from ._lanes import PART, GpuLanes, HostLane, Part
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -43,6 +44,8 @@ HEADER, TAG = 13, 16
 #: Bytes that a frame has more than its block.
 OVERHEAD = HEADER + TAG
 
+_Result = TypeVar("_Result")
+
 _INFO = b"lmcache-l2-aesgcm-v1"
 
 
@@ -53,23 +56,40 @@ class BlockCipher:
         """secret: the master key: a `Key`, or the bytes of LMCache's `master_key_path`, 16 or more and random. bits: LMCache's `aes_bits`."""
         if bits not in (128, 256):
             raise ValueError(f"bits must be 128 or 256, not {bits}")
+        if not isinstance(cache_salt, str):
+            raise TypeError(f"cache_salt must be a text, not {type(cache_salt).__name__}")
         key = Key.derive(secret, _INFO + cache_salt.encode(), bits=bits)
         self._on: Any = functools.cache(lambda engine: _engine(engine).cipher(key))
 
-    def encrypt(self, blocks: Any) -> Any:
+    def encrypt(self, blocks: Any, out: Any = None) -> Any:
         """The frames of blocks: a NumPy array of bytes, with a row for each block.
 
         blocks: an array or a tensor, contiguous, of any shape and element type; its first axis counts the blocks.
+        out: the array for the frames, such as one of an earlier call: new memory takes the system longer than AES. None: a new one.
         """
-        rows, copy, host = _rows(blocks, "blocks", False)
+        rows, lanes, empty_like = _rows(blocks, "blocks", False)
         count, size = rows.shape
+        frames = numpy.empty((count, size + OVERHEAD), numpy.uint8) if out is None else _frames(out, count, size + OVERHEAD, rows)
         iv = numpy.frombuffer(random_bytes(12 * count), numpy.uint8).reshape(count, 12)
-        secret = _arrays.library_of(type(rows)).empty_like(rows)  # type: ignore[union-attr]
-        tags = self._cipher(blocks).gcm_encrypt_batch(iv, Ranges.equal(count, size), rows, out=secret)
-        frames = numpy.empty((count, size + OVERHEAD), numpy.uint8)
-        frames[:, 0], frames[:, 1:HEADER] = VERSION, iv
-        copy(host(frames)[:, HEADER:-TAG], secret)
-        frames[:, -TAG:] = numpy.frombuffer(bytes(tags), numpy.uint8).reshape(count, TAG)
+        cipher = self._cipher(blocks)
+
+        def encrypted(lane: Any, part: slice) -> None:
+            plain, theirs = rows[part], frames[part]
+            secret = empty_like(plain)
+            if len(plain) == 1:
+                # A GPU works on one message as a whole; of a batch, it works on each in another part of it.
+                _, tags = cipher.gcm_encrypt(iv[part], plain, out=secret)
+            else:
+                tags = cipher.gcm_encrypt_batch(iv[part], Ranges.equal(len(plain), size), plain, out=secret)
+            theirs[:, 0], theirs[:, 1:HEADER] = VERSION, iv[part]
+
+            def use(some: slice, memory: memoryview) -> None:
+                theirs[some, HEADER:-TAG] = numpy.frombuffer(memory, numpy.uint8).reshape(-1, size)
+
+            lane.take(secret.reshape(-1), _parts(len(plain), size, use))
+            theirs[:, -TAG:] = numpy.frombuffer(bytes(tags), numpy.uint8).reshape(-1, TAG)
+
+        _map(lanes, encrypted, count, size)
         return frames
 
     def decrypt(self, frames: Sequence[Buffer] | Any, out: Any) -> Any:
@@ -81,24 +101,47 @@ class BlockCipher:
         `AuthenticationError` if any frame was changed, or is of another secret, cache salt or number of bits: `out` is cleared, and
         `failed` has the numbers of these frames. `ValueError` for what is no frame; then `out` is unchanged.
         """
-        rows, copy, host = _rows(out, "out", True)
+        rows, lanes, _ = _rows(out, "out", True)
         count, size = rows.shape
         if len(frames) != count:
             raise ValueError(f"there are {len(frames)} frames, and out has {count} blocks: give one for each")
-        given = numpy.empty((count, size + OVERHEAD), numpy.uint8)
-        for n, frame in enumerate(frames):
-            frame = numpy.frombuffer(frame, numpy.uint8)
+        given = [numpy.frombuffer(frame, numpy.uint8) for frame in frames]
+        for n, frame in enumerate(given):
             if len(frame) != size + OVERHEAD or frame[0] != VERSION:
                 found = f"{len(frame)} bytes and version {frame[0]}" if len(frame) else "no bytes"
                 raise ValueError(f"frame {n} has {found}: that of a block of {size} bytes has {size + OVERHEAD} and version {VERSION}")
-            given[n] = frame
-        cipher, iv, tags = self._cipher(out), given[:, 1:HEADER].tobytes(), given[:, -TAG:].tobytes()
+        cipher = self._cipher(out)
+
+        def decrypted(lane: Any, part: slice) -> list[int]:
+            """The numbers of the frames that are not authentic."""
+            theirs = given[part]
+
+            def fill(some: slice, memory: memoryview) -> None:
+                for row, frame in zip(numpy.frombuffer(memory, numpy.uint8).reshape(-1, size), theirs[some], strict=True):
+                    row[:] = frame[HEADER:-TAG]
+
+            iv, tags = (b"".join(frame[place] for frame in theirs) for place in (slice(1, HEADER), slice(-TAG, None)))
+            plain = lane.bring(rows[part].reshape(-1), _parts(len(theirs), size, fill))
+            try:
+                if len(theirs) == 1:
+                    cipher.gcm_decrypt(iv, plain, tags, out=plain)
+                else:
+                    cipher.gcm_decrypt_batch(iv, Ranges.equal(len(theirs), size), plain, tags, out=plain)
+            except AuthenticationError as error:
+                return [part.start + n for n in error.failed or (0,)]
+            return []
+
         try:
-            copy(rows, host(given)[:, HEADER:-TAG])
-            cipher.gcm_decrypt_batch(iv, Ranges.equal(count, size), rows, tags, out=rows)
+            failed = [n for numbers in _map(lanes, decrypted, count, size) for n in numbers]
+            if failed:
+                error = AuthenticationError(f"authentication failed for {len(failed)} of {count} frames; their numbers are in `failed`")
+                error.failed = tuple(failed)
+                raise error
         except BaseException:
             rows[:] = 0
             raise
+        finally:
+            _arrays.library_of(type(out)).written(out)  # type: ignore[union-attr]
         return out
 
     def _cipher(self, array: Any) -> Cipher:
@@ -115,20 +158,50 @@ def _is_in_host_memory(array: Any) -> bool:
 
 
 def _rows(array: Any, name: str, writes: bool) -> tuple[Any, Any, Any]:
-    """The bytes of an array, in the same memory, with a row for each block; how its library copies from one to another; and how it
-    sees memory of NumPy."""
-    library = _arrays.library_of(type(array))
+    """The bytes of an array, in the same memory, with a row for each block; the lanes to there; and what makes new arrays there."""
+    library: Any = _arrays.library_of(type(array))
     if isinstance(array, numpy.ndarray):
         if not array.flags.c_contiguous or (writes and not array.flags.writeable):
             raise BufferError(f"{name} must be contiguous{' and writeable' if writes else ''}")
-        byte, copy, host = numpy.uint8, numpy.copyto, numpy.asarray
     elif isinstance(library, _arrays._Torch):
         library.span(array, writes)
-        torch = library.module
-        byte, copy, host = torch.uint8, torch.Tensor.copy_, torch.from_numpy
     else:
         raise TypeError(f"{name} must be a NumPy array or a PyTorch tensor, not {type(array).__name__}")
     if array.ndim == 0:
         raise ValueError(f"{name} must have an axis that counts the blocks")
-    count, elements = array.shape[0], math.prod(array.shape[1:])
-    return array.reshape(count, elements).view(byte), copy, host
+    count, elements, module = array.shape[0], math.prod(array.shape[1:]), library.module
+    rows = array.reshape(count, elements).view(module.uint8)
+    if _is_in_host_memory(array):
+        return numpy.asarray(rows), HostLane(), numpy.empty_like
+    return rows, GpuLanes(module, array.device), module.empty_like
+
+
+def _frames(out: Any, count: int, size: int, rows: Any) -> Any:
+    """An array that the frames of these rows may be written to."""
+    if not isinstance(out, numpy.ndarray) or out.dtype != numpy.uint8:
+        raise TypeError("out must be a NumPy array of bytes")
+    if out.shape != (count, size):
+        raise ValueError(f"out has the shape {out.shape}, and the frames of these blocks have {(count, size)}")
+    if not out.flags.writeable:
+        raise BufferError("out must be writeable")
+    if isinstance(rows, numpy.ndarray) and numpy.may_share_memory(out, rows):
+        raise ValueError("out and blocks overlap")
+    return out
+
+
+def _map(lanes: HostLane | GpuLanes, work: Callable[[Any, slice], _Result], count: int, size: int) -> list[_Result]:
+    """The results of `work` for a lane and each piece, of whole blocks."""
+    return lanes.map(work, list(_slices(count, size, lanes.piece)), max(size, min(PART, count * size)))
+
+
+def _parts(count: int, size: int, work: Callable[[slice, memoryview], None]) -> Iterator[Part]:
+    """The parts of a piece of blocks, and what is to be done with each."""
+    if size:
+        for part in _slices(count, size, PART):
+            yield part.start * size, part.stop * size, functools.partial(work, part)
+
+
+def _slices(count: int, size: int, most: int) -> Iterator[slice]:
+    """Blocks of so many bytes, as many at a time as `most` bytes have, or one."""
+    step = max(1, most // max(size, 1))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))

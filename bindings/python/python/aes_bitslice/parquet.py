@@ -31,7 +31,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy
 
@@ -44,7 +44,7 @@ from ._thrift import Damaged
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["Kms", "decrypt", "decrypt_bytes", "encrypt", "encrypt_bytes", "keys_of", "new_key"]
+__all__ = ["Kms", "Tensors", "decrypt", "decrypt_bytes", "decrypt_tensors", "encrypt", "encrypt_bytes", "keys_of", "new_key"]
 
 _Keys = Key | Mapping[str | None, Key]
 _FindKey = Callable[[str | None, bytes], Key]
@@ -101,6 +101,44 @@ def decrypt_bytes(
         return b"".join(_decrypted(file, numpy.empty_like(file), keys, algorithm, aad_prefix, engine))
 
 
+class Tensors(NamedTuple):
+    """A plain Parquet file in tensors of bytes, which other libraries take by DLPack."""
+
+    #: The whole file.
+    file: Any
+    #: By row group, and in it by the path of the column: the pages of a column, with their headers. They are parts of `file`.
+    chunks: list[dict[str, Any]]
+
+
+def decrypt_tensors(
+    data: Buffer,
+    device: Any = "cpu",
+    *,
+    keys: _Keys | _FindKey,
+    algorithm: _Algorithm = "AES_GCM_V1",
+    aad_prefix: Buffer | None = None,
+) -> Tensors:
+    """Decrypts a Parquet file in host memory to tensors of a plain one, such as in the memory of a GPU. Then host memory has no plaintext
+    of pages, only that of the footer, of indexes and of headers of pages, which may have the least and the greatest value of a page.
+
+    data: the bytes of the encrypted file; `mmap` makes them of a file.
+    device: of PyTorch, which this needs: "cpu", or a GPU such as "cuda:0" or its number.
+    keys, algorithm, aad_prefix: as for `decrypt`.
+
+    The tensors are ready on every stream. Their pages have no checksums. Errors: as for `decrypt`; no page that was decrypted is left then.
+    """
+    import torch
+
+    from ._parquet_tensors import plain_file
+
+    file = numpy.frombuffer(data, numpy.uint8)
+    with _named(None):
+        plain = layout.read(file, None, _finder(keys), _number(algorithm), _prefix(aad_prefix), Engine("cpu"))
+        _check_was_encrypted(plain)
+        whole = plain_file(file, plain, torch, torch.empty(0, device=device).device)
+    return Tensors(whole, [{chunk.path: whole[slice(*layout.pages_of(chunk))] for chunk in group} for group in plain.chunks])
+
+
 def encrypt(
     source: Path | Any,
     destination: Path | Any,
@@ -147,9 +185,13 @@ def _decrypted(
 ) -> list[Any]:
     """The pieces of the plain file; `memory` is for plaintext, and may be the file."""
     plain = layout.read(file, memory, _finder(keys), _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu"))
-    if not plain.was_encrypted:
-        raise Error("the file is not encrypted")
+    _check_was_encrypted(plain)
     return layout.write(plain, None)
+
+
+def _check_was_encrypted(plain: layout.File) -> None:
+    if plain.protection is None:
+        raise Error("the file is not encrypted")
 
 
 def _encrypted(

@@ -24,9 +24,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._arrays import library_of
+from ._lanes import HostLane, host_bytes, lanes_to
 from ._native import Engine, Error, Key
 from ._sealed import SealedFile
-from ._segments import GpuMemory, HostMemory, Parts, host_bytes
+from ._segments import Memory, Parts
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -315,7 +316,7 @@ class _NumPy:
         if str(device) != "cpu":
             raise ValueError(f'with NumPy, device must be "cpu", not {device!r}')
         self._numpy = numpy
-        self.memory = HostMemory(_cpu(), functools.partial(numpy.empty, dtype=numpy.uint8))
+        self.memory = Memory(_cpu(), functools.partial(numpy.empty, dtype=numpy.uint8), HostLane())
 
     def type(self, name: str) -> Any:
         """The type of this name; None if there is none."""
@@ -345,7 +346,7 @@ class _Torch:
         place = torch.empty(0, device=device).device
         engine, empty = _engine(_name(place)), functools.partial(torch.empty, dtype=torch.uint8, device=place)
         self._torch = torch
-        self.memory = HostMemory(engine, empty) if place.type == "cpu" else GpuMemory(engine, empty, torch, place)
+        self.memory = Memory(engine, empty, lanes_to(torch, place))
 
     def type(self, name: str) -> Any:
         """The type of this name; None if there is none."""

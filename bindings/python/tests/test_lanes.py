@@ -1,0 +1,135 @@
+"""Pieces on their lanes: results in order, the first error in order, and nothing that goes on after it; the order of a GPU's work."""
+
+import contextlib
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from aes_bitslice import _lanes
+
+
+def test_results_are_in_order(monkeypatch):
+    monkeypatch.setattr(_lanes, "THREADS", 4)
+    lanes, used = _lanes.HostLane(), set()
+
+    def work(lane, piece):
+        assert lane is lanes
+        used.add(threading.get_ident())
+        time.sleep(0.01 * (piece % 3))
+        return piece * piece
+
+    assert lanes.map(work, range(50), 1) == [n * n for n in range(50)]
+    assert 1 < len(used) <= 4 and threading.get_ident() not in used
+    assert lanes.map(lambda lane, piece: threading.get_ident(), [0], 1) == [threading.get_ident()]
+    assert lanes.map(work, [], 1) == []
+
+
+def test_after_the_first_error_nothing_begins_and_nothing_goes_on(monkeypatch):
+    monkeypatch.setattr(_lanes, "THREADS", 3)
+    begun, ended = [], []
+
+    def work(lane, piece):
+        begun.append(piece)
+        if piece in (5, 7):
+            time.sleep(0.05 if piece == 5 else 0)
+            raise ValueError(piece)
+        time.sleep(0.01)
+        ended.append(piece)
+
+    with pytest.raises(ValueError, match="5"):
+        _lanes.HostLane().map(work, range(1000), 1)
+    assert len(begun) == len(ended) + 2 and len(begun) < 100
+
+
+on_thread = threading.local()
+
+
+class Stream:
+    """A stream, whose work is done when it is waited for."""
+
+    def __init__(self):
+        self.waits, self.work = [], []
+
+    def wait_event(self, event):
+        self.waits.append(event)
+
+    def record_event(self):
+        return self
+
+    def synchronize(self):
+        for work in self.work:
+            work()
+        self.work.clear()
+
+
+def fill(room, value):
+    np.copyto(np.frombuffer(room, np.uint8), value)
+
+
+class Tensor(np.ndarray):
+    """An array of bytes that copies are made to and from as a GPU does: later."""
+
+    def copy_(self, other, non_blocking):
+        assert non_blocking and on_thread.stream.waits
+        on_thread.stream.work.append(lambda: np.copyto(self, other))
+        return self
+
+
+def test_lanes_of_a_gpu(monkeypatch):
+    """Each has a stream, which comes after the current one, and memory that is not filled again before it was copied."""
+    monkeypatch.setattr(_lanes, "THREADS", 3)
+    here, streams = Stream(), []
+
+    def made(device):
+        assert device == "a GPU"
+        streams.append(Stream())
+        return streams[-1]
+
+    @contextlib.contextmanager
+    def on(stream):
+        on_thread.stream = stream
+        yield
+
+    torch = SimpleNamespace(
+        cuda=SimpleNamespace(Stream=made, stream=on, current_stream=lambda device: here),
+        empty=lambda size, dtype, device, pin_memory: np.empty(size, dtype).view(Tensor),
+        uint8=np.uint8,
+        is_inference_mode_enabled=lambda: False,
+        inference_mode=lambda mode: contextlib.nullcontext(),
+    )
+    memory = np.zeros(100 * 10, np.uint8).view(Tensor)
+    lanes = _lanes.GpuLanes(torch, "a GPU")
+
+    def work(lane, piece):
+        part, found = memory[10 * piece : 10 * piece + 10], bytearray(10)
+        lane.bring(part, [(0, 3, lambda room: fill(room, piece)), (3, 6, lambda room: fill(room, 1)), (6, 10, lambda room: fill(room, 2))])
+        time.sleep(0.001)
+        if piece % 2:
+            lane.take(part, [(0, 4, lambda room: found.__setitem__(slice(4), room)), (4, 10, lambda room: found.__setitem__(slice(4, 10), room))])
+        return bytes(found)
+
+    expected = [bytes([n] * 3 + [1] * 3 + [2] * 4) for n in range(100)]
+    assert lanes.map(work, range(100), 6) == [each if n % 2 else bytes(10) for n, each in enumerate(expected)]
+    assert memory.tobytes() == b"".join(expected)
+    assert 1 < len(streams) <= 3 and all(stream.waits == [here] and not stream.work for stream in streams)
+
+
+def test_torch_on_a_gpu():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no CUDA GPU")
+    memory = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
+
+    def work(lane, piece):
+        part, found = memory[piece << 20 : (piece + 1) << 20], bytearray(1 << 20)
+        lane.bring(part, [(0, 1 << 19, lambda room: fill(room, piece)), (1 << 19, 1 << 20, lambda room: fill(room, piece))])
+        part += 1
+        lane.take(part, [(0, 1 << 20, lambda room: found.__setitem__(slice(None), room))])
+        return found
+
+    results = _lanes.lanes_to(torch, memory.device).map(work, range(64), 1 << 20)
+    assert results == [bytes([n + 1]) * (1 << 20) for n in range(64)]
+    assert (memory.view(64, -1).cpu() == torch.arange(1, 65)[:, None]).all()
