@@ -20,10 +20,15 @@
 #define MESSAGE_PIECES 3
 #ifdef __CUDACC__
 #define READ_AGAIN(number) asm volatile("" : "+r"(number)) // what was read of the message does not stay in registers
-#define ALWAYS(place) asm volatile("" : "+l"(place)) // it is computed whether or not there is something
+// A place in global memory, computed whether or not something is there.
+DEVICE void *always(u64 global) {
+    asm volatile("" : "+l"(global));
+    return __cvta_global_to_generic(global);
+}
+#define ALWAYS(place) (always(__cvta_generic_to_global(place)))
 #else
 #define READ_AGAIN(number)
-#define ALWAYS(place)
+#define ALWAYS(place) (place)
 #endif
 #define NO_MESSAGE 0xffffffffu
 
@@ -95,8 +100,7 @@ DEVICE void read_blocks(u32 *w, IN_GLOBAL const u8 *from, u32 data, u32 last, u3
         UNROLL for (u32 j = 0; j < 31; j++) {
             w[j] = 0;
             if (j >= data) w[j] = *(IN_GLOBAL const u32 *)from;
-            from += 16 << wide;
-            ALWAYS(from);
+            from = (IN_GLOBAL const u8 *)ALWAYS(from + (16 << wide));
         }
         w[31] = data < 32 ? read_part(from, last) : 0;
     } else {
@@ -109,8 +113,7 @@ DEVICE void write_blocks(IN_GLOBAL u8 *to, const u32 *s, u32 data, u32 last, u32
     if (((u64)to & 3) == 0) {
         UNROLL for (u32 j = 0; j < 31; j++) {
             if (j >= data) *(IN_GLOBAL u32 *)to = s[j];
-            to += 16 << wide;
-            ALWAYS(to);
+            to = (IN_GLOBAL u8 *)ALWAYS(to + (16 << wide));
         }
         if (data < 32) write_part(to, s[31], last);
     } else {
