@@ -102,16 +102,15 @@ pub fn divided<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + S
     results.unwrap_or_else(|| items.map(alone).unwrap_or_default())
 }
 
-/// Bytes that a thread clears or copies at a time.
-const PIECE: usize = 512 << 10;
-
 /// Sets memory to zero, on all cores.
 pub(crate) fn clear(data: &mut [u8]) {
+    const PIECE: usize = 1 << 20;
     divided(data.chunks_mut(PIECE).collect(), |piece| piece.fill(0));
 }
 
-/// Copies memory of equal length, on all cores.
-pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
-    let pieces = to.chunks_mut(PIECE).zip(from.chunks(PIECE)).collect();
-    divided(pieces, |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from));
+/// Copies to the first of each two, which are equally long, what the second has, on all cores.
+pub(crate) fn copy<'a>(all: impl IntoIterator<Item = (&'a mut [u8], &'a [u8])>) {
+    const PIECE: usize = 128 << 10;
+    let pieces = all.into_iter().flat_map(|(to, from)| to.chunks_mut(PIECE).zip(from.chunks(PIECE)));
+    divided(pieces.collect(), |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from));
 }

@@ -164,7 +164,7 @@ impl<E: Tagging<Results>> CmacMessages<E> {
         }
         let mut given = vec![[0; 16]; tags.len()];
         if self.order.is_as_given() {
-            copy(given.as_flattened_mut(), tags.as_flattened());
+            copy([(given.as_flattened_mut(), tags.as_flattened())]);
         } else {
             tags.iter().enumerate().for_each(|(position, tag)| given[self.order.at(position)] = *tag);
         }

@@ -242,14 +242,12 @@ impl<'a> DeviceJobs<'a> {
             }
             None => [&[], &[], &[], &jobs.keys],
         };
-        let [described @ .., keys] = parts.map(<[u8]>::len);
+        let [tables_and_counters @ .., keys] = parts.map(<[u8]>::len);
         let round_keys = tables.map_or(0, |_| 16 * (jobs.bits.rounds() + 1) * jobs.len());
-        let places = Places::of(described, keys, round_keys);
+        let places = Places::of(tables_and_counters, keys, round_keys);
         let mut memory = self.device.batch_memories().take(places.round_keys.end)?;
-        let pinned = memory.pinned();
-        for (place, part) in [&places.jobs, &places.runs, &places.counters, &places.keys].into_iter().zip(parts) {
-            copy(&mut pinned[place.clone()], part);
-        }
+        let described = [&places.jobs, &places.runs, &places.counters, &places.keys].map(Range::clone);
+        copy(memory.pinned().get_disjoint_mut(described).expect("apart").into_iter().zip(parts));
         let secret = places.keys.start..places.round_keys.end;
         // SAFETY: as the caller vouches, here and below.
         unsafe {

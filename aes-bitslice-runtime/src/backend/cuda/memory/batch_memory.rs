@@ -118,10 +118,7 @@ impl BatchMemory {
     ) -> Result<(), Error> {
         self.state = State::Lost;
         self.results = results.clone();
-        self.secrets = [0..bytes, results.clone()].map(|copied| {
-            let start = copied.start.max(secret.start);
-            start..copied.end.min(secret.end).max(start)
-        });
+        self.secrets = [0..bytes, results.clone()].map(|copied| common(&copied, &secret));
         let Memory { context, pinned, pointer, copies, there, event } = self.memory.as_mut().expect("there until drop");
         let at = |offset: usize| *pointer + offset as u64;
         // SAFETY: both have this length, and stay until the event; nothing else uses them before; streams and event are live.
@@ -169,6 +166,12 @@ impl BatchMemory {
         self.state = State::Idle;
         Ok(value)
     }
+}
+
+/// What two ranges have in common.
+fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
+    let start = one.start.max(other.start);
+    start..one.end.min(other.end).max(start)
 }
 
 impl Drop for BatchMemory {
@@ -257,6 +260,15 @@ impl Drop for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_secret_of_what_was_copied() {
+        let secret = 100..200;
+        for (copied, both) in [(0..300, 100..200), (0..150, 100..150), (120..130, 120..130), (150..300, 150..200)] {
+            assert_eq!([common(&copied, &secret), common(&secret, &copied)], [both.clone(), both]);
+        }
+        assert!([0..50, 0..100, 200..300, 250..300].iter().all(|copied| common(copied, &secret).is_empty()));
+    }
 
     #[test]
     fn neither_too_many_nor_too_large_ones_are_kept() {
