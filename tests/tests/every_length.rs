@@ -58,6 +58,7 @@ fn every_stored_kernel() {
     }
     chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
+        eprintln!("COUNTS {} {case:?} {} {}", manifest.kernel, proved.ways, proved.tiles);
         assert!(proved.tiles > 0 && proved.ways > proved.tiles);
     });
 }
