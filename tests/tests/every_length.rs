@@ -6,7 +6,7 @@ use aes_bitslice_analysis::proof::every_length::{Case, prove};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
-use aes_bitslice_core::mode::State;
+use aes_bitslice_core::mode::{Mode, State};
 use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_tests::environment::{PROOFS, is_set, sample, turn};
 use rayon::prelude::*;
@@ -31,6 +31,16 @@ fn cases(manifest: &Manifest) -> Vec<Case> {
         kinds.iter().map(move |&(entry, carries)| Case { entry, key_bits, warps, followed: (0, warps - 1), carries })
     };
     KeyBits::ALL.into_iter().flat_map(of_key).collect()
+}
+
+/// The ways between cuts that each warp can go in entry points for whole blocks, and how many of these write a tile.
+fn ways(mode: Mode) -> (usize, usize) {
+    match mode {
+        Mode::EcbEncrypt | Mode::EcbDecrypt => (12, 6),
+        Mode::Prg => (8, 4),
+        Mode::CbcDecrypt => (6, 3),
+        _ => (21, 12),
+    }
 }
 
 /// Every kernel is proved, on thread blocks as the runtime launches them: by turns one half of the kernels, each with one warp and case, other
@@ -58,7 +68,11 @@ fn every_stored_kernel() {
     }
     chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
-        assert!(proved.tiles > 0 && proved.ways > proved.tiles);
+        let warps = (case.followed.0..case.warps).step_by(case.followed.1).count();
+        match (case.entry, ways(manifest.mode().unwrap())) {
+            (Entry::Blocks, (ways, tiles)) => assert_eq!((proved.ways, proved.tiles), (ways * warps, tiles * warps)),
+            _ => assert!(proved.tiles > 0 && proved.ways > proved.tiles),
+        }
     });
 }
 

@@ -6,11 +6,11 @@ use std::ops::Range;
 pub struct Place {
     /// Its machine code, in bytes of the file.
     pub code: Range<usize>,
-    /// General registers of a thread.
+    /// General registers that its code may name.
     pub registers: usize,
 }
 
-/// The attribute of `.nv.info` that has the number of registers of a function.
+/// The attribute of `.nv.info` that has the number of registers of a function; the last two are not the code's.
 const REGISTERS: [u8; 4] = [0x04, 0x2f, 8, 0];
 
 fn number(bytes: &[u8], at: usize, size: usize) -> usize {
@@ -42,5 +42,5 @@ pub fn find(cubin: &[u8], entry: &str) -> Place {
     let info = &cubin[range(section(".nv.info"))];
     let wanted = [&REGISTERS[..], &(symbol as u32).to_le_bytes()].concat();
     let at = info.windows(8).position(|window| window == wanted).expect("a number of registers");
-    Place { code: range(text), registers: number(info, at + 8, 4) }
+    Place { code: range(text), registers: number(info, at + 8, 4) - 2 }
 }

@@ -166,7 +166,7 @@ fn all_forms_are_followed() {
 /// The GPU computes what the rules say.
 fn a_gpu_follows_the_rules() {
     let engine = &Device::Cuda(Kernels::Auto).find().unwrap()[0];
-    run_all(if exhaustive() { 64 } else { 4 }, Some(&Gpu::new(engine)));
+    run_all(if exhaustive() { 12 } else { 4 }, Some(&Gpu::new(engine)));
 }
 
 fn main() -> ExitCode {

@@ -2,7 +2,7 @@
 //! others. A branch, an address or a lane that depends on an unknown value ends the run, and so does a race.
 
 use crate::proof::anf::Cells;
-use crate::proof::context::{DEVICE, Grid};
+use crate::proof::context::Grid;
 use crate::proof::machine::Stuck;
 use crate::proof::memory::{Byte, Memory, number};
 use crate::proof::order::WARP;
@@ -16,8 +16,9 @@ use std::ops::Range;
 /// The most instructions that a warp may carry out: one that takes more is assumed not to end.
 const MOST_STEPS: usize = 1 << 20;
 
-/// Where constant bank 0 is in the machine's memory, between shared memory and that of the device.
-const BANK: u64 = 1 << 32;
+/// Where constant bank 0 is in the machine's memory, after shared memory, and from where on addresses are those of the device.
+const BANK: u64 = 1 << 20;
+const DEVICE: u64 = 1 << 24;
 
 /// Places in constant bank 0: threads of a thread block and thread blocks, of each in three dimensions; the stack, and the descriptor of
 /// device memory; parameters.
