@@ -105,7 +105,8 @@ class BlockCipher:
         count, size = rows.shape
         if len(frames) != count:
             raise ValueError(f"there are {len(frames)} frames, and out has {count} blocks: give one for each")
-        given = [numpy.frombuffer(frame, numpy.uint8) for frame in frames]
+        is_array = isinstance(frames, numpy.ndarray) and frames.ndim == 2 and frames.dtype == numpy.uint8
+        given: Any = frames if is_array else [numpy.frombuffer(frame, numpy.uint8) for frame in frames]
         for n, frame in enumerate(given):
             if len(frame) != size + OVERHEAD or frame[0] != VERSION:
                 found = f"{len(frame)} bytes and version {frame[0]}" if len(frame) else "no bytes"
@@ -117,7 +118,11 @@ class BlockCipher:
             theirs = given[part]
 
             def fill(some: slice, memory: memoryview) -> None:
-                for row, frame in zip(numpy.frombuffer(memory, numpy.uint8).reshape(-1, size), theirs[some], strict=True):
+                plain = numpy.frombuffer(memory, numpy.uint8).reshape(-1, size)
+                if is_array:
+                    plain[:] = theirs[some, HEADER:-TAG]
+                    return
+                for row, frame in zip(plain, theirs[some], strict=True):
                     row[:] = frame[HEADER:-TAG]
 
             iv, tags = (b"".join(frame[place] for frame in theirs) for place in (slice(1, HEADER), slice(-TAG, None)))
