@@ -24,7 +24,7 @@ fn by_definition(direction: Direction, key: &str, sector: usize, first: u128, da
     let data_key = KeySchedule::new(data_key, direction).unwrap();
     let tweak_key = KeySchedule::new(tweak_key, Direction::Encrypt).unwrap();
     let sectors = data.chunks(sector).zip(first..).flat_map(|(data, first)| {
-        let units = Units { blocks: 1 << 20, first, before: 0 };
+        let units = Units { bytes: 16 << 20, first, before: 0 };
         reference::xts(direction, &data_key, &tweak_key, units, data)
     });
     sectors.collect()

@@ -44,19 +44,29 @@ pub fn reference(mode: Mode, schedule: &KeySchedule, start: u128, skip: usize, d
     }
 }
 
-/// Data units of XTS that consist of whole blocks, except the last unit of the data.
+/// Data units of XTS. The last of the data may be shorter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Units {
-    /// Blocks of 16 bytes per unit.
-    pub blocks: u64,
+    /// Bytes per unit, at least 16.
+    pub bytes: u64,
     /// The number of the first unit.
     pub first: u128,
-    /// Blocks of the first unit that precede the data.
+    /// Blocks of 16 bytes of the first unit that precede the data.
     pub before: u64,
 }
 
+impl Units {
+    /// The number of whole blocks in `bytes` bytes of data, of which each unit has at least 16, and the number of bytes after the last one.
+    pub fn blocks(&self, bytes: u64) -> (u64, u64) {
+        let blocks = |bytes: u64| bytes / self.bytes * (self.bytes / 16) + bytes % self.bytes / 16;
+        let end = 16 * self.before + bytes;
+        let last = if end.is_multiple_of(self.bytes) { self.bytes } else { end % self.bytes };
+        (blocks(end) - self.before, last % 16)
+    }
+}
+
 /// XTS by its definition (IEEE 1619, section 5), block by block, with the round keys of the mode's direction and the tweak round keys,
-/// which encrypt. If the last block has fewer than 16 bytes, it is in the same unit as the block before it.
+/// which encrypt. Each unit of the data has at least 16 bytes there.
 pub fn xts(
     direction: Direction,
     data_key: &KeySchedule,
@@ -64,39 +74,34 @@ pub fn xts(
     units: Units,
     data: &[u8],
 ) -> Vec<u8> {
-    // Section 5.2: the tweak of a unit's first block is the unit number, encrypted; any other tweak is the previous one times alpha.
-    let mut tweaks = Vec::with_capacity(data.len().div_ceil(16));
-    let mut tweak = 0;
-    for at in 0..units.before + data.len().div_ceil(16) as u64 {
-        tweak = if at.is_multiple_of(units.blocks) {
-            let number = units.first.wrapping_add((at / units.blocks).into());
-            u128::from_le_bytes(cipher::process(number.to_le_bytes(), tweak_key, Direction::Encrypt))
-        } else {
-            (tweak << 1) ^ if tweak >> 127 == 1 { 0x87 } else { 0 }
-        };
-        if at >= units.before {
-            tweaks.push(tweak);
-        }
-    }
     let block = |data: [u8; 16], tweak: u128| {
         let masked = (u128::from_le_bytes(data) ^ tweak).to_le_bytes();
         (u128::from_le_bytes(cipher::process(masked, data_key, direction)) ^ tweak).to_le_bytes()
     };
-    let (blocks, ragged) = data.as_chunks::<16>();
-    let mut output: Vec<u8> = blocks.iter().zip(&tweaks).flat_map(|(data, tweak)| block(*data, *tweak)).collect();
-    if !ragged.is_empty() {
-        // Sections 5.3.2 and 5.4.2: decryption uses the last two tweaks in reverse order.
-        let last = blocks.len();
-        let [one, two] = match direction {
-            Direction::Encrypt => [last - 1, last],
-            Direction::Decrypt => [last, last - 1],
-        };
-        let whole = block(blocks[last - 1], tweaks[one]);
-        let mut rest = whole;
-        rest[..ragged.len()].copy_from_slice(ragged);
-        output.truncate(16 * (last - 1));
-        output.extend(block(rest, tweaks[two]));
-        output.extend(&whole[..ragged.len()]);
+    let mut output = Vec::with_capacity(data.len());
+    let (first, others) = data.split_at(data.len().min((units.bytes - 16 * units.before) as usize));
+    for (n, unit) in [first].into_iter().chain(others.chunks(units.bytes as usize)).enumerate() {
+        // Section 5.2: the tweak of a unit's first block is the unit number, encrypted; any other tweak is the previous one times alpha.
+        let number = units.first.wrapping_add(n as u128).to_le_bytes();
+        let first = u128::from_le_bytes(cipher::process(number, tweak_key, Direction::Encrypt));
+        let next = |tweak: &u128| Some((tweak << 1) ^ if tweak >> 127 == 1 { 0x87 } else { 0 });
+        let tweaks = std::iter::successors(Some(first), next).skip(if n == 0 { units.before as usize } else { 0 });
+        let tweaks: Vec<u128> = tweaks.take(unit.len().div_ceil(16)).collect();
+        let (blocks, ragged) = unit.as_chunks::<16>();
+        let whole = blocks.len() - usize::from(!ragged.is_empty());
+        output.extend(blocks[..whole].iter().zip(&tweaks).flat_map(|(data, tweak)| block(*data, *tweak)));
+        if !ragged.is_empty() {
+            // Sections 5.3.2 and 5.4.2: decryption uses the last two tweaks in reverse order.
+            let [one, two] = match direction {
+                Direction::Encrypt => [whole, whole + 1],
+                Direction::Decrypt => [whole + 1, whole],
+            };
+            let stolen = block(blocks[whole], tweaks[one]);
+            let mut rest = stolen;
+            rest[..ragged.len()].copy_from_slice(ragged);
+            output.extend(block(rest, tweaks[two]));
+            output.extend(&stolen[..ragged.len()]);
+        }
     }
     output
 }

@@ -10,7 +10,7 @@ pub const BLOCKS: usize = 128 * 32 + 33;
 /// The counter of the first block, which wraps mod 2^128 after 1,000 blocks; for CBC, the IV as a big-endian number.
 pub const COUNTER: u128 = u128::MAX - 999;
 /// XTS: units, some of which begin within a tile and others extend past it, with numbers that wrap mod 2^128 at the fifth.
-pub const UNITS: Units = Units { blocks: 515, first: u128::MAX - 3, before: 7 };
+pub const UNITS: Units = Units { bytes: 16 * 515, first: u128::MAX - 3, before: 7 };
 
 /// The input: bytes without a short period.
 pub fn input() -> Vec<u8> {

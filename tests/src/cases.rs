@@ -14,7 +14,7 @@ pub fn start(mode: Mode, bits: u32, by: u128) -> Start {
         _ if mode.has_tweaks() => before_wrap(bits, 2),
         _ => before_wrap(bits, by),
     };
-    Start { number, unit_blocks: 64, before: 0 }
+    Start { number, unit_bytes: 16 * 64, before: 0 }
 }
 
 /// A launch on a whole tile of a kernel, with as few warps as possible; for counters on two, between which all 128 bits of them change.
@@ -62,7 +62,7 @@ pub fn edges(manifest: &Manifest) -> Vec<Case> {
             bytes: 16 * 700,
             warps: most.min(5),
             // For XTS the number of the unit that a later warp begins with: its sum carries into each of its words.
-            start: Start { unit_blocks: 37, before: 11, ..start(if mode.has_tweaks() { 96 } else { 32 }, 179) },
+            start: Start { unit_bytes: 16 * 37, before: 11, ..start(if mode.has_tweaks() { 96 } else { 32 }, 179) },
             ..whole
         },
     ];
@@ -71,9 +71,13 @@ pub fn edges(manifest: &Manifest) -> Vec<Case> {
         cases.push(Case { key_bits, skip: 5, bytes: 2001, start: start(128, 55), in_place: true, ..apart });
     }
     if mode.has_tweaks() {
-        let long = Start { unit_blocks: 1 << 20, before: 2500, ..start(64, 0) };
+        let long = Start { unit_bytes: 16 << 20, before: 2500, ..start(64, 0) };
         cases.push(Case { bytes: 16 * 40 + 3, start: long, ..whole });
         cases.push(Case { key_bits: KeyBits::Aes256, bytes: 31, in_place: true, ..apart });
+        // Units that are not whole blocks, over two stretches; the last one has as many whole blocks, and fewer bytes.
+        let ragged = |unit_bytes, before| Start { unit_bytes, before, ..start(64, 0) };
+        cases.push(Case { bytes: 520 * 11 - 16 * 3 - 5, start: ragged(520, 3), in_place: true, warps: 2, ..whole });
+        cases.push(Case { bytes: 29 * 13 + 18, start: ragged(29, 0), ..apart });
     }
     if mode == Mode::CbcDecrypt {
         // Shares of several warps; the blocks before them are gathered.

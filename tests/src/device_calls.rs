@@ -62,15 +62,17 @@ impl DeviceCall {
     }
 
     /// All of them, those of [`Mode::OF_ONE_KEY`] first.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::new("ecb-encrypt", |engine, _, input| one_key(engine, input, Mode::EcbEncrypt)),
         Self::new("ecb-decrypt", |engine, _, input| one_key(engine, input, Mode::EcbDecrypt)),
         Self::new("ctr", |engine, _, input| one_key(engine, input, Mode::Ctr)),
         Self::new("cbc-decrypt", |engine, _, input| one_key(engine, input, Mode::CbcDecrypt)),
         Self::new("keystream", |engine, _, input| one_key(engine, input, Mode::Keystream)),
         Self::new("prg", |engine, _, input| one_key(engine, input, Mode::Prg)),
-        Self::without_192("xts-encrypt", |engine, _, input| xts(engine, input, Direction::Encrypt)),
-        Self::without_192("xts-decrypt", |engine, _, input| xts(engine, input, Direction::Decrypt)),
+        Self::without_192("xts-encrypt", |engine, _, input| xts(engine, input, Direction::Encrypt, 512)),
+        Self::without_192("xts-decrypt", |engine, _, input| xts(engine, input, Direction::Decrypt, 512)),
+        Self::without_192("xts-stealing-encrypt", |engine, _, input| xts(engine, input, Direction::Encrypt, 520)),
+        Self::without_192("xts-stealing-decrypt", |engine, _, input| xts(engine, input, Direction::Decrypt, 520)),
         Self::new("gcm-encrypt", |engine, _, input| {
             with_output(input.cipher(engine)?, GcmEncrypt::new(&nonce(), HEADER), |_| Ok(()))
         }),
@@ -164,13 +166,13 @@ fn one_key(engine: &Engine, input: Input<'_>, mode: Mode) -> Outcome<Launch> {
     with_operation!(AnyOperation::of(mode, 7, 0), operation => without_output(input.cipher(engine)?, operation))
 }
 
-fn xts(engine: &Engine, input: Input<'_>, direction: Direction) -> Outcome<Launch> {
+fn xts(engine: &Engine, input: Input<'_>, direction: Direction, unit_bytes: u64) -> Outcome<Launch> {
     let (one, two) = input.key.split_at(KEY_BYTES / 2);
     let mut both = [&one[..input.bits.bytes()], &two[..input.bits.bytes()]].concat();
     // They must differ.
     both[0] &= 0xfe;
     both[input.bits.bytes()] |= 1;
-    without_output(engine.cipher(&Key::xts(&both)?)?, Xts::new(direction, 512, 1)?)
+    without_output(engine.cipher(&Key::xts(&both)?)?, Xts::new(direction, unit_bytes, 1)?)
 }
 
 fn without_output<O: Operation<Output = ()>>(cipher: Cipher, operation: O) -> Outcome<Launch> {

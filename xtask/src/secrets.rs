@@ -51,7 +51,7 @@ impl Part {
             Argument::Jobs | Argument::Runs | Argument::Counters => Self::Table,
             // Numbers.
             Argument::Blocks | Argument::Length | Argument::Skip | Argument::Stride | Argument::Ragged => Self::Nothing,
-            Argument::UnitBlocks | Argument::Before | Argument::Rounds | Argument::Units => Self::Nothing,
+            Argument::UnitBytes | Argument::Before | Argument::Rounds | Argument::Units => Self::Nothing,
             Argument::All | Argument::Each | Argument::KeyWords | Argument::Wide => Self::Nothing,
             Argument::Counts | Argument::Adds => Self::Nothing,
             // What is sent in the clear, or known to those who wait: IVs, counters, numbers of data units.

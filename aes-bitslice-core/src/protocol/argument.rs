@@ -26,10 +26,10 @@ crate::named::named_enum! {
         /// Bytes from one to the next: of those in CBC; of tiles of messages, or of jobs, that are alike otherwise, of which the table has the
         /// first alone. 0 where it has all.
         Stride = "stride",
-        /// XTS: bytes of a partial last block.
+        /// XTS: bytes after the last whole block.
         Ragged = "ragged",
-        /// XTS: blocks of a data unit.
-        UnitBlocks = "unit_blocks",
+        /// XTS: bytes of a data unit.
+        UnitBytes = "unit_bytes",
         /// XTS: blocks of the first data unit before the data.
         Before = "before",
         /// XTS: the number of the first data unit.
@@ -149,7 +149,7 @@ impl Argument {
             Self::Previous => &[Kind::Pointer],
             Self::Blocks => &[Kind::U64, Kind::U32],
             Self::Length | Self::Stride => &[Kind::U64],
-            Self::Skip | Self::Ragged | Self::UnitBlocks | Self::Before | Self::Rounds => &[Kind::U32],
+            Self::Skip | Self::Ragged | Self::UnitBytes | Self::Before | Self::Rounds => &[Kind::U32],
             Self::All | Self::KeyWords | Self::Each | Self::Counts | Self::Adds | Self::Wide => &[Kind::U32],
             Self::Units => &[Kind::U32],
             Self::Counter | Self::SecretCounter | Self::Iv | Self::FirstUnit => &[Kind::Words(4)],

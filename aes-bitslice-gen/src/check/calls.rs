@@ -29,7 +29,7 @@ pub(super) struct Calls {
     pub(super) chained: bool,
     /// Whether the entry point for any alignment takes any length, and the position in the first block of key stream where data begins.
     pub(super) any_length: bool,
-    /// Whether a launch needs tweaks; the entry point for any alignment then takes a last block of fewer than 16 bytes.
+    /// Whether a launch needs tweaks; the entry point for any alignment then takes units that are not whole blocks.
     pub(super) has_tweaks: bool,
 }
 
@@ -47,7 +47,7 @@ fn source(argument: Argument) -> Source {
     use Source::{Launch, Nothing, Program};
     match argument {
         Argument::In | Argument::Out | Argument::Previous | Argument::Stride => Program,
-        Argument::Blocks => Launch(|launch, bytes| bytes.extend(launch.blocks_to_do().to_le_bytes())),
+        Argument::Blocks => Launch(|launch, bytes| bytes.extend(launch.blocks().to_le_bytes())),
         Argument::Length => Launch(|launch, bytes| bytes.extend((launch.data.len() as u64).to_le_bytes())),
         Argument::Skip => Launch(|launch, bytes| bytes.extend((launch.skip as u32).to_le_bytes())),
         Argument::Counter => Launch(|launch, bytes| bytes.extend(launch.start.to_le_bytes())),
@@ -56,9 +56,7 @@ fn source(argument: Argument) -> Source {
             bytes.extend(((launch.key.len() / PLANES) as u32).saturating_sub(1).to_le_bytes());
         }),
         Argument::Ragged => Launch(|launch, bytes| bytes.extend((launch.ragged() as u32).to_le_bytes())),
-        Argument::UnitBlocks => {
-            Launch(|launch, bytes| bytes.extend((launch.tweaks().units.blocks as u32).to_le_bytes()))
-        }
+        Argument::UnitBytes => Launch(|launch, bytes| bytes.extend((launch.tweaks().units.bytes as u32).to_le_bytes())),
         Argument::Before => Launch(|launch, bytes| bytes.extend((launch.tweaks().units.before as u32).to_le_bytes())),
         Argument::FirstUnit => Launch(|launch, bytes| bytes.extend(launch.tweaks().units.first.to_le_bytes())),
         Argument::TweakKeys => Launch(|launch, bytes| bytes.extend(words(launch.tweaks().key))),

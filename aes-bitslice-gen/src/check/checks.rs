@@ -82,7 +82,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
 }
 
 /// Checks an XTS kernel whose tweak round keys are in this basis: units shorter and longer than rows, tiles and stretches, from their
-/// beginning and from within, and a partial last block.
+/// beginning and from within, of whole blocks and not, and a last one that is shorter.
 fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis) -> Result<bool, CheckError> {
     let mode = manifest.mode()?;
     let tweak_key: Zeroizing<Vec<u8>> = Zeroizing::new(key.iter().map(|byte| byte ^ 0x5c).collect());
@@ -91,7 +91,7 @@ fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis
     let words = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
     let expanded = ExpandedKey::xts(key, &tweak_key).ok_or(CheckError::KeyLength(key.len()))?;
     let tweak_words = expanded.tweak_words(basis).expect("a key of tweaks");
-    let group = manifest.tile_blocks as usize;
+    let group = u64::from(manifest.tile_blocks);
     for (i, (unit_blocks, before, blocks, tiles, warps)) in [
         (1, 0, 2 * group + 33, 2, 1),
         (2, 1, group + 1, 1, 4),
@@ -110,17 +110,22 @@ fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis
     .into_iter()
     .enumerate()
     {
-        let units = Units { blocks: unit_blocks, before, first: u128::wrapping_sub([0, 1 << 64, 1 << 32][i % 3], 3) };
-        let tweaks = Some(Tweaks { units, key: &tweak_words });
-        for (access, cut, in_place) in [
-            (Access::Aligned, 0, i % 2 == 0),
-            (Access::Bytes { input: 3, output: 9 }, 0, i % 2 == 1),
-            (Access::Bytes { input: 0, output: 0 }, 1 + i % 15, i % 2 == 0),
+        let first = u128::wrapping_sub([0, 1 << 64, 1 << 32][i % 3], 3);
+        let (whole, rest) = ((before + blocks) / unit_blocks, (before + blocks) % unit_blocks);
+        let n = i as u64;
+        // Bytes after the last whole block of each unit, and of the last one.
+        for (access, ragged, last, in_place) in [
+            (Access::Aligned, 0, 0, i % 2 == 0),
+            (Access::Bytes { input: 3, output: 9 }, 0, 0, i % 2 == 1),
+            (Access::Bytes { input: 0, output: 0 }, 0, 1 + n % 15, i % 2 == 0),
+            (Access::Bytes { input: 4, output: 8 }, 4 + 4 * (n % 3), n % 5, i % 2 == 1),
+            (Access::Bytes { input: 11, output: 6 }, 1 + n % 15, n * 4 % 16, i % 2 == 0),
         ] {
-            // A partial last block must be in the same unit as the block before it.
-            let is_alone = (before + blocks as u64 - 1).is_multiple_of(unit_blocks);
-            let cut = if blocks < 2 || is_alone { 0 } else { cut };
-            let data = key_stream(key, 16 * blocks - cut)?;
+            let units = Units { bytes: 16 * unit_blocks + ragged, before, first };
+            let tweaks = Some(Tweaks { units, key: &tweak_words });
+            let end = whole * units.bytes + 16 * rest;
+            let end = if rest == 0 { end - ragged + last.min(ragged) } else { end + last };
+            let data = key_stream(key, (end - 16 * before) as usize)?;
             let launch = Launch { access, in_place, start: 0, skip: 0, key: &words, tweaks, tiles, warps, data: &data };
             let output = kernel.run(&launch)?;
             let expected = xts(mode.direction(), &data_schedule, &tweak_schedule, units, &data);
@@ -303,7 +308,11 @@ mod tests {
             ("word < low ? wrapped : here", "here"),
             ("        at.block -= unit_blocks;\n", ""),
             ("tweak_cipher(s, key);", "cipher(s, key);"),
-            ("const u32 turn = 4 * (i ^ 1)", "const u32 turn = 4 * (i ^ 0)"),
+            ("if (1) *other = *own;", ""),
+            ("        bytes += here.ragged;\n", ""),
+            ("unit == here.last ? here.last_ragged :", ""),
+            ("if (4 * column() + b < ragged) {", "if (4 * column() + b <= ragged) {"),
+            ("16 * first + here.ragged * begins.unit", "16 * first + here.ragged * (begins.unit & 0xff)"),
         ];
         for (line, other) in sample(0, all_or(1, 3), faults) {
             assert!(source.contains(line), "{line}");

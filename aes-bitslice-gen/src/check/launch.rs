@@ -56,19 +56,15 @@ impl<'a> Launch<'a> {
         self.tweaks.expect("checked before")
     }
 
-    /// Bytes of a partial last block that shares bytes with the block before it.
-    pub(super) fn ragged(&self) -> usize {
-        if self.tweaks.is_some() { self.data.len() % 16 } else { 0 }
-    }
-
-    /// The number of blocks of 16 bytes that the data is in.
+    /// The number of blocks of 16 bytes that the data is in; in a mode with tweaks, of whole ones.
     pub(super) fn blocks(&self) -> u64 {
-        (self.skip as u64 + self.data.len() as u64).div_ceil(16)
+        let bytes = self.data.len() as u64;
+        self.tweaks.map_or_else(|| (self.skip as u64 + bytes).div_ceil(16), |tweaks| tweaks.units.blocks(bytes).0)
     }
 
-    /// The number of blocks passed to the entry point: without the last two where they share bytes.
-    pub(super) fn blocks_to_do(&self) -> u64 {
-        self.blocks() - if self.ragged() > 0 { 2 } else { 0 }
+    /// In a mode with tweaks, the number of bytes after the last whole block.
+    pub(super) fn ragged(&self) -> u64 {
+        self.tweaks().units.blocks(self.data.len() as u64).1
     }
 }
 

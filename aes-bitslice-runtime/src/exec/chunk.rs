@@ -2,7 +2,7 @@
 
 use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
-use crate::op::operation::{Cut, Pass};
+use crate::op::operation::Pass;
 
 /// A chunk of a call's data, with the call on it.
 pub(crate) struct Chunk<'a, O: Pass> {
@@ -11,24 +11,22 @@ pub(crate) struct Chunk<'a, O: Pass> {
 }
 
 /// Cuts the data into chunks of `bytes` bytes that end at block boundaries. The first is shorter by the missing part of
-/// its first block, and the last ends with the data. `bytes` is a multiple of 16; chunks are shorter, or longer, if the
-/// operation's [grain](Cut::grain) does not divide it.
+/// its first block, and the last ends with the data. `bytes` is a multiple of 16; chunks are up to 31 bytes shorter where
+/// the operation cannot be [cut](crate::op::operation::Cut::place), and if `bytes` is less than that, longer.
 ///
 /// The block that a chunk is chained to is read now, before anything is overwritten.
 pub(crate) fn cut<O: Pass>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
     debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
-    let Some(Cut { grain, least, .. }) = call.cut() else { return vec![Chunk { call, data }] };
-    let grain = grain as usize;
-    let bytes = (bytes / grain * grain).max(grain);
+    if call.cut().is_none() {
+        return vec![Chunk { call, data }];
+    }
     let mut chunks = Vec::with_capacity((call.skip() + data.len()).div_ceil(bytes));
     let (mut call, mut rest) = (call, data);
     while rest.len() > 0
         && let Some(cut) = call.cut()
     {
-        let mut len = (bytes - cut.skip).min(rest.len());
-        if (1..least).contains(&((rest.len() - len) as u64)) {
-            len = if len > grain { len - grain } else { rest.len() };
-        }
+        let len = (bytes - cut.skip).min(rest.len());
+        let len = (cut.place)(call.operation(), len as u64, rest.len() as u64) as usize;
         let (data, after) = rest.split_at(len);
         let last = || *data.input().last_chunk().expect("whole blocks, and not none");
         let next = call.after(&cut, data.len() as u64, last);

@@ -80,7 +80,7 @@ impl Ready for CbcDecrypt {
 
     fn cut(&self) -> Option<Cut<Self>> {
         let after = After::Chained(|_: &Self, before| Self { iv: before });
-        Some(Cut { skip: 0, grain: 16, least: 1, after })
+        Some(Cut { skip: 0, place: |_, at, _| at, after })
     }
 
     /// In place, the end of a share would be overwritten while the next share still needs it: those blocks are copied

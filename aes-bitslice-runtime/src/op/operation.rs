@@ -249,10 +249,9 @@ pub trait Ready: Clone + Send + Sync + 'static {
 pub struct Cut<R> {
     /// The number of bytes (fewer than 16) into a block at which the data begins.
     pub(crate) skip: usize,
-    /// All parts except the last are multiples of this many bytes, counted from the first byte of the call.
-    pub(crate) grain: u64,
-    /// The minimum number of bytes in a last part that follows others.
-    pub(crate) least: u64,
+    /// Of a byte where a block ends, and the number of bytes of data: the last place up to that byte where the data may be cut, or the
+    /// first one after it if there is none.
+    pub(crate) place: fn(&R, u64, u64) -> u64,
     pub(crate) after: After<R>,
 }
 
@@ -267,7 +266,7 @@ pub enum After<R> {
 impl<R: Clone> Cut<R> {
     /// At the end of any block.
     pub(crate) fn anywhere(after: fn(&R, u64) -> R) -> Option<Self> {
-        Some(Self { skip: 0, grain: 16, least: 1, after: After::Bytes(after) })
+        Some(Self { skip: 0, place: |_, at, _| at, after: After::Bytes(after) })
     }
 
     /// Whether the block of input before a part is needed for it.

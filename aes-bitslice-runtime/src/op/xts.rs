@@ -4,14 +4,13 @@
 //! T = E(key 2, number of the data unit)        block j:  C = E(key 1, P + T·α^j) + T·α^j
 //! ```
 //!
-//! If a unit is not a whole number of blocks, its last two blocks share bytes (ciphertext stealing). Kernels do this
-//! for the last unit of a call; if no unit consists of whole blocks, the CPU does the work.
+//! If a unit is not a whole number of blocks, its last two blocks share bytes (ciphertext stealing).
 //!
 //! | argument | value |
 //! |---|---|
-//! | `blocks` | blocks of 16 bytes, except for two that share their bytes |
-//! | `ragged` | bytes of the last block, if it is not whole; else 0 |
-//! | `unit_blocks` | blocks of a data unit |
+//! | `blocks` | whole blocks of 16 bytes, of all units |
+//! | `ragged` | bytes after the last of them |
+//! | `unit_bytes` | bytes of a data unit |
 //! | `before`, `first_unit` | blocks of the first unit that come before the data, and the unit's number, least significant word first |
 
 use crate::base::error::Error;
@@ -76,9 +75,13 @@ impl Xts {
         Self::new(Direction::Decrypt, unit_bytes, first_unit)
     }
 
-    /// XTS of units of whole blocks; the data may begin within the first.
-    pub(crate) fn of_units(direction: Direction, Units { blocks, first, before }: Units) -> Self {
-        Self { direction, unit_bytes: 16 * blocks, first_unit: first, before: 16 * before }
+    /// XTS of these units.
+    pub(crate) fn of_units(direction: Direction, Units { bytes, first, before }: Units) -> Self {
+        Self { direction, unit_bytes: bytes, first_unit: first, before: 16 * before }
+    }
+
+    fn units(&self) -> Units {
+        Units { bytes: self.unit_bytes, first: self.first_unit, before: self.before / 16 }
     }
 
     /// The number of units of whole blocks to process at a time out of `bytes` bytes; 0 if these begin within a unit.
@@ -94,7 +97,7 @@ impl Xts {
     /// Processes units of whole blocks, at most a batch, each from its first tweak on. Its buffers are not on the stack of those who do not
     /// call it.
     #[inline(never)]
-    fn units(&self, cipher: &impl CpuCipher, first_tweaks: &[Block], data: Buffers<'_>) {
+    fn whole_units(&self, cipher: &impl CpuCipher, first_tweaks: &[Block], data: Buffers<'_>) {
         let blocks = data.into_blocks();
         let mut tweaks = [Block::default(); BATCH];
         let tweaks = &mut tweaks[..blocks.len()];
@@ -126,6 +129,18 @@ impl Xts {
         let units = position / self.unit_bytes;
         Self { first_unit: self.first_unit.wrapping_add(units.into()), before: position % self.unit_bytes, ..*self }
     }
+
+    /// Where `len` bytes may be cut ([`Cut::place`]): the last whole block of a unit stays with the bytes after it.
+    fn place(&self, at: u64, len: u64) -> u64 {
+        if at >= len {
+            return len;
+        }
+        let position = self.before + at;
+        let unit = position / self.unit_bytes * self.unit_bytes;
+        let end = (unit + self.unit_bytes).min(self.before + len);
+        let place = unit + (position - unit).min(end - unit - 16) / 16 * 16;
+        if place > self.before { place - self.before } else { end - self.before }
+    }
 }
 
 impl Operation for Xts {
@@ -149,10 +164,8 @@ impl Operation for Xts {
         }
     }
 
-    /// There are no kernels for units that each end in blocks that share bytes.
     fn kernels(&self) -> KernelsNeeded {
-        let mode = self.unit_bytes.is_multiple_of(16).then(|| Mode::xts(self.direction));
-        KernelsNeeded { mode, as_fast_as: mode, on_host: OnHost::DeviceOrCpu, ..KernelsNeeded::NONE }
+        KernelsNeeded { on_host: OnHost::DeviceOrCpu, ..KernelsNeeded::of(Mode::xts(self.direction)) }
     }
 
     one_pass!();
@@ -174,31 +187,31 @@ impl Pass for Xts {
 impl Ready for Xts {
     returns_nothing!();
 
-    /// Whole units, if they are not whole blocks: the last two blocks of a unit must not be separated. Those are a block and a byte at least.
     fn cut(&self) -> Option<Cut<Self>> {
-        let grain = if self.unit_bytes.is_multiple_of(16) { 16 } else { self.unit_bytes };
-        Cut::anywhere(Self::after).map(|cut| Cut { grain, least: 17, ..cut })
+        Cut::anywhere(Self::after).map(|cut| Cut { place: Self::place, ..cut })
     }
 
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let ragged = shape.len % 16;
-        let blocks = shape.len / 16 - u64::from(ragged > 0);
-        let launch = |entry, from: u64, blocks: u64, ragged: u64| {
-            let at = self.after(16 * from);
+        let launch = |entry, at: u64, len: u64| {
+            let units = self.after(at).units();
+            let (blocks, ragged) = units.blocks(len);
             let values = vec![
                 (Argument::Blocks, Value::U64(blocks)),
                 (Argument::Ragged, Value::U32(ragged as u32)),
-                (Argument::UnitBlocks, Value::U32((self.unit_bytes / 16) as u32)),
-                (Argument::Before, Value::U32((at.before / 16) as u32)),
-                (Argument::FirstUnit, Value::Words(counter_words(at.first_unit))),
+                (Argument::UnitBytes, Value::U32(units.bytes as u32)),
+                (Argument::Before, Value::U32(units.before as u32)),
+                (Argument::FirstUnit, Value::Words(counter_words(units.first))),
             ];
-            shape.launch(entry, 16 * from, blocks.max(u64::from(ragged > 0)), values)
+            shape.launch(entry, at, blocks, values)
         };
         // Blocks that share bytes go to the entry point for bytes.
-        let launches = match (shape.entry(0), ragged) {
-            (Entry::Blocks, 1..) => [launch(Entry::Blocks, 0, blocks, 0)?, launch(Entry::Bytes, blocks, 0, ragged)?],
-            (entry, _) => [launch(entry, 0, blocks, ragged)?, None],
+        let whole = match shape.entry(0) {
+            Entry::Blocks if self.unit_bytes.is_multiple_of(16) => {
+                16 * (shape.len / 16 - u64::from(!shape.len.is_multiple_of(16)))
+            }
+            _ => 0,
         };
+        let launches = [launch(Entry::Blocks, 0, whole)?, launch(Entry::Bytes, whole, shape.len - whole)?];
         Ok(launches.into_iter().flatten().collect())
     }
 
@@ -221,7 +234,7 @@ impl Ready for Xts {
                         let tweak = times_alpha(u128::from_le_bytes((*first).into()), at.before / 16);
                         cipher.process_unit(self.direction, tweak, data.into_in_out());
                     }
-                    _ => self.units(cipher, these, data),
+                    _ => self.whole_units(cipher, these, data),
                 }
                 at = at.after(len as u64);
                 (rest, tweaks) = (after, others);
@@ -267,6 +280,29 @@ mod tests {
         let is_ok = |bytes| Xts::encrypt(bytes, 0).is_ok();
         assert!(is_ok(16) && is_ok(17) && is_ok(16 << 20));
         assert!(!is_ok(0) && !is_ok(15) && !is_ok((16 << 20) + 1) && !is_ok(u64::MAX));
+    }
+
+    /// Every chunk begins where a block of its unit does, and has at least 16 bytes of each of its units.
+    #[test]
+    fn the_last_whole_block_of_a_unit_stays_with_what_follows() {
+        for (unit, before, len) in [(16, 0, 100), (17, 0, 34), (33, 16, 300), (48, 32, 161), (520, 0, 1043), (520, 496, 999)] {
+            let xts = Xts { before, ..Xts::encrypt(unit, 0).unwrap() };
+            let len = if (1..16).contains(&((before + len) % unit)) { len + 16 } else { len };
+            let may_be = |at: u64| {
+                let place = (before + at) % unit;
+                let rest = (unit - place).min(len - at);
+                at == len || place.is_multiple_of(16) && rest >= 16
+            };
+            let mut last = 0;
+            for at in (16..=len).step_by(16) {
+                let place = xts.place(at, len);
+                assert!(may_be(place), "{unit}, {before}, {len}: {at}");
+                let expected = (1..=at).rev().find(|&at| may_be(at)).or_else(|| (at..=len).find(|&at| may_be(at)));
+                assert_eq!(Some(place), expected, "{unit}, {before}, {len}: {at}");
+                assert!(place >= last);
+                last = place;
+            }
+        }
     }
 
     /// Numbers of units are not cut, and do not depend on where the data is cut.

@@ -90,7 +90,7 @@
 #define AES_BITSLICE_KEYSTREAM 6
 
 // XTS (IEEE 1619; SP 800-38E), with a key from aes_bitslice_key_new_xts: consecutive data units, of which the last may be shorter, down to
-// 16 bytes. Needs `unit_bytes` and `first_unit`. Every engine processes units of whole blocks, the CPU all others, in host memory.
+// 16 bytes. Needs `unit_bytes` and `first_unit`.
 #define AES_BITSLICE_XTS_ENCRYPT 7
 
 // Decryption of XTS. Needs `unit_bytes` and `first_unit`.
@@ -446,8 +446,8 @@ int aes_bitslice_run(const struct aes_bitslice_cipher *cipher,
                      void *result,
                      size_t result_len);
 
-// Does an operation on `len` bytes in GPU memory, on a stream: all but CMAC of one message and encryption of CBC, which are serial, and XTS
-// in units that are not whole blocks; those are refused with AES_BITSLICE_UNSUPPORTED. What the operation refers to is in host memory.
+// Does an operation on `len` bytes in GPU memory, on a stream: all but CMAC of one message and encryption of CBC, which are serial and
+// refused with AES_BITSLICE_UNSUPPORTED. What the operation refers to is in host memory.
 //
 // For an operation with a tag, a part or a batch, writes a handle to `pending`, from which aes_bitslice_pending_result returns the result
 // when the stream has reached the call; free it with aes_bitslice_pending_free. Such a call cannot be captured into a graph. For the others

@@ -26,7 +26,7 @@ pub const AES_BITSLICE_CTR: c_int = 5;
 /// of CTR for zeros: never use both under one key with overlapping counter blocks.
 pub const AES_BITSLICE_KEYSTREAM: c_int = 6;
 /// XTS (IEEE 1619; SP 800-38E), with a key from aes_bitslice_key_new_xts: consecutive data units, of which the last may be shorter, down to
-/// 16 bytes. Needs `unit_bytes` and `first_unit`. Every engine processes units of whole blocks, the CPU all others, in host memory.
+/// 16 bytes. Needs `unit_bytes` and `first_unit`.
 pub const AES_BITSLICE_XTS_ENCRYPT: c_int = 7;
 /// Decryption of XTS. Needs `unit_bytes` and `first_unit`.
 pub const AES_BITSLICE_XTS_DECRYPT: c_int = 8;

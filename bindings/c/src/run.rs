@@ -188,8 +188,8 @@ pub unsafe extern "C" fn aes_bitslice_run(
     })
 }
 
-/// Does an operation on `len` bytes in GPU memory, on a stream: all but CMAC of one message and encryption of CBC, which are serial, and XTS
-/// in units that are not whole blocks; those are refused with AES_BITSLICE_UNSUPPORTED. What the operation refers to is in host memory.
+/// Does an operation on `len` bytes in GPU memory, on a stream: all but CMAC of one message and encryption of CBC, which are serial and
+/// refused with AES_BITSLICE_UNSUPPORTED. What the operation refers to is in host memory.
 ///
 /// For an operation with a tag, a part or a batch, writes a handle to `pending`, from which aes_bitslice_pending_result returns the result
 /// when the stream has reached the call; free it with aes_bitslice_pending_free. Such a call cannot be captured into a graph. For the others

@@ -192,8 +192,7 @@ impl Cipher {
         self.does(Data::of(data, out, stream), || operation::cbc_decrypt(iv))
     }
 
-    /// XTS encryption of consecutive data units, with a key from `Key.xts` or `Key.generate(xts=True)`; on a GPU
-    /// units of whole blocks of 16 bytes.
+    /// XTS encryption of consecutive data units, with a key from `Key.xts` or `Key.generate(xts=True)`.
     ///
     #[doc = parameter!(unit_bytes)]
     #[doc = parameter!(first_unit)]

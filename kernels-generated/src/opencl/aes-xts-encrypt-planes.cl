@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 64 threads a block, 8 blocks a multiprocessor.
 // Lookup tables: 11576 of LUT3 for 10 rounds, 13896 of LUT3 for 12 rounds, 16216 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: c8c35007f860b2e67babdf0a2b558347c27c351abf3f332fd66237b6ef6642bd
+// SHA-256 of all that follows this line: 495effcf4ca6ccb263d243306c9d26d408c6e57b9781a6ccc2e639b15ece52a1
 
 #define THREADS 64
 #define BLOCKS_PER_SM 8
@@ -859,7 +859,7 @@ DEVICE void cipher_of_words(u32 *s, cipher_key key) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// XTS (IEEE 1619) of data units of `unit_blocks` blocks, 1 to 2^20 of them: block j of a unit is XORed with the unit's tweak times α^j,
+// XTS (IEEE 1619) of data units of `unit_bytes` bytes, 16 to 2^24 of them: block j of a unit is XORed with the unit's tweak times α^j,
 // before and after the cipher. The unit's tweak is its number, encrypted with a second key. The data begins `before` blocks into unit
 // number `first_unit`. `in` may equal `out`.
 //
@@ -877,7 +877,7 @@ typedef struct {
     uint4 row[32][9];
 } warp_tweaks;
 
-// Where a row begins: the unit, counted from the first of the stretch, and the block within it.
+// Where a block is: the unit, counted from the first of the stretch, and the block within it.
 typedef struct { u32 unit, block; } place;
 
 // The word shifted up by `distance` bits, 0 to 31, with bits of the one below it.
@@ -1066,22 +1066,26 @@ DEVICE int goes_on_with(u32 n, tiles share, u32 longest) {
     return stretch.from < stretch.to && stretch.from < share.to;
 }
 
-// Computes the tweaks of the unit that a block is in and of the units after it; returns which block of its unit it is. Both by long
-// division, 12 bits at a time: a remainder has 20 bits.
-DEVICE u32 begin_stretch(IN_SHARED warp_tweaks *tweaks, u64 block, u32 unit_blocks, counter128 first_unit, u32 first_key,
-                         cipher_key key) {
-    u64 unit = 0;
-    u32 rest = 0;
-    ROLLED for (int at = 48; at >= 0; at -= 12) {
-        const u32 part = rest << 12 | ((u32)(block >> at) & 0xfff);
-        unit = unit << 12 | part / unit_blocks;
-        rest = part % unit_blocks;
+// Where a stretch begins: the unit, counted from the first of the data, and the block within it.
+typedef struct { u64 unit; u32 block; } beginning;
+
+// Computes the tweaks of the unit that a block is in and of the units after it; returns where they begin. Both by long division, 12 bits at
+// a time: a remainder has 20 bits.
+DEVICE beginning begin_stretch(IN_SHARED warp_tweaks *tweaks, u64 block, u32 unit_blocks, counter128 first_unit, u32 first_key,
+                               cipher_key key) {
+    beginning at;
+    at.unit = 0;
+    at.block = 0;
+    ROLLED for (int i = 48; i >= 0; i -= 12) {
+        const u32 part = at.block << 12 | ((u32)(block >> i) & 0xfff);
+        at.unit = at.unit << 12 | part / unit_blocks;
+        at.block = part % unit_blocks;
     }
-    make_units(tweaks, counter_plus(first_unit, unit), first_key, key);
-    return rest;
+    make_units(tweaks, counter_plus(first_unit, at.unit), first_key, key);
+    return at;
 }
 
-KERNEL aes_xts_encrypt_planes(DATA(uint4), u64 blocks, u32 unit_blocks, u32 before, KERNEL_PARAMETER counter128 first_unit,
+KERNEL aes_xts_encrypt_planes(DATA(uint4), u64 blocks, u32 unit_bytes, u32 before, KERNEL_PARAMETER counter128 first_unit,
               KERNEL_PARAMETER round_keys tweak_keys, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(uint4);
     SHARED u32 next;
@@ -1094,15 +1098,15 @@ KERNEL aes_xts_encrypt_planes(DATA(uint4), u64 blocks, u32 unit_blocks, u32 befo
     const cipher_key key = share_keys(&memory, &keys);
     const u64 there = blocks_up_to(mine.to, 0, blocks);
     const tiles whole = whole_tiles(0, there);
-    const u32 longest = longest_stretch(unit_blocks, before);
+    const u32 unit_blocks = unit_bytes / 16, longest = longest_stretch(unit_blocks, before);
     IN_SHARED warp_tweaks *const tweaks = (IN_SHARED warp_tweaks *)shared + warp();
     ROLLED for (u32 n = first_tile(0); goes_on_with(n, mine, longest); n = tile_after(n, &next)) {
         const tiles stretch = stretch_of(n, mine, longest);
         u32 tile = stretch.from, s[32];
-        const u32 block = begin_stretch(tweaks, before + (u64)TILE_BLOCKS * tile, unit_blocks, first_unit,
-                                        tweak_keys.word[0][column()], tweak_key);
+        const beginning begins = begin_stretch(tweaks, before + (u64)TILE_BLOCKS * tile, unit_blocks, first_unit,
+                                               tweak_keys.word[0][column()], tweak_key);
         read_words(s, in, first_block(tile, 0), there, is_among(tile, whole));
-        place at = begin_rows(tweaks, unit_blocks, block);
+        place at = begin_rows(tweaks, unit_blocks, begins.block);
         ROLLED for (;;) {
             add_tweaks(s, tweaks, keys.word[0][column()]);
             transpose_32x32(s);
@@ -1122,9 +1126,174 @@ KERNEL aes_xts_encrypt_planes(DATA(uint4), u64 blocks, u32 unit_blocks, u32 befo
     }
 }
 
-// The same for any alignment, slower. If `ragged` is not 0, but 1 to 15, one more whole block follows, then a last block of that many
-// bytes, which shares bytes with it (sections 5.3.2 and 5.4.2). `blocks` does not count these two.
-KERNEL aes_xts_encrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_blocks, u32 before, KERNEL_PARAMETER counter128 first_unit,
+// ---------------------------------------------------------------------------------------------------------------
+// Units that are not whole blocks, and any alignment; slower. The last, partial block of a unit shares bytes with the block before it, the
+// unit's last whole one (sections 5.3.2 and 5.4.2), which goes through the cipher twice:
+//
+//   1. With its tile, as every other block, but in decryption under the tweak of the block after it. The result is written.
+//   2. After the tiles of the stretch, at the unit's end: the first bytes of that result become the partial block of the output. The partial
+//      block of the input replaces them, and the cipher makes the last whole block of it.
+//
+// A warp has the ends of a stretch's units in a tile of their own, by unit. It alone reads and writes the bytes of an end.
+// ---------------------------------------------------------------------------------------------------------------
+
+// A stretch's part of the data: `blocks` whole blocks, from block `before` of its first unit on. Units are counted from there; `whole` of
+// them end here with `unit_blocks` whole blocks and `ragged` bytes. Unit number `last` is the last of the data, which may be shorter, with
+// `last_ragged` bytes after its whole blocks.
+typedef struct { u32 blocks, before, unit_blocks, whole, ragged, last, last_ragged; } part;
+
+// How many bytes follow the last whole block of a unit, if that is in this part; else 0.
+DEVICE u32 ragged_of(part here, u32 unit) {
+    return unit == here.last ? here.last_ragged : unit < here.whole ? here.ragged : 0;
+}
+
+// The number of a unit's last whole block.
+DEVICE u32 last_block_of(part here, u32 unit) {
+    return (unit == here.last ? here.blocks : (unit + 1) * here.unit_blocks - here.before) - 1;
+}
+
+// The bytes of a stretch of `count` tiles, from block `first` of the data on.
+DEVICE part part_of(u64 first, u32 count, u64 there, u64 blocks, u32 unit_bytes, u32 before, u32 ragged) {
+    const u64 rest = first < there ? there - first : 0, most = (u64)TILE_BLOCKS * count;
+    part here;
+    here.blocks = (u32)(rest < most ? rest : most);
+    here.before = before;
+    here.unit_blocks = unit_bytes / 16;
+    here.whole = (before + here.blocks) / here.unit_blocks;
+    here.ragged = unit_bytes % 16;
+    here.last = 0xffffffff;
+    if (here.blocks > 0 && first + here.blocks == blocks) here.last = (before + here.blocks - 1) / here.unit_blocks;
+    here.last_ragged = ragged;
+    return here;
+}
+
+// Whether units of it have ends. Where warps work in step, all have them if any may have.
+DEVICE int has_ends(part here) {
+#if SHUFFLES
+    return (here.ragged > 0 && here.whole > 0) || (here.last_ragged > 0 && here.last != 0xffffffff);
+#else
+    return (here.ragged | here.last_ragged) > 0;
+#endif
+}
+
+// Gives tweaks to the ends of units in the lane's row, which begins at `at` with block `first`. Of an end's two tweaks, the one that is used
+// first becomes that of the last whole block, and the other that of the unit, which no other block needs any more.
+DEVICE void put_ends(IN_SHARED warp_tweaks *tweaks, part here, place at, u32 first) {
+    ROLLED for (u32 unit = at.unit;; unit++) {
+        const u32 i = last_block_of(here, unit) - first;
+        if (i >= 8) break;
+        if (ragged_of(here, unit) == 0) continue;
+        IN_SHARED uint4 *const own = &tweaks->row[lane()][i], *const other = &tweaks->unit[unit];
+        u32 t[4];
+        get_piece(t, *own);
+        if (0) *other = *own;
+        times_alpha(t);
+        *(0 ? own : other) = piece_of(t);
+    }
+    WARP_BARRIER();
+}
+
+// Where a thread's word is: byte `at` of the data, in block `block` of a unit.
+typedef struct { u64 at; u32 block; } word_place;
+
+// Bytes from there to the thread's word `blocks` blocks later; moves `block` there.
+DEVICE u32 bytes_to(part here, u32 *block, u32 blocks) {
+    u32 bytes = 16 * blocks + here.ragged * (blocks / here.unit_blocks);
+    *block += blocks % here.unit_blocks;
+    if (*block >= here.unit_blocks) {
+        *block -= here.unit_blocks;
+        bytes += here.ragged;
+    }
+    return bytes;
+}
+
+DEVICE u32 word_of(IN_GLOBAL const u8 *from, int is_aligned) {
+    return is_aligned ? *(IN_GLOBAL const u32 *)from : word_at(from);
+}
+
+DEVICE void put_word(IN_GLOBAL u8 *to, u32 word, int is_aligned) {
+    if (is_aligned) {
+        *(IN_GLOBAL u32 *)to = word;
+    } else {
+        UNROLL for (int b = 0; b < 4; b++) to[b] = (u8)(word >> 8 * b);
+    }
+}
+
+// The thread's words of a tile, of which the first is at `first`, and the first `count` exist. In place of others it reads its last one again,
+// and writes it again: so every address is computed whatever exists.
+DEVICE void read_ragged(u32 *w, IN_GLOBAL const u8 *data, part here, word_place first, u32 count, int are_aligned) {
+    UNROLL for (int j = 0; j < 32; j++) w[j] = 0;
+    if (count == 0) return;
+    IN_GLOBAL const u8 *from = data + first.at;
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        const u32 word = word_of(from, are_aligned), bytes = bytes_to(here, &first.block, 8);
+        if (j < count) w[j] = word;
+        if (j + 1 < count) from += bytes;
+    }
+}
+
+DEVICE void write_ragged(IN_GLOBAL u8 *data, const u32 *w, part here, word_place first, u32 count, int are_aligned) {
+    if (count == 0) return;
+    IN_GLOBAL u8 *to = data + first.at;
+    u32 word = 0;
+    UNROLL for (u32 j = 0; j < 32; j++) {
+        const u32 bytes = bytes_to(here, &first.block, 8);
+        if (j < count) word = w[j];
+        put_word(to, word, are_aligned);
+        if (j + 1 < count) to += bytes;
+    }
+}
+
+// From the first byte of the stretch on, where the thread's word of a unit's last whole block is.
+DEVICE u64 place_of_end(part here, u32 unit) {
+    return 16 * (u64)last_block_of(here, unit) + here.ragged * unit + 4 * column();
+}
+
+// The words of last whole blocks, before their second time through the cipher; `first_key` is the thread's word of the first round key. They
+// go through the memory of rows, where a loop can have them: few stretches have many ends.
+DEVICE void read_ends(u32 *s, IN_GLOBAL const u8 *from, IN_GLOBAL u8 *to, IN_SHARED warp_tweaks *tweaks, part here, u32 first_key) {
+    IN_SHARED const u32 *const tweak = (IN_SHARED const u32 *)tweaks->unit + lane();
+    IN_SHARED u32 *const words = (IN_SHARED u32 *)tweaks->row + lane();
+    ROLLED for (u32 j = 0; j < 32; j++) {
+        const u32 unit = lane() / 4 + 8 * j, ragged = ragged_of(here, unit);
+        u32 word = 0;
+        if (ragged > 0) {
+            const u64 at = place_of_end(here, unit);
+            const u32 whole = word_at(to + at);
+            UNROLL for (int b = 0; b < 4; b++) {
+                if (4 * column() + b < ragged) {
+                    word |= (u32)from[at + 16 + b] << 8 * b;
+                    to[at + 16 + b] = (u8)(whole >> 8 * b);
+                } else {
+                    word |= whole & 0xffu << 8 * b;
+                }
+            }
+            word ^= tweak[32 * j];
+        }
+        words[32 * j] = word ^ first_key;
+    }
+    UNROLL for (int j = 0; j < 32; j++) s[j] = words[32 * j];
+}
+
+DEVICE void write_ends(IN_GLOBAL u8 *to, const u32 *s, IN_SHARED warp_tweaks *tweaks, part here, u32 last_key) {
+    IN_SHARED const u32 *const tweak = (IN_SHARED const u32 *)tweaks->unit + lane();
+    IN_SHARED u32 *const words = (IN_SHARED u32 *)tweaks->row + lane();
+    UNROLL for (int j = 0; j < 32; j++) words[32 * j] = s[j] ^ last_key;
+    ROLLED for (u32 j = 0; j < 32; j++) {
+        const u32 unit = lane() / 4 + 8 * j;
+        if (ragged_of(here, unit) > 0) put_word(to + place_of_end(here, unit), words[32 * j] ^ tweak[32 * j], 0);
+    }
+}
+
+// Where a warp reads what its other threads have written to the output.
+#if defined(__OPENCL_VERSION__) && !SHUFFLES
+#define OUTPUT_BARRIER() barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
+#else
+#define OUTPUT_BARRIER() WARP_BARRIER()
+#endif
+
+// `blocks` are all whole blocks of the data; `ragged`, 0 to 15, the bytes after the last one.
+KERNEL aes_xts_encrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_bytes, u32 before, KERNEL_PARAMETER counter128 first_unit,
                     KERNEL_PARAMETER round_keys tweak_keys, KERNEL_PARAMETER round_keys keys) {
     LOCATE_DATA(u8);
     SHARED u32 next;
@@ -1136,58 +1305,48 @@ KERNEL aes_xts_encrypt_planes_bytes(DATA(u8), u64 blocks, u32 ragged, u32 unit_b
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     const u64 there = blocks_up_to(mine.to, 0, blocks);
-    const u32 longest = longest_stretch(unit_blocks, before);
+    const u32 unit_blocks = unit_bytes / 16, longest = longest_stretch(unit_blocks, before);
+    const int by_words = (((u64)in | (u64)out | unit_bytes) & 3) == 0;
     IN_SHARED warp_tweaks *const tweaks = (IN_SHARED warp_tweaks *)shared + warp();
-    // The last two blocks are a stretch of their own, in the first thread block, which goes through the tile twice. All its warps do the
-    // same, and one writes.
-    int is_last = 0;
-    u32 stolen = 0;
-    ROLLED for (u32 n = first_tile(0);; n = tile_after(n, &next)) {
-        if (!goes_on_with(n, mine, longest)) {
-            if (ragged == 0 || blockIdx.x != 0) break;
-            is_last = 1;
-        }
+    ROLLED for (u32 n = first_tile(0); goes_on_with(n, mine, longest); n = tile_after(n, &next)) {
         const tiles stretch = stretch_of(n, mine, longest);
-        const u64 first = is_last ? blocks : (u64)TILE_BLOCKS * stretch.from;
-        const u32 block =
+        const u64 first = (u64)TILE_BLOCKS * stretch.from;
+        const u32 count = stretch.to - stretch.from;
+        const beginning begins =
             begin_stretch(tweaks, before + first, unit_blocks, first_unit, tweak_keys.word[0][column()], tweak_key);
-        const u32 count = is_last ? 2 : stretch.to - stretch.from;
-        place at = begin_rows(tweaks, unit_blocks, block);
-        ROLLED for (u32 i = 0; i < count; i++) {
+        const part here = part_of(first, count, there, blocks, unit_bytes, begins.block, ragged);
+        const u64 skipped = 16 * first + here.ragged * begins.unit;
+        place at = begin_rows(tweaks, unit_blocks, begins.block);
+        word_place word;
+        word.at = skipped + 16 * (lane() / 4) + 4 * column() + here.ragged * ((begins.block + lane() / 4) / unit_blocks);
+        word.block = (begins.block + lane() / 4) % unit_blocks;
+        ROLLED for (u32 tile = 0; tile <= count; tile++) {
             u32 s[32];
-            IN_SHARED u32 *const pair = (IN_SHARED u32 *)tweaks->row;
-            // Which of the two tweaks comes first.
-            const u32 turn = 4 * (i ^ 0) + column();
-            // In place, threads other than the writers would read what is being written.
-            const int is_writer = threadIdx.x < 4;
-            if (is_last) {
-                IN_GLOBAL const u8 *const from = in + 16 * blocks + 4 * column();
-                UNROLL for (int j = 0; j < 32; j++) s[j] = 0;
-                if (is_writer && i == 0) s[0] = word_at(from);
-                if (is_writer && i == 1) UNROLL for (int b = 0; b < 4; b++)
-                    s[0] |= (4 * column() + b < ragged ? (u32)from[16 + b] << 8 * b : stolen & 0xffu << 8 * b);
-                UNROLL for (int j = 0; j < 32; j++) s[j] ^= pair[turn] ^ keys.word[0][column()];
+            const int is_of_ends = tile == count;
+            const u32 row = TILE_BLOCKS * tile + 8 * lane(), block = TILE_BLOCKS * tile + lane() / 4;
+            const u32 exist = block < here.blocks ? (here.blocks - block + 7) / 8 : 0;
+            if (is_of_ends) {
+                if (!has_ends(here)) break;
+                OUTPUT_BARRIER();
+                read_ends(s, in + skipped, out + skipped, tweaks, here, keys.word[0][column()]);
             } else {
-                if (i > 0) at = next_rows(tweaks, unit_blocks, at);
-                read_bytes(s, in, first_block(stretch.from + i, 0), there);
+                if (tile > 0) at = next_rows(tweaks, unit_blocks, at);
+                put_ends(tweaks, here, at, row);
+                if (by_words) read_ragged(s, in, here, word, exist, 1);
+                else read_ragged(s, in, here, word, exist, 0);
                 add_tweaks(s, tweaks, keys.word[0][column()]);
             }
             transpose_32x32(s);
             cipher(s, key);
             transpose_32x32(s);
-            if (is_last) {
-                s[0] ^= pair[turn] ^ key.last;
-                IN_GLOBAL u8 *const to = out + 16 * blocks + 4 * column();
-                if (is_writer && i == 1) UNROLL for (int b = 0; b < 4; b++) {
-                    to[b] = (u8)(s[0] >> 8 * b);
-                    if (4 * column() + b < ragged) to[16 + b] = (u8)(stolen >> 8 * b);
-                }
-                stolen = s[0];
+            if (is_of_ends) {
+                write_ends(out + skipped, s, tweaks, here, key.last);
             } else {
                 add_tweaks(s, tweaks, key.last);
-                write_bytes(out, s, first_block(stretch.from + i, 0), there);
+                if (by_words) write_ragged(out, s, here, word, exist, 1);
+                else write_ragged(out, s, here, word, exist, 0);
+                word.at += bytes_to(here, &word.block, TILE_BLOCKS);
             }
         }
-        if (is_last) break;
     }
 }

@@ -115,17 +115,21 @@ pub fn prove<'a>(manifest: &Manifest, code: impl Into<Code<'a>>, case: &Case) ->
     let code = code.into();
     let mut cells = code.cells(&bases);
     let cells = &mut cells;
-    let blocks = (case.skip + case.bytes).div_ceil(16);
-    let input: Vec<Block> = (0..blocks).map(|_| aes::unknown(cells)).collect();
+    let input: Vec<Block> = (0..(case.skip + case.bytes).div_ceil(16)).map(|_| aes::unknown(cells)).collect();
     let iv = aes::unknown(cells);
     let keys = aes::unknown_keys(cells, case.key_bits);
     let tweak_keys = aes::unknown_keys(cells, case.key_bits);
     let given = mode::Given { mode, start: case.start, keys: &keys, tweak_keys: &tweak_keys, iv: &iv };
-    let stolen = if mode.has_tweaks() { case.bytes % 16 } else { 0 };
-    let expected = given.of_blocks(cells, &input, stolen)?;
-    given.make_kernel_cells(cells, blocks)?;
+    let (expected, blocks, stolen) = if mode.has_tweaks() {
+        let (blocks, stolen) = case.start.units().blocks(case.bytes as u64);
+        (given.of_units(cells, &input.as_flattened()[..8 * case.bytes])?, blocks, stolen)
+    } else {
+        (given.of_blocks(cells, &input)?.into_flattened(), input.len() as u64, 0)
+    };
+    given.make_kernel_cells(cells, blocks as usize)?;
 
-    let is_whole = case.aligned && case.skip == 0 && (case.bytes.is_multiple_of(16));
+    let are_blocks = case.bytes.is_multiple_of(16) && case.start.unit_bytes.is_multiple_of(16);
+    let is_whole = case.aligned && case.skip == 0 && are_blocks;
     let entry = &manifest.entries[if is_whole { &Entry::Blocks } else { &Entry::Bytes }];
     let (from, mut to) = (INPUT + u64::from(!case.aligned), OUTPUT + 3 * u64::from(!case.aligned));
     if case.in_place {
@@ -133,8 +137,8 @@ pub fn prove<'a>(manifest: &Manifest, code: impl Into<Code<'a>>, case: &Case) ->
     }
     let grid = Grid { blocks: case.thread_blocks, threads };
     let launch = Launch { code, entry, grid, shared_bytes: manifest.shared_bytes };
-    let data = |blocks: &[Block]| blocks.as_flattened().as_chunks().0[case.skip..][..case.bytes].to_vec();
-    let given_data = data(&input);
+    let data = |bits: &[Bit]| bits.as_chunks().0[case.skip..][..case.bytes].to_vec();
+    let given_data = data(input.as_flattened());
     let given_keys = key_argument(cells, &keys, mode.direction(), &basis);
     let given_tweak_keys = tweak_basis.map(|basis| key_argument(cells, &tweak_keys, Direction::Encrypt, &basis));
     // Equal shares of warps, in whole tiles. In place, the block before each but the first is gathered before the launch.
@@ -145,9 +149,8 @@ pub fn prove<'a>(manifest: &Manifest, code: impl Into<Code<'a>>, case: &Case) ->
         Some(match argument {
             Argument::In => number(from, 8),
             Argument::Out => number(to, 8),
-            // For a unit that steals, the last whole block and the rest are counted separately.
-            Argument::Blocks => number((case.bytes / 16 - usize::from(stolen > 0)) as u64, 8),
-            Argument::Ragged => number(stolen as u64, 4),
+            Argument::Blocks => number(blocks, 8),
+            Argument::Ragged => number(stolen, 4),
             Argument::Length => number(case.bytes as u64, 8),
             Argument::Skip => number(case.skip as u64, 4),
             // The block before share `n`, from 1 on, is `n` strides from there.
@@ -157,7 +160,7 @@ pub fn prove<'a>(manifest: &Manifest, code: impl Into<Code<'a>>, case: &Case) ->
             Argument::Stride => number(share as u64, 8),
             Argument::Iv => iv.as_chunks().0.to_vec(),
             Argument::Counter | Argument::FirstUnit => case.start.argument(mode).as_chunks().0.to_vec(),
-            Argument::UnitBlocks => number(case.start.unit_blocks as u64, 4),
+            Argument::UnitBytes => number(case.start.unit_bytes as u64, 4),
             Argument::Before => number(case.start.before as u64, 4),
             Argument::Keys => given_keys.clone(),
             Argument::TweakKeys => given_tweak_keys.clone()?,

@@ -4,6 +4,7 @@ use crate::proof::aes::{self, Block};
 use crate::proof::anf::{Bit, Cells, NoCell};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
+use aes_bitslice_core::reference::Units;
 
 /// A number of 128 bits that is this much less than a multiple of 2^`bits`: adding that carries into bit `bits`, or wraps to 0 for 128.
 /// Bits above are neither all set nor all clear.
@@ -17,13 +18,18 @@ pub fn before_wrap(bits: u32, by: u128) -> u128 {
 pub struct Start {
     /// The first counter block as a big-endian number, or the number of the first unit of XTS.
     pub number: u128,
-    /// Blocks of a unit of XTS.
-    pub unit_blocks: usize,
+    /// Bytes of a unit of XTS.
+    pub unit_bytes: usize,
     /// Blocks of the first unit of XTS that come before the data.
     pub before: usize,
 }
 
 impl Start {
+    /// The units of XTS.
+    pub(crate) fn units(&self) -> Units {
+        Units { bytes: self.unit_bytes as u64, first: self.number, before: self.before as u64 }
+    }
+
     /// The number as kernels take it, the first word and bit first: for the counter mode of AES-GCM-SIV the block as it is in memory.
     pub fn argument(&self, mode: Mode) -> Block {
         of_number(swap_if(mode, self.number))
@@ -85,21 +91,12 @@ impl Given<'_> {
         })
     }
 
-    /// The tweak of block `n` of XTS (IEEE 1619, section 5.3.1).
-    fn tweak(&self, cells: &mut Cells, n: usize) -> Result<Block, String> {
-        let n = self.start.before + n;
-        let unit = of_number(self.start.number.wrapping_add((n / self.start.unit_blocks) as u128));
-        let tweak = aes::process(cells, &unit, self.tweak_keys, Direction::Encrypt).map_err(no_cell)?;
-        Ok((0..n % self.start.unit_blocks).fold(tweak, |tweak, _| times_alpha(&tweak)))
-    }
-
-    /// The output of the mode for blocks. In XTS the last block has `ragged` bytes, if that is not 0, and steals from the one before it.
+    /// The output of the mode for blocks; of XTS it is [`of_units`](Self::of_units).
     ///
     /// # Errors
     /// In words, if it has no form as sums of products within S-boxes.
-    pub fn of_blocks(&self, cells: &mut Cells, input: &[Block], ragged: usize) -> Result<Vec<Block>, String> {
+    pub fn of_blocks(&self, cells: &mut Cells, input: &[Block]) -> Result<Vec<Block>, String> {
         let mut output = Vec::with_capacity(input.len());
-        let mut tweak = of_number(0);
         for (n, block) in input.iter().enumerate() {
             output.push(match self.mode {
                 Mode::EcbEncrypt | Mode::EcbDecrypt => self.cipher(cells, block)?,
@@ -112,16 +109,8 @@ impl Given<'_> {
                 }
                 Mode::Ctr | Mode::CtrLe32 => aes::sum(&self.cipher(cells, &self.counter(n))?, block),
                 Mode::Keystream => self.cipher(cells, &self.counter(n))?,
-                Mode::XtsEncrypt | Mode::XtsDecrypt => {
-                    let begins = n == 0 || (self.start.before + n).is_multiple_of(self.start.unit_blocks);
-                    tweak = if begins { self.tweak(cells, n)? } else { times_alpha(&tweak) };
-                    self.with_tweak(cells, block, &tweak)?
-                }
                 other => return Err(format!("{other} has no definition here")),
             });
-        }
-        if ragged > 0 {
-            self.steal(cells, input, &mut output, ragged)?;
         }
         Ok(output)
     }
@@ -130,16 +119,36 @@ impl Given<'_> {
         Ok(aes::sum(&self.cipher(cells, &aes::sum(block, tweak))?, tweak))
     }
 
-    /// The last two blocks of a unit of XTS that does not end with a whole one (IEEE 1619, sections 5.3.2 and 5.4.2).
-    fn steal(&self, cells: &mut Cells, input: &[Block], output: &mut [Block], ragged: usize) -> Result<(), String> {
-        let last = input.len() - 1;
-        let tweaks = [self.tweak(cells, last - 1)?, self.tweak(cells, last)?];
-        // Encryption goes through the tweaks in their order, decryption the other way.
-        let [first, second] = if self.mode.direction() == Direction::Encrypt { [0, 1] } else { [1, 0] };
-        let whole = self.with_tweak(cells, &input[last - 1], &tweaks[first])?;
-        let joined = std::array::from_fn(|i| if i < 8 * ragged { input[last][i] } else { whole[i] });
-        output[last - 1] = self.with_tweak(cells, &joined, &tweaks[second])?;
-        output[last] = whole;
-        Ok(())
+    /// The output of XTS for the bits of its data, of which each unit has at least 16 bytes (IEEE 1619, sections 5.3 and 5.4).
+    ///
+    /// # Errors
+    /// In words, if it has no form as sums of products within S-boxes.
+    pub fn of_units(&self, cells: &mut Cells, input: &[Bit]) -> Result<Vec<Bit>, String> {
+        let Start { number, unit_bytes, before } = self.start;
+        let mut output = Vec::with_capacity(input.len());
+        let (first, others) = input.split_at(input.len().min(8 * (unit_bytes - 16 * before)));
+        for (n, unit) in [first].into_iter().chain(others.chunks(8 * unit_bytes)).enumerate() {
+            let number = of_number(number.wrapping_add(n as u128));
+            let first = aes::process(cells, &number, self.tweak_keys, Direction::Encrypt).map_err(no_cell)?;
+            let mut tweak = (0..if n == 0 { before } else { 0 }).fold(first, |tweak, _| times_alpha(&tweak));
+            let (blocks, ragged) = unit.as_chunks::<128>();
+            let whole = blocks.len() - usize::from(!ragged.is_empty());
+            for block in &blocks[..whole] {
+                output.extend(self.with_tweak(cells, block, &tweak)?);
+                tweak = times_alpha(&tweak);
+            }
+            if !ragged.is_empty() {
+                // Encryption goes through the last two tweaks in their order, decryption the other way.
+                let mut tweaks = [tweak, times_alpha(&tweak)];
+                if self.mode.direction() == Direction::Decrypt {
+                    tweaks.reverse();
+                }
+                let stolen = self.with_tweak(cells, &blocks[whole], &tweaks[0])?;
+                let joined = std::array::from_fn(|i| *ragged.get(i).unwrap_or(&stolen[i]));
+                output.extend(self.with_tweak(cells, &joined, &tweaks[1])?);
+                output.extend(&stolen[..ragged.len()]);
+            }
+        }
+        Ok(output)
     }
 }

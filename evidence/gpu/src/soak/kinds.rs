@@ -118,7 +118,7 @@ fn xts(call: &mut Call<'_>) -> Result<(), Wrong> {
     // The halves differ.
     key[0] = !key[len / 2];
     let key = (Key::xts(&key).map_err(wrong)?, key);
-    // Half of all units are whole blocks, which kernels take.
+    // Half of all units are whole blocks, which other entry points take.
     let unit = call.random.size(16 << 20).max(16);
     let unit = if call.random.one_in(2) { unit.next_multiple_of(16) } else { unit };
     let rest = call.bytes % unit as usize;

@@ -13,7 +13,6 @@ use crate::exec::schedule::Schedule;
 use crate::op::buffers::Access;
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Composition, Cut, Operation, Pass, Place};
-use aes_bitslice_core::count::counted;
 use aes_bitslice_core::mode::Mode;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,23 +36,21 @@ pub struct ShardedCipher<'a> {
 /// The name of the memory, used in error texts.
 const MEMORY: &str = "sharded memory";
 
-/// Where the data of a call, `bytes` bytes, is cut: refuses an operation that cannot be cut at multiples of `every` bytes, as shares and
-/// chunks are. The last piece may be whatever bytes remain.
+/// Where the data of a call, `bytes` bytes, is cut: refuses data that cannot be cut at each multiple of `every` bytes, as shares and chunks
+/// are. The last piece may be whatever bytes remain.
 fn cuts<O: Pass>(call: &Call<O>, bytes: u64, every: u64) -> Result<Cut<O::Ready>, Error> {
-    let cut = call.cut().filter(|cut| every.is_multiple_of(cut.grain));
-    let cut = cut.ok_or_else(unsupported::<O>)?;
-    let (rest, least) = (bytes % every, cut.least);
-    if bytes > every && rest > 0 && rest < least && !rest.is_multiple_of(cut.grain) {
-        return Err(Error::Length {
+    let cut = call.cut().ok_or_else(unsupported::<O>)?;
+    let places = (1..bytes.div_ceil(every)).map(|n| n * every);
+    match places.into_iter().find(|&at| (cut.place)(call.operation(), at, bytes) != at) {
+        None => Ok(cut),
+        Some(at) => Err(Error::Length {
             operation: O::NAME,
             what: format!(
-                "{bytes} bytes in {MEMORY} end {} past a multiple of {every} bytes, where they are cut, and {least} are needed there: \
-                 use host memory, or the memory of one GPU",
-                counted(rest, "byte")
+                "{bytes} bytes in {MEMORY} are cut at multiples of {every} bytes, and byte {at} is between bytes that are encrypted \
+                 together: use host memory, or the memory of one GPU"
             ),
-        });
+        }),
     }
-    Ok(cut)
 }
 
 impl<'a> ShardedCipher<'a> {
@@ -76,7 +73,7 @@ impl<'a> ShardedCipher<'a> {
     ///
     /// # Errors
     /// Any error of the operation's own checks or of its result, [`Error::Unsupported`] for an operation without kernels, [`Error::Length`]
-    /// for XTS of 1 to 15 bytes past a multiple of 1 MiB within a data unit, [`Error::NeedsKey`] for an operation that needs the key on the
+    /// for XTS with a multiple of 1 MiB in the last 16 bytes of a data unit, or within a block, [`Error::NeedsKey`] for an operation that needs the key on the
     /// CPU, on a cipher of one kernel, [`Error::OtherEngine`], and any error the devices report.
     pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
         operation.carry_out(InShards { cipher: self, input: None, output: data })
@@ -345,15 +342,16 @@ mod tests {
         for bytes in [0, 17, 1 << 20, (1 << 20) + 16, (1 << 20) + 17, (5 << 20) + 1000] {
             cuts(&xts, bytes, CUT).unwrap();
         }
+        let refused = |call, bytes| cuts(call, bytes, CUT).err().unwrap().to_string();
         for rest in [1, 15] {
-            let refused = cuts(&xts, (5 << 20) + rest, CUT).err().unwrap().to_string();
-            assert!(
-                refused.starts_with("XTS: 52428") && refused.contains(&format!(" {} past", counted(rest, "byte"))),
-                "{refused}"
-            );
+            let refused = refused(&xts, (5 << 20) + rest);
+            assert!(refused.starts_with("XTS: 52428") && refused.contains(" byte 5242880 "), "{refused}");
         }
-        // Units that are not whole blocks have no kernels there; for CTR, any bytes are whole blocks.
-        assert!(matches!(cuts(&ragged, 520, CUT), Err(Error::Unsupported { .. })));
+        // The first multiple of 1 MiB is 256 bytes into a unit, the second one within a block.
+        cuts(&ragged, 2 << 20, CUT).unwrap();
+        let refused = refused(&ragged, (2 << 20) + 16);
+        assert!(refused.contains(" byte 2097152 "), "{refused}");
+        // For CTR, any bytes are whole blocks.
         let ctr = Ctr::new(&Counter::new(CounterMode::Ctr128BE, [0; 16]), 0);
         cuts(&Call::on_a_device(ctr), (1 << 20) + 1, CUT).unwrap();
     }

@@ -142,9 +142,9 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             (tiles, words, if mode == Mode::Keystream { stream } else { sums() })
         }
         Mode::EcbEncrypt | Mode::EcbDecrypt | Mode::Prg | Mode::CbcDecrypt => {
-            let start = Start { number: 0, unit_blocks: 1, before: 0 };
+            let start = Start { number: 0, unit_bytes: 16, before: 0 };
             let given = Given { mode, start, keys: &keys, tweak_keys: &[], iv: &before };
-            let output = given.of_blocks(context.cells, &input, 0)?;
+            let output = given.of_blocks(context.cells, &input)?;
             (Tiles::of_data(&mut context.unknowns), vec![], output)
         }
         other => return Err(format!("{other} has no proof for every length")),
