@@ -60,8 +60,9 @@ impl Message {
 }
 
 /// The logarithm of the number of groups of four threads that share a message in one launch, for which a batch takes the least time: of `count`
-/// messages, of which the longest has `longest` hashed blocks, and all together some 32 `runs`, on a device that works on `units` units of 32 groups
-/// at a time. More groups share out a message more evenly, and leave more of the last step unused.
+/// messages, of which the longest has `longest` hashed blocks, and which have `runs` runs of counters together, on a device that works on `units`
+/// units of 32 groups at a time. More groups share out a message more evenly, and leave more of the last step unused. Additional data counts in the
+/// longest message only.
 pub fn groups(count: u64, longest: u64, runs: u64, units: u64) -> u32 {
     // The time of the tags in that of a step of 32 blocks; and that of the group with the longest message, or of all groups together.
     const TAGS: f64 = 0.2;

@@ -38,7 +38,7 @@ const SEVERAL: &[(u64, u32, u64)] = &[
 ];
 
 /// Lengths of data and additional data around blocks, runs and tiles; any address; in place and out of place.
-pub(super) const CASES: [Case; 6] = [
+pub(super) const CASES: [Case; 7] = [
     Case { lengths: SEVERAL, offset: 0, in_place: true },
     Case { lengths: &[(2048, 0, 0); 11], offset: 0, in_place: false },
     Case { lengths: SEVERAL, offset: 4, in_place: false },
@@ -46,6 +46,8 @@ pub(super) const CASES: [Case; 6] = [
     // With the data five bytes past a multiple of 16, the messages of such a group begin at multiples of 16, and end within blocks.
     Case { lengths: &[(4101, 0, 11); 8], offset: 5, in_place: true },
     Case { lengths: SEVERAL, offset: 7, in_place: true },
+    // More than a step of as many threads as may share a message, and more additional data than one.
+    Case { lengths: &[(40_001, 20_000, 3), (0, 0, 0), (17, 0, 0)], offset: 3, in_place: true },
 ];
 
 /// A batch, and its results.

@@ -18,9 +18,9 @@ use zeroize::Zeroizing;
 
 const PROGRAM: &str = include_str!("messages_program.h");
 /// The number of key words that the program has room for, a counter among them.
-const KEY_WORDS: usize = 68;
+pub(super) const KEY_WORDS: usize = 68;
 /// The first word of the counter.
-pub(super) const COUNTER: usize = 64;
+const COUNTER: usize = 64;
 
 /// A printed kernel, compiled for the CPU and running.
 pub(super) struct Compiled {

@@ -221,6 +221,7 @@ DEVICE u32 sum_of_groups(u32 part, IN_SHARED u32 (*parts)[4], u32 warpgroup, u32
     const u32 warps = 1u << (wide - 3);
     part = 0;
     ROLLED for (u32 i = 0; i < warps; i++) part ^= parts[(warp() & ~(warps - 1)) + i][column()];
+    MEET_WARPGROUP(warpgroup); // before the next unit's parts come
     return part;
 }
 

@@ -83,7 +83,7 @@ impl Results {
         Self::compared(&Zeroizing::new(tags), expected)
     }
 
-    /// For messages that have these tags, where others were expected: compared by all cores, in constant time.
+    /// For messages that have these tags, where others were expected: compared by all cores, in constant time. Who owns the tags wipes them.
     pub(crate) fn compared(tags: &[[u8; 16]], expected: &Tags) -> Self {
         let mut authentic = vec![false; tags.len()];
         let [computed, padded] = [tags, &expected.padded].map(|tags| tags.chunks(PART));

@@ -281,7 +281,7 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
 
     fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
         // Without any data, all messages are empty, and no backend is called.
-        let of_nothing = || self.batch.results_of(&vec![*self.derived.of_empty(); self.batch.len()]);
+        let of_nothing = || self.batch.results_of(&Zeroizing::new(vec![*self.derived.of_empty(); self.batch.len()]));
         self.batch.end.finish(parts.pop().unwrap_or_else(of_nothing))
     }
 }

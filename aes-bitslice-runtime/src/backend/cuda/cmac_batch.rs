@@ -1,5 +1,5 @@
 //! CMAC of many messages in device memory (`op/cmac_batch`): their description goes to the device with the subkeys, one launch computes all
-//! tags, and they come back, all on the caller's stream. Of messages that are equally long and equally far apart, a tile is
+//! tags on the caller's stream, and they come back on one of their own. Of messages that are equally long and equally far apart, a tile is
 //! described.
 
 use crate::backend::cuda::commands::Span;

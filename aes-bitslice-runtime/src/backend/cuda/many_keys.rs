@@ -1,7 +1,7 @@
 //! Calls under many keys in device memory, on the caller's stream and without waiting. The kernels expand the keys themselves.
 //!
 //! ```text
-//! jobs             keys and tables there | round keys | all jobs | round keys and keys cleared
+//! jobs             keys and tables there | round keys | all jobs | round keys and keys cleared, on a stream of their own
 //! each key         one launch: each thread expands the keys of its blocks while it uses them
 //! ```
 //!

@@ -9,7 +9,8 @@ use crate::exec::call::Call;
 use crate::op::operation::{Operation, Pass, Ready};
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 
-/// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it.
+/// The value that a call on device memory returns, such as a tag, available once the caller's stream has reached it; for a batch, once the
+/// results were then copied to the host, which the stream does not wait for.
 ///
 /// Dropping it waits for that point of the stream where the call took more than one launch, or had a key of its own, or was a batch.
 #[must_use = "the value comes through it"]

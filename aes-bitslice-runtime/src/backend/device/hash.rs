@@ -70,6 +70,8 @@ impl<T> OfHashKey<T> {
 
 /// GCM in one launch: counters begin at a multiple of this number; and threads of a warpgroup, which is a unit.
 const COUNTERS: u64 = 256;
+/// Masks that a warp computes at a time.
+const MASKS: u32 = 256;
 const WARPGROUP: u32 = 128;
 
 /// What the kernel of GCM in one launch needs of a hash key.
@@ -195,7 +197,7 @@ impl<D: Driver> GcmBatch<'_, D> {
             unsafe { driver.launch(queue, code, &launch, &values) }
         };
         let nothing = Span::between(None, None, 0);
-        run(queue, Entry::BatchMasks, nothing, of.all.div_ceil(COUNTERS as u32), vec![messages, all, masks])?;
+        run(queue, Entry::BatchMasks, nothing, of.all.div_ceil(MASKS), vec![messages, all, masks])?;
         let mut values = vec![messages, masks, all];
         values.extend([
             (Argument::Order, Value::Address(of.order)),
