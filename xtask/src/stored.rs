@@ -196,7 +196,7 @@ pub fn rebuild(root: &Path) -> Result<()> {
     for hash in &hashes {
         // Any key will do here, too.
         let has_run = match hash.manifest.key_basis {
-            Some(_) => check::printed_gcm(&hash.printed(), &[7; 16])?,
+            Some(_) => check::printed_gcm(&hash.printed(), &[7; 16])? & check::printed_descriptions(&hash.printed())?,
             None => check::printed_hash(&hash.source, &hash.manifest, &[7; 16])?,
         };
         say!("checked {}: {}", hash.name, ran(has_run));

@@ -31,6 +31,10 @@ crate::named::named_enum! {
         HashMessages = "hash-messages",
         /// Clears those of many messages that are not authentic.
         ClearMessages = "clear-messages",
+        /// The table of messages that arrays in device memory describe.
+        BatchDescribe = "batch-describe",
+        /// The order of these messages, and how many there are to process.
+        BatchOrder = "batch-order",
         /// Counter mode, and the hash of its output: GCM encryption of a message that is aligned to 16 bytes.
         Encrypt = "encrypt",
         /// Counter mode, and the hash of its input: GCM decryption of a message that is aligned to 16 bytes.
@@ -52,6 +56,8 @@ impl Entry {
             Self::Jobs => "_jobs",
             Self::Clear => "_clear",
             Self::ClearMessages => "_messages_clear",
+            Self::BatchDescribe => "_batch_describe",
+            Self::BatchOrder => "_batch_order",
             Self::Encrypt => "_encrypt",
             Self::Decrypt => "_decrypt",
         }
@@ -68,8 +74,13 @@ impl Entry {
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs => false,
             Self::Hash | Self::HashBytes | Self::Clear | Self::HashMessages | Self::ClearMessages => true,
-            Self::Encrypt | Self::Decrypt => true,
+            Self::BatchDescribe | Self::BatchOrder | Self::Encrypt | Self::Decrypt => true,
         }
+    }
+
+    /// Whether it reads and writes descriptions of work alone, none of which is secret, and takes no shared memory at launch.
+    pub fn describes(self) -> bool {
+        matches!(self, Self::BatchDescribe | Self::BatchOrder)
     }
 
     /// The arguments that it takes, besides its kernel's key and, for one message, what the mode needs.
@@ -87,6 +98,10 @@ impl Entry {
             Self::Clear => &[Out, Length, Hash, Factor, Addend, Mask],
             Self::HashMessages => &[In, Messages, Order, All, Aad, Masks, Tables, Out],
             Self::ClearMessages => &[Out, Messages, All, Tags, Expected, Verdicts],
+            Self::BatchDescribe => {
+                &[Starts, Ends, Nonces, AadStarts, AadEnds, Length, AadLength, TagBytes, All, Messages, Tally]
+            }
+            Self::BatchOrder => &[All, Messages, Tally, Order, Fault],
             Self::Encrypt => &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend],
             Self::Decrypt => {
                 &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend, Mask]
@@ -101,7 +116,7 @@ impl Entry {
             Self::Encrypt | Self::Decrypt => true,
             // They do not wait for earlier work.
             Self::SecretCounter | Self::Messages | Self::Cmac | Self::HashMessages | Self::ClearMessages => false,
-            Self::Each | Self::Expand | Self::Jobs => false,
+            Self::Each | Self::Expand | Self::Jobs | Self::BatchDescribe | Self::BatchOrder => false,
         }
     }
 
@@ -111,7 +126,7 @@ impl Entry {
             Self::Clear | Self::ClearMessages => true,
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs | Self::Hash | Self::HashBytes | Self::HashMessages => false,
-            Self::Encrypt | Self::Decrypt => false,
+            Self::BatchDescribe | Self::BatchOrder | Self::Encrypt | Self::Decrypt => false,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | [`printed_hash`] | printing faults of a hash kernel |
 //! | [`printed_gcm`] | printing faults of the kernel of GCM in one launch |
 //! | [`printed_messages`] | printing faults of the entry points for many messages |
+//! | [`printed_descriptions`] | printing faults of the entry points for messages that arrays describe |
 //! | [`printed_cmac`] | printing faults of the entry point for CMAC of many messages |
 //! | [`printed_jobs`] | printing faults of the entry points for many keys |
 //!
@@ -23,6 +24,7 @@
 //! | `hash` | a hash kernel as a program, and its check |
 //! | `gcm` | the kernel of GCM in one launch as a program, and its check |
 //! | `messages` | kernels for many messages as programs, and their check |
+//! | `described` | kernels for messages that arrays describe as programs, and their check |
 //! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
 //! | `jobs` | a kernel for many keys as a program, and its check |
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
@@ -35,6 +37,7 @@ mod calls;
 mod checks;
 mod cmac;
 mod compiled;
+mod described;
 mod error;
 mod gcm;
 mod hash;
@@ -49,6 +52,7 @@ mod unfinished;
 pub use checks::{evaluate, printed};
 pub use cmac::printed_cmac;
 pub use compiled::CompiledC;
+pub use described::printed_descriptions;
 pub use error::CheckError;
 pub use gcm::printed_gcm;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};

@@ -1,6 +1,6 @@
 //! The kernel of GCM in one launch: counter mode by column, as the stored kernel of that mode has it, and the hash of the ciphertext by `wgmma`.
 
-use super::{FIELD, Ghash, PARITIES, PRODUCTS, SUM};
+use super::{FIELD, Ghash, PARITIES, PRODUCTS, PUBLIC, SUM};
 use crate::kernel::spec::KernelSpec;
 use crate::sbox::LUT3;
 use aes_bitslice_core::ghash::{Arrangement, Shape};
@@ -49,4 +49,5 @@ pub(crate) fn definitions(threads: u32) -> Vec<(&'static str, u32)> {
 }
 
 /// Its templates after those of counter mode, in order.
-pub(crate) const TEMPLATES: [&str; 5] = [FIELD, SUM, PARITIES, PRODUCTS, include_str!("gcm.h")];
+pub(crate) const TEMPLATES: [&str; 7] =
+    [FIELD, SUM, PARITIES, PRODUCTS, include_str!("gcm.h"), PUBLIC, include_str!("describe.h")];
