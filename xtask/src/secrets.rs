@@ -118,7 +118,7 @@ fn judge(
     let one = |(entry, point): (&Entry, &EntryPoint)| {
         let (entry, name) = (*entry, &point.name);
         let mut report = check(text, entry, point).map_err(|error| anyhow!(error))?;
-        let verdicts = usize::from(entry.ends_decryption() || point.takes(Argument::Mask));
+        let verdicts = usize::from([Argument::Mask, Argument::Verdicts].iter().any(|&argument| point.takes(argument)));
         if verdicts > 0 {
             let goes_on = |text: &str| {
                 ["bra", "ret", "exit", "BRA", "EXIT"].iter().any(|opcode| text.contains(&format!(" {opcode}")))

@@ -65,16 +65,7 @@ pub fn tables<E: TableElement>(blocks: Blocks, key: E, shape: &Shape, units: u32
     let mut step = power(E::ONE, tile, units.into());
     match arrangement {
         Arrangement::Wgmma | Arrangement::Mma => {
-            words.resize(shape.matrix_words(), 0.into());
-            let mut next = power(E::ONE, key, 8);
-            let mut power = E::ONE;
-            for t in (0..powers as usize).rev() {
-                put_matrix(&mut words, arrangement, t, power, blocks);
-                power = power * next;
-            }
-            put_matrix(&mut words, arrangement, powers as usize, step, Blocks::AsTheyAre);
-            power.zeroize();
-            next.zeroize();
+            put_matrices(&mut words, shape, power(E::ONE, key, 8), step, blocks);
         }
         Arrangement::Element => {
             words.extend(step.words());
@@ -102,6 +93,47 @@ pub fn tables<E: TableElement>(blocks: Blocks, key: E, shape: &Shape, units: u32
     }
     [&mut tile, &mut step, &mut segment, &mut first, &mut power].into_iter().for_each(Zeroize::zeroize);
     words
+}
+
+/// The tables for GCM of many messages in one launch, for a kernel of this shape, where `1 << wide` groups of two rows share a message:
+///
+/// | words | what |
+/// |---|---|
+/// | [`Shape::matrix_words`] | with G = 1 << `wide`: the products with H^((powers - 1) G), ..., H^G, 1, then H^(2 powers G) |
+/// | 4 × G | for the second row of group g, H^(G - g + 1) |
+/// | 4 × G | for its first row, H^(powers G + G - g + 1) |
+/// | 4 | H, for the block of lengths |
+pub fn batch_tables<E: TableElement>(key: E, shape: &Shape, wide: u32) -> Zeroizing<Vec<E::Word>> {
+    let groups = 1 << wide;
+    let mut words = Zeroizing::new(Vec::with_capacity(shape.matrix_words() + 4 * (2 * groups + 1)));
+    let mut next = power(E::ONE, key, groups as u64);
+    let mut row = power(E::ONE, next, shape.powers.into());
+    let mut step = row * row;
+    put_matrices(&mut words, shape, next, step, Blocks::AsTheyAre);
+    let at = words.len() / 4;
+    words.resize(4 * (at + 2 * groups + 1), 0.into());
+    let mut weight = key;
+    put(&mut words, at + 2 * groups, weight);
+    for group in (0..groups).rev() {
+        weight = weight * key;
+        put(&mut words, at + group, weight);
+        put(&mut words, at + groups + group, weight * row);
+    }
+    [&mut next, &mut row, &mut step, &mut weight].into_iter().for_each(Zeroize::zeroize);
+    words
+}
+
+/// Appends the matrices: of the powers of `next`, and of `step`.
+fn put_matrices<E: TableElement>(words: &mut Vec<E::Word>, shape: &Shape, mut next: E, step: E, blocks: Blocks) {
+    words.resize(shape.matrix_words(), 0.into());
+    let mut power = E::ONE;
+    for t in (0..shape.powers as usize).rev() {
+        put_matrix(words, shape.arrangement, t, power, blocks);
+        power = power * next;
+    }
+    put_matrix(words, shape.arrangement, shape.powers as usize, step, Blocks::AsTheyAre);
+    power.zeroize();
+    next.zeroize();
 }
 
 fn put<E: TableElement>(words: &mut [E::Word], element: usize, value: E) {

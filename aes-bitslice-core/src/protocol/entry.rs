@@ -39,6 +39,12 @@ crate::named::named_enum! {
         Encrypt = "encrypt",
         /// Counter mode, and the hash of its input: GCM decryption of a message that is aligned to 16 bytes.
         Decrypt = "decrypt",
+        /// The encrypted first counters of many messages ([`messages`](super::messages)).
+        BatchMasks = "batch-masks",
+        /// GCM encryption of many messages.
+        BatchEncrypt = "batch-encrypt",
+        /// GCM decryption of many messages, which clears those that are not authentic.
+        BatchDecrypt = "batch-decrypt",
     }
 }
 
@@ -60,6 +66,9 @@ impl Entry {
             Self::BatchOrder => "_batch_order",
             Self::Encrypt => "_encrypt",
             Self::Decrypt => "_decrypt",
+            Self::BatchMasks => "_batch_masks",
+            Self::BatchEncrypt => "_batch_encrypt",
+            Self::BatchDecrypt => "_batch_decrypt",
         }
     }
 
@@ -74,7 +83,8 @@ impl Entry {
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs => false,
             Self::Hash | Self::HashBytes | Self::Clear | Self::HashMessages | Self::ClearMessages => true,
-            Self::BatchDescribe | Self::BatchOrder | Self::Encrypt | Self::Decrypt => true,
+            Self::BatchDescribe | Self::BatchOrder => true,
+            Self::Encrypt | Self::Decrypt | Self::BatchMasks | Self::BatchEncrypt | Self::BatchDecrypt => true,
         }
     }
 
@@ -106,6 +116,9 @@ impl Entry {
             Self::Decrypt => {
                 &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend, Mask]
             }
+            Self::BatchMasks => &[Messages, All, Masks, Keys],
+            Self::BatchEncrypt => &[In, Out, Messages, Order, All, Wide, Aad, Masks, Keys, Tables, Tags],
+            Self::BatchDecrypt => &[In, Out, Messages, Order, All, Wide, Aad, Masks, Expected, Keys, Tables, Verdicts],
         }
     }
 
@@ -114,7 +127,10 @@ impl Entry {
         match self {
             Self::Blocks | Self::Bytes | Self::Hash | Self::HashBytes | Self::Clear => true,
             Self::Encrypt | Self::Decrypt => true,
+            // They wait for the masks, which wait for all work before them.
+            Self::BatchEncrypt | Self::BatchDecrypt => true,
             // They do not wait for earlier work.
+            Self::BatchMasks => false,
             Self::SecretCounter | Self::Messages | Self::Cmac | Self::HashMessages | Self::ClearMessages => false,
             Self::Each | Self::Expand | Self::Jobs | Self::BatchDescribe | Self::BatchOrder => false,
         }
@@ -126,7 +142,8 @@ impl Entry {
             Self::Clear | Self::ClearMessages => true,
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs | Self::Hash | Self::HashBytes | Self::HashMessages => false,
-            Self::BatchDescribe | Self::BatchOrder | Self::Encrypt | Self::Decrypt => false,
+            Self::BatchDescribe | Self::BatchOrder => false,
+            Self::Encrypt | Self::Decrypt | Self::BatchMasks | Self::BatchEncrypt | Self::BatchDecrypt => false,
         }
     }
 }

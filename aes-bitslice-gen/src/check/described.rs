@@ -3,7 +3,7 @@
 use super::error::CheckError;
 use super::messages::{Call, Compiled, Memory};
 use aes_bitslice_core::argument::{Argument, Kind};
-use aes_bitslice_core::described::{Array, Fault, NO_MESSAGE, IntegerType, NonceArray, TALLY_WORDS, WrongRange};
+use aes_bitslice_core::described::{Array, Fault, IntegerType, NO_MESSAGE, NonceArray, TALLY_WORDS, WrongRange};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Hash, Printed};
 use aes_bitslice_core::messages::{Message, words_of};
@@ -76,7 +76,10 @@ fn forms(ranges: &[Range<u64>]) -> Vec<[Given; 2]> {
             let array = |integers: IntegerType, are_lengths, n: fn(&Range<u64>) -> u64| {
                 let mut memory = vec![];
                 ranges.iter().for_each(|range| put(&mut memory, integers, n(range)));
-                Given { words: Array { integers: Some(integers), first: 0, step: integers.bytes(), are_lengths }.words(), memory }
+                Given {
+                    words: Array { integers: Some(integers), first: 0, step: integers.bytes(), are_lengths }.words(),
+                    memory,
+                }
             };
             all.push([
                 array(starts, false, |range| range.start),

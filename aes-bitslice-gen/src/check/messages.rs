@@ -1,16 +1,15 @@
 //! Printed kernels for many messages as programs for the CPU, and their check against the definition of GCM (SP 800-38D).
 
+use super::batches::{Batch, CASES, Forged};
 use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
 use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::entry::Entry;
-use aes_bitslice_core::ghash::{Blocks, Element, ghash, tables};
+use aes_bitslice_core::ghash::{Blocks, Element, tables};
 use aes_bitslice_core::manifest::{Hash, Printed};
-use aes_bitslice_core::messages::{Message, tiles_that_begin_in, words_of, words_of_end};
+use aes_bitslice_core::messages::tiles_that_begin_in;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::order::Order;
-use aes_bitslice_core::reference::reference;
 use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -21,7 +20,7 @@ const PROGRAM: &str = include_str!("messages_program.h");
 /// The number of key words that the program has room for, a counter among them.
 const KEY_WORDS: usize = 68;
 /// The first word of the counter.
-const COUNTER: usize = 64;
+pub(super) const COUNTER: usize = 64;
 
 /// A printed kernel, compiled for the CPU and running.
 pub(super) struct Compiled {
@@ -160,92 +159,22 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
     let key = manifest.key_words(key)?.ok_or(CheckError::KeyLength(key.len()))?;
     let tables = bytes_of(&tables(Blocks::AsTheyAre, hash_key, &shape, 1));
 
-    // Bytes of data, bytes of additional data, and bytes between a message and the one before it.
-    let several: &[(u64, u32, u64)] = &[
-        (1500, 13, 0),
-        (16 * 31, 0, 0),
-        (16 * 31 + 1, 5, 12),
-        // The last run of both lacks one byte.
-        (16 * 31 - 1, 15, 0),
-        (16 * 63 - 1, 31, 5),
-        // A message whose last run lacks one byte, without additional data.
-        (16 * 32 - 1, 0, 0),
-        (0, 0, 0),
-        (0, 40, 3),
-        (2048, 0, 0),
-        (4096 + 2048, 16, 4),
-        (5000, 300, 1),
-        (1, 1, 0),
-        (67, 0, 2),
-        (2048, 0, 8),
-        (9000, 17, 0),
-    ];
-    let equal = &[(2048, 0, 0); 11][..];
-    let one = &[(100, 20, 5)][..];
-    // With the data five bytes past a multiple of 16, the messages of such a group begin at multiples of 16, and end within blocks.
-    let ragged = &[(4101, 0, 11); 8][..];
-    for (n, (lengths, offset, in_place)) in [
-        (several, 0, true),
-        (equal, 0, false),
-        (several, 4, false),
-        (one, 3, true),
-        (ragged, 5, true),
-        (several, 7, true),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let (mut at, mut aad_at, mut runs) = (0, 0, 0);
-        let mut all: Vec<Message> = Vec::new();
-        for (i, &(bytes, aad_bytes, gap)) in lengths.iter().enumerate() {
-            let mut first: [u8; 16] = std::array::from_fn(|b| (b * 31 + i * 7 + n) as u8);
-            first[12..].copy_from_slice(&[1, 0x1f2e_3d4c, u32::MAX - i as u32][i % 3].to_be_bytes());
-            let tag_bytes = [16, 12, 4, 15, 8][i % 5];
-            let message = Message { first, at: at + gap, bytes, aad_at, aad_bytes, tag_bytes, first_run: runs };
-            runs += message.runs() as u32;
-            all.push(message);
-            at += gap + bytes;
-            aad_at += aad_bytes;
-        }
-        let stream = |seed: u128, bytes: usize| reference(Mode::Ctr, &schedule, seed << 96, 0, &vec![0; bytes]);
-        let (plaintext, aad) = (stream(77, at as usize + 9), stream(78, aad_at as usize));
-        let words: Vec<_> = all.iter().map(words_of).chain([words_of_end(runs)]).collect();
-        let words = words.as_flattened().as_flattened();
-        let order = Order::longest_first(all.len(), |n| all[n].hashed_blocks());
-        let order = bytes_of(&(0..all.len()).map(|position| order.at(position) as u32).collect::<Vec<_>>());
+    for (n, case) in CASES.iter().enumerate() {
+        let batch = Batch::of(case, n, &schedule);
+        let Batch { all, runs, plaintext, aad, words, order, ciphertext, tags } = &batch;
+        let (runs, offset, in_place) = (*runs, case.offset, case.in_place);
         let numbered = all.iter().zip(0u32..);
         let first_messages: Vec<u32> =
             numbered.flat_map(|(message, n)| tiles_that_begin_in(message).map(move |_| n)).collect();
         let first_messages = bytes_of(&first_messages);
 
-        // By the definition.
-        let (mut ciphertext, mut tags) = (plaintext.clone(), Vec::new());
-        for message in &all {
-            let range = message.at as usize..(message.at + message.bytes) as usize;
-            for (i, block) in ciphertext[range.clone()].chunks_mut(16).enumerate() {
-                let mut counter = message.first;
-                let number = u32::from_be_bytes(counter[12..].try_into().expect("four bytes"));
-                counter[12..].copy_from_slice(&number.wrapping_add(1 + i as u32).to_be_bytes());
-                block.iter_mut().zip(encrypt(counter)).for_each(|(byte, key)| *byte ^= key);
-            }
-            let (data, blocks) = (&ciphertext[range], message.bytes.div_ceil(16));
-            let aad = &aad[message.aad_at as usize..][..message.aad_bytes as usize];
-            let lengths = u128::from(message.aad_bytes) << 67 | u128::from(message.bytes) << 3;
-            let both = ghash(hash_key, aad) * hash_key.pow(blocks) + ghash(hash_key, data);
-            let all = (both + Element::from_block(lengths.to_be_bytes())) * hash_key;
-            tags.push((all + Element::from_block(encrypt(message.first))).to_block());
-        }
-
         let no_masks = vec![0x3c; 16 * all.len()];
         let call = Call { entry: 0, thread_blocks: 1 + n as u64, threads: 128, all: runs as usize, key: &key };
-        // Nothing is written between messages, nor in other memory.
-        let is_between = |at: &usize| all.iter().all(|m| !(m.at..m.at + m.bytes).contains(&(*at as u64)));
-        let mut other = vec![0; plaintext.len()];
-        (0..other.len()).filter(is_between).for_each(|at| other[at] = plaintext[at]);
+        let other = batch.between(plaintext);
         let (first, second) = if in_place {
-            (Memory::Written(&plaintext, offset), Memory::Same(0))
+            (Memory::Written(plaintext, offset), Memory::Same(0))
         } else {
-            (Memory::Read(&plaintext, offset), Memory::Written(&other, 3 * offset % 16))
+            (Memory::Read(plaintext, offset), Memory::Written(&other, 3 * offset % 16))
         };
         let memory =
             [first, second, Memory::Read(words, 0), Memory::Read(&first_messages, 0), Memory::Written(&no_masks, 0)];
@@ -255,7 +184,7 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
             return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch, at });
         }
         // Each by itself, too.
-        for message in &all {
+        for message in all {
             let range = message.at as usize..(message.at + message.bytes) as usize;
             let mut key = key.clone();
             key.resize(COUNTER, 0);
@@ -279,10 +208,10 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
             |what: &str| CheckError::Hash { kernel: of_hash.kernel.clone(), launch: format!("{what} of launch {n}") };
         let call = Call { entry: 0, thread_blocks: 1 + n as u64 % 2, threads, all: all.len(), key: &[] };
         let memory = [
-            Memory::Read(&ciphertext, offset),
+            Memory::Read(ciphertext, offset),
             Memory::Read(words, 0),
-            Memory::Read(&order, 0),
-            Memory::Read(&aad, n),
+            Memory::Read(order, 0),
+            Memory::Read(aad, n),
             Memory::Written(&masks, 0),
             Memory::Read(&tables, 0),
             Memory::Same(4),
@@ -292,31 +221,16 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
             return Err(wrong("messages"));
         }
 
-        // Changes one bit of every third tag, and the bytes of others that do not count.
-        let mut expected = tags.clone();
-        let mut left = plaintext.clone();
-        let mut verdicts = Vec::new();
-        for (i, (tag, message)) in expected.iter_mut().zip(&all).enumerate() {
-            let counts = message.tag_bytes as usize;
-            tag[counts..].fill(0);
-            let is_wrong = i % 3 == 1;
-            if is_wrong {
-                // The lowest and the highest bits of words are among them.
-                let bit = (i / 3 * 31) % (8 * counts);
-                tag[bit / 8] ^= 1 << (bit % 8);
-                left[message.at as usize..][..message.bytes as usize].fill(0);
-            }
-            verdicts.push(u32::from(is_wrong));
-        }
+        let Forged { expected, left, verdicts } = batch.forged();
         let memory = [
-            Memory::Written(&plaintext, offset),
+            Memory::Written(plaintext, offset),
             Memory::Read(words, 0),
             Memory::Read(&computed, 0),
             Memory::Read(expected.as_flattened(), 0),
             Memory::Written(&vec![7; 4 * all.len()], 0),
         ];
         let written = hash.run(Call { entry: 1, ..call }, &memory)?;
-        if written != [left, bytes_of(&verdicts)] {
+        if written != [left, verdicts] {
             return Err(wrong("clearing messages"));
         }
     }

@@ -12,7 +12,7 @@ typedef struct { u64 entry, thread_blocks, threads, all, arguments; } request;
 // `same` is the number, counted from 1, of the argument whose memory it shares, or 0.
 typedef struct { u64 length, offset, is_written, same; } place;
 
-#define MOST 8
+#define MOST 9
 static u8 *data[MOST];
 static u32 all, key_words[68];
 static void (*const entries[])(void);

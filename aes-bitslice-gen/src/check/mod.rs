@@ -5,7 +5,7 @@
 //! | [`evaluate`] | circuits, steps and round keys that are not the cipher of FIPS 197 |
 //! | [`printed`] | all of that, and printing faults: transposition, counters, indices, accesses beyond the data |
 //! | [`printed_hash`] | printing faults of a hash kernel |
-//! | [`printed_gcm`] | printing faults of the kernel of GCM in one launch |
+//! | [`printed_gcm`], [`printed_gcm_batch`] | printing faults of the kernel of GCM in one launch, and of its entry points for many messages |
 //! | [`printed_messages`] | printing faults of the entry points for many messages |
 //! | [`printed_descriptions`] | printing faults of the entry points for messages that arrays describe |
 //! | [`printed_cmac`] | printing faults of the entry point for CMAC of many messages |
@@ -23,6 +23,8 @@
 //! | `library` | a printed kernel as a library, for programs that manage the memory of its launches themselves |
 //! | `hash` | a hash kernel as a program, and its check |
 //! | `gcm` | the kernel of GCM in one launch as a program, and its check |
+//! | `gcm_batch` | its entry points for many messages as a program, and their check |
+//! | `batches` | the batches of messages for that and the next check |
 //! | `messages` | kernels for many messages as programs, and their check |
 //! | `described` | kernels for messages that arrays describe as programs, and their check |
 //! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
@@ -33,6 +35,7 @@
 //! | `error` | errors of a check |
 //! | `sample` | how much the tests cover |
 
+mod batches;
 mod calls;
 mod checks;
 mod cmac;
@@ -40,6 +43,7 @@ mod compiled;
 mod described;
 mod error;
 mod gcm;
+mod gcm_batch;
 mod hash;
 mod jobs;
 mod launch;
@@ -55,6 +59,7 @@ pub use compiled::CompiledC;
 pub use described::printed_descriptions;
 pub use error::CheckError;
 pub use gcm::printed_gcm;
+pub use gcm_batch::printed_gcm_batch;
 pub use hash::{CompiledHash, HashLaunch, printed_hash};
 pub use jobs::printed_jobs;
 pub use launch::{Access, Launch, Tweaks};

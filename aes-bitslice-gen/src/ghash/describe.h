@@ -15,9 +15,6 @@
 #define PLACED_AT LENGTHS
 #define WRONG_AT (2 * LENGTHS)
 
-#define MESSAGE_PIECES 3
-#define NO_MESSAGE 0xffffffffu
-
 #ifdef __CUDACC__
 #define COUNT(place, n) atomicAdd(place, n) // returns what was there
 #define KEEP_LARGER(place, n) atomicMax(place, n)

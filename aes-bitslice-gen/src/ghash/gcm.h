@@ -20,13 +20,13 @@
 #define WEIGHTS_AT (CIPHERTEXT_AT + WARPGROUPS * 16 * SPAN_BLOCKS)
 
 #ifdef __CUDACC__
-// A warpgroup waits for its four warps, and takes as many steps as it has spans.
+// A warpgroup waits for its four warps, and does as much as it has to.
 #define MEET_WARPGROUP(group) asm volatile("bar.sync %0, 128;" ::"r"(1 + (group)) : "memory")
-#define STEPS(own, most) (own)
+#define OWN_OR_ALL(own, all) (own)
 #else
-// All warps meet. Those left without a span go along, on blocks that do not exist.
+// All warps meet. Those that have nothing left to do go along, on blocks that do not exist.
 #define MEET_WARPGROUP(group) BARRIER()
-#define STEPS(own, most) (most)
+#define OWN_OR_ALL(own, all) (all)
 #endif
 
 #ifdef __CUDACC__
@@ -116,7 +116,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     make_parts(part, counter, key);
 
     u32 sum = 0, sum8 = 0;
-    ROLLED for (u32 n = STEPS(own, most); n-- > 0;) {
+    ROLLED for (u32 n = OWN_OR_ALL(own, most); n-- > 0;) {
         const u32 tile = 4 * (spans - 1 - unit - n * units) + of_group;
         const u64 first = first_block(tile, skipped);
         const int is_whole = is_among(tile, whole);

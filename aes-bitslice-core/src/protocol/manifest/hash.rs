@@ -91,6 +91,19 @@ use serde::{Deserialize, Serialize};
 /// | `tables` | buffer of u32, aligned to 16 bytes | [`tables`](crate::ghash::tables) of the hash key, for `message_shape` and one unit |
 /// | `out`, `tags`, `expected`, `verdicts` of `clear-messages` | | plaintext; tags computed; tags expected; a u32 per message: 1 if cleared |
 ///
+/// A kernel with a `key_basis` computes tags while it encrypts or decrypts. First, `batch-masks` computes masks; no other launch may come
+/// between. Then `batch-encrypt` and `batch-decrypt` process units of 32 >> `wide` messages, in the order of `order`, in which 2^32 - 1 stands for
+/// none; 1 << `wide` groups of four threads share a message. Any number of thread blocks will do.
+///
+/// | parameter | kind | what |
+/// |---|---|---|
+/// | `in`, `out` | start of the data | any alignment; the output may be in place |
+/// | `wide` | u32 | 0 to 5: the logarithm of the number of groups that share a message |
+/// | `keys` | round keys | as of the kernel for counter mode whose key basis is this one's |
+/// | `tables` | buffer of u32, aligned to 16 bytes | [`batch_tables`](crate::ghash::batch_tables) of the hash key and `wide` |
+/// | `tags` | buffer of u32 | 16 bytes for each message |
+/// | `expected`, `verdicts` | buffers of u32 | the tags that messages should have, padded to 16 bytes; 1 for each message that is cleared, else 0 |
+///
 /// Where arrays in device memory describe the messages, `batch-describe` and then `batch-order` write `messages` and `order`; if anything is
 /// wrong with a message, `order` has none. Any number of thread blocks will do. They need no shared memory in addition to what the code
 /// declares.
@@ -154,7 +167,8 @@ impl Function for Hash {
         }
         let encrypts = manifest.key_basis.is_some();
         let of_hash = [Entry::Hash, Entry::HashBytes, Entry::Clear].map(|entry| (entry, !encrypts));
-        let of_gcm = [Entry::Encrypt, Entry::Decrypt, Entry::BatchDescribe, Entry::BatchOrder];
+        let of_gcm = [Entry::Encrypt, Entry::Decrypt, Entry::BatchMasks, Entry::BatchEncrypt, Entry::BatchDecrypt];
+        let of_gcm = of_gcm.into_iter().chain([Entry::BatchDescribe, Entry::BatchOrder]);
         for (entry, is_needed) in of_hash.into_iter().chain(of_gcm.map(|entry| (entry, encrypts))) {
             if manifest.entry(entry).is_ok() != is_needed {
                 return field(entry.name(), "is there as `key_basis` has it: with one, a kernel encrypts and decrypts");

@@ -1,0 +1,137 @@
+//! The entry points for many messages of the kernel of GCM in one launch as a program for the CPU, and their check against the definition of GCM.
+
+use super::batches::{Batch, CASES};
+use super::error::CheckError;
+use super::messages::{COUNTER as WIDE, Call, Compiled, Memory, bytes_of};
+use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
+use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::column_basis::ColumnBasis;
+use aes_bitslice_core::entry::Entry;
+use aes_bitslice_core::ghash::{Element, batch_tables};
+use aes_bitslice_core::key_source::{ExpandedKey, KeySource};
+use aes_bitslice_core::manifest::{Hash, Printed};
+
+/// The maximum of `wide`.
+const WIDEST: u32 = 5;
+
+/// Compiles the printed kernel as C, and compares its entry points for many messages with the definition of GCM: with one group for a message
+/// and with all groups of a warpgroup, one thread block and several. Returns `false` if there is no C compiler.
+pub fn printed_gcm_batch(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckError> {
+    let manifest = &printed.manifest;
+    let [masks, encrypt, decrypt] = [Entry::BatchMasks, Entry::BatchEncrypt, Entry::BatchDecrypt];
+    let entries = [manifest.entry(masks)?, manifest.entry(encrypt)?, manifest.entry(decrypt)?];
+    let compiled = Compiled::with(&manifest.kernel, &printed.source, &entries, |p| match (p.kind, p.name) {
+        (_, Argument::Wide) => format!("key_words[{WIDE}]"),
+        (Kind::U32, _) => "all".to_string(),
+        _ => "*(const round_keys *)key_words".to_string(),
+    })?;
+    let Some(mut compiled) = compiled else { return Ok(false) };
+    let schedule = KeySchedule::new(key, Direction::Encrypt).ok_or(CheckError::KeyLength(key.len()))?;
+    let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Direction::Encrypt));
+    let basis =
+        ColumnBasis::new(manifest.key_basis.expect("of a kernel that encrypts")).expect("the manifest is right");
+    let expanded = ExpandedKey::new(key).expect("its length is right, as above");
+    let mut words = KeySource::Argument.words(&expanded, Direction::Encrypt, basis).to_vec();
+    words.resize(WIDE + 1, 0);
+    for (n, case) in CASES.iter().enumerate() {
+        let batch = Batch::of(case, n, &schedule);
+        let forged = batch.forged();
+        let wide = [0, WIDEST, 2, 4, 1, 3][n % 6];
+        words[WIDE] = wide;
+        let tables = bytes_of(&batch_tables(hash_key, &manifest.shape, wide));
+        let wrong = |what: &str| {
+            let launch = format!("{what} of {} messages, {} groups for each", batch.all.len(), 1 << wide);
+            CheckError::Hash { kernel: manifest.kernel.clone(), launch }
+        };
+        let call = Call {
+            entry: 0,
+            thread_blocks: 1 + n as u64 % 2,
+            threads: manifest.threads,
+            all: batch.all.len(),
+            key: &words,
+        };
+        let described = Memory::Read(&batch.words, 0);
+        let masks = compiled.run(call, &[described, Memory::Written(&vec![0x3c; 16 * batch.all.len()], 0)])?.remove(0);
+        let run = |compiled: &mut Compiled, entry, input: &[u8], expected: Option<&[u8]>, results: &[u8]| {
+            let other = batch.between(input);
+            let (from, to) = match case.in_place {
+                true => (Memory::Written(input, case.offset), Memory::Same(0)),
+                false => (Memory::Read(input, case.offset), Memory::Written(&other, 3 * case.offset % 16)),
+            };
+            let described = [(&batch.words, 0), (&batch.order, 0), (&batch.aad, n), (&masks, 0)];
+            let described = described.map(|(bytes, offset)| Memory::Read(bytes, offset));
+            let after = [Memory::Read(&tables, 0), Memory::Written(results, 0)];
+            let expected = expected.map(|tags| Memory::Read(tags, 0));
+            let memory: Vec<_> = [from, to].into_iter().chain(described).chain(expected).chain(after).collect();
+            compiled.run(Call { entry, ..call }, &memory)
+        };
+        let made = run(&mut compiled, 1, &batch.plaintext, None, &vec![0x3c; 16 * batch.all.len()])?;
+        if made != [&batch.ciphertext, batch.tags.as_flattened()] {
+            return Err(wrong("encryption"));
+        }
+        let expected = Some(forged.expected.as_flattened());
+        let opened = run(&mut compiled, 2, &batch.ciphertext, expected, &vec![7; 4 * batch.all.len()])?;
+        if opened != [forged.left, forged.verdicts] {
+            return Err(wrong("decryption"));
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::sample::{all_or, sample};
+    use crate::emit::gcm::print;
+    use zeroize::Zeroizing;
+
+    fn check(wrong: Option<(&str, &str)>) -> Result<bool, CheckError> {
+        let mut printed = print("a test");
+        if let Some((text, with)) = wrong {
+            assert!(printed.source.contains(text), "{text}");
+            printed.source = Zeroizing::new(printed.source.replace(text, with));
+        }
+        printed_gcm_batch(&printed, b"twenty-four bytes of key")
+    }
+
+    #[test]
+    fn the_printed_kernel_passes_and_faults_show() {
+        if !check(None).unwrap() {
+            eprintln!("there is no C compiler: the printed kernel was not tested");
+            return;
+        }
+        let faults = [
+            // Which blocks a thread has, and how much of the last one is there; counters, and masks.
+            ("before > 31u << wide ? 32 :", "before > 31u << wide ? 31 :"),
+            ("((u32)before + (1u << wide) - 1) >> wide;", "(u32)before >> wide;"),
+            ("length - at < 4 ? (u32)(length - at) : 4;", "length - at < 4 ? 3 : 4;"),
+            ("1 + (u32)(blocks_of(", "(u32)(blocks_of("),
+            ("column() == 3 ? j << wide : 0", "column() == 3 ? j : 0"),
+            ("masks[4 * (own + 8 * j) + column()] = s[j] ^ key.last;", "masks[4 * (own + 8 * j) + column()] = s[j];"),
+            // What is hashed.
+            ("if (last < 4) s[31] &= (1u << 8 * last) - 1;", ""),
+            ("hashed[32 * j] = j >= data ? s[j] : 0;", "hashed[32 * j] = s[j];"),
+            ("if (end > aad_blocks_of(m)) continue;", "if (end >= aad_blocks_of(m)) continue;"),
+            ("at >= m.aad_length ? 0 : m.aad_length - at < 4 ?", "at >= m.aad_length ? 0 : m.aad_length - at < 3 ?"),
+            // Units, steps, and sums over groups.
+            ("return place < all ?", "return place + 1 < all ?"),
+            ("most = other > most ? other : most;", "most = other;"),
+            ("most = steps > most ? steps : most;", "most = steps;"),
+            ("d < 4u << wide && d < 32;", "d < 4u << wide && d < 16;"),
+            ("(warp() & ~(warps - 1)) + i", "warp() + i"),
+            ("column() == 2 && group == 0 ?", "column() == 2 ?"),
+            // Which tags are wrong, and what is cleared.
+            ("(here >= 4 ? 0xffffffff : (1u << 8 * here) - 1)", "0xffffffff"),
+            ("return wrong != 0;", "return wrong > 1;"),
+            ("if (is_wrong) ROLLED", "if (0) ROLLED"),
+            ("i < m.length; i += 4u << wide", "i + 1 < m.length; i += 4u << wide"),
+        ];
+        for (text, with) in sample(0, all_or(1, 3), faults) {
+            match check(Some((text, with))) {
+                Ok(_) => panic!("`{text}` is not missed"),
+                Err(CheckError::Hash { .. } | CheckError::OutOfBounds { .. } | CheckError::Stuck { .. }) => {}
+                Err(other) => panic!("`{text}`: {other}"),
+            }
+        }
+    }
+}
