@@ -38,7 +38,7 @@ fn main() -> Outcome<()> {
     for bits in [KeyBits::Aes128, KeyBits::Aes256] {
         let key = Key::generate(bits)?;
         let (cipher, cpu) = (engine.cipher(&key)?, Engine::open(Backend::Cpu)?.cipher(&key)?);
-        for (bytes, count, aad) in [(16 << 10, 4096, 0), (16 << 10, 4096, 13), (1500, 44_739, 13)] {
+        for (bytes, count, aad) in [(16 << 10, 4096, 0), (16 << 10, 4096, 13), (1500, 44_739, 13), (256, 1 << 18, 0)] {
             let nonces: Vec<[u8; 12]> = (0..count).map(nonce).collect();
             let aads: Vec<Vec<u8>> = (0..count).map(|n| vec![n as u8; aad]).collect();
             let range = |n: usize| (n * bytes) as u64..((n + 1) * bytes) as u64;

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         .on_each(
             &[Device::Cuda(Kernels::Auto)],
             &[],
-            tests_of_engines![calls_in_flight, one_long_message_among_short_ones],
+            tests_of_engines![calls_in_flight, one_long_message_among_short_ones, any_number_of_messages],
         )
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![other_memory_is_refused])
         .with(&[], tests![what_cannot_be_is_refused, arrays_that_do_not_fit_are_refused])
@@ -488,6 +488,39 @@ fn one_long_message_among_short_ones(engines: &'static [Engine]) {
             let mut data = messages.plain.clone();
             assert_eq!(run(&memory, &cipher, encrypt(&messages), &mut data).unwrap(), tags);
             assert!(data == secret);
+        }
+    }
+}
+
+/// So few that many threads share each, and so many that each thread has its own; equal ones, and others, also in parts of words.
+fn any_number_of_messages(engines: &'static [Engine]) {
+    for (n, count) in [1, 3, 20, 150, 600, 2_500, 9_000, 30_000].into_iter().enumerate() {
+        for most in [40, 2_000] {
+            let random = noise(15 + n as u64, 8 * count);
+            let number = |i: usize| u32::from_le_bytes(random[4 * i..][..4].try_into().unwrap()) as usize;
+            let equal = vec![(most, 13, 0); count];
+            let others = (0..count).map(|i| (number(2 * i) % most, number(2 * i + 1) % 40, number(i) % 3)).collect();
+            for lengths in [equal, others] {
+                let (messages, key) = (Messages::new(16, &lengths), noise(17, [16, 24, 32][n % 3]));
+                let (secret, tags) = messages.by_another(&key);
+                let mut wrong = tags.clone();
+                wrong[count / 2] = Tag::from([n as u8; 16]);
+                let mut left = messages.plain.clone();
+                left[messages.range(count / 2)].fill(0);
+                for engine in engines {
+                    let cipher = cipher(engine, &key);
+                    for memory in Memory::all_of(engine) {
+                        let mut data = messages.plain.clone();
+                        assert!(
+                            run(&memory, &cipher, encrypt(&messages), &mut data).unwrap() == tags,
+                            "{count} of {most}"
+                        );
+                        assert!(data == secret, "{count} of {most}");
+                        let opened = run(&memory, &cipher, decrypt(&messages, &wrong), &mut data).unwrap();
+                        assert!(opened.failed() == [count / 2] && data == left, "{count} of {most}");
+                    }
+                }
+            }
         }
     }
 }

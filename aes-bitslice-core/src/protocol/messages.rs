@@ -16,6 +16,8 @@ pub const RUN: u64 = 32;
 pub const TILE: usize = 8;
 /// Messages that are hashed side by side; a thread block works on this many at a time.
 pub const GROUP: u32 = 8;
+/// In one launch, a message may be shared by as many groups of four threads as two to the power of this: all of a unit of work.
+pub const WIDEST: u32 = 5;
 /// The index of the word that holds a message's first run.
 const FIRST_RUN: usize = 10;
 
@@ -57,6 +59,25 @@ impl Message {
     }
 }
 
+/// The logarithm of the number of groups of four threads that share a message in one launch, for which a batch takes the least time: of `count`
+/// messages, of which the longest has `longest` hashed blocks, and all together some 32 `runs`, on a device that works on `units` units of 32 groups
+/// at a time. More groups share out a message more evenly, and leave more of the last step unused.
+pub fn groups(count: u64, longest: u64, runs: u64, units: u64) -> u32 {
+    // The time of the tags in that of a step of 32 blocks; and that of the group with the longest message, or of all groups together.
+    const TAGS: f64 = 0.2;
+    let time = |wide: u32| {
+        let step = 32 << wide;
+        let shared = (count << wide).div_ceil(32) as f64 / units as f64;
+        let is_equal = longest.div_ceil(32) * count <= runs + count;
+        let (rounds, steps) = match is_equal {
+            true => (shared.ceil(), longest.div_ceil(step) as f64),
+            false => (shared, runs as f64 / count as f64 / f64::from(1 << wide) + 0.5),
+        };
+        (rounds * (steps + TAGS)).max(longest.div_ceil(step) as f64 + TAGS)
+    };
+    (0..=WIDEST).min_by(|one, other| time(*one).total_cmp(&time(*other))).unwrap_or_default()
+}
+
 /// The words of a message.
 #[inline]
 pub fn words_of(message: &Message) -> [[u8; 4]; MESSAGE_WORDS] {
@@ -94,6 +115,16 @@ pub fn tiles_that_begin_in(message: &Message) -> std::ops::Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_messages_are_shared_by_more_groups() {
+        let of_equal = |count: u64, blocks: u64| groups(count, blocks, count * (blocks + 1).div_ceil(32), 528);
+        // 17 units, or more: one group for each message would leave most of the device idle.
+        assert_eq!([of_equal(1, 1 << 20), of_equal(10, 100), of_equal(4096, 1024)], [5, 2, 3]);
+        assert_eq!([of_equal(44_739, 94), of_equal(1 << 18, 16), of_equal(1 << 20, 64)], [0; 3]);
+        // One long message among many short ones.
+        assert_eq!(groups(10_000, 1 << 16, 12_000, 528), 5);
+    }
 
     #[test]
     fn messages_in_their_tables() {

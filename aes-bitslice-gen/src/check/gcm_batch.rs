@@ -103,10 +103,12 @@ mod tests {
         let faults = [
             // Which blocks a thread has, and how much of the last one is there; counters, and masks.
             ("before > 31u << wide ? 32 :", "before > 31u << wide ? 31 :"),
-            ("((u32)before + (1u << wide) - 1) >> wide;", "(u32)before >> wide;"),
+            ("((u32)before + (1u << wide) - 1) >> wide;", "((u32)before + (1u << wide)) >> wide;"),
             ("length - at < 4 ? (u32)(length - at) : 4;", "length - at < 4 ? 3 : 4;"),
-            ("1 + (u32)(blocks_of(", "(u32)(blocks_of("),
-            ("column() == 3 ? j << wide : 0", "column() == 3 ? j : 0"),
+            ("first = 1 + (u32)(blocks_of(", "first = (u32)(blocks_of("),
+            ("counts[wide][b] & is_counted", "counts[wide][b]"),
+            ("carry = LUT3(bit, count, carry, 0xe8);", "carry = bit & count;"),
+            ("carry &= bit;", "carry = 0;"),
             ("masks[4 * (own + 8 * j) + column()] = s[j] ^ key.last;", "masks[4 * (own + 8 * j) + column()] = s[j];"),
             // What is hashed.
             ("if (last < 4) s[31] &= (1u << 8 * last) - 1;", ""),

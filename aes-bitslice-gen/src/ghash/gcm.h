@@ -17,7 +17,9 @@
 #define SPAN_BLOCKS (4 * TILE_BLOCKS)
 // In shared memory: matrices, the last of which may be read past its end, times zeros; ciphertext; weights.
 #define CIPHERTEXT_AT MATRIX_BYTES
-#define WEIGHTS_AT (CIPHERTEXT_AT + WARPGROUPS * 16 * SPAN_BLOCKS)
+// Warps that are ahead write the next span's ciphertext while others multiply this one's.
+#define SPAN_BYTES (16 * SPAN_BLOCKS)
+#define WEIGHTS_AT (CIPHERTEXT_AT + WARPGROUPS * 2 * SPAN_BYTES)
 
 #ifdef __CUDACC__
 // A warpgroup waits for its four warps, and does as much as it has to.
@@ -50,6 +52,9 @@ static u32 take(u32 *place) {
 }
 #define TAKE(place) take(place)
 #endif
+
+// The ciphertext of a warpgroup's span, counted from any number: the one after the next takes its place.
+DEVICE u32 *span_of(u8 *memory, u32 warpgroup, u32 n) { return (u32 *)(memory + CIPHERTEXT_AT + (2 * warpgroup + n % 2) * SPAN_BYTES); }
 
 // Bytes of the thread's word of a block that are in the message, 0 to 4. A block in front of the message has a number that wraps.
 DEVICE u32 bytes_there(u64 block, u64 length) {
@@ -111,7 +116,6 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     const u32 group = FROM_FIRST_LANE(lane() == 0 ? warp() / 4 : 0), of_group = FROM_FIRST_LANE(lane() == 0 ? warp() % 4 : 0);
     const u32 unit = group * (units / WARPGROUPS) + blockIdx.x;
     const u32 own = spans > unit ? (spans - unit - 1) / units + 1 : 0, most = (spans - blockIdx.x - 1) / units + 1;
-    u32 *const ciphertext = (u32 *)(memory + CIPHERTEXT_AT + group * 16 * SPAN_BLOCKS), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
     (void)own, (void)most;
     make_parts(part, counter, key);
 
@@ -120,6 +124,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         const u32 tile = 4 * (spans - 1 - unit - n * units) + of_group;
         const u64 first = first_block(tile, skipped);
         const int is_whole = is_among(tile, whole);
+        u32 *const ciphertext = span_of(memory, group, n), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
         u32 s[32], w[32], d[64];
         begin_key_stream(s, part, mask, counter.word[0] + TILE_BLOCKS * tile, key);
         AWAIT_LAST();
@@ -133,8 +138,6 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         publish();
         MEET_WARPGROUP(group);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
-        // What the products were of may be overwritten when all four warps have them.
-        MEET_WARPGROUP(group);
         sum = word_of_row(d, 0);
         sum8 = word_of_row(d, 1);
     }

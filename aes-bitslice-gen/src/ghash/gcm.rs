@@ -33,7 +33,8 @@ pub(crate) fn units_per_sm(threads: u32) -> u32 {
 /// Bytes of shared memory that a thread block of `threads` threads is launched with.
 pub(crate) fn shared_bytes(threads: u32) -> u32 {
     let Shape { powers, rows, .. } = shape();
-    2048 * (powers + 1) + units_per_sm(threads) * 16 * (shape().tile_blocks() + rows)
+    // Matrices; two spans of ciphertext, and weights, for each warpgroup.
+    2048 * (powers + 1) + units_per_sm(threads) * 16 * (2 * shape().tile_blocks() + rows)
 }
 
 /// The numbers that the templates use.

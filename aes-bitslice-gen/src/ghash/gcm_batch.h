@@ -131,32 +131,50 @@ DEVICE void put_aad(u32 *hashed, IN_GLOBAL const u8 *aad, place_of_message m, u6
     }
 }
 
-// Encrypts blocks of which the thread has a word each, except for the last round key.
-DEVICE void encrypt_words(u32 *s, cipher_key key) {
-    u32 first[8];
-    UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
-    planes_of_words(s, first);
+// From the planes of blocks with the first round key to their words, except for the last one.
+DEVICE void encrypt_planes(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) begin_byte(&s[8 * row]);
     rounds(s, key, 1);
     end(s, key);
     transpose_32x32(s);
 }
 
-// The thread's word of a message's first counter block, plus n.
-DEVICE u32 counter_word(IN_GLOBAL const uint4 *messages, u32 number, u32 n) {
-    if (number == NO_MESSAGE) return 0;
+// The thread's word of a message's first counter block, the first byte highest.
+DEVICE u32 counter_word(IN_GLOBAL const uint4 *messages, u32 number) {
     const u32 word = ((IN_GLOBAL const u32 *)(messages + (u64)MESSAGE_PIECES * number))[column()];
-    return column() == 3 ? word + n : word;
+    return column() == 3 ? word : BYTE_PERMUTE(word, 0, 0x0123);
 }
-DEVICE u32 in_memory(u32 word) { return column() == 3 ? BYTE_PERMUTE(word, 0, 0x0123) : word; }
+
+// Planes of j << wide for j < 32: the lowest ten bits.
+#define COUNTS 0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000
+CONSTANT u32 counts[6][10] = {{COUNTS}, {0, COUNTS}, {0, 0, COUNTS}, {0, 0, 0, COUNTS}, {0, 0, 0, 0, COUNTS}, {0, 0, 0, 0, 0, COUNTS}};
+
+// The planes of counter blocks, of which the thread has this word, plus j << wide where it counts; with the first round key. The sum has its carries
+// from plane to plane.
+DEVICE void planes_of_counters(u32 *s, u32 word, u32 wide, cipher_key key) {
+    const u32 is_counted = 0u - (column() == COUNTING_COLUMN);
+    u32 carry = 0, k[32];
+    get_round_key(k, key, 0);
+    UNROLL for (u32 b = 0; b < 32; b++) {
+        const u32 plane = 8 * (3 - b / 8) + b % 8, bit = spread_bit(word, b);
+        if (b < 10) {
+            const u32 count = counts[wide][b] & is_counted;
+            s[plane] = LUT3(bit, count, carry, 0x96) ^ k[plane];
+            carry = LUT3(bit, count, carry, 0xe8);
+        } else {
+            s[plane] = LUT3(bit, k[plane], carry, 0x96);
+            carry &= bit;
+        }
+    }
+}
 
 // Processes the thread's blocks of a step, and puts what is hashed of them to `hashed`.
 DEVICE void process_step(u32 *hashed, IN_GLOBAL u8 *out, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *messages, IN_GLOBAL const u8 *aad,
     u32 number, u64 rest, u32 wide, int decrypts, cipher_key key) {
     u32 s[32], w[32];
-    const u32 counter = counter_word(messages, number, 1 + (u32)(blocks_of(place_of(messages, number)) - rest));
-    UNROLL for (u32 j = 0; j < 32; j++) s[j] = in_memory(counter + (column() == 3 ? j << wide : 0));
-    encrypt_words(s, key);
+    const u32 first = 1 + (u32)(blocks_of(place_of(messages, number)) - rest);
+    planes_of_counters(s, (number == NO_MESSAGE ? 0 : counter_word(messages, number)) + (column() == COUNTING_COLUMN ? first : 0), wide, key);
+    encrypt_planes(s, key);
     READ_AGAIN(number);
     const place_of_message m = place_of(messages, number);
     const u64 blocks = blocks_of(m), at = m.at + 16 * (blocks - rest) + 4 * column();
@@ -238,20 +256,18 @@ DEVICE void process_batch(u8 *memory, IN_GLOBAL u8 *out, IN_GLOBAL const u8 *in,
     SHARED u32 parts[THREADS / 32][4];
     const u32 warpgroup = FROM_FIRST_LANE(lane() == 0 ? warp() / 4 : 0), of_group = FROM_FIRST_LANE(lane() == 0 ? warp() % 4 : 0);
     const u32 at_a_time = 32u >> wide;
-    u32 *const ciphertext = (u32 *)(memory + CIPHERTEXT_AT + warpgroup * 16 * SPAN_BLOCKS), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
     ROLLED for (u32 first = blockIdx.x; at_a_time * (u64)OWN_OR_ALL(first + warpgroup * gridDim.x, first) < all; first += WARPGROUPS * gridDim.x) {
         const u64 unit = first + warpgroup * gridDim.x, apart = (u64)at_a_time * gridDim.x;
         const u32 number = message_at(order, at_a_time * unit + (group_of_warpgroup() >> wide), all);
         u32 sum = 0, sum8 = 0;
         ROLLED for (u32 n = most_steps(messages, order, at_a_time * OWN_OR_ALL(unit, (u64)first), OWN_OR_ALL(1, WARPGROUPS), apart, all, wide); n > 0; n--) {
+            u32 *const ciphertext = span_of(memory, warpgroup, n), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
             const u64 rest = (u64)n * step_blocks(wide) - group_of_message(wide);
             process_step(mine + lane(), out, in, messages, aad, number, rest, wide, expected != 0, key);
             publish();
             MEET_WARPGROUP(warpgroup);
             u32 d[64];
             count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
-            // What the products were of may be overwritten when all four warps have them.
-            MEET_WARPGROUP(warpgroup);
             sum = word_of_row(d, 0);
             sum8 = word_of_row(d, 1);
         }
@@ -276,10 +292,12 @@ DEVICE void process_batch(u8 *memory, IN_GLOBAL u8 *out, IN_GLOBAL const u8 *in,
 KERNEL @NAME@_batch_masks(IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBAL u32 *masks@KEY_PARAMETER@) {
     LET_NEXT_BEGIN();
 @KEY_LOAD@    ROLLED for (u64 tile = blockIdx.x + gridDim.x * (u64)FROM_FIRST_LANE(lane() == 0 ? warp() : 0); TILE_BLOCKS * tile < all; tile += gridDim.x * WARPS) {
-        u32 s[32];
+        u32 s[32], first[8];
         const u64 own = TILE_BLOCKS * tile + lane() / 4;
-        UNROLL for (u32 j = 0; j < 32; j++) s[j] = in_memory(counter_word(messages, own + 8 * j < all ? (u32)own + 8 * j : NO_MESSAGE, 0));
-        encrypt_words(s, key);
+        UNROLL for (u32 j = 0; j < 32; j++) s[j] = BYTE_PERMUTE(counter_word(messages, own + 8 * j < all ? (u32)own + 8 * j : all - 1), 0, 0x0123);
+        UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
+        planes_of_words(s, first);
+        encrypt_planes(s, key);
         UNROLL for (u32 j = 0; j < 32; j++)
             if (own + 8 * j < all) masks[4 * (own + 8 * j) + column()] = s[j] ^ key.last;
     }

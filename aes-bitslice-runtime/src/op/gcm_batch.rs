@@ -112,8 +112,7 @@ pub struct Keyed<E> {
 ///
 /// In host memory the CPU cores do the work, whatever the engine. In device memory of a CUDA engine it is one call on the caller's stream
 /// ([`DeviceCipher::run_with_output`](crate::cuda::DeviceCipher::run_with_output)), fast for messages that start at multiples of 16 bytes,
-/// nearly as fast for those at multiples of 4. An eighth of a thread block hashes each message: one of many MiB completes sooner in its own
-/// call.
+/// nearly as fast for those at multiples of 4. A message has at most four warps of the GPU: one of many MiB completes sooner in its own call.
 pub type GcmEncryptBatch = GcmBatch<Make>;
 
 /// Decrypts messages and reports for each whether it is the one that its tag was computed from. Those that are not are cleared, and the

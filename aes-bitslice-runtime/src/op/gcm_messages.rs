@@ -3,7 +3,7 @@
 
 use crate::op::nonces::FirstCounters;
 use crate::op::ranges::Placed;
-use aes_bitslice_core::messages::{Message, runs_of};
+use aes_bitslice_core::messages::{Message, groups, runs_of};
 use aes_bitslice_core::order::Order;
 use std::ops::Range;
 use std::sync::Arc;
@@ -91,6 +91,12 @@ impl Messages {
             (_, Some(_)) => Order::longest_first(self.len(), |n| blocks(self.data.get(n))),
             _ => Order::longest_first(self.len(), |n| blocks(self.data.get(n)) + blocks(self.aads.get(n))),
         }
+    }
+
+    /// How many groups of threads share a message in one launch, on a device with this number of units (`aes_bitslice_core::messages`).
+    pub(crate) fn groups(&self, order: &Order, units: u32) -> u32 {
+        let longest = if self.len() > 0 { self.get(order.at(0)).hashed_blocks() } else { 0 };
+        groups(self.len() as u64, longest, self.runs().into(), units.into())
     }
 
     /// The message with this number. Always inlined: its fields, stored one by one, would be loaded in larger pieces, which waits for the stores.

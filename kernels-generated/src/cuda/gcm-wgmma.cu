@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 31f82af86fd394fc8683af1aa27aa3ccc16e2bc61010d615316e161a8ad23228
+// SHA-256 of all that follows this line: 7936ef59f78f0f56946442b492bad134bfa692cbc6b9dff6c09691150aafc00e
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -14,7 +14,7 @@
 #define ROWS 256
 #define TILE_ROWS 64
 #define PRODUCTS_ARE_MANY 0
-#define SHARED_BYTES 104448
+#define SHARED_BYTES 169984
 // ---------------------------------------------------------------------------------------------------------------
 // Dialect: CUDA C itself, and plain C11 so that a CPU can run the same text to check it.
 // ---------------------------------------------------------------------------------------------------------------
@@ -1186,7 +1186,9 @@ DEVICE u32 word_of_row(const u32 *d, int second) {
 #define SPAN_BLOCKS (4 * TILE_BLOCKS)
 // In shared memory: matrices, the last of which may be read past its end, times zeros; ciphertext; weights.
 #define CIPHERTEXT_AT MATRIX_BYTES
-#define WEIGHTS_AT (CIPHERTEXT_AT + WARPGROUPS * 16 * SPAN_BLOCKS)
+// Warps that are ahead write the next span's ciphertext while others multiply this one's.
+#define SPAN_BYTES (16 * SPAN_BLOCKS)
+#define WEIGHTS_AT (CIPHERTEXT_AT + WARPGROUPS * 2 * SPAN_BYTES)
 
 #ifdef __CUDACC__
 // A warpgroup waits for its four warps, and does as much as it has to.
@@ -1219,6 +1221,9 @@ static u32 take(u32 *place) {
 }
 #define TAKE(place) take(place)
 #endif
+
+// The ciphertext of a warpgroup's span, counted from any number: the one after the next takes its place.
+DEVICE u32 *span_of(u8 *memory, u32 warpgroup, u32 n) { return (u32 *)(memory + CIPHERTEXT_AT + (2 * warpgroup + n % 2) * SPAN_BYTES); }
 
 // Bytes of the thread's word of a block that are in the message, 0 to 4. A block in front of the message has a number that wraps.
 DEVICE u32 bytes_there(u64 block, u64 length) {
@@ -1280,7 +1285,6 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
     const u32 group = FROM_FIRST_LANE(lane() == 0 ? warp() / 4 : 0), of_group = FROM_FIRST_LANE(lane() == 0 ? warp() % 4 : 0);
     const u32 unit = group * (units / WARPGROUPS) + blockIdx.x;
     const u32 own = spans > unit ? (spans - unit - 1) / units + 1 : 0, most = (spans - blockIdx.x - 1) / units + 1;
-    u32 *const ciphertext = (u32 *)(memory + CIPHERTEXT_AT + group * 16 * SPAN_BLOCKS), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
     (void)own, (void)most;
     make_parts(part, counter, key);
 
@@ -1289,6 +1293,7 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         const u32 tile = 4 * (spans - 1 - unit - n * units) + of_group;
         const u64 first = first_block(tile, skipped);
         const int is_whole = is_among(tile, whole);
+        u32 *const ciphertext = span_of(memory, group, n), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
         u32 s[32], w[32], d[64];
         begin_key_stream(s, part, mask, counter.word[0] + TILE_BLOCKS * tile, key);
         AWAIT_LAST();
@@ -1302,8 +1307,6 @@ DEVICE void crypt_and_hash(u8 *memory, const uint4 *in, uint4 *out, u64 length, 
         publish();
         MEET_WARPGROUP(group);
         count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
-        // What the products were of may be overwritten when all four warps have them.
-        MEET_WARPGROUP(group);
         sum = word_of_row(d, 0);
         sum8 = word_of_row(d, 1);
     }
@@ -1493,32 +1496,50 @@ DEVICE void put_aad(u32 *hashed, IN_GLOBAL const u8 *aad, place_of_message m, u6
     }
 }
 
-// Encrypts blocks of which the thread has a word each, except for the last round key.
-DEVICE void encrypt_words(u32 *s, cipher_key key) {
-    u32 first[8];
-    UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
-    planes_of_words(s, first);
+// From the planes of blocks with the first round key to their words, except for the last one.
+DEVICE void encrypt_planes(u32 *s, cipher_key key) {
     UNROLL for (int row = 0; row < 4; row++) begin_byte(&s[8 * row]);
     rounds(s, key, 1);
     end(s, key);
     transpose_32x32(s);
 }
 
-// The thread's word of a message's first counter block, plus n.
-DEVICE u32 counter_word(IN_GLOBAL const uint4 *messages, u32 number, u32 n) {
-    if (number == NO_MESSAGE) return 0;
+// The thread's word of a message's first counter block, the first byte highest.
+DEVICE u32 counter_word(IN_GLOBAL const uint4 *messages, u32 number) {
     const u32 word = ((IN_GLOBAL const u32 *)(messages + (u64)MESSAGE_PIECES * number))[column()];
-    return column() == 3 ? word + n : word;
+    return column() == 3 ? word : BYTE_PERMUTE(word, 0, 0x0123);
 }
-DEVICE u32 in_memory(u32 word) { return column() == 3 ? BYTE_PERMUTE(word, 0, 0x0123) : word; }
+
+// Planes of j << wide for j < 32: the lowest ten bits.
+#define COUNTS 0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000
+CONSTANT u32 counts[6][10] = {{COUNTS}, {0, COUNTS}, {0, 0, COUNTS}, {0, 0, 0, COUNTS}, {0, 0, 0, 0, COUNTS}, {0, 0, 0, 0, 0, COUNTS}};
+
+// The planes of counter blocks, of which the thread has this word, plus j << wide where it counts; with the first round key. The sum has its carries
+// from plane to plane.
+DEVICE void planes_of_counters(u32 *s, u32 word, u32 wide, cipher_key key) {
+    const u32 is_counted = 0u - (column() == COUNTING_COLUMN);
+    u32 carry = 0, k[32];
+    get_round_key(k, key, 0);
+    UNROLL for (u32 b = 0; b < 32; b++) {
+        const u32 plane = 8 * (3 - b / 8) + b % 8, bit = spread_bit(word, b);
+        if (b < 10) {
+            const u32 count = counts[wide][b] & is_counted;
+            s[plane] = LUT3(bit, count, carry, 0x96) ^ k[plane];
+            carry = LUT3(bit, count, carry, 0xe8);
+        } else {
+            s[plane] = LUT3(bit, k[plane], carry, 0x96);
+            carry &= bit;
+        }
+    }
+}
 
 // Processes the thread's blocks of a step, and puts what is hashed of them to `hashed`.
 DEVICE void process_step(u32 *hashed, IN_GLOBAL u8 *out, IN_GLOBAL const u8 *in, IN_GLOBAL const uint4 *messages, IN_GLOBAL const u8 *aad,
     u32 number, u64 rest, u32 wide, int decrypts, cipher_key key) {
     u32 s[32], w[32];
-    const u32 counter = counter_word(messages, number, 1 + (u32)(blocks_of(place_of(messages, number)) - rest));
-    UNROLL for (u32 j = 0; j < 32; j++) s[j] = in_memory(counter + (column() == 3 ? j << wide : 0));
-    encrypt_words(s, key);
+    const u32 first = 1 + (u32)(blocks_of(place_of(messages, number)) - rest);
+    planes_of_counters(s, (number == NO_MESSAGE ? 0 : counter_word(messages, number)) + (column() == COUNTING_COLUMN ? first : 0), wide, key);
+    encrypt_planes(s, key);
     READ_AGAIN(number);
     const place_of_message m = place_of(messages, number);
     const u64 blocks = blocks_of(m), at = m.at + 16 * (blocks - rest) + 4 * column();
@@ -1600,20 +1621,18 @@ DEVICE void process_batch(u8 *memory, IN_GLOBAL u8 *out, IN_GLOBAL const u8 *in,
     SHARED u32 parts[THREADS / 32][4];
     const u32 warpgroup = FROM_FIRST_LANE(lane() == 0 ? warp() / 4 : 0), of_group = FROM_FIRST_LANE(lane() == 0 ? warp() % 4 : 0);
     const u32 at_a_time = 32u >> wide;
-    u32 *const ciphertext = (u32 *)(memory + CIPHERTEXT_AT + warpgroup * 16 * SPAN_BLOCKS), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
     ROLLED for (u32 first = blockIdx.x; at_a_time * (u64)OWN_OR_ALL(first + warpgroup * gridDim.x, first) < all; first += WARPGROUPS * gridDim.x) {
         const u64 unit = first + warpgroup * gridDim.x, apart = (u64)at_a_time * gridDim.x;
         const u32 number = message_at(order, at_a_time * unit + (group_of_warpgroup() >> wide), all);
         u32 sum = 0, sum8 = 0;
         ROLLED for (u32 n = most_steps(messages, order, at_a_time * OWN_OR_ALL(unit, (u64)first), OWN_OR_ALL(1, WARPGROUPS), apart, all, wide); n > 0; n--) {
+            u32 *const ciphertext = span_of(memory, warpgroup, n), *const mine = ciphertext + 4 * TILE_BLOCKS * of_group;
             const u64 rest = (u64)n * step_blocks(wide) - group_of_message(wide);
             process_step(mine + lane(), out, in, messages, aad, number, rest, wide, expected != 0, key);
             publish();
             MEET_WARPGROUP(warpgroup);
             u32 d[64];
             count_ones(d, sum, sum8, ciphertext, (const u32 *)memory);
-            // What the products were of may be overwritten when all four warps have them.
-            MEET_WARPGROUP(warpgroup);
             sum = word_of_row(d, 0);
             sum8 = word_of_row(d, 1);
         }
@@ -1640,10 +1659,12 @@ KERNEL gcm_wgmma_batch_masks(IN_GLOBAL const uint4 *messages, u32 all, IN_GLOBAL
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     ROLLED for (u64 tile = blockIdx.x + gridDim.x * (u64)FROM_FIRST_LANE(lane() == 0 ? warp() : 0); TILE_BLOCKS * tile < all; tile += gridDim.x * WARPS) {
-        u32 s[32];
+        u32 s[32], first[8];
         const u64 own = TILE_BLOCKS * tile + lane() / 4;
-        UNROLL for (u32 j = 0; j < 32; j++) s[j] = in_memory(counter_word(messages, own + 8 * j < all ? (u32)own + 8 * j : NO_MESSAGE, 0));
-        encrypt_words(s, key);
+        UNROLL for (u32 j = 0; j < 32; j++) s[j] = BYTE_PERMUTE(counter_word(messages, own + 8 * j < all ? (u32)own + 8 * j : all - 1), 0, 0x0123);
+        UNROLL for (int h = 0; h < 2; h++) get_piece(&first[4 * h], key.first[h][column()]);
+        planes_of_words(s, first);
+        encrypt_planes(s, key);
         UNROLL for (u32 j = 0; j < 32; j++)
             if (own + 8 * j < all) masks[4 * (own + 8 * j) + column()] = s[j] ^ key.last;
     }
@@ -1670,170 +1691,4 @@ KERNEL gcm_wgmma_batch_decrypt(DATA(u8), IN_GLOBAL const uint4 *messages, IN_GLO
     SHARED key_memory memory;
     const cipher_key key = share_keys(&memory, &keys);
     process_batch((u8 *)shared, out, in, messages, order, all, wide, aad, masks, expected, tables, verdicts, key);
-}
-
-// ---------------------------------------------------------------------------------------------------------------
-// Messages that arrays in device memory describe: their table, and the order in which they are processed, by two launches.
-//
-//   describe  writes each message, counts those of each length, and finds the first one that is wrong
-//   order     writes their numbers, the longest first; if one is wrong, it writes that there are none
-//
-// An array is four words: the address of its first number, the bytes from one to the next, and from bit 24 of the last word on what is there;
-// or, without an address, the first number and the difference of the next. aes_bitslice_core::described has all numbers used here.
-// ---------------------------------------------------------------------------------------------------------------
-
-#define LENGTHS 1024 // lengths are told apart in steps of 32 blocks; the last is of all longer ones
-#define LONGEST 0xfffffffe0ull // bytes of a message (SP 800-38D, section 5.2.1.1)
-
-// What is counted: messages of each length; of these, the ones that have a place; the first that is wrong.
-#define PLACED_AT LENGTHS
-#define WRONG_AT (2 * LENGTHS)
-
-#ifdef __CUDACC__
-#define COUNT(place, n) atomicAdd(place, n) // returns what was there
-#define KEEP_LARGER(place, n) atomicMax(place, n)
-#else
-#define COUNT(place, n) ((*(place) += (n)) - (n))
-#define KEEP_LARGER(place, n) *(place) = *(place) < (n) ? (n) : *(place)
-#endif
-
-#define IS_VALUE 0 // or an array of u32, i32, u64, i64
-#define IS_LENGTH 8 // not the end
-
-enum { NO_POSITION = 1, ENDS_FIRST, TOO_LONG, OVERLAPS, BEYOND, OF_AAD = 8, NONCES_END = 16 };
-
-DEVICE u32 form_of(const block128 *array) { return array->word[3] >> 24; }
-
-// The number or the address with index n.
-DEVICE u64 place_in(const block128 *array, u32 n) {
-    const u64 first = (u64)array->word[1] << 32 | array->word[0], step = (u64)(array->word[3] & 0xffffff) << 32 | array->word[2];
-    return first + n * step;
-}
-
-typedef struct { u64 value; u32 is_wrong; } position;
-
-DEVICE position position_in(const block128 *array, u32 n) {
-    const u64 place = place_in(array, n);
-    const u32 form = form_of(array) & 7;
-    position p = {place, 0};
-    if (form == IS_VALUE) return p;
-    const int is_signed = form % 2 == 0;
-    if (form <= 2) {
-        const u32 word = PUBLIC_WORD((IN_GLOBAL const u32 *)place);
-        p.value = word;
-        p.is_wrong = is_signed && word >> 31;
-    } else {
-        p.value = PUBLIC_WORD((IN_GLOBAL const u64 *)place);
-        p.is_wrong = is_signed && p.value >> 63;
-    }
-    return p;
-}
-
-typedef struct { u64 begin, end; u32 fault; } range;
-
-// The range with index n of data of `length` bytes, and what is wrong with it by itself.
-DEVICE range range_in(const block128 *starts, const block128 *ends, u32 n, u64 length, u64 longest) {
-    const position begin = position_in(starts, n), other = position_in(ends, n);
-    const u64 end = other.value + (form_of(ends) & IS_LENGTH ? begin.value : 0);
-    const u32 wraps = form_of(ends) & IS_LENGTH && end < begin.value;
-    range r = {begin.value, end, 0};
-    r.fault = begin.is_wrong | other.is_wrong | wraps ? NO_POSITION
-        : end < begin.value                           ? ENDS_FIRST
-        : end - begin.value > longest                 ? TOO_LONG
-        : end > length                                ? BEYOND
-                                                      : 0;
-    return r;
-}
-
-// The words of a nonce, and whether there is none with this number. The last 32 or 64 bits of nonces that count up are a big-endian number.
-DEVICE u32 put_nonce(u32 *words, const block128 *nonces, u32 n) {
-    const u32 bits = 32 * form_of(nonces);
-    IN_GLOBAL const u8 *const at = (IN_GLOBAL const u8 *)place_in(nonces, n);
-    UNROLL for (int i = 0; i < 3; i++)
-        words[i] = at[4 * i] | (u32)at[4 * i + 1] << 8 | (u32)at[4 * i + 2] << 16 | (u32)at[4 * i + 3] << 24;
-    if (bits == 0) return 0;
-    const u32 last = BYTE_PERMUTE(words[2], 0, 0x0123), sum = last + n, carry = sum < last;
-    words[2] = BYTE_PERMUTE(sum, 0, 0x0123);
-    if (bits == 32 || !carry) return carry;
-    const u32 before = BYTE_PERMUTE(words[1], 0, 0x0123) + 1;
-    words[1] = BYTE_PERMUTE(before, 0, 0x0123);
-    return before == 0;
-}
-
-// The index of a number of bytes among those that are counted; the longest come first.
-DEVICE u32 length_index(u64 length, u32 aad_length) {
-    const u64 steps = ((length + 15) / 16 + ((u64)aad_length + 15) / 16) / 32;
-    return steps < LENGTHS ? LENGTHS - 1 - (u32)steps : 0;
-}
-
-KERNEL gcm_wgmma_batch_describe(KERNEL_PARAMETER block128 starts, KERNEL_PARAMETER block128 ends, KERNEL_PARAMETER block128 nonces,
-    KERNEL_PARAMETER block128 aad_starts, KERNEL_PARAMETER block128 aad_ends, u64 length, u64 aad_length, u32 tag_bytes, u32 all,
-    IN_GLOBAL uint4 *messages, IN_GLOBAL u32 *tally) {
-    SHARED u32 counts[LENGTHS];
-    EACH_THREAD(i, LENGTHS) counts[i] = 0;
-    BARRIER();
-    ROLLED for (u32 n = THREADS * blockIdx.x + threadIdx.x; n < all; n += THREADS * gridDim.x) {
-        const range data = range_in(&starts, &ends, n, length, LONGEST);
-        const range aad = range_in(&aad_starts, &aad_ends, n, aad_length, 0xffffffff);
-        u32 words[3];
-        const u32 is_over = put_nonce(words, &nonces, n);
-        // If the message before is wrong itself, that is what counts.
-        const int overlaps = n > 0 && data.begin < range_in(&starts, &ends, n - 1, length, LONGEST).end;
-        const u32 fault = data.fault ? data.fault : overlaps ? OVERLAPS : aad.fault ? OF_AAD + aad.fault : is_over ? NONCES_END : 0;
-        if (fault) KEEP_LARGER((IN_GLOBAL u64 *)(tally + WRONG_AT), (u64)(0xffffffff - n) << 32 | fault);
-        const u64 bytes = data.end - data.begin;
-        const u32 aad_bytes = (u32)(aad.end - aad.begin);
-        const uint4 first = {words[0], words[1], words[2], 1};
-        const uint4 place = {(u32)data.begin, (u32)(data.begin >> 32), (u32)bytes, (u32)(bytes >> 32)};
-        const uint4 more = {(u32)aad.begin, aad_bytes, 0, tag_bytes};
-        IN_GLOBAL uint4 *const message = messages + (u64)MESSAGE_PIECES * n;
-        message[0] = first;
-        message[1] = place;
-        message[2] = more;
-        COUNT(&counts[length_index(bytes, aad_bytes)], 1);
-    }
-    BARRIER();
-    EACH_THREAD(i, LENGTHS) {
-        if (counts[i]) COUNT(&tally[i], counts[i]);
-    }
-}
-
-KERNEL gcm_wgmma_batch_order(u32 all, IN_GLOBAL const uint4 *messages, IN_GLOBAL u32 *tally, IN_GLOBAL u32 *order, IN_GLOBAL u32 *fault) {
-    SHARED u32 counts[LENGTHS];
-    SHARED u32 places[LENGTHS];
-    const u64 wrong = *(IN_GLOBAL const u64 *)(tally + WRONG_AT);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        fault[0] = (u32)wrong;
-        fault[1] = wrong ? 0xffffffff - (u32)(wrong >> 32) : 0;
-    }
-    EACH_THREAD(i, LENGTHS) {
-        counts[i] = 0;
-        places[i] = tally[i];
-    }
-    BARRIER();
-    ROLLED for (u32 n = THREADS * blockIdx.x + threadIdx.x; n < all; n += THREADS * gridDim.x) {
-        const uint4 place = PUBLIC_PIECE(messages + (u64)MESSAGE_PIECES * n + 1), more = PUBLIC_PIECE(messages + (u64)MESSAGE_PIECES * n + 2);
-        COUNT(&counts[length_index((u64)place.w << 32 | place.z, more.y)], 1);
-    }
-    // Each place becomes the sum of those up to it.
-    ROLLED for (u32 apart = 1; apart < LENGTHS; apart *= 2) {
-        u32 sums[(LENGTHS + THREADS - 1) / THREADS];
-        BARRIER();
-        UNROLL for (u32 i = 0; i < (LENGTHS + THREADS - 1) / THREADS; i++) {
-            const u32 at = THREADS * i + threadIdx.x;
-            if (at < LENGTHS) sums[i] = places[at] + (at >= apart ? places[at - apart] : 0);
-        }
-        BARRIER();
-        EACH_THREAD(i, LENGTHS) places[i] = sums[i / THREADS];
-    }
-    BARRIER();
-    // Where those of this thread block begin: after all longer ones, and after the places that other thread blocks have taken.
-    EACH_THREAD(i, LENGTHS) {
-        if (counts[i]) places[i] += COUNT(&tally[PLACED_AT + i], counts[i]) - tally[i];
-    }
-    BARRIER();
-    ROLLED for (u32 n = THREADS * blockIdx.x + threadIdx.x; n < all; n += THREADS * gridDim.x) {
-        const uint4 place = PUBLIC_PIECE(messages + (u64)MESSAGE_PIECES * n + 1), more = PUBLIC_PIECE(messages + (u64)MESSAGE_PIECES * n + 2);
-        order[COUNT(&places[length_index((u64)place.w << 32 | place.z, more.y)], 1)] = wrong ? NO_MESSAGE : n;
-    }
 }

@@ -73,8 +73,17 @@ impl Context {
         // SAFETY: as the caller guarantees.
         let recorded = self.call("cuEventRecord", unsafe { result::event::record(event, stream) });
         // SAFETY: as the caller guarantees.
-        let wait = || unsafe { result::stream::synchronize(stream) };
-        recorded.or_else(|error| self.call("cuStreamSynchronize", wait()).map_err(|_| error))
+        recorded.or_else(|error| unsafe { self.wait_instead(stream, error) })
+    }
+
+    /// Waits for a stream, because of an error that left no other way. Returns the error if that fails, too.
+    ///
+    /// # Safety
+    /// The stream is live and belongs to this context, which was entered on this thread.
+    pub(crate) unsafe fn wait_instead(&self, stream: CUstream, error: Error) -> Result<(), Error> {
+        // SAFETY: as the caller guarantees.
+        let waited = unsafe { result::stream::synchronize(stream) };
+        self.call("cuStreamSynchronize", waited).map_err(|_| error)
     }
 
     /// Makes later work on one stream wait for what is on another.

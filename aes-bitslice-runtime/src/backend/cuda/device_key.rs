@@ -1,10 +1,10 @@
 //! A key on a device: the kernels it may use, and the round keys to launch them with.
 
-use crate::backend::cuda::commands::{Kernel, RoundKeys};
+use crate::backend::cuda::commands::{HashKernel, Kernel, RoundKeys};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
-use crate::backend::device::hash::{Gcm, GcmTables, OfHashKey, Tables};
+use crate::backend::device::hash::{Gcm, GcmBatch, GcmTables, OfHashKey, Tables};
 use crate::backend::device::key::Hasher;
 use crate::base::error::Error;
 use crate::base::key::Key;
@@ -12,7 +12,9 @@ use crate::base::scrubbed::{EXPANSION, scrubbed};
 use crate::cpu::hash_key::HashKey;
 use crate::exec::choice::{Choice, Kernels};
 use crate::exec::sources;
+use crate::op::batch::OfGcm;
 use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::messages::WIDEST;
 use aes_bitslice_core::mode::Mode;
 use std::sync::Arc;
 
@@ -28,6 +30,8 @@ pub(crate) struct DeviceKey {
     /// What launches of the kernel of GCM in one launch need of it, once requested; `None` in a key of one call only, for which making that
     /// takes longer than a launch.
     gcm: Option<OfHashKey<GcmTables<Context>>>,
+    /// The tables that it reads for many messages under this key, once requested, by the number of groups that share a message.
+    batch_tables: [Tables<Context>; WIDEST as usize + 1],
 }
 
 enum Code {
@@ -55,6 +59,7 @@ impl DeviceKey {
             hash_tables: OfHashKey::default(),
             message_tables: OfHashKey::default(),
             gcm: Some(OfHashKey::default()),
+            batch_tables: Default::default(),
         }
     }
 
@@ -77,20 +82,33 @@ impl DeviceKey {
             hash_tables: OfHashKey::default(),
             message_tables: OfHashKey::default(),
             gcm: None,
+            batch_tables: Default::default(),
         }
     }
 
     /// The kernel of GCM in one launch, and what it needs of this key, whose hash key is `key`; built on first use. `None` if there is none
     /// for this device, or if the key does not allow it. The caller has entered the device.
     pub(crate) fn gcm(&self, key: &HashKey) -> Result<Option<Gcm<'_, Context>>, Error> {
-        let (Code::Stored { kernels, keys, .. }, Some(made)) = (&*self.code, &self.gcm) else { return Ok(None) };
+        let (Some((kernel, keys)), Some(made)) = (self.gcm_kernel()?, &self.gcm) else { return Ok(None) };
+        let make = || Ok(GcmTables { tables: kernel.tables(key)?, inverse: key.inverse() });
+        Ok(Some(Gcm { tables: made.get(make)?, kernel, keys }))
+    }
+
+    /// Likewise for many messages.
+    pub(crate) fn gcm_batch(&self, batch: &OfGcm<'_>) -> Result<Option<GcmBatch<'_, Context>>, Error> {
+        let Some((kernel, keys)) = self.gcm_kernel()? else { return Ok(None) };
+        let wide = batch.messages.groups(batch.order, kernel.units());
+        let tables = self.batch_tables[wide as usize].get(|| kernel.tables_of_batch(batch.hash, wide))?;
+        Ok(Some(GcmBatch { kernel, keys, tables, wide }))
+    }
+
+    fn gcm_kernel(&self) -> Result<Option<(HashKernel, &RoundKeys)>, Error> {
+        let (Code::Stored { kernels, keys, .. }, Some(_)) = (&*self.code, &self.gcm) else { return Ok(None) };
         if !kernels.allow(Choice::Bitsliced) {
             return Ok(None);
         }
         let Some((kernel, form)) = self.device.gcm_kernel()? else { return Ok(None) };
-        let Some((_, keys)) = keys.iter().find(|(of, _)| *of == form) else { return Ok(None) };
-        let make = || Ok(GcmTables { tables: kernel.tables(key)?, inverse: key.inverse() });
-        Ok(Some(Gcm { tables: made.get(make)?, kernel, keys }))
+        Ok(keys.iter().find(|(of, _)| *of == form).map(|(_, keys)| (kernel, keys)))
     }
 
     /// The GHASH kernel, and its tables for launches on many messages under this key, whose hash key is `key`; built on first use. The

@@ -1,7 +1,9 @@
-//! A call on many messages of GCM in device memory (`op/gcm_batch`): their description goes to the device, counter mode and the hash take
-//! one launch each for all messages, and the results come back, all on the caller's stream.
+//! A call on many messages of GCM in device memory (`op/gcm_batch`): their description goes to the device, the kernel of GCM in one launch
+//! or, without that, counter mode and the hash take one launch each for all messages, and the results come back.
 //!
 //! ```text
+//!              tables there | masks | counter mode, hash, tags or verdicts                  | tags or verdicts back
+//! or
 //! encryption   tables there | counter mode, masks | tags of the ciphertext, masked          | tags back
 //! decryption   tables there | hashes of the ciphertext + tags | counter mode, masks | clear where these differ | verdicts back
 //! ```
@@ -9,7 +11,7 @@
 use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
-use crate::backend::device::hash::OfMessages;
+use crate::backend::device::hash::{BatchResults, OfMessages};
 use crate::base::error::Error;
 use crate::base::threads::divided;
 use crate::exec::choice::Choice;
@@ -159,6 +161,7 @@ impl DeviceKey {
     ) -> Result<BatchMemory, Error> {
         let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
         let (hasher, tables) = self.hash_kernel_of_messages(batch.hash)?;
+        let in_one_launch = self.gcm_batch(batch)?;
         places.write(batch, memory.pinned());
         let all = batch.messages.len() as u32;
         // First counters for nonces that are not 12 bytes long are computed from the hash key, which they reveal.
@@ -194,13 +197,24 @@ impl DeviceKey {
                 let (Some(input), Some(output)) = (span.input, span.output) else {
                     unreachable!("it reads and writes");
                 };
+                if batch.expected.is_some() {
+                    // A message that the kernel does not reach is not authentic.
+                    let doubted = result::memset_d8_async(at(&places.verdicts), 0xff, places.verdicts.len(), stream);
+                    self.device().context().call("cuMemsetD8Async", doubted)?;
+                }
+                if let Some(in_one_launch) = &in_one_launch {
+                    let results = match batch.expected {
+                        None => BatchResults::Tags(at(&places.masks)),
+                        Some(_) => {
+                            BatchResults::Verdicts { expected: at(&places.expected), verdicts: at(&places.verdicts) }
+                        }
+                    };
+                    return in_one_launch.run(&mut { stream }, span, &of(&places.masks), results);
+                }
                 if batch.expected.is_none() {
                     crypt()?;
                     return hasher.make_tags(&mut { stream }, output, &tables, &of(&places.masks), at(&places.masks));
                 }
-                // A message that the kernel does not reach is not authentic.
-                let doubted = result::memset_d8_async(at(&places.verdicts), 0xff, places.verdicts.len(), stream);
-                self.device().context().call("cuMemsetD8Async", doubted)?;
                 // Before anything is overwritten.
                 hasher.make_tags(&mut { stream }, input, &tables, &of(&places.expected), at(&places.hashes))?;
                 crypt()?;

@@ -86,6 +86,21 @@ pub(crate) struct Gcm<'a, D: Driver> {
     pub(crate) tables: Arc<GcmTables<D>>,
 }
 
+/// The kernel of GCM in one launch for messages that share a warpgroup of 32 groups, `1 << wide` groups each; and what it needs of a key.
+pub(crate) struct GcmBatch<'a, D: Driver> {
+    pub(crate) kernel: HashKernel<D>,
+    pub(crate) keys: &'a RoundKeys<D::KeyMemory>,
+    pub(crate) tables: Arc<D::KeyMemory>,
+    pub(crate) wide: u32,
+}
+
+/// The results of a batch in device memory: tags to write, or tags to verify and a verdict on each.
+#[derive(Clone, Copy)]
+pub(crate) enum BatchResults {
+    Tags(u64),
+    Verdicts { expected: u64, verdicts: u64 },
+}
+
 /// Where the hash of a launch of GCM is added up and goes.
 #[derive(Clone, Copy)]
 pub(crate) struct GcmHash<P> {
@@ -153,6 +168,56 @@ impl<D: Driver> Gcm<'_, D> {
     }
 }
 
+impl<D: Driver> GcmBatch<'_, D> {
+    /// Encrypts messages and writes their tags, or decrypts them, reports at `verdicts` which are not authentic, and clears those; without
+    /// waiting. Masks go to `of.masks`, over which tags may be written.
+    ///
+    /// # Safety
+    /// The span and everything else are in memory of the device that is live until the work is done, as are the tables, which are of this key and
+    /// `wide`; the description of the messages refers to nothing outside; the queue belongs to the device.
+    pub(crate) unsafe fn run(
+        &self,
+        queue: &mut D::Queue,
+        span: Span<D::Place>,
+        of: &OfMessages,
+        results: BatchResults,
+    ) -> Result<(), Error> {
+        let Self { kernel, keys, tables, wide } = self;
+        let LoadedHashKernel { driver, manifest, code, multiprocessors, .. } = &*kernel.0;
+        let messages = (Argument::Messages, Value::Address(of.messages));
+        let masks = (Argument::Masks, Value::Address(of.masks));
+        let all = (Argument::All, Value::U32(of.all));
+        let run = |queue: &mut D::Queue, entry, span, work: u32, values| {
+            let thread_blocks = work.clamp(1, (*multiprocessors).max(1));
+            let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
+            let values = Values { span, launch: &launch, keys: Some(keys), tables: Some(&**tables) };
+            // SAFETY: as the caller promises; the threads are the manifest's.
+            unsafe { driver.launch(queue, code, &launch, &values) }
+        };
+        let nothing = Span::between(None, None, 0);
+        run(queue, Entry::BatchMasks, nothing, of.all.div_ceil(COUNTERS as u32), vec![messages, all, masks])?;
+        let mut values = vec![messages, masks, all];
+        values.extend([
+            (Argument::Order, Value::Address(of.order)),
+            (Argument::Wide, Value::U32(*wide)),
+            (Argument::Aad, Value::Address(of.aad)),
+            (Argument::Tables, Value::Address(tables.place().address())),
+        ]);
+        let entry = match results {
+            BatchResults::Tags(tags) => {
+                values.push((Argument::Tags, Value::Address(tags)));
+                Entry::BatchEncrypt
+            }
+            BatchResults::Verdicts { expected, verdicts } => {
+                values.push((Argument::Expected, Value::Address(expected)));
+                values.push((Argument::Verdicts, Value::Address(verdicts)));
+                Entry::BatchDecrypt
+            }
+        };
+        run(queue, entry, span, of.all.div_ceil(32 >> wide), values)
+    }
+}
+
 impl<D: Driver> HashKernel<D> {
     /// A kernel from its code, which was loaded on a device of this number of multiprocessors.
     pub(crate) fn new(driver: &Arc<D>, multiprocessors: u32, manifest: Manifest<Hash>, code: D::Code) -> Self {
@@ -179,6 +244,18 @@ impl<D: Driver> HashKernel<D> {
     pub(crate) fn tables_of_messages(&self, key: &HashKey) -> Result<D::KeyMemory, Error> {
         let none = || Error::NoSuchKernel { what: format!("{} is for one message at a time", self.name()) };
         self.tables_of(key, &self.0.manifest.message_shape.ok_or_else(none)?, 1)
+    }
+
+    /// The tables that launches of GCM on many messages under a hash key read, `1 << wide` groups a message, in the memory of the device, which was
+    /// entered on this thread.
+    pub(crate) fn tables_of_batch(&self, key: &HashKey, wide: u32) -> Result<D::KeyMemory, Error> {
+        let LoadedHashKernel { driver, manifest, .. } = &*self.0;
+        driver.key_memory(&ghash::batch_tables(Element::from_block(*key.bytes()), &manifest.shape, wide))
+    }
+
+    /// The number of units of work that it does at a time.
+    pub(crate) fn units(&self) -> u32 {
+        self.0.units
     }
 
     fn tables_of(&self, key: &HashKey, shape: &Shape, units: u32) -> Result<D::KeyMemory, Error> {

@@ -2,8 +2,8 @@
 //! stream after which the results are available. It is kept from call to call, so that a call seldom allocates.
 //!
 //! ```text
-//! copies            to the device ──┐
-//! caller's stream   ... calls ahead ┴─ work ── results back, secrets cleared
+//! copies            to the device ──┐        ┌─ results back, secrets cleared
+//! caller's stream   ... calls ahead ┴─ work ─┴─ calls behind ...
 //! ```
 
 use crate::backend::cuda::context::Context;
@@ -33,9 +33,9 @@ struct Memory {
     context: Arc<Context>,
     pinned: Pinned,
     pointer: CUdeviceptr,
-    /// A stream that copies the call's input to the device, while the caller's stream is busy with earlier work.
+    /// A stream that copies the call's input to the device, and its results back, while the caller's stream is busy with other work.
     copies: CUstream,
-    /// Marks the end of that copy.
+    /// Marks the end of the first copy, then that of the work.
     there: CUevent,
     /// Marks the end of the call.
     event: CUevent,
@@ -101,8 +101,8 @@ impl BatchMemory {
         &mut self.memory.as_mut().expect("there until drop").pinned
     }
 
-    /// Copies the first `bytes` bytes to the device, does work there, copies the results back, and clears what is secret, on a stream and
-    /// without waiting, unless a driver call fails.
+    /// Copies the first `bytes` bytes to the device, does work there on a stream, copies the results back, and clears what is secret; without
+    /// waiting, unless a driver call fails. The stream does not wait for the results.
     ///
     /// # Safety
     /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it. The ranges are within the
@@ -129,18 +129,24 @@ impl BatchMemory {
             (copied, may_still_be_read)
         };
         let worked = copied.and_then(|()| work(*pointer));
+        // SAFETY: streams and event are live.
+        let done =
+            unsafe { context.order(stream, *there, *copies).or_else(|error| context.wait_instead(stream, error)) };
+        if done.is_err() {
+            return worked.and(done);
+        }
         // After a failure, their place may hold other data, which is secret.
         let back = match worked {
             Ok(()) if results.is_empty() => Ok(()),
             // SAFETY: the results are within both memories, which stay until the event; nothing else accesses the pinned memory before it.
-            Ok(()) => unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), stream) },
+            Ok(()) => unsafe { result::memcpy_dtoh_async(&mut pinned[results.clone()], at(results.start), *copies) },
             Err(_) => Ok(()),
         };
         // SAFETY: the range is within the memory, which stays until the event; the stream is live.
-        let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), stream) };
+        let cleared = unsafe { result::memset_d8_async(at(secret.start), 0, secret.len(), *copies) };
         self.is_cleared = cleared.is_ok();
-        // SAFETY: the stream is as the caller promises, and the event is live.
-        unsafe { context.record(*event, stream) }?;
+        // SAFETY: both are live.
+        unsafe { context.record(*event, *copies) }?;
         if !may_still_be_read {
             self.state = State::InUse;
         }
