@@ -37,6 +37,6 @@ pub mod reference;
 pub mod self_test;
 pub mod strategy;
 
-pub use protocol::{argument, cmac, entry, grid, jobs, key_source, messages, order};
+pub use protocol::{argument, cmac, described, entry, grid, jobs, key_source, messages, order};
 #[cfg(feature = "manifest")]
 pub use protocol::{manifest, signature};

@@ -54,6 +54,10 @@ impl Part {
             Argument::UnitBytes | Argument::Before | Argument::Rounds | Argument::Units => Self::Nothing,
             Argument::All | Argument::Each | Argument::KeyWords | Argument::Wide => Self::Nothing,
             Argument::Counts | Argument::Adds => Self::Nothing,
+            // What describes messages, and what is counted of them.
+            Argument::Starts | Argument::Ends | Argument::AadStarts | Argument::AadEnds => Self::Nothing,
+            Argument::Nonces | Argument::AadLength | Argument::TagBytes => Self::Nothing,
+            Argument::Tally | Argument::Fault => Self::Nothing,
             // What is sent in the clear, or known to those who wait: IVs, counters, numbers of data units.
             Argument::Counter | Argument::FirstUnit | Argument::Iv => Self::Nothing,
             Argument::Keys | Argument::TweakKeys => Self::Keys,

@@ -197,7 +197,10 @@ pub fn rebuild(root: &Path) -> Result<()> {
         // Any key will do here, too.
         let has_run = match hash.manifest.key_basis {
             Some(_) => {
-                check::printed_gcm(&hash.printed(), &[7; 16])? & check::printed_gcm_batch(&hash.printed(), &[7; 16])?
+                let hash = hash.printed();
+                check::printed_gcm(&hash, &[7; 16])?
+                    & check::printed_gcm_batch(&hash, &[7; 16])?
+                    & check::printed_descriptions(&hash)?
             }
             None => check::printed_hash(&hash.source, &hash.manifest, &[7; 16])?,
         };

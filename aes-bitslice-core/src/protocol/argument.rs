@@ -98,6 +98,24 @@ crate::named::named_enum! {
         Expected = "expected",
         /// Whether each message was cleared.
         Verdicts = "verdicts",
+        /// The first byte of each message, as an array ([`described`](super::described)).
+        Starts = "starts",
+        /// The byte after the last of each message, or its length, as an array.
+        Ends = "ends",
+        /// The nonce of each message, as an array.
+        Nonces = "nonces",
+        /// The first byte of the additional data of each message, as an array.
+        AadStarts = "aad_starts",
+        /// The byte after its last, or its length, as an array.
+        AadEnds = "aad_ends",
+        /// Bytes of the additional data of all messages.
+        AadLength = "aad_length",
+        /// The number of tag bytes that count, of each message.
+        TagBytes = "tag_bytes",
+        /// What is counted of messages while they are described.
+        Tally = "tally",
+        /// What is wrong with the description of messages.
+        Fault = "fault",
     }
 }
 
@@ -148,17 +166,18 @@ impl Argument {
             Self::Out => &[Kind::Output],
             Self::Previous => &[Kind::Pointer],
             Self::Blocks => &[Kind::U64, Kind::U32],
-            Self::Length | Self::Stride => &[Kind::U64],
+            Self::Length | Self::Stride | Self::AadLength => &[Kind::U64],
             Self::Skip | Self::Ragged | Self::UnitBytes | Self::Before | Self::Rounds => &[Kind::U32],
             Self::All | Self::KeyWords | Self::Each | Self::Counts | Self::Adds | Self::Wide => &[Kind::U32],
-            Self::Units => &[Kind::U32],
+            Self::Units | Self::TagBytes => &[Kind::U32],
             Self::Counter | Self::SecretCounter | Self::Iv | Self::FirstUnit => &[Kind::Words(4)],
             Self::Factor | Self::Addend | Self::Mask => &[Kind::Words(4)],
+            Self::Starts | Self::Ends | Self::Nonces | Self::AadStarts | Self::AadEnds => &[Kind::Words(4)],
             Self::Keys => &[Kind::Words(ROUND_KEYS), Kind::Words(UNEXPANDED_KEY)],
             Self::TweakKeys => &[Kind::Words(ROUND_KEYS)],
             Self::KeyPlanes | Self::Messages | Self::FirstMessages | Self::Masks | Self::Subkeys => &[Kind::Buffer],
             Self::Tags | Self::CipherKeys | Self::RoundKeys | Self::Jobs | Self::Runs | Self::Tables => &[Kind::Buffer],
-            Self::Counters | Self::Sums | Self::Arrived => &[Kind::Buffer],
+            Self::Counters | Self::Sums | Self::Arrived | Self::Tally | Self::Fault => &[Kind::Buffer],
             Self::Hash | Self::Order | Self::Aad | Self::Expected | Self::Verdicts => &[Kind::Buffer],
         }
     }

@@ -31,6 +31,10 @@ crate::named::named_enum! {
         HashMessages = "hash-messages",
         /// Clears those of many messages that are not authentic.
         ClearMessages = "clear-messages",
+        /// The table of messages that arrays in device memory describe.
+        BatchDescribe = "batch-describe",
+        /// The order of these messages, and how many there are to process.
+        BatchOrder = "batch-order",
         /// Counter mode, and the hash of its output: GCM encryption of a message that is aligned to 16 bytes.
         Encrypt = "encrypt",
         /// Counter mode, and the hash of its input: GCM decryption of a message that is aligned to 16 bytes.
@@ -58,6 +62,8 @@ impl Entry {
             Self::Jobs => "_jobs",
             Self::Clear => "_clear",
             Self::ClearMessages => "_messages_clear",
+            Self::BatchDescribe => "_batch_describe",
+            Self::BatchOrder => "_batch_order",
             Self::Encrypt => "_encrypt",
             Self::Decrypt => "_decrypt",
             Self::BatchMasks => "_batch_masks",
@@ -77,8 +83,14 @@ impl Entry {
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs => false,
             Self::Hash | Self::HashBytes | Self::Clear | Self::HashMessages | Self::ClearMessages => true,
+            Self::BatchDescribe | Self::BatchOrder => true,
             Self::Encrypt | Self::Decrypt | Self::BatchMasks | Self::BatchEncrypt | Self::BatchDecrypt => true,
         }
+    }
+
+    /// Whether it reads and writes descriptions of work alone, none of which is secret, and takes no shared memory at launch.
+    pub fn describes(self) -> bool {
+        matches!(self, Self::BatchDescribe | Self::BatchOrder)
     }
 
     /// The arguments that it takes, besides its kernel's key and, for one message, what the mode needs.
@@ -96,6 +108,10 @@ impl Entry {
             Self::Clear => &[Out, Length, Hash, Factor, Addend, Mask],
             Self::HashMessages => &[In, Messages, Order, All, Aad, Masks, Tables, Out],
             Self::ClearMessages => &[Out, Messages, All, Tags, Expected, Verdicts],
+            Self::BatchDescribe => {
+                &[Starts, Ends, Nonces, AadStarts, AadEnds, Length, AadLength, TagBytes, All, Messages, Tally]
+            }
+            Self::BatchOrder => &[All, Messages, Tally, Order, Fault],
             Self::Encrypt => &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend],
             Self::Decrypt => {
                 &[In, Out, Length, Counter, Keys, Tables, Units, Sums, Arrived, Hash, Factor, Addend, Mask]
@@ -116,7 +132,7 @@ impl Entry {
             // They do not wait for earlier work.
             Self::BatchMasks => false,
             Self::SecretCounter | Self::Messages | Self::Cmac | Self::HashMessages | Self::ClearMessages => false,
-            Self::Each | Self::Expand | Self::Jobs => false,
+            Self::Each | Self::Expand | Self::Jobs | Self::BatchDescribe | Self::BatchOrder => false,
         }
     }
 
@@ -126,6 +142,7 @@ impl Entry {
             Self::Clear | Self::ClearMessages => true,
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs | Self::Hash | Self::HashBytes | Self::HashMessages => false,
+            Self::BatchDescribe | Self::BatchOrder => false,
             Self::Encrypt | Self::Decrypt | Self::BatchMasks | Self::BatchEncrypt | Self::BatchDecrypt => false,
         }
     }

@@ -10,12 +10,14 @@
 //! | [`manifest`] | the information needed to launch a kernel, as JSON |
 //! | [`key_source`] | how a key reaches a kernel, and the words that the kernel is launched with |
 //! | [`messages`] | batches of GCM messages, as described to kernels in memory |
+//! | [`described`] | batches of GCM messages, as arrays in device memory describe them to kernels |
 //! | [`cmac`] | batches of CMAC messages, as described to kernels in memory |
 //! | [`order`] | the order in which messages of a batch are processed side by side |
 //! | [`jobs`] | many keys at a time, as described to kernels in memory |
 
 pub mod argument;
 pub mod cmac;
+pub mod described;
 pub mod entry;
 pub mod grid;
 pub mod jobs;

@@ -76,6 +76,8 @@ fn source(argument: Argument) -> Source {
         | Argument::Factor => Nothing,
         Argument::Addend | Argument::Hash | Argument::Mask | Argument::Order | Argument::Aad => Nothing,
         Argument::Expected | Argument::Verdicts | Argument::Sums | Argument::Arrived => Nothing,
+        Argument::Starts | Argument::Ends | Argument::Nonces | Argument::AadStarts | Argument::AadEnds => Nothing,
+        Argument::AadLength | Argument::TagBytes | Argument::Tally | Argument::Fault => Nothing,
     }
 }
 

@@ -7,6 +7,7 @@
 //! | [`printed_hash`] | printing faults of a hash kernel |
 //! | [`printed_gcm`], [`printed_gcm_batch`] | printing faults of the kernel of GCM in one launch, and of its entry points for many messages |
 //! | [`printed_messages`] | printing faults of the entry points for many messages |
+//! | [`printed_descriptions`] | printing faults of the entry points for messages that arrays describe |
 //! | [`printed_cmac`] | printing faults of the entry point for CMAC of many messages |
 //! | [`printed_jobs`] | printing faults of the entry points for many keys |
 //!
@@ -25,6 +26,7 @@
 //! | `gcm_batch` | its entry points for many messages as a program, and their check |
 //! | `batches` | the batches of messages for that and the next check |
 //! | `messages` | kernels for many messages as programs, and their check |
+//! | `described` | kernels for messages that arrays describe as programs, and their check |
 //! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
 //! | `jobs` | a kernel for many keys as a program, and its check |
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
@@ -38,6 +40,7 @@ mod calls;
 mod checks;
 mod cmac;
 mod compiled;
+mod described;
 mod error;
 mod gcm;
 mod gcm_batch;
@@ -53,6 +56,7 @@ mod unfinished;
 pub use checks::{evaluate, printed};
 pub use cmac::printed_cmac;
 pub use compiled::CompiledC;
+pub use described::printed_descriptions;
 pub use error::CheckError;
 pub use gcm::printed_gcm;
 pub use gcm_batch::printed_gcm_batch;

@@ -50,5 +50,13 @@ pub(crate) fn definitions(threads: u32) -> Vec<(&'static str, u32)> {
 }
 
 /// Its templates after those of counter mode, in order.
-pub(crate) const TEMPLATES: [&str; 7] =
-    [FIELD, SUM, PARITIES, PRODUCTS, include_str!("gcm.h"), PUBLIC, include_str!("gcm_batch.h")];
+pub(crate) const TEMPLATES: [&str; 8] = [
+    FIELD,
+    SUM,
+    PARITIES,
+    PRODUCTS,
+    include_str!("gcm.h"),
+    PUBLIC,
+    include_str!("gcm_batch.h"),
+    include_str!("describe.h"),
+];

@@ -26,6 +26,7 @@
 //! | `clear_messages.h` | the end of their decryption |
 //! | `gcm.h` | counter mode and the hash in one launch ([`gcm`]) |
 //! | `gcm_batch.h` | likewise for many messages |
+//! | `describe.h` | messages that arrays in device memory describe |
 //!
 //! [`aes_bitslice_core::ghash`] describes how a message is divided and the contents of a kernel's tables,
 //! [`aes_bitslice_core::manifest::Hash`] how a kernel is launched.

@@ -513,6 +513,30 @@ int aes_bitslice_short_tag_verify(const uint8_t *computed,
                                   const uint8_t *received,
                                   size_t received_len);
 
+// Does AES_BITSLICE_GCM_ENCRYPT_BATCH or AES_BITSLICE_GCM_DECRYPT_BATCH on `len` bytes in GPU memory, on a stream, with everything about
+// the messages in GPU memory: `nonce`, `aad` and `tag` of the operation, and `offsets` and `lengths` of its `arrays` and `aad_arrays`, which
+// themselves are in host memory. `tag` has 16 bytes for each message, of which `tag_len` count. Nothing comes to the host and nothing is waited
+// for: later work on the stream sees output and results.
+//
+// `results` gets the tags, 16 bytes for each message; in a decryption, a uint32_t for each: 0 if it is authentic, else another number, and it is
+// cleared. `fault` gets two uint32_t, which aes_bitslice_check_fault reads: if anything is wrong with the arrays, no message is processed,
+// output and tags stay as they are, and no verdict is 0. All of these are at multiples of 4.
+//
+// A graph can hold the call, after aes_bitslice_prepare of any batch; each launch reads the arrays again. NOTHING CHECKS THAT NONCES ARE NEW: under one
+// key, the same nonce must never be used twice, in one call, in two, or in two launches of a graph. The GPU must have compute capability 9.0.
+int aes_bitslice_run_described_on_stream(const struct aes_bitslice_cipher *cipher,
+                                         const struct aes_bitslice_operation *operation,
+                                         const void *input,
+                                         void *output,
+                                         size_t len,
+                                         void *stream,
+                                         void *results,
+                                         uint32_t *fault);
+
+// Whether the arrays of a call of aes_bitslice_run_described_on_stream were right: reads the two numbers of its `fault`, copied to host memory
+// when the call was done. AES_BITSLICE_INVALID says that they were not, and aes_bitslice_last_error() which message was the first.
+int aes_bitslice_check_fault(const uint32_t *fault);
+
 // Does what `many_keys` says with `len` bytes in host memory, on the CPU cores whatever the engine. For key stream, `input` is NULL. With
 // `keys`, `len` is `count` times `bytes_per_key`.
 int aes_bitslice_run_many_keys(const struct aes_bitslice_engine *engine,

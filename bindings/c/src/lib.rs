@@ -13,6 +13,7 @@
 //! | `batch` | many messages: what the caller says, in the library's types |
 //! | `outcome` | what a call returns beside its data |
 //! | `run` | the calls of an operation: on host memory, and on GPU memory, on the caller's stream |
+//! | `described` | the call on messages that arrays in GPU memory describe |
 //! | `many_keys` | the calls under many keys, in the same two ways |
 //! | `pending` | the result of a call on a stream, which comes later |
 //! | `files` | sealed data: in files, in memory, and through functions |
@@ -38,6 +39,8 @@ pub mod batch;
 pub mod outcome;
 
 pub mod run;
+
+pub mod described;
 
 pub mod many_keys;
 

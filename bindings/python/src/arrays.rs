@@ -2,6 +2,8 @@
 
 use crate::dlpack::{Described, Functions, Place};
 use crate::number;
+use aes_bitslice_runtime::cuda::IntegerType;
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -82,6 +84,23 @@ impl<'py> Library<'py> {
     pub fn is_immutable(&self) -> PyResult<bool> {
         self.0.getattr(intern!(self.0.py(), "immutable"))?.is_truthy()
     }
+}
+
+/// The shape of an array on a GPU, and the type of its integers if they are such as ranges may have; `None` for anything else.
+pub fn shape_of(array: &Bound<'_, PyAny>) -> PyResult<Option<(Vec<usize>, Option<IntegerType>)>> {
+    let py = array.py();
+    let Ok(Some(interface)) = array.getattr_opt(intern!(py, "__cuda_array_interface__")) else { return Ok(None) };
+    let interface = interface.cast::<PyDict>()?;
+    let item = |name| interface.get_item(name)?.ok_or_else(|| PyTypeError::new_err("an array without a shape"));
+    let kind: String = item("typestr")?.extract()?;
+    let integers = match &kind[1.min(kind.len())..] {
+        "u4" => Some(IntegerType::U32),
+        "i4" => Some(IntegerType::I32),
+        "u8" => Some(IntegerType::U64),
+        "i8" => Some(IntegerType::I64),
+        _ => None,
+    };
+    Ok(Some((item("shape")?.extract()?, integers)))
 }
 
 /// The handle of a stream that the caller gave: a number, or an object of a library.

@@ -1,5 +1,6 @@
 //! Many messages under the key of a cipher in one call: how the caller gives their ranges, nonces, additional data and tags.
 
+use crate::arrays::shape_of;
 use crate::buffer::{Buffer, small};
 use crate::error::{AuthenticationError, of_runtime};
 use crate::number;
@@ -17,7 +18,8 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// Where many messages are in data: `Ranges.equal(count, length)` for messages of one length, `Ranges(offsets, lengths)` for two arrays of
 /// integers. Nothing is copied.
 ///
-/// offsets: the first byte of each message, as an array of integers of 32 or 64 bits, such as a NumPy array.
+/// offsets: the first byte of each message, as an array of integers of 32 or 64 bits, such as a NumPy array; for a call with `fault_out=`, an
+///     array on the GPU.
 /// lengths: the number of bytes of each message, as such an array.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct Ranges(Form);
@@ -41,7 +43,10 @@ impl Ranges {
     #[new]
     fn new(offsets: Any<'_, '_>, lengths: Any<'_, '_>) -> PyResult<Self> {
         let ranges = Self(Form::Lengths { offsets: offsets.clone().unbind(), lengths: lengths.clone().unbind() });
-        Places::described(&ranges, offsets.py())?.view().map(|_| ranges)
+        if shape_of(offsets)?.is_none() {
+            Places::described(&ranges, offsets.py())?.view()?;
+        }
+        Ok(ranges)
     }
 
     /// `count` messages of `length` bytes each, the first from byte 0 of the data on.
@@ -60,6 +65,11 @@ impl Ranges {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        if let Form::Lengths { offsets, .. } = &self.0
+            && let Some((shape, _)) = shape_of(offsets.bind(py))?
+        {
+            return Ok(shape.first().copied().unwrap_or(0));
+        }
         Ok(Places::described(self, py)?.view()?.len())
     }
 
@@ -71,16 +81,40 @@ impl Ranges {
     }
 }
 
+impl Ranges {
+    /// The number of messages, their length and their distance, if that describes them.
+    pub fn spaced(&self) -> Option<(usize, u64, u64)> {
+        match self.0 {
+            Form::Spaced { count, length, stride } => Some((count, length, stride)),
+            Form::Lengths { .. } => None,
+        }
+    }
+
+    /// The offsets and the lengths, if they describe the messages.
+    pub fn arrays<'py>(&self, py: Python<'py>) -> Option<[Bound<'py, PyAny>; 2]> {
+        match &self.0 {
+            Form::Spaced { .. } => None,
+            Form::Lengths { offsets, lengths } => Some([offsets, lengths].map(|array| array.bind(py).clone())),
+        }
+    }
+}
+
 /// Nonces of 12 bytes that count up, for a batch of GCM: the first one is of the first message, and the last `counter_bits` bits are a
 /// big-endian number, which is one higher for each further message (SP 800-38D, section 8.2.1). A call refuses messages for which the number
 /// would start again from zero. The next batch under the key counts on from where this one ends.
 ///
-/// first: the first nonce, 12 bytes.
+/// first: the first nonce, 12 bytes; for a call with `fault_out=`, 12 bytes of GPU memory.
 /// counter_bits: how many of the last bits of a nonce count: 32 or 64.
 #[pyclass(frozen, module = "aes_bitslice")]
 pub struct CountedNonces {
-    first: [u8; 12],
+    first: First,
     bits: u32,
+}
+
+/// The first nonce.
+enum First {
+    Known([u8; 12]),
+    OnGpu(Py<PyAny>),
 }
 
 #[pymethods]
@@ -91,13 +125,30 @@ impl CountedNonces {
         if counter_bits != 32 && counter_bits != 64 {
             return Err(PyValueError::new_err(format!("counter_bits is 32 or 64, not {counter_bits}")));
         }
+        if shape_of(first)?.is_some() {
+            return Ok(Self { first: First::OnGpu(first.clone().unbind()), bits: counter_bits });
+        }
         let first = small(first, "first")?;
         let wrong = |_| PyValueError::new_err(format!("first has 12 bytes, not {}", first.len()));
-        Ok(Self { first: first.bytes().try_into().map_err(wrong)?, bits: counter_bits })
+        Ok(Self { first: First::Known(first.bytes().try_into().map_err(wrong)?), bits: counter_bits })
     }
 
     fn __repr__(&self) -> String {
-        format!("CountedNonces(bytes.fromhex(\"{}\"), counter_bits={})", hex(&self.first), self.bits)
+        let first = match &self.first {
+            First::Known(first) => format!("bytes.fromhex(\"{}\")", hex(first)),
+            First::OnGpu(_) => "12 bytes on a GPU".into(),
+        };
+        format!("CountedNonces({first}, counter_bits={})", self.bits)
+    }
+}
+
+impl CountedNonces {
+    /// The first one, if it is on a GPU, and the bits that count.
+    pub fn on_gpu<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyAny>, u32)> {
+        match &self.first {
+            First::Known(_) => None,
+            First::OnGpu(first) => Some((first.bind(py).clone(), self.bits)),
+        }
     }
 }
 
@@ -270,8 +321,12 @@ impl GcmMessages {
         let places = Places::of(ranges, "ranges")?;
         let n = places.view()?.len();
         let nonces = if let Ok(counted) = nonces.cast::<CountedNonces>() {
-            let &CountedNonces { first, bits } = counted.get();
-            Nonces::Counted { first, bits }
+            match counted.get() {
+                &CountedNonces { first: First::Known(first), bits } => Nonces::Counted { first, bits },
+                CountedNonces { first: First::OnGpu(_), .. } => {
+                    return Err(PyTypeError::new_err("the first of CountedNonces is on a GPU: give fault_out=, too"));
+                }
+            }
         } else {
             match contiguous(nonces, n, (12, "give 12 for each, or a list"), "nonces")? {
                 Some(buffer) => Nonces::Contiguous(buffer),

@@ -1,5 +1,6 @@
 //! Ciphers: a method for each operation, on host memory and on GPU memory.
 
+use crate::described;
 use crate::device::OnDevice;
 use crate::documented::parameter;
 use crate::error::of_runtime;
@@ -432,8 +433,11 @@ impl Cipher {
     #[doc = parameter!(stream)]
     ///
     /// The CPU cores process data in host memory, whatever the engine; data on a GPU of the engine goes to that GPU, on
-    /// the stream. Nonces and additional data are in host memory.
-    #[pyo3(signature = (nonces, ranges, data, aads = None, *, aad_ranges = None, out, stream = None))]
+    /// the stream. Nonces and additional data are in host memory, unless there is a `fault_out`.
+    ///
+    #[doc = parameter!(fault_out)]
+    /// tag_out: with `fault_out`, where the tags go: 16 bytes for each message, on the GPU. Nothing is returned then.
+    #[pyo3(signature = (nonces, ranges, data, aads = None, *, aad_ranges = None, out, stream = None, tag_out = None, fault_out = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_encrypt_batch<'py>(
         &self,
@@ -444,9 +448,22 @@ impl Cipher {
         aad_ranges: Maybe<'_, 'py>,
         out: Any<'_, 'py>,
         stream: Maybe<'_, 'py>,
+        tag_out: Maybe<'_, 'py>,
+        fault_out: Maybe<'_, 'py>,
     ) -> Got<'py> {
-        self.does(Data::of(data, Some(out), stream), || operation::gcm_encrypt_batch(nonces, ranges, aads, aad_ranges))?
-            .get_item(1)
+        let data = Data::of(data, Some(out), stream);
+        match (tag_out, fault_out) {
+            (None, None) => {
+                self.does(data, || operation::gcm_encrypt_batch(nonces, ranges, aads, aad_ranges))?.get_item(1)
+            }
+            (Some(tag_out), Some(fault_out)) => {
+                let given = described::Given { nonces, ranges, aads, aad_ranges };
+                let tags = described::Tags::Make { tag_out };
+                self.begin(|| described::run(&self.0, &data, &given, &tags, fault_out))?;
+                Ok(nonces.py().None().into_bound(nonces.py()))
+            }
+            _ => Err(PyTypeError::new_err("tag_out= and fault_out= belong together: give both or none")),
+        }
     }
 
     /// GCM decryption of many messages in one call. `AuthenticationError` if any is not authentic: `failed` has
@@ -463,7 +480,11 @@ impl Cipher {
     #[doc = parameter!(data)]
     #[doc = parameter!(out)]
     #[doc = parameter!(stream)]
-    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, aad_ranges = None, tag_bytes = 16, short_tags = false, out, stream = None))]
+    #[doc = parameter!(fault_out)]
+    ///     `tags` are on the GPU, 16 bytes for each message, of which `tag_bytes` count; nothing waits, and nothing is raised for a message that
+    ///     is not authentic.
+    /// verdict_out: with `fault_out`, where a word of 32 bits goes for each message, on the GPU: 0 if it is authentic.
+    #[pyo3(signature = (nonces, ranges, data, tags, aads = None, *, aad_ranges = None, tag_bytes = 16, short_tags = false, out, stream = None, verdict_out = None, fault_out = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
     fn gcm_decrypt_batch<'py>(
         &self,
@@ -477,11 +498,24 @@ impl Cipher {
         short_tags: bool,
         out: Any<'_, 'py>,
         stream: Maybe<'_, 'py>,
+        verdict_out: Maybe<'_, 'py>,
+        fault_out: Maybe<'_, 'py>,
     ) -> PyResult<()> {
-        self.does(Data::of(data, Some(out), stream), || {
-            operation::gcm_decrypt_batch(nonces, ranges, tags, aads, aad_ranges, tag_bytes, short_tags)
-        })
-        .map(drop)
+        let data = Data::of(data, Some(out), stream);
+        match (verdict_out, fault_out) {
+            (None, None) => self
+                .does(data, || {
+                    operation::gcm_decrypt_batch(nonces, ranges, tags, aads, aad_ranges, tag_bytes, short_tags)
+                })
+                .map(drop),
+            (Some(verdict_out), Some(fault_out)) => {
+                number::check_short_tags(tag_bytes, short_tags)?;
+                let given = described::Given { nonces, ranges, aads, aad_ranges };
+                let tags = described::Tags::Verify { tags, tag_bytes, verdict_out };
+                self.begin(|| described::run(&self.0, &data, &given, &tags, fault_out))
+            }
+            _ => Err(PyTypeError::new_err("verdict_out= and fault_out= belong together: give both or none")),
+        }
     }
 
     /// CMAC of many messages in one call: returns their tags, 16 bytes each, contiguous; on a GPU as a `DeviceTag`.

@@ -4,7 +4,7 @@ use crate::driver::enter;
 use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Memory, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, result, sys};
-use aes_bitslice_runtime::cuda::{DeviceCipher, DeviceJobs, Pending};
+use aes_bitslice_runtime::cuda::{DeviceBatch, DeviceCipher, DeviceJobs, DeviceTags, Pending};
 use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Jobs, Mode, Operation, Tag};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -79,6 +79,14 @@ impl<'a> OnDevice<'a> {
         // SAFETY: as in `run`, also for the tag.
         self.put(call, |stream, input, output, len| unsafe {
             self.cipher.run_raw_to_tag(stream, operation, input, output, len, tag)
+        })
+    }
+
+    /// Encrypts or decrypts messages that arrays on this GPU describe.
+    pub fn run_described(&self, call: &Call<'_>, batch: &DeviceBatch, tags: DeviceTags, fault: u64) -> PyResult<()> {
+        // SAFETY: as in `run`, also for what is not data.
+        self.put(call, |stream, input, output, len| unsafe {
+            self.cipher.run_raw_described(stream, batch, tags, input, output, len, fault)
         })
     }
 

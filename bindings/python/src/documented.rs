@@ -15,6 +15,10 @@ macro_rules! parameter {
         "tag_out: for data on a GPU, where the tag goes: 16 bytes of its memory, at a multiple of 4. No tag is returned then, and nothing comes \
          to the host."
     };
+    (fault_out) => {
+        "fault_out: 8 bytes of GPU memory, for what `check_fault` reads. With it, nonces, ranges and additional data are on the GPU, too, and a \
+         graph\n    may hold the call, which reads them each time. Under one key, never the same nonce twice: nothing checks that here."
+    };
     (iv_of_ctr) => {
         "iv: the initial counter block, 16 bytes. Under one key, no two messages may have overlapping counter blocks."
     };

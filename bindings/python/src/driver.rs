@@ -62,6 +62,23 @@ pub fn order(py: Python<'_>, ordinal: usize, before: u64, after: u64) -> PyResul
     })
 }
 
+/// The bytes at an address of a device, when a stream has reached this point.
+pub fn read<const N: usize>(py: Python<'_>, ordinal: usize, stream: u64, from: u64) -> PyResult<[u8; N]> {
+    let failed =
+        |call: &str, e: DriverError| of_runtime(Runtime::Cuda { call: call.into(), code: format!("{:?}", e.0) });
+    driver()?;
+    let context = CudaContext::new(ordinal).map_err(|e| failed("cuDevicePrimaryCtxRetain", e))?;
+    py.detach(|| {
+        enter(&context).map_err(|e| failed("cuCtxSetCurrent", e))?;
+        let (mut bytes, stream) = ([0; N], stream as sys::CUstream);
+        // SAFETY: the stream is live and of this context, and so is the memory, as their library says; the copy is waited for here.
+        let copied = unsafe {
+            result::memcpy_dtoh_async(&mut bytes, from, stream).and_then(|()| result::stream::synchronize(stream))
+        };
+        copied.map(|()| bytes).map_err(|e| failed("cuMemcpyDtoHAsync", e))
+    })
+}
+
 /// The number of the device that memory belongs to.
 pub fn of_pointer(pointer: u64) -> PyResult<usize> {
     driver()?;

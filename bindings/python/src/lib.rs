@@ -42,6 +42,7 @@ mod batch;
 mod buffer;
 mod call;
 mod cipher;
+mod described;
 #[allow(unsafe_code)]
 mod device;
 #[allow(unsafe_code)]
@@ -81,6 +82,8 @@ mod _native {
     use crate::batch::{CountedNonces, Ranges};
     #[pymodule_export]
     use crate::cipher::Cipher;
+    #[pymodule_export]
+    use crate::described::check_fault;
     #[pymodule_export]
     use crate::engine::{Engine, HostMemory, engines, set_threads};
     #[pymodule_export]

@@ -104,6 +104,19 @@ use serde::{Deserialize, Serialize};
 /// | `tags` | buffer of u32 | 16 bytes for each message |
 /// | `expected`, `verdicts` | buffers of u32 | the tags that messages should have, padded to 16 bytes; 1 for each message that is cleared, else 0 |
 ///
+/// Where arrays in device memory describe the messages, `batch-describe` and then `batch-order` write `messages` and `order`; if anything is
+/// wrong with a message, `order` has none. Any number of thread blocks will do. They need no shared memory in addition to what the code
+/// declares.
+///
+/// | parameter | kind | what |
+/// |---|---|---|
+/// | `starts`, `ends`, `aad_starts`, `aad_ends` | 4 words | an [`Array`](crate::described::Array) each, of positions in the data and in the additional data |
+/// | `nonces` | 4 words | a [`NonceArray`](crate::described::NonceArray) |
+/// | `length`, `aad_length` | u64 | bytes of the data, and of all additional data |
+/// | `tag_bytes`, `all` | u32 | the number of bytes of each tag that count; the number of messages |
+/// | `tally` | buffer of u32, aligned to 8 bytes | [`TALLY_WORDS`](crate::described::TALLY_WORDS) words, zeros before `batch-describe` |
+/// | `fault` | buffer of u32 | 2 words: what [`Fault::read`](crate::described::Fault::read) reads |
+///
 /// `out` can be read once the launch has completed, in stream order. Tables and message must stay until then. Tables, factor and addend
 /// reveal the hash key: wipe them as you wipe keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,6 +168,7 @@ impl Function for Hash {
         let encrypts = manifest.key_basis.is_some();
         let of_hash = [Entry::Hash, Entry::HashBytes, Entry::Clear].map(|entry| (entry, !encrypts));
         let of_gcm = [Entry::Encrypt, Entry::Decrypt, Entry::BatchMasks, Entry::BatchEncrypt, Entry::BatchDecrypt];
+        let of_gcm = of_gcm.into_iter().chain([Entry::BatchDescribe, Entry::BatchOrder]);
         for (entry, is_needed) in of_hash.into_iter().chain(of_gcm.map(|entry| (entry, encrypts))) {
             if manifest.entry(entry).is_ok() != is_needed {
                 return field(entry.name(), "is there as `key_basis` has it: with one, a kernel encrypts and decrypts");

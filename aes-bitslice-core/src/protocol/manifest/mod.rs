@@ -51,7 +51,7 @@ pub struct Manifest<F = Cipher> {
     #[serde(default, skip_serializing_if = "is_default")]
     pub blocks_per_sm: u32,
     /// Bytes of shared memory that a thread block of the maximum size is launched with, in addition to what the code declares; for
-    /// [`Grid::Warps`](super::grid::Grid::Warps), each warp's share is the same. Entry points that [end decryptions](Entry::ends_decryption) need none.
+    /// [`Grid::Warps`](super::grid::Grid::Warps), each warp's share is the same. Entry points that [end decryptions](Entry::ends_decryption) or [describe](Entry::describes) need none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_bytes: u32,
     /// Whether [some entry points](Entry::may_overlap) may begin before earlier work on their stream completes: code for compute capability

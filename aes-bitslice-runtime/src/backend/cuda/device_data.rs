@@ -74,6 +74,10 @@ impl<'a> DeviceCipher<'a> {
         Self { key, cpu, choice: None }
     }
 
+    pub(crate) fn key(&self) -> &'a DeviceKey {
+        self.key
+    }
+
     /// Makes calls with this kernel and this geometry instead of the fastest ones: for measuring. A cipher of one kernel keeps to that
     /// kernel.
     ///
@@ -603,7 +607,10 @@ impl Preparation<'_> {
         let call = Call::without_data(self.0, operation)?;
         key.device().enter()?;
         match call.operation().messages() {
-            Some(batch) => key.prepare_batch(&batch)?,
+            Some(batch) => {
+                key.prepare_batch(&batch)?;
+                key.prepare_described(&batch)?;
+            }
             None => key.prepare_call(&call, choice)?,
         }
         Ok(call)
@@ -649,7 +656,8 @@ impl DeviceCipher<'_> {
     }
 }
 
-fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
+/// The span of a call, whose input and output are the same or apart.
+pub(crate) fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
     if access == Access::Maps && input != output && input.abs_diff(output) < len {
         return Err(Error::Overlap);
     }

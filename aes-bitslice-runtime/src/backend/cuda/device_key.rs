@@ -96,9 +96,18 @@ impl DeviceKey {
 
     /// Likewise for many messages.
     pub(crate) fn gcm_batch(&self, batch: &OfGcm<'_>) -> Result<Option<GcmBatch<'_, Context>>, Error> {
+        self.gcm_batch_by(batch.hash, |units| batch.messages.groups(batch.order, units))
+    }
+
+    /// Likewise, for messages that share the number of groups whose logarithm `groups` finds for a device of so many units.
+    pub(crate) fn gcm_batch_by(
+        &self,
+        key: &HashKey,
+        groups: impl FnOnce(u32) -> u32,
+    ) -> Result<Option<GcmBatch<'_, Context>>, Error> {
         let Some((kernel, keys)) = self.gcm_kernel()? else { return Ok(None) };
-        let wide = batch.messages.groups(batch.order, kernel.units());
-        let tables = self.batch_tables[wide as usize].get(|| kernel.tables_of_batch(batch.hash, wide))?;
+        let wide = groups(kernel.units());
+        let tables = self.batch_tables[wide as usize].get(|| kernel.tables_of_batch(key, wide))?;
         Ok(Some(GcmBatch { kernel, keys, tables, wide }))
     }
 

@@ -31,6 +31,7 @@
 //! | `program` | kernels that are not ciphers |
 //! | `launch` | one call on device memory: its choice of kernel, and its launch |
 //! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
+//! | `device_batch`, `described_batch` | messages that arrays in device memory describe: as the caller gives them; a call on them |
 //! | `gcm_self_test` | the known answers that the kernel of GCM in one launch must give first |
 //! | `batch_self_test` | the known answers that the batch kernels must give first |
 //! | `many_keys` | calls under many keys in device memory |
@@ -44,7 +45,9 @@ pub(crate) mod cmac_batch;
 pub(crate) mod co_resident;
 pub(crate) mod commands;
 pub(crate) mod context;
+pub(crate) mod described_batch;
 pub(crate) mod device;
+pub(crate) mod device_batch;
 pub(crate) mod device_data;
 pub(crate) mod device_key;
 pub(crate) mod driver;
@@ -60,6 +63,7 @@ pub(crate) mod select;
 pub(crate) mod several;
 
 pub use cudarc;
+pub use device_batch::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
 pub use many_keys::{DeviceJobs, PendingJobs};

@@ -237,6 +237,13 @@ impl<D: Driver> HashKernel<D> {
         &self.0.driver
     }
 
+    /// Thread blocks for work of which each thread does one piece at a time, as many pieces as this.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn thread_blocks_for(&self, pieces: u32) -> u32 {
+        let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
+        pieces.div_ceil(manifest.threads).min(2 * (*multiprocessors).max(1))
+    }
+
     /// The tables that launches under a hash key read, in the memory of the device, which was entered on this thread.
     pub(crate) fn tables(&self, key: &HashKey) -> Result<D::KeyMemory, Error> {
         self.tables_of(key, &self.0.manifest.shape, self.0.units)
@@ -269,7 +276,7 @@ impl<D: Driver> HashKernel<D> {
     /// # Safety
     /// The values belong to the entry point; they and the span are in memory of the device that is live until the work is done; the queue
     /// belongs to the device.
-    unsafe fn launch(
+    pub(crate) unsafe fn launch(
         &self,
         entry: Entry,
         queue: &mut D::Queue,

@@ -54,6 +54,7 @@ from ._native import (
     XtsEncrypt,
     __version__,
     _forked,
+    check_fault,
     engines,
     is_sealed,
     open as open,  # not in `__all__`: it would hide the built-in
@@ -99,6 +100,7 @@ __all__ = [
     "XtsDecrypt",
     "XtsEncrypt",
     "__version__",
+    "check_fault",
     "engines",
     "is_sealed",
     "open_bytes",

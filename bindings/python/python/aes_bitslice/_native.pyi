@@ -91,6 +91,7 @@ __all__ = [
     "_forked",
     "_interrupt_at",
     "_open_like",
+    "check_fault",
     "engines",
     "is_sealed",
     "open",
@@ -112,14 +113,14 @@ class DeviceError(Error): ...
 
 @final
 class Ranges:
-    def __new__(cls, offsets: Buffer, lengths: Buffer) -> Self: ...
+    def __new__(cls, offsets: _Data, lengths: _Data) -> Self: ...
     @staticmethod
     def equal(count: int, length: int, *, stride: int | None = None) -> Ranges: ...
     def __len__(self) -> int: ...
 
 @final
 class CountedNonces:
-    def __new__(cls, first: Buffer, *, counter_bits: int) -> Self: ...
+    def __new__(cls, first: _Data, *, counter_bits: int) -> Self: ...
 
 @final
 class Key:
@@ -461,6 +462,21 @@ class Cipher:
         out: _Data,
         stream: Any = None,
     ) -> bytes | DeviceTag: ...
+    @overload
+    def gcm_encrypt_batch(
+        self,
+        nonces: CountedNonces | _Data,
+        ranges: Ranges | _Data,
+        data: _Data,
+        aads: _Data | None = None,
+        *,
+        aad_ranges: Ranges | _Data | None = None,
+        out: _Data,
+        stream: Any = None,
+        tag_out: _Data,
+        fault_out: _Data,
+    ) -> None: ...
+    @overload
     def gcm_decrypt_batch(
         self,
         nonces: CountedNonces | Buffer | Sequence[Buffer],
@@ -474,6 +490,23 @@ class Cipher:
         short_tags: bool = False,
         out: _Data,
         stream: Any = None,
+    ) -> None: ...
+    @overload
+    def gcm_decrypt_batch(
+        self,
+        nonces: CountedNonces | _Data,
+        ranges: Ranges | _Data,
+        data: _Data,
+        tags: _Data,
+        aads: _Data | None = None,
+        *,
+        aad_ranges: Ranges | _Data | None = None,
+        tag_bytes: int = 16,
+        short_tags: bool = False,
+        out: _Data,
+        stream: Any = None,
+        verdict_out: _Data,
+        fault_out: _Data,
     ) -> None: ...
     @overload
     def cmac_batch(self, ranges: _Ranges, data: _Plain | _HostArray, *, stream: None = None) -> bytes: ...
@@ -507,6 +540,7 @@ class _EngineEntry(TypedDict):
     available: bool
     description: str
 
+def check_fault(fault: _Data) -> None: ...
 def engines(*, opencl: bool = False) -> list[_EngineEntry]: ...
 def random_bytes(length: int) -> bytes: ...
 def set_threads(threads: int) -> None: ...

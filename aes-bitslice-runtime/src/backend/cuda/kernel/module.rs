@@ -212,7 +212,7 @@ impl EntryPoints {
 
 /// Bytes of shared memory that an entry point is launched with, in addition to what the code declares, if its kernel has this number.
 fn shared_bytes(entry: Entry, of_kernel: u32) -> u32 {
-    if entry.ends_decryption() { 0 } else { of_kernel }
+    if entry.ends_decryption() || entry.describes() { 0 } else { of_kernel }
 }
 
 /// Lets a kernel have more shared memory than the 48 KiB that every kernel may have. The context is current on this

@@ -2,9 +2,9 @@
 //! place is chained to, where one share of a kernel's work could overwrite the ciphertext before the next share.
 
 use crate::backend::cuda::context::Context;
+use crate::backend::cuda::memory::stream_memory::StreamMemory;
 use crate::base::error::Error;
 use crate::op::launch::Gather;
-use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 use std::ptr;
 use std::sync::Arc;
@@ -48,12 +48,8 @@ pub(crate) unsafe fn gather(
     context.call("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&rows, stream) }.result())
 }
 
-/// Blocks that were copied side by side: block b, from 1 on, is at 16 b. Freed on the stream.
-pub(crate) struct Gathered {
-    context: Arc<Context>,
-    stream: CUstream,
-    memory: CUdeviceptr,
-}
+/// Blocks that were copied side by side: block b, from 1 on, is at 16 b. They are ciphertext, which is not cleared.
+pub(crate) struct Gathered(StreamMemory);
 
 impl Gathered {
     /// Copies blocks of the data that begins at `input`, on the stream.
@@ -66,26 +62,16 @@ impl Gathered {
         input: CUdeviceptr,
         blocks: &Gather,
     ) -> Result<Self, Error> {
-        // SAFETY: the stream is live, as the caller guarantees.
-        let memory = unsafe { result::malloc_async(stream, blocks.bytes() as usize) };
-        let memory = context.call("cuMemAllocAsync", memory)?;
-        let gathered = Self { context: context.clone(), stream, memory };
         // SAFETY: as the caller guarantees; there is room for all of them after the first 16 bytes.
-        unsafe { gather(context, stream, input + blocks.first, blocks.apart, blocks.blocks, memory + 16) }?;
-        Ok(gathered)
+        unsafe {
+            let memory = StreamMemory::new(context, stream, blocks.bytes() as usize)?;
+            gather(context, stream, input + blocks.first, blocks.apart, blocks.blocks, memory.pointer() + 16)?;
+            Ok(Self(memory))
+        }
     }
 
     /// The start of the memory.
     pub(crate) fn pointer(&self) -> CUdeviceptr {
-        self.memory
-    }
-}
-
-impl Drop for Gathered {
-    fn drop(&mut self) {
-        // An error cannot be handled here; the blocks were ciphertext, so they need not be cleared.
-        let _ = self.context.make_current();
-        // SAFETY: allocated on this stream, and used on it only, before this.
-        let _ = unsafe { result::free_async(self.memory, self.stream) };
+        self.0.pointer()
     }
 }

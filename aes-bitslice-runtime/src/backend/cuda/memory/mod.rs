@@ -7,6 +7,7 @@
 //! | `stream_sums`, `tag_results` | memory for GCM in one launch: where the hash is added up, and where a tag comes back |
 //! | `batch_memory` | memory for the descriptions of many messages, and for their results |
 //! | `key_memory` | round keys and tables of a hash key in device memory |
+//! | `stream_memory` | memory that is allocated and freed on a stream |
 //! | `gather` | blocks that are copied side by side |
 
 pub(crate) mod batch_memory;
@@ -14,5 +15,6 @@ pub(crate) mod gather;
 pub(crate) mod hash_memory;
 pub(crate) mod key_memory;
 pub(crate) mod pinned;
+pub(crate) mod stream_memory;
 pub(crate) mod stream_sums;
 pub(crate) mod tag_results;

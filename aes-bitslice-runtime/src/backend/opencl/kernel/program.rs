@@ -58,6 +58,7 @@ fn units(entry: Entry) -> [u64; 2] {
         Entry::HashBytes | Entry::HashMessages => [1, 4],
         Entry::Bytes | Entry::SecretCounter | Entry::Messages | Entry::Cmac | Entry::Each => [1, 1],
         Entry::Expand | Entry::Jobs | Entry::Clear | Entry::ClearMessages => [1, 1],
+        Entry::BatchDescribe | Entry::BatchOrder => [1, 1],
         Entry::Encrypt | Entry::Decrypt => [16, 16],
         Entry::BatchMasks | Entry::BatchEncrypt | Entry::BatchDecrypt => [1, 1],
     }

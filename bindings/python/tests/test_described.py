@@ -1,0 +1,155 @@
+"""Batches of GCM that arrays on a GPU describe. The arrays are the driver's memory: no library is needed.
+
+    python3 -m pytest tests/test_described.py         # or, without pytest:
+    python3 -m unittest -v tests/test_described.py
+"""
+
+import array
+import ctypes
+import unittest
+
+from aes_bitslice import CountedNonces, Engine, Error, Key, Ranges, check_fault
+
+KEY = bytes(range(32))
+COUNT, STRIDE = 200, 160
+TYPES = {"i": "<i4", "I": "<u4", "q": "<i8", "Q": "<u8"}
+
+
+class OnGpu:
+    """An array in memory of the GPU, which the engine's context owns."""
+
+    driver = None
+
+    def __init__(self, content, kind="|u1", shape=None):
+        content = bytes(content)
+        self.len, self.pointer = len(content), ctypes.c_uint64()
+        self.called("cuMemAlloc_v2", ctypes.byref(self.pointer), ctypes.c_size_t(max(self.len, 1)))
+        self.put(content)
+        shape = shape or (self.len // int(kind[2:]),)
+        self.__cuda_array_interface__ = {"data": (self.pointer.value, False), "shape": shape, "typestr": kind, "version": 3}
+
+    def called(self, name, *arguments):
+        code = getattr(self.driver, name)(*arguments)
+        assert code == 0, f"{name}: {code}"
+
+    def put(self, content):
+        self.called("cuMemcpyHtoD_v2", self.pointer, bytes(content), ctypes.c_size_t(len(content)))
+
+    def bytes(self):
+        content = ctypes.create_string_buffer(self.len + 1)
+        self.called("cuMemcpyDtoH_v2", content, self.pointer, ctypes.c_size_t(self.len))
+        return content.raw[: self.len]
+
+    def __del__(self):
+        self.driver.cuMemFree_v2(self.pointer)
+
+
+def integers(kind, numbers, columns=None):
+    """An array of integers on the GPU, of one dimension or of this many columns."""
+    values = array.array(kind, numbers)
+    return OnGpu(values.tobytes(), TYPES[kind], (len(values) // columns, columns) if columns else None)
+
+
+class Described(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.engine = Engine("cuda:0")
+        except Error as error:
+            raise unittest.SkipTest(str(error)) from None
+        cls.cipher = cls.engine.cipher(Key(KEY))
+        cls.by_host = Engine("cpu").cipher(Key(KEY))
+        cls.cipher.prepare("gcm-batch")
+        OnGpu.driver = ctypes.CDLL("libcuda.so.1")
+        context = ctypes.c_void_p()
+        assert OnGpu.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+        assert OnGpu.driver.cuCtxSetCurrent(context) == 0
+
+    def setUp(self):
+        self.lengths = [n * 37 % STRIDE for n in range(COUNT)]
+        self.offsets = [n * STRIDE for n in range(COUNT)]
+        self.ranges = [(offset, offset + length) for offset, length in zip(self.offsets, self.lengths)]
+        self.plain = bytes(n * n % 251 for n in range(COUNT * STRIDE))
+        self.nonces = b"".join((n * 0x9E3779B97F4A7C15 % 2**64).to_bytes(12, "big") for n in range(COUNT))
+        self.aads = bytes(n * 3 % 256 for n in range(13 * COUNT))
+        self.tags, self.fault = OnGpu(bytes(16 * COUNT)), OnGpu(bytes([9] * 8))
+        self.verdicts = OnGpu(bytes([7] * 4 * COUNT))
+
+    def expected(self, ranges, nonces, aads=None, aad_ranges=None):
+        data = bytearray(self.plain)
+        tags = self.by_host.gcm_encrypt_batch(nonces, ranges, data, aads, aad_ranges=aad_ranges, out=data)
+        return bytes(data), tags
+
+    def encrypt(self, ranges, nonces, aads=None, aad_ranges=None):
+        data = OnGpu(self.plain)
+        found = self.cipher.gcm_encrypt_batch(nonces, ranges, data, aads, aad_ranges=aad_ranges, out=data, tag_out=self.tags, fault_out=self.fault)
+        self.assertIsNone(found)
+        return data
+
+    def test_every_form(self):
+        pairs = [number for pair in self.ranges for number in pair]
+        starts = [13 * n for n in range(COUNT)]
+        for ranges, aads, aad_ranges in [
+            (integers("q", pairs, 2), None, None),
+            (integers("I", pairs, 2), OnGpu(self.aads), Ranges.equal(COUNT, 13)),
+            (Ranges(integers("q", self.offsets), integers("i", self.lengths)), OnGpu(self.aads), Ranges(integers("Q", starts), integers("I", [13] * COUNT))),
+        ]:
+            secret, tags = self.expected(self.ranges, self.nonces, aads and self.aads, aads and [(n, n + 13) for n in starts])
+            data = self.encrypt(ranges, OnGpu(self.nonces), aads, aad_ranges)
+            check_fault(self.fault)
+            self.assertEqual((data.bytes(), self.tags.bytes()), (secret, tags))
+            wrong = bytearray(tags)
+            wrong[16 * 5] ^= 1
+            self.tags.put(wrong)
+            self.cipher.gcm_decrypt_batch(
+                OnGpu(self.nonces), ranges, data, self.tags, aads, aad_ranges=aad_ranges, out=data, verdict_out=self.verdicts, fault_out=self.fault
+            )
+            check_fault(self.fault.bytes())
+            left = bytearray(self.plain)
+            left[self.ranges[5][0] : self.ranges[5][1]] = bytes(self.lengths[5])
+            self.assertEqual(data.bytes(), left)
+            self.assertEqual(array.array("I", self.verdicts.bytes()).tolist(), [int(n == 5) for n in range(COUNT)])
+
+    def test_counted_nonces(self):
+        first = bytes(11) + b"\xfe"
+        secret, tags = self.expected(Ranges.equal(COUNT, 100, stride=STRIDE), CountedNonces(first, counter_bits=64))
+        data = self.encrypt(Ranges.equal(COUNT, 100, stride=STRIDE), CountedNonces(OnGpu(first), counter_bits=64))
+        check_fault(self.fault)
+        self.assertEqual((data.bytes(), self.tags.bytes()), (secret, tags))
+
+    def test_what_is_wrong_changes_nothing(self):
+        self.ranges[7] = (self.ranges[7][0], self.ranges[8][0] + 1)
+        before = self.tags.bytes()
+        data = self.encrypt(integers("q", [number for pair in self.ranges for number in pair], 2), OnGpu(self.nonces))
+        with self.assertRaisesRegex(ValueError, "message 8 begins before the end of the one before it"):
+            check_fault(self.fault)
+        self.assertEqual((data.bytes(), self.tags.bytes()), (self.plain, before))
+
+    def test_what_cannot_be_is_refused(self):
+        data, ranges, nonces = OnGpu(self.plain), Ranges.equal(COUNT, 100), OnGpu(self.nonces)
+        given = {"out": data, "tag_out": self.tags, "fault_out": self.fault}
+        for kind, text, change in [
+            (TypeError, "belong together", {"fault_out": None}),
+            (TypeError, "belong together", {"tag_out": None}),
+            (ValueError, "tag_out has 1 byte: give 3200", {"tag_out": OnGpu(b"a")}),
+            (TypeError, "fault_out in host memory", {"fault_out": bytearray(8)}),
+        ]:
+            with self.assertRaisesRegex(kind, text):
+                self.cipher.gcm_encrypt_batch(nonces, ranges, data, **{**given, **change})
+        for nonces, ranges, kind, text in [
+            (self.nonces, ranges, TypeError, "nonces in host memory"),
+            (OnGpu(b"a"), ranges, ValueError, "nonces has 1 byte: give 2400"),
+            (CountedNonces(bytes(12), counter_bits=64), ranges, TypeError, "12 bytes on the GPU"),
+            (nonces, OnGpu(bytes(16)), TypeError, "an array of 2 columns"),
+            (nonces, self.ranges, TypeError, "ranges"),
+            (nonces, Ranges(integers("q", [0, 1]), integers("q", [0])), ValueError, "2 offsets and 1 length"),
+        ]:
+            with self.assertRaisesRegex(kind, text):
+                self.cipher.gcm_encrypt_batch(nonces, ranges, data, **given)
+        with self.assertRaisesRegex(ValueError, "nothing that a call has written"):
+            check_fault(bytes([9] * 8))
+        self.assertEqual(data.bytes(), self.plain)
+
+
+if __name__ == "__main__":
+    unittest.main()
