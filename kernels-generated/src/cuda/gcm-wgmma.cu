@@ -5,7 +5,7 @@
 // Bytes between rounds: z = Q x, bit i of z being the parity of x & Q[i]; Q = [166, 141, 201, 16, 70, 211, 100, 136].
 // Geometry: 512 threads a block, 1 blocks a multiprocessor.
 // Lookup tables: 11704 of LUT3 for 10 rounds, 14024 of LUT3 for 12 rounds, 16344 of LUT3 for 14 rounds.
-// SHA-256 of all that follows this line: 66c375393a75176df16ce52167edc359097bdebe2fb61f0b8896bfca69ea789b
+// SHA-256 of all that follows this line: 6c3f490100279324bc6210599a3651db915fc96bf0c22e61e673b6a061bc6d00
 
 #define THREADS 512
 #define BLOCKS_PER_SM 1
@@ -1385,10 +1385,15 @@ KERNEL gcm_wgmma_decrypt(DATA(uint4), u64 length, KERNEL_PARAMETER counter128 co
 #define MESSAGE_PIECES 3
 #ifdef __CUDACC__
 #define READ_AGAIN(number) asm volatile("" : "+r"(number)) // what was read of the message does not stay in registers
-#define ALWAYS(place) asm volatile("" : "+l"(place)) // it is computed whether or not there is something
+// A place in global memory, computed whether or not something is there.
+DEVICE void *always(u64 global) {
+    asm volatile("" : "+l"(global));
+    return __cvta_global_to_generic(global);
+}
+#define ALWAYS(place) (always(__cvta_generic_to_global(place)))
 #else
 #define READ_AGAIN(number)
-#define ALWAYS(place)
+#define ALWAYS(place) (place)
 #endif
 #define NO_MESSAGE 0xffffffffu
 
@@ -1460,8 +1465,7 @@ DEVICE void read_blocks(u32 *w, IN_GLOBAL const u8 *from, u32 data, u32 last, u3
         UNROLL for (u32 j = 0; j < 31; j++) {
             w[j] = 0;
             if (j >= data) w[j] = *(IN_GLOBAL const u32 *)from;
-            from += 16 << wide;
-            ALWAYS(from);
+            from = (IN_GLOBAL const u8 *)ALWAYS(from + (16 << wide));
         }
         w[31] = data < 32 ? read_part(from, last) : 0;
     } else {
@@ -1474,8 +1478,7 @@ DEVICE void write_blocks(IN_GLOBAL u8 *to, const u32 *s, u32 data, u32 last, u32
     if (((u64)to & 3) == 0) {
         UNROLL for (u32 j = 0; j < 31; j++) {
             if (j >= data) *(IN_GLOBAL u32 *)to = s[j];
-            to += 16 << wide;
-            ALWAYS(to);
+            to = (IN_GLOBAL u8 *)ALWAYS(to + (16 << wide));
         }
         if (data < 32) write_part(to, s[31], last);
     } else {
@@ -1583,6 +1586,7 @@ DEVICE u32 sum_of_groups(u32 part, IN_SHARED u32 (*parts)[4], u32 warpgroup, u32
     const u32 warps = 1u << (wide - 3);
     part = 0;
     ROLLED for (u32 i = 0; i < warps; i++) part ^= parts[(warp() & ~(warps - 1)) + i][column()];
+    MEET_WARPGROUP(warpgroup); // before the next unit's parts come
     return part;
 }
 
