@@ -23,7 +23,11 @@ impl Given<'_> {
         // The other blocks of the tiles that contain the data: zeros, and counters.
         let skipped = if self.mode.state() == State::Counters { start % TILE as u128 } else { 0 };
         let number = swap_if(self.mode, start - skipped);
-        let around = Given { start: Start { number, unit_bytes: self.start.unit_bytes / 16 * 16, ..self.start }, iv: &of_number(0), ..*self };
+        let around = Given {
+            start: Start { number, unit_bytes: self.start.unit_bytes / 16 * 16, ..self.start },
+            iv: &of_number(0),
+            ..*self
+        };
         let tiles = (skipped as usize + blocks).next_multiple_of(TILE);
         if tiles != blocks {
             let zeros = vec![of_number(0); tiles];
