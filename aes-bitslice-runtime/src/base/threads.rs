@@ -108,9 +108,13 @@ pub(crate) fn clear(data: &mut [u8]) {
     divided(data.chunks_mut(PIECE).collect(), |piece| piece.fill(0));
 }
 
-/// Copies to the first of each two, which are equally long, what the second has, on all cores.
+/// Copies to the first of each two, which are equally long, what the second has: on all cores if it is worth waking them.
 pub(crate) fn copy<'a>(all: impl IntoIterator<Item = (&'a mut [u8], &'a [u8])>) {
     const PIECE: usize = 128 << 10;
-    let pieces = all.into_iter().flat_map(|(to, from)| to.chunks_mut(PIECE).zip(from.chunks(PIECE)));
-    divided(pieces.collect(), |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from));
+    let all: Vec<(&mut [u8], &[u8])> = all.into_iter().collect();
+    let one = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);
+    if all.iter().map(|(to, _)| to.len()).sum::<usize>() <= 2 * PIECE {
+        return all.into_iter().for_each(one);
+    }
+    divided(all.into_iter().flat_map(|(to, from)| to.chunks_mut(PIECE).zip(from.chunks(PIECE))).collect(), one);
 }
