@@ -155,7 +155,7 @@ fn cases() -> Vec<Case> {
         few().wrong(of_data(Overlaps), 5, |case| case.ranges[5].start = case.ranges[4].end - 1),
         few().wrong(of_data(Beyond), 8, |case| case.length -= 1),
         few().wrong(of_data(Beyond), 0, |case| case.length = 0),
-        few().wrong(of_aad(EndsFirst), 2, |case| case.aads[2] = 9..8),
+        few().wrong(of_aad(EndsFirst), 2, |case| (case.aads[2].start, case.aads[2].end) = (9, 8)),
         few().wrong(of_aad(Beyond), 3, |case| case.aads[3].end = case.aad_length + 1),
         // The first counts, whatever is wrong with others.
         few().wrong(of_aad(Beyond), 3, |case| {
@@ -231,7 +231,7 @@ enum Nonces {
 impl Nonces {
     fn given(self, count: usize) -> Given {
         let (array, memory) = match self {
-            Self::Each => (NonceArray::Each(0), (0..12 * count).map(|i| (i * 31 >> 2) as u8).collect()),
+            Self::Each => (NonceArray::Each(0), (0..12 * count).map(|i| ((i * 31) >> 2) as u8).collect()),
             Self::Counted(words) => {
                 let last = if words == 1 { [0, 0, 0xff, 0xfd] } else { [0xff, 0xff, 0xff, 0xfd] };
                 (NonceArray::Counted(0, words), [[9, 8, 7, 0xff], [0, 1, 0xff, 0xff], last].as_flattened().to_vec())

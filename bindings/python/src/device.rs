@@ -1,12 +1,14 @@
 //! One operation on GPU memory, on the caller's stream, without waiting.
 
+use crate::dlpack::Place;
 use crate::driver::enter;
 use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Memory, Stream};
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, result, sys};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result, sys};
 use aes_bitslice_runtime::cuda::{DeviceBatch, DeviceCipher, DeviceJobs, DeviceTags, Pending};
 use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Jobs, Mode, Operation, Tag};
 use pyo3::prelude::*;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -151,6 +153,40 @@ impl<'a> JobsOnDevice<'a> {
             self.loaded.fetch_or(bit, Ordering::Relaxed);
             wait(&self.context, Stream { waits, ..stream })
         })
+    }
+}
+
+/// Memory of a GPU that is held, and the stream for work on it.
+#[derive(Clone, Copy)]
+pub struct Span<'a> {
+    pointer: u64,
+    len: u64,
+    ordinal: usize,
+    stream: u64,
+    held: PhantomData<&'a ()>,
+}
+
+impl<'a> Span<'a> {
+    /// `None` for host memory.
+    pub fn of(memory: &'a Memory) -> Option<Self> {
+        let (Place::Cuda(ordinal), Some(stream)) = (memory.place, memory.stream) else { return None };
+        let Memory { pointer, len, .. } = *memory;
+        Some(Self { pointer, len, ordinal, stream: stream.handle, held: PhantomData })
+    }
+
+    /// Copies bytes there, from its byte `at` on, on its stream, and waits for that.
+    pub fn fill(&self, at: u64, bytes: &[u8]) -> Result<(), Runtime> {
+        let failed = |e: DriverError| Runtime::Cuda { call: "cuMemcpyHtoDAsync".into(), code: format!("{:?}", e.0) };
+        assert!(at <= self.len && bytes.len() as u64 <= self.len - at, "the bytes have room");
+        enter(&CudaContext::new(self.ordinal).map_err(failed)?).map_err(failed)?;
+        let stream = self.stream as sys::CUstream;
+        // SAFETY: the memory is held and has room, as was just checked, and its library says which stream is live; the bytes are borrowed until
+        // the copy was waited for.
+        unsafe {
+            let copied = result::memcpy_htod_async(self.pointer + at, bytes, stream);
+            let waited = result::stream::synchronize(stream);
+            copied.and(waited).map_err(failed)
+        }
     }
 }
 

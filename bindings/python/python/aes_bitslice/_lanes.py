@@ -40,9 +40,12 @@ class HostLane:
         on a piece any more."""
         return _by_threads(lambda piece: work(self, piece), pieces)
 
+    def memory(self, data: Any) -> tuple[Any, memoryview | None]:
+        """What calls on this thread may write to to change `data`, an array or a tensor of bytes; and pinned memory, if it goes through that."""
+        return host_bytes(data), None
+
     def bring(self, data: Any, parts: Iterable[Part]) -> Any:
-        """Has memory filled, whose bytes become those of `data`, an array or a tensor of bytes. Returns what calls on this thread may write to
-        to change `data`."""
+        """Has memory filled, whose bytes become those of `data`. Returns what calls on this thread may write to to change `data`."""
         memory = host_bytes(data)
         for start, stop, fill in parts:
             fill(memory[start:stop])
@@ -92,6 +95,9 @@ class _GpuLane:
         self.stream = stream
         self._room = torch.empty(size, dtype=torch.uint8, device="cpu", pin_memory=True)
         self._bytes = host_bytes(self._room)
+
+    def memory(self, data: Any) -> tuple[Any, memoryview]:
+        return data, self._bytes
 
     def bring(self, data: Any, parts: Iterable[Part]) -> Any:
         for start, stop, fill in parts:

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ._lanes import PART, GpuLanes, HostLane
+from ._lanes import GpuLanes, HostLane
 from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
 
-#: The most segments of a part: the system takes 1024 pieces of memory in one call.
+#: The most segments of a piece, which may be small.
 MOST_SEGMENTS = 512
+#: Bytes of pinned memory of a thread that reads a file with a path to a GPU: that of all threads stays in the processor's caches.
+ROOM = 4 << 20
 
 
 class Memory(NamedTuple):
@@ -44,11 +45,12 @@ class Parts:
 
     def __init__(self, file: Any, memory: Memory, **secret: Any) -> None:
         self._memory = memory
-        self._file = _Object(file) if hasattr(file, "read") else _Path(file)
+        #: A file object; a file that has a path is read by the segments themselves.
+        self._file = _Object(file) if hasattr(file, "read") else None
         try:
             self._segments = _SealedSegments(file, _FileSecret(**secret), memory.engine)
         except BaseException:
-            self._file.close()
+            self._close_file()
             raise
         #: The number of bytes of the message according to the file's length, which may have been changed.
         self.length = self._segments.length
@@ -94,6 +96,10 @@ class Parts:
         if not self._closed:
             self._closed = True
             del self._segments
+            self._close_file()
+
+    def _close_file(self) -> None:
+        if self._file is not None:
             self._file.close()
 
     def _place(self, segment: int) -> int:
@@ -103,64 +109,41 @@ class Parts:
     def _fill(self, whole: Any, first: int, end: int) -> None:
         """Fills an array with the plaintext of the segments from `first` to before `end`."""
         lanes, each = self._memory.lanes, self._segments.segment_bytes
-        count, few = (max(1, min(size // each, MOST_SEGMENTS)) for size in (lanes.piece, PART))
+        count = max(1, min(lanes.piece // each, MOST_SEGMENTS))
         base = self._place(first)
 
         def opened(lane: Any, start: int) -> None:
             stop = min(start + count, end)
             begin = self._place(start)
             places = [self._place(n) - begin for n in range(start, stop + 1)]
-            tags = bytearray(16 * (stop - start))
-            parts = []
-            for n in range(0, stop - start, few):
-                of_part = places[n : n + few + 1]
-                read = functools.partial(self._read, memoryview(tags)[16 * n :], of_part, self._segments.begins(start + n)[1])
-                parts.append((of_part[0], of_part[-1], read))
-            data = lane.bring(whole[begin - base : begin - base + places[-1]], parts)
-            self._decrypt(data, tags, places, start, stop)
+            data = whole[begin - base : begin - base + places[-1]]
+            if self._file is None:
+                there, room = lane.memory(data)
+                self._decrypt(there, self._segments.read(start, stop, there, room), places, start, stop)
+            else:
+                tags = bytearray(16 * (stop - start))
+                there = lane.bring(data, [(0, places[-1], functools.partial(self._read, tags, places, self._segments.begins(start)[1]))])
+                self._decrypt(there, tags, places, start, stop)
 
-        lanes.map(opened, range(first, end, count), min(few * each, whole.nbytes))
+        room = max(each, ROOM) if self._file is None else count * each
+        lanes.map(opened, range(first, end, count), min(room, whole.nbytes))
 
-    def _read(self, tags: memoryview, places: list[int], at: int, memory: memoryview) -> None:
-        """Reads the segments that are at such places in the message, from byte `at` of the file on: their ciphertext to one memory, and their
-        tags to another."""
-        first = places[0]
+    def _read(self, tags: bytearray, places: list[int], at: int, memory: memoryview) -> None:
+        """Reads the segments that are at such places of the memory, from byte `at` of the file object on: their ciphertext there, and their
+        tags."""
+        assert self._file is not None
         parts: list[memoryview] = []
         for n, (start, stop) in enumerate(itertools.pairwise(places)):
-            parts += memory[start - first : stop - first], tags[16 * n : 16 * (n + 1)]
+            parts += memory[start:stop], memoryview(tags)[16 * n : 16 * (n + 1)]
         if not self._file.read(at, parts):
             raise self._segments.cut_off()
 
-    def _decrypt(self, data: Any, tags: bytearray, places: list[int], first: int, end: int) -> None:
+    def _decrypt(self, data: Any, tags: bytes | bytearray, places: list[int], first: int, end: int) -> None:
         """Decrypts the segments from `first` to before `end`, which are at such places of `data`."""
         try:
             self._segments.cipher.gcm_decrypt_batch(self._segments.nonces(first, end), list(itertools.pairwise(places)), data, tags, out=data)
         except AuthenticationError as error:
             raise self._segments.damaged(first + error.failed[0]) from None
-
-
-class _Path:
-    """A file with a path. Any number of threads read it."""
-
-    def __init__(self, path: Any) -> None:
-        self._file = open(path, "rb", buffering=0)
-
-    def read(self, place: int, parts: list[memoryview]) -> bool:
-        """Fills parts of memory with the bytes from `place` on; returns whether the file has so many."""
-        parts = [part for part in parts if part.nbytes]
-        while parts:
-            count = os.preadv(self._file.fileno(), parts, place)
-            if not count:
-                return False
-            place += count
-            while parts and count >= parts[0].nbytes:
-                count -= parts.pop(0).nbytes
-            if count:
-                parts[0] = parts[0][count:]
-        return True
-
-    def close(self) -> None:
-        self._file.close()
 
 
 class _Object:
