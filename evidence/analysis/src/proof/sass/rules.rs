@@ -67,7 +67,7 @@ const fn sum_of(opcodes: &'static [&'static str], sources: usize, compute: Compu
 }
 
 #[rustfmt::skip]
-const RULES: [Rule; 43] = [
+const RULES: [Rule; 44] = [
     // Copies; a uniform register takes what all threads have.
     rule_of(&["MOV", "UMOV", "R2UR", "S2R", "S2UR", "LDC", "ULDC"], 1, |_, v| Ok(v[0].clone().into())),
     Rule { pairs: 1, is_pair: true, ..rule_of(&["CS2R", "LDC.64", "ULDC.64"], 1, |_, v| Ok(v[0].clone().into())) },
@@ -111,6 +111,7 @@ const RULES: [Rule; 43] = [
     rule_of(&["ISETP.GT.U32.AND", "UISETP.GT.U32.AND"], 3, |_, v| compare(v, |a, b| a > b, AND)),
     rule_of(&["ISETP.LE.U32.AND"], 3, |_, v| compare(v, |a, b| a <= b, AND)),
     rule_of(&["ISETP.LT.U32.AND", "UISETP.LT.U32.AND"], 3, |_, v| compare(v, |a, b| a < b, AND)),
+    rule_of(&["ISETP.EQ.OR"], 3, |_, v| compare(v, |a, b| a == b, OR)),
     rule_of(&["ISETP.NE.OR"], 3, |_, v| compare(v, |a, b| a != b, OR)),
     rule_of(&["ISETP.GE.U32.OR", "UISETP.GE.U32.OR"], 3, |_, v| compare(v, |a, b| a >= b, OR)),
     rule_of(&["ISETP.GT.U32.OR"], 3, |_, v| compare(v, |a, b| a > b, OR)),
@@ -354,6 +355,7 @@ mod tests {
             "ISETP.GT.U32.AND" | "UISETP.GT.U32.AND" => compared(word(0) > word(1), is(2)),
             "ISETP.LE.U32.AND" => compared(word(0) <= word(1), is(2)),
             "ISETP.LT.U32.AND" | "UISETP.LT.U32.AND" => compared(word(0) < word(1), is(2)),
+            "ISETP.EQ.OR" => compared_or(word(0) == word(1), is(2)),
             "ISETP.NE.OR" => compared_or(word(0) != word(1), is(2)),
             "ISETP.GE.U32.OR" | "UISETP.GE.U32.OR" => compared_or(word(0) >= word(1), is(2)),
             "ISETP.GT.U32.OR" => compared_or(word(0) > word(1), is(2)),
