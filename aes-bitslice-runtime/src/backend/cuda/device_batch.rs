@@ -229,7 +229,7 @@ impl DeviceBatch {
             NonceArray::Each(at) => (at, 12 * count),
             NonceArray::Counted(at, _) => (at, 12),
         };
-        arrays.chain([nonces..nonces.saturating_add(bytes)]).collect()
+        arrays.chain(std::iter::once(nonces..nonces.saturating_add(bytes))).collect()
     }
 
     /// Reads the two words that a call has written: whether all was right.
