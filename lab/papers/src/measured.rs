@@ -45,7 +45,7 @@ pub struct Run {
     #[serde(default)]
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
     /// Whether clocks were counted while cases ran; else right after their last run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clock_beside: bool,
     /// Everything that was to be timed.
     pub timings: Vec<Timing>,

@@ -3,15 +3,16 @@
 use crate::backend::cuda::commands::Span;
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::device_key::DeviceKey;
+use crate::backend::cuda::gcm_batch::By;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::stop::Stop;
-use crate::cpu::hash_key::HashKey;
+use crate::base::tag::Tag;
 use crate::cpu::key::CpuKey;
 use crate::exec::call::Call;
 use crate::exec::choice::{Choice, Kernels};
 use crate::exec::cores;
-use crate::op::batch::Batch;
+use crate::op::batch::{Batch, OfGcm};
 use crate::op::buffers::Buffers;
 use crate::op::cmac_batch::{CmacBatch, CmacVerifyBatch};
 use crate::op::gcm_batch::{GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
@@ -25,16 +26,15 @@ impl DeviceKey {
     /// Loads and tests everything that a call on these messages needs, unless that was done before. The caller has entered the device.
     pub(crate) fn prepare_batch(&self, batch: &Batch<'_>) -> Result<(), Error> {
         match batch {
-            Batch::Gcm(batch) => self.prepare_gcm(batch.hash),
+            Batch::Gcm(batch) => self.prepare_gcm(batch),
             Batch::Cmac(_) => self.prepare_cmac(),
         }
     }
 
     /// Loads and tests everything that a call needs, unless that was done before. The caller has entered the device.
-    fn prepare_gcm(&self, hash: &HashKey) -> Result<(), Error> {
-        self.kernel(Mode::Ctr, Choice::Bitsliced)?;
-        self.hash_kernel_of_messages(hash)?;
-        self.device().test_batch(Mode::Ctr, Entry::Messages, || Stop::never(|| test_gcm(self)))
+    fn prepare_gcm(&self, batch: &OfGcm<'_>) -> Result<(), Error> {
+        let kernels = self.gcm_kernels(batch)?;
+        self.device().test_batch(Mode::Ctr, Entry::Messages, || Stop::never(|| test_gcm(self, &kernels)))
     }
 
     /// Loads and tests the kernel, unless that was done before. The caller has entered the device.
@@ -62,39 +62,42 @@ fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(V
 }
 
 /// Tests the known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts
-/// them with one wrong tag.
-fn test_gcm(key: &DeviceKey) -> Result<(), Error> {
+/// them with one wrong tag; likewise one message alone, which all threads of a warpgroup share, and so many that none is shared.
+fn test_gcm(key: &DeviceKey, kernels: &By<'_>) -> Result<(), Error> {
     const BYTES: usize = 9000;
     let device = key.device();
     let secret = Key::new(&std::array::from_fn::<u8, 32, _>(|i| (i * 5 + 1) as u8))?;
     let (key, cpu) =
         (DeviceKey::with_stored(device.clone(), &secret, Kernels::Bitsliced), Arc::new(CpuKey::new(&secret)));
     let cipher = DeviceCipher::new(&key, Some(&cpu));
-    let nonces: [[u8; 12]; 9] = std::array::from_fn(|i| [i as u8; 12]);
-    let begins = [0, 16, 16 + 496, 1024, 1500, 3000, 5304, 5305, 8000, BYTES as u64];
-    let message = |n: usize| GcmMessage {
-        nonce: &nonces[n],
-        aad: &nonces.as_flattened()[..3 * n],
-        range: begins[n]..begins[n + 1],
-    };
-    let messages: [_; 9] = std::array::from_fn(message);
+    let few = vec![0, 16, 16 + 496, 1024, 1500, 3000, 5304, 5305, 8000, BYTES as u64];
     let plaintext: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
-    let mut ciphertext = plaintext.clone();
-    let encrypt = Call::without_data(&cipher, GcmEncryptBatch::new(&messages)?)?;
-    let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext)))?;
-    let (found, made) = on_device(&key, &encrypt, &plaintext)?;
-    let mut is_right = found == ciphertext && made == tags;
-    tags[4] = tags[5];
-    let decrypt = Call::without_data(&cipher, GcmDecryptBatch::new(&messages, &tags)?)?;
-    let mut expected = plaintext;
-    expected[begins[4] as usize..begins[5] as usize].fill(0);
-    let (found, opened) = on_device(&key, &decrypt, &ciphertext)?;
-    is_right &= found == expected && opened.failed() == [4];
-    let names = || {
-        let hasher = key.device().hash_kernel().map(|hasher| hasher.name().to_string());
-        format!("aes-ctr-planes or {}, for many messages,", hasher.unwrap_or_default())
-    };
-    if is_right { Ok(()) } else { Err(Error::SelfTestFailed { kernel: names() }) }
+    for begins in [few, vec![0, BYTES as u64], (0..=BYTES as u64).collect()] {
+        let nonces: Vec<[u8; 12]> =
+            (1..begins.len() as u128).map(|n| *n.to_le_bytes().first_chunk().unwrap()).collect();
+        let message = |n: usize| GcmMessage {
+            nonce: &nonces[n],
+            aad: &plaintext[..3 * (n % 9)],
+            range: begins[n]..begins[n + 1],
+        };
+        let messages: Vec<_> = (0..nonces.len()).map(message).collect();
+        let mut ciphertext = plaintext.clone();
+        let encrypt = Call::without_data(&cipher, GcmEncryptBatch::new(&messages)?)?;
+        let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext)))?;
+        let (found, made) = on_device(&key, &encrypt, &plaintext)?;
+        let mut is_right = found == ciphertext && made == tags;
+        let wrong = tags.len() / 2;
+        tags[wrong] = Tag::from([0x3c; 16]);
+        let decrypt = Call::without_data(&cipher, GcmDecryptBatch::new(&messages, &tags)?)?;
+        let mut expected = plaintext.clone();
+        expected[begins[wrong] as usize..begins[wrong + 1] as usize].fill(0);
+        let (found, opened) = on_device(&key, &decrypt, &ciphertext)?;
+        is_right &= found == expected && opened.failed() == [wrong];
+        if !is_right {
+            return Err(Error::SelfTestFailed { kernel: format!("{}, for many messages,", kernels.names()) });
+        }
+    }
+    Ok(())
 }
 
 /// Tests the known answers that the kernel must give before its first use: tags of several lengths, and a wrong one; messages that

@@ -8,10 +8,12 @@
 //! decryption   tables there | hashes of the ciphertext + tags | counter mode, masks | clear where these differ | verdicts back
 //! ```
 
-use crate::backend::cuda::commands::Span;
+use crate::backend::cuda::commands::{HashKernel, Kernel, RoundKeys, Span};
+use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
-use crate::backend::device::hash::{BatchResults, OfMessages};
+use crate::backend::cuda::memory::key_memory::KeyMemory;
+use crate::backend::device::hash::{BatchResults, GcmBatch, OfMessages};
 use crate::base::error::Error;
 use crate::base::threads::divided;
 use crate::exec::choice::Choice;
@@ -23,6 +25,7 @@ use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Where things are in the memory of a call, in bytes.
 struct Places {
@@ -40,8 +43,24 @@ struct Places {
     verdicts: Range<usize>,
 }
 
+/// The kernels of a call, and what they need of the key.
+pub(crate) enum By<'k> {
+    OneLaunch(GcmBatch<'k, Context>),
+    More { ctr: Kernel, keys: Option<&'k RoundKeys>, hasher: HashKernel, tables: Arc<KeyMemory> },
+}
+
+impl By<'_> {
+    /// The kernels' names.
+    pub(crate) fn names(&self) -> String {
+        match self {
+            Self::OneLaunch(gcm) => gcm.kernel.name().into(),
+            Self::More { ctr, hasher, .. } => format!("{} or {}", ctr.name(), hasher.name()),
+        }
+    }
+}
+
 impl Places {
-    fn of(batch: &OfGcm<'_>) -> Self {
+    fn of(batch: &OfGcm<'_>, by: &By<'_>) -> Self {
         let mut end = 0;
         let mut next = |bytes: usize| {
             let begin = usize::next_multiple_of(end, 16);
@@ -51,15 +70,16 @@ impl Places {
         let messages = batch.messages.len();
         let runs = batch.messages.runs();
         let if_verified = |bytes: usize| if batch.expected.is_some() { bytes } else { 0 };
+        let if_more = |bytes: usize| if matches!(by, By::More { .. }) { bytes } else { 0 };
         Self {
             messages: next(4 * MESSAGE_WORDS * (messages + 1)),
             order: next(4 * messages),
-            first_messages: next(4 * (runs as usize).div_ceil(TILE)),
+            first_messages: next(if_more(4 * (runs as usize).div_ceil(TILE))),
             runs,
             expected: next(if_verified(16 * messages)),
             aad: next(batch.aad.len()),
             masks: next(16 * messages),
-            hashes: next(if_verified(16 * messages)),
+            hashes: next(if_more(if_verified(16 * messages))),
             verdicts: next(if_verified(4 * messages)),
         }
     }
@@ -77,7 +97,8 @@ impl Places {
         ];
         let (OfGcm { messages, order, .. }, count) = (*batch, batch.messages.len());
         // The tiles that begin before the message with this number.
-        let tiles = |n: usize| (messages.runs_before(n) as usize).div_ceil(TILE);
+        let tiles_are_described = !first_messages.is_empty();
+        let tiles = |n: usize| if tiles_are_described { (messages.runs_before(n) as usize).div_ceil(TILE) } else { 0 };
         for begin in (0..count).step_by(PART) {
             let numbers = begin..count.min(begin + PART);
             let (first_tile, tiles) = (tiles(begin), tiles(numbers.end));
@@ -88,8 +109,10 @@ impl Places {
                     let message = messages.get(n);
                     // Word by word, from registers.
                     words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
-                    let tiles = tiles_that_begin_in(&message);
-                    first[tiles.start - first_tile..tiles.end - first_tile].fill((n as u32).to_le_bytes());
+                    if tiles_are_described {
+                        let tiles = tiles_that_begin_in(&message);
+                        first[tiles.start - first_tile..tiles.end - first_tile].fill((n as u32).to_le_bytes());
+                    }
                     *position = (order.at(n) as u32).to_le_bytes();
                 }
             }));
@@ -125,6 +148,16 @@ impl<'a> Rest<'a> {
 }
 
 impl DeviceKey {
+    /// The kernels for these messages, loaded, with the tables that they read, built on first use. The caller has entered the device.
+    pub(crate) fn gcm_kernels(&self, batch: &OfGcm<'_>) -> Result<By<'_>, Error> {
+        if let Some(gcm) = self.gcm_batch(batch)? {
+            return Ok(By::OneLaunch(gcm));
+        }
+        let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
+        let (hasher, tables) = self.hash_kernel_of_messages(batch.hash)?;
+        Ok(By::More { ctr, keys, hasher, tables })
+    }
+
     /// # Safety
     /// The span is within memory of the device that is live until the work is done, and has all messages; the stream is live.
     pub(crate) unsafe fn launch_gcm(
@@ -133,10 +166,11 @@ impl DeviceKey {
         span: Span,
         batch: &OfGcm<'_>,
     ) -> Result<BatchMemory, Error> {
-        let places = Places::of(batch);
+        let by = self.gcm_kernels(batch)?;
+        let places = Places::of(batch, &by);
         let memory = self.device().batch_memories().take(places.verdicts.end)?;
         // SAFETY: as the caller promises.
-        let launched = unsafe { self.launch_gcm_in(stream, span, batch, places, memory) };
+        let launched = unsafe { self.launch_gcm_in(stream, span, batch, &by, places, memory) };
         launched.inspect_err(|_| {
             let Some(output) = span.output.filter(|_| batch.expected.is_some()) else { return };
             // Data that may have been decrypted was not verified; if even this fails, nothing more can be done.
@@ -156,12 +190,10 @@ impl DeviceKey {
         stream: CUstream,
         span: Span,
         batch: &OfGcm<'_>,
+        by: &By<'_>,
         places: Places,
         mut memory: BatchMemory,
     ) -> Result<BatchMemory, Error> {
-        let (ctr, keys) = self.kernel(Mode::Ctr, Choice::Bitsliced)?;
-        let (hasher, tables) = self.hash_kernel_of_messages(batch.hash)?;
-        let in_one_launch = self.gcm_batch(batch)?;
         places.write(batch, memory.pinned());
         let all = batch.messages.len() as u32;
         // First counters for nonces that are not 12 bytes long are computed from the hash key, which they reveal.
@@ -173,7 +205,7 @@ impl DeviceKey {
         unsafe {
             memory.run(stream, places.aad.end, results, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
-                let crypt = || {
+                let crypt = |ctr: &Kernel, keys: Option<&RoundKeys>| {
                     let values = vec![
                         (Argument::Messages, Value::Address(at(&places.messages))),
                         (Argument::FirstMessages, Value::Address(at(&places.first_messages))),
@@ -202,22 +234,24 @@ impl DeviceKey {
                     let doubted = result::memset_d8_async(at(&places.verdicts), 0xff, places.verdicts.len(), stream);
                     self.device().context().call("cuMemsetD8Async", doubted)?;
                 }
-                if let Some(in_one_launch) = &in_one_launch {
-                    let results = match batch.expected {
-                        None => BatchResults::Tags(at(&places.masks)),
-                        Some(_) => {
-                            BatchResults::Verdicts { expected: at(&places.expected), verdicts: at(&places.verdicts) }
-                        }
-                    };
-                    return in_one_launch.run(&mut { stream }, span, &of(&places.masks), results);
-                }
+                let (ctr, keys, hasher, tables) = match by {
+                    By::OneLaunch(gcm) => {
+                        let [expected, verdicts] = [&places.expected, &places.verdicts].map(at);
+                        let results = match batch.expected {
+                            None => BatchResults::Tags(at(&places.masks)),
+                            Some(_) => BatchResults::Verdicts { expected, verdicts },
+                        };
+                        return gcm.run(&mut { stream }, span, &of(&places.masks), results);
+                    }
+                    By::More { ctr, keys, hasher, tables } => (ctr, *keys, hasher, tables),
+                };
                 if batch.expected.is_none() {
-                    crypt()?;
-                    return hasher.make_tags(&mut { stream }, output, &tables, &of(&places.masks), at(&places.masks));
+                    crypt(ctr, keys)?;
+                    return hasher.make_tags(&mut { stream }, output, tables, &of(&places.masks), at(&places.masks));
                 }
                 // Before anything is overwritten.
-                hasher.make_tags(&mut { stream }, input, &tables, &of(&places.expected), at(&places.hashes))?;
-                crypt()?;
+                hasher.make_tags(&mut { stream }, input, tables, &of(&places.expected), at(&places.hashes))?;
+                crypt(ctr, keys)?;
                 hasher.clear_messages(
                     &mut { stream },
                     output,

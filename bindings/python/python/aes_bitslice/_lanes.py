@@ -14,12 +14,13 @@ Pieces are large, for what threads do in Python they do in turns: with pieces of
 from __future__ import annotations
 
 import ctypes
+import os
 import queue
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-#: Pieces that are on their way at the same time.
+#: Pieces that are on their way at the same time; in host memory, no more than there are cores.
 THREADS = 16
 #: Bytes of a part of a piece, and from where to where it is in the piece; and what fills or uses its memory.
 PART = 16 << 20
@@ -38,7 +39,7 @@ class HostLane:
     def map(self, work: Callable[[Any, _Piece], _Result], pieces: Sequence[_Piece], size: int) -> list[_Result]:
         """The results of `work` for a lane and each piece, whose parts have `size` bytes or fewer, in order. After an exception nothing works
         on a piece any more."""
-        return _by_threads(lambda piece: work(self, piece), pieces)
+        return _by_threads(lambda piece: work(self, piece), pieces, min(THREADS, os.cpu_count() or 1))
 
     def memory(self, data: Any) -> tuple[Any, memoryview | None]:
         """What calls on this thread may write to to change `data`, an array or a tensor of bytes; and pinned memory, if it goes through that."""
@@ -87,7 +88,7 @@ class GpuLanes:
                 lane.stream.synchronize()
                 free.put(lane)
 
-        return _by_threads(on_lane, pieces)
+        return _by_threads(on_lane, pieces, THREADS)
 
 
 class _GpuLane:
@@ -118,11 +119,11 @@ def lanes_to(torch: Any, device: Any) -> HostLane | GpuLanes:
     return HostLane() if device.type == "cpu" else GpuLanes(torch, device)
 
 
-def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece]) -> list[_Result]:
+def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece], threads: int) -> list[_Result]:
     if len(pieces) == 1:
         # Done before a thread has begun.
         return [work(pieces[0])]
-    with ThreadPoolExecutor(THREADS, "aes-bitslice") as pool:
+    with ThreadPoolExecutor(threads, "aes-bitslice") as pool:
         results = [pool.submit(work, piece) for piece in pieces]
         try:
             return [result.result() for result in results]

@@ -101,7 +101,7 @@ impl Bench {
         }
         let mut clock_mhz = None;
         let mut with_clock = |(times, mhz)| {
-            clock_mhz = Some(mhz);
+            clock_mhz = mhz;
             times
         };
         let times = match &case.work {

@@ -59,7 +59,7 @@ impl Memory {
         data: &mut Data,
         runs: Runs,
         clock: &mut Clock,
-    ) -> Result<(Vec<f64>, f64)> {
+    ) -> Result<(Vec<f64>, Option<f64>)> {
         let (context, stream) = (self.context.clone(), self.stream.clone());
         let Buffers { input, output } = self.buffers(bytes, &data.input)?;
         let (from, mut to) = (input.slice(..bytes), output.slice_mut(..bytes));

@@ -142,7 +142,7 @@ pub fn time(
     data: &Data,
     runs: Runs,
     clock: &mut Clock,
-) -> Result<(Vec<f64>, f64)> {
+) -> Result<(Vec<f64>, Option<f64>)> {
     let launch = Launch::new(program, keys, bytes, data)?;
     let kernel = engine.cuda_program(&launch.source, &launch.entry, launch.threads)?;
     let context = engine.cuda_context()?;
