@@ -449,6 +449,8 @@ class Cipher:
         aad_ranges: _Ranges | None = None,
         out: _Plain | _HostArray,
         stream: None = None,
+        tag_out: None = None,
+        fault_out: None = None,
     ) -> bytes: ...
     @overload
     def gcm_encrypt_batch(
@@ -461,6 +463,8 @@ class Cipher:
         aad_ranges: _Ranges | None = None,
         out: _Data,
         stream: Any = None,
+        tag_out: None = None,
+        fault_out: None = None,
     ) -> bytes | DeviceTag: ...
     @overload
     def gcm_encrypt_batch(
@@ -490,6 +494,8 @@ class Cipher:
         short_tags: bool = False,
         out: _Data,
         stream: Any = None,
+        verdict_out: None = None,
+        fault_out: None = None,
     ) -> None: ...
     @overload
     def gcm_decrypt_batch(
