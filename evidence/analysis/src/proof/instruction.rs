@@ -398,6 +398,7 @@ mod tests {
             ("setp.lt.u64 d, a, b", [1 << 40, 1, 0], 0),
             ("selp.b32 d, a, b, c", [1, 2, 0], 2),
             ("cvt.u16.u32 d, a", [0x1234_5678, 0, 0], 0x5678),
+            ("cvt.u32.u16 d, a", [0xfffe, 0, 0], 0xfffe),
             ("sub.s32 d, a, b", [1, 2, 0], 0xffff_ffff),
             ("not.pred d, a", [1, 0, 0], 0),
         ] {
@@ -417,7 +418,7 @@ mod tests {
     #[test]
     fn both_rules_of_an_instruction_agree() {
         // The instruction, and the mask of possible values of each operand; only the first one has unknown bits.
-        let all: [(&str, [u64; 3]); 37] = [
+        let all: [(&str, [u64; 3]); 38] = [
             ("shl.b32 d, a, b", [0xffff_ffff, 0x3f, 0]),
             ("shl.b64 d, a, b", [u64::MAX, 0x7f, 0]),
             ("shr.u32 d, a, b", [0xffff_ffff, 0x3f, 0]),
@@ -444,6 +445,7 @@ mod tests {
             ("cvt.u32.u64 d, a", [u64::MAX, 0, 0]),
             ("cvt.u64.u32 d, a", [0xffff_ffff, 0, 0]),
             ("cvt.u16.u32 d, a", [0xffff_ffff, 0, 0]),
+            ("cvt.u32.u16 d, a", [0xffff, 0, 0]),
             ("mov.u32 d, a", [0xffff_ffff, 0, 0]),
             ("selp.b32 d, a, b, c", [0xffff_ffff, 0xffff_ffff, 1]),
             ("selp.b64 d, b, a, c", [u64::MAX, u64::MAX, 1]),

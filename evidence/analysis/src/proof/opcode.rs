@@ -3,10 +3,10 @@
 
 /// Sorted.
 #[rustfmt::skip]
-pub(crate) const OPCODES: [&str; 92] = [
+pub(crate) const OPCODES: [&str; 93] = [
     "add.s32", "add.s64", "and.b16", "and.b32", "and.b64", "and.pred", "atom.global.xor.b32", "atom.shared.add.u32",
     "bar.sync", "bar.warp.sync", "bfi.b32", "bfi.b64", "bra", "bra.uni", "brev.b32", "call.uni", "cvt.u16.u32",
-    "cvt.u32.u64", "cvt.u64.u32", "cvta.to.global.u64", "div.u32", "dp4a.s32.s32", "ld.global.nc.u32",
+    "cvt.u32.u16", "cvt.u32.u64", "cvt.u64.u32", "cvta.to.global.u64", "div.u32", "dp4a.s32.s32", "ld.global.nc.u32",
     "ld.global.nc.v4.u32", "ld.global.u32", "ld.global.u8", "ld.global.v4.u32", "ld.param.b64", "ld.param.u32",
     "ld.param.u64", "ld.shared.u32", "ld.shared.v4.u32", "lop3.b32", "mad.lo.s32", "max.u32", "max.u64", "min.u32",
     "min.u64", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", "mov.b64", "mov.u16", "mov.u32",
