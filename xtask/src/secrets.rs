@@ -118,7 +118,8 @@ fn judge(
     let one = |(entry, point): (&Entry, &EntryPoint)| {
         let (entry, name) = (*entry, &point.name);
         let mut report = check(text, entry, point).map_err(|error| anyhow!(error))?;
-        let verdicts = usize::from([Argument::Mask, Argument::Verdicts].iter().any(|&argument| point.takes(argument)));
+        let is_told = [Argument::Mask, Argument::Verdicts].iter().any(|&argument| point.takes(argument));
+        let verdicts = usize::from(entry.ends_decryption() || is_told);
         if verdicts > 0 {
             let goes_on = |text: &str| {
                 ["bra", "ret", "exit", "BRA", "EXIT"].iter().any(|opcode| text.contains(&format!(" {opcode}")))
