@@ -173,7 +173,7 @@ mod tests {
             // Tiles that are alike.
             ("stride == 0 ? tile : !is_whole", "stride == 0 ? tile : 0"),
             ("is_whole ? stride * tile : 0", "stride * tile"),
-            ("tile < all / TILE_BLOCKS", "tile <= all / TILE_BLOCKS"),
+            ("tile < all / TILE_BLOCKS", "tile + 1 < all / TILE_BLOCKS"),
             ("4 * column() + 4 <= bytes", "4 * column() < bytes"),
             ("if (4 * column() + b < bytes)", "if (4 * column() + b <= bytes)"),
             // The end of a message.
