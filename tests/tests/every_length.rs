@@ -33,13 +33,14 @@ fn cases(manifest: &Manifest) -> Vec<Case> {
     KeyBits::ALL.into_iter().flat_map(of_key).collect()
 }
 
-/// The ways between cuts that each warp can go in entry points for whole blocks, and how many of these write a tile.
-fn ways(mode: Mode) -> (usize, usize) {
+/// The ways between cuts that each warp can go in entry points for whole blocks, and how many of these write a tile. Of counters, some ways
+/// depend on the case.
+fn ways(mode: Mode) -> (Option<usize>, usize) {
     match mode {
-        Mode::EcbEncrypt | Mode::EcbDecrypt => (12, 6),
-        Mode::Prg => (8, 4),
-        Mode::CbcDecrypt => (6, 3),
-        _ => (21, 12),
+        Mode::EcbEncrypt | Mode::EcbDecrypt => (Some(12), 6),
+        Mode::Prg => (Some(8), 4),
+        Mode::CbcDecrypt => (Some(6), 3),
+        _ => (None, 12),
     }
 }
 
@@ -69,9 +70,11 @@ fn every_stored_kernel() {
     chosen.into_par_iter().for_each(|(manifest, ptx, case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
         let warps = (case.followed.0..case.warps).step_by(case.followed.1).count();
-        match (case.entry, ways(manifest.mode().unwrap())) {
-            (Entry::Blocks, (ways, tiles)) => assert_eq!((proved.ways, proved.tiles), (ways * warps, tiles * warps)),
-            _ => assert!(proved.tiles > 0 && proved.ways > proved.tiles),
+        assert!(proved.tiles > 0 && proved.ways > proved.tiles);
+        if case.entry == Entry::Blocks {
+            let (ways, tiles) = ways(manifest.mode().unwrap());
+            assert_eq!(proved.tiles, tiles * warps);
+            assert!(ways.is_none_or(|ways| proved.ways == ways * warps), "{} ways", proved.ways);
         }
     });
 }
