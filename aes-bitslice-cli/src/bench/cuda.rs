@@ -21,8 +21,7 @@ use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
 use crate::modes::operation::{AnyOperation, Pending, Returned};
 
-/// Calls in a row: as many as process this number of bytes, and not more than this number; of these, the results of so many are not waited for
-/// before the next call.
+/// The bytes that all calls of a run in a row process, the maximum number of these calls, and how many results are outstanding at a time.
 const LONG_ENOUGH: usize = 16 << 30;
 const MOST_IN_A_ROW: usize = 2000;
 const IN_FLIGHT: usize = 16;

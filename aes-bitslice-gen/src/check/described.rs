@@ -157,7 +157,7 @@ fn cases() -> Vec<Case> {
         few().wrong(of_data(Beyond), 0, |case| case.length = 0),
         few().wrong(of_aad(EndsFirst), 2, |case| (case.aads[2].start, case.aads[2].end) = (9, 8)),
         few().wrong(of_aad(Beyond), 3, |case| case.aads[3].end = case.aad_length + 1),
-        // The first counts, whatever is wrong with others.
+        // The fault that is reported is that of the first wrong message.
         few().wrong(of_aad(Beyond), 3, |case| {
             case.aads[3].end = case.aad_length + 1;
             case.ranges[7].start = 0;

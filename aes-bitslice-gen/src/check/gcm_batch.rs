@@ -1,8 +1,8 @@
 //! The entry points for many messages of the kernel of GCM in one launch as a program for the CPU, and their check against the definition of GCM.
 
-use super::batches::{Batch, CASES};
+use super::batches::{Batch, CASES, bytes_of};
 use super::error::CheckError;
-use super::messages::{Call, Compiled, KEY_WORDS, Memory, bytes_of};
+use super::messages::{Call, Compiled, KEY_WORDS, Memory};
 use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
 use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::column_basis::ColumnBasis;

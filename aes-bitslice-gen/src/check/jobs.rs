@@ -1,7 +1,8 @@
 //! A printed kernel for many keys as a program for the CPU, and its check against the definition of the cipher and its modes.
 
+use super::batches::bytes_of;
 use super::error::CheckError;
-use super::messages::{Call, Compiled, Memory, bytes_of};
+use super::messages::{Call, Compiled, Memory};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;

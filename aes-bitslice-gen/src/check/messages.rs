@@ -1,6 +1,6 @@
 //! Printed kernels for many messages as programs for the CPU, and their check against the definition of GCM (SP 800-38D).
 
-use super::batches::{Batch, CASES, Forged};
+use super::batches::{Batch, CASES, Forged, bytes_of};
 use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
@@ -137,10 +137,6 @@ impl Drop for Compiled {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-pub(super) fn bytes_of(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// Compiles a printed counter mode kernel and a hash kernel as C, and compares their entry points for many messages with the definition of

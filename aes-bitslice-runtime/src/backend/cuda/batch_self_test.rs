@@ -62,7 +62,7 @@ fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(V
 }
 
 /// Tests the known answers that the kernels must give before their first use for many messages: encrypts a few on the device, and decrypts
-/// them with one wrong tag; likewise one message alone, which all threads of a warpgroup share, and so many that none is shared.
+/// them with one wrong tag. Then it does this with one message, which a whole warpgroup shares, and with 9,000, each of which has one group.
 fn test_gcm(key: &DeviceKey, kernels: &By<'_>) -> Result<(), Error> {
     const BYTES: usize = 9000;
     let device = key.device();

@@ -99,7 +99,7 @@ impl DeviceKey {
         self.gcm_batch_by(batch.hash, |units| batch.messages.groups(batch.order, units))
     }
 
-    /// Likewise, for messages that share the number of groups whose logarithm `groups` finds for a device of so many units.
+    /// Likewise. `groups` gets the number of warpgroups of the device, and returns the binary logarithm of the groups that share a message.
     pub(crate) fn gcm_batch_by(
         &self,
         key: &HashKey,

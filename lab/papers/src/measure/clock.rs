@@ -60,8 +60,8 @@ impl Clock {
     }
 
     /// The clock in MHz while a case runs: it is run again for this, without timing, because the thread that counts takes the place of
-    /// others. `run` puts one run on the default stream, which takes so many seconds. `None` if the case has always ended before the clock was
-    /// counted.
+    /// others. `run` puts one run on the default stream, and a run takes `seconds`. Returns `None` if the runs ended before the count in
+    /// every trial.
     ///
     /// # Errors
     /// Those of the driver and of the run.
@@ -73,7 +73,7 @@ impl Clock {
         context.bind_to_thread().map_err(driver)?;
         let (_, highest) = result::stream::get_priority_range().map_err(driver)?;
         let beside = context.new_stream_with_priority(highest).map_err(driver)?;
-        // One run ahead of the count, and so many beside it that it ends first.
+        // One run before the count begins, and enough runs that the count ends before the last of them.
         let mut runs = 2 + (3e-9 * nanoseconds / seconds).ceil() as usize;
         for _ in 0..TRIALS {
             run()?;
