@@ -199,7 +199,8 @@ impl Site {
         terms.sort_by_key(|place| !is_uniform(*place));
         let is_same = terms.iter().all(|place| is_uniform(*place));
         let little = random.below(SHARED) as u32;
-        let first = (2 * SHARED).wrapping_add(number);
+        // So that no register has to be negative, in shared memory.
+        let first = SHARED.saturating_add_signed(SHARED as i64 + number as i64).max(SHARED);
         let base = if self.is_shared { (first + random.below(program.shared_end - SHARED - first)) & !15 } else { 0 };
         let same: [u32; 4] = std::array::from_fn(|_| random.next() as u32);
         for (n, lane) in lanes.iter_mut().enumerate() {
