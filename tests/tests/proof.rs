@@ -156,7 +156,8 @@ fn faults_are_found() {
         let all: Vec<_> = ptx[..end].match_indices(instruction).filter_map(changed).collect();
         assert!(all.len() > every / 2, "{instruction} has {} places for a fault", all.len());
         faults.extend(sample(0, all_or(1, 8), all.iter().skip(every / 2).step_by(every)).cloned());
-        at_the_end.extend_from_slice(&all[all.len() - 2..]);
+        // The last shuffle is of a tile's number: with another, the kernel does not end, and that takes long.
+        at_the_end.extend_from_slice(&all[all.len() - 3..all.len() - 1]);
     }
     // A parameter that is declared with fewer bytes than the launch gives: round keys, and their number.
     let at = ptx.find("[244]").unwrap();
@@ -230,7 +231,8 @@ fn faults_that_any_kernel_can_have_are_found() {
     }
     // With the control for the first case that finds them: the controls for the others are the tests of tiles and edges, all of which are
     // made where all cases are proved.
-    kernels.par_iter().for_each(|(manifest, ptx)| _ = proved(manifest, ptx, &four_warps(manifest)));
+    let controls: Vec<_> = sample(0, all_or(1, 4), &kernels).collect();
+    controls.into_par_iter().for_each(|(manifest, ptx)| _ = proved(manifest, ptx, &four_warps(manifest)));
     let chosen = FAULTS.iter().zip(&places).flat_map(|((name, _, [default, exhaustive, all]), places)| {
         assert!(places.len() > *default, "{name}: there are few places");
         let step = if is_set(MUTANTS) { *all } else { all_or(*exhaustive, *default) };
