@@ -505,6 +505,7 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
 fn search(child: &Ended, needles: &[(String, Vec<u8>)]) -> Vec<String> {
     /// No needle is longer.
     const OVERLAP: usize = 256;
+    const PAGE: usize = 4096;
     let id = child.0.id();
     let memory = File::open(format!("/proc/{id}/mem")).unwrap();
     let maps = fs::read_to_string(format!("/proc/{id}/maps")).unwrap();
@@ -526,12 +527,11 @@ fn search(child: &Ended, needles: &[(String, Vec<u8>)]) -> Vec<String> {
                 continue;
             }
             searched += window.len();
-            // A page of zeros is skipped.
-            if window.iter().all(|&byte| byte == 0) {
-                continue;
-            }
+            // In pages of zeros nothing is looked for, except what begins at their end.
+            let is_zero: Vec<bool> = window.chunks(PAGE).map(|page| page.iter().all(|&byte| byte == 0)).collect();
             for (offset, start) in window.windows(8).enumerate() {
-                if !may_start[usize::from(u16::from_le_bytes([start[0], start[1]]))] {
+                let is_among_zeros = is_zero[offset / PAGE] && offset % PAGE < PAGE - OVERLAP;
+                if is_among_zeros || !may_start[usize::from(u16::from_le_bytes([start[0], start[1]]))] {
                     continue;
                 }
                 let start: &[u8; 8] = start.try_into().unwrap();
