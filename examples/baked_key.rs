@@ -1,11 +1,10 @@
 //! A kernel for one key, with the key in its code, of the fastest design: `cargo run --release --example baked_key`
 
-use aes_bitslice_runtime::{Backend, BakedStrategy, Counter, Engine, Error, Key, KeyBits, Mode};
+use aes_bitslice_runtime::{Backend, Counter, Engine, Error, Key, KeyBits, Mode};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let key = Key::generate(KeyBits::Aes128)?;
-    let baked = Engine::open(Backend::Cuda { ordinal: 0 })
-        .and_then(|engine| engine.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3"));
+    let baked = Engine::open(Backend::Cuda { ordinal: 0 }).and_then(|engine| engine.bake(&key, Mode::Ctr, "lut3"));
     let baked = match baked {
         Err(e @ (Error::CudaUnavailable { .. } | Error::NvrtcUnavailable { .. })) => {
             println!("nothing to show here: {e}");

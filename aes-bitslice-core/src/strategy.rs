@@ -16,8 +16,6 @@ crate::named::named_enum! {
         /// Baked in; picked by one-hot selectors instead of branches (Hajihassani et al. 2019, section 4.6): where a thread holds the
         /// state, inside the rolled round loop; where it holds a column, before the loop, into shared memory.
         OneHotMux = "one-hot-mux",
-        /// Baked in; rounds unrolled, every key bit folded into a truth table.
-        Immediate = "immediate",
     }
 }
 
@@ -26,49 +24,16 @@ impl KeyStrategy {
     pub fn layout(self) -> Layout {
         match self {
             Self::Planes | Self::Bits | Self::OneHotMux => Layout::Column,
-            Self::PlanesInMemory | Self::Immediate => Layout::State,
+            Self::PlanesInMemory => Layout::State,
         }
     }
 
-    /// Whether there is a kernel in this layout. With `immediate`, every column would have its own code, which the threads of one warp
-    /// cannot run side by side; `planes-in-memory` is by state, as published.
+    /// Whether there is a kernel in this layout. `planes-in-memory` is by state, as published.
     pub fn has(self, layout: Layout) -> bool {
         match self {
             Self::Planes | Self::OneHotMux => true,
             Self::Bits => layout == Layout::Column,
-            Self::PlanesInMemory | Self::Immediate => layout == Layout::State,
-        }
-    }
-}
-
-/// The strategies that bake a key in.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BakedStrategy {
-    /// See [`KeyStrategy::OneHotMux`].
-    OneHotMux,
-    /// See [`KeyStrategy::Immediate`].
-    Immediate,
-}
-
-impl BakedStrategy {
-    /// All strategies.
-    pub const ALL: [Self; 2] = [Self::OneHotMux, Self::Immediate];
-
-    /// The strategy's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OneHotMux => KeyStrategy::OneHotMux.name(),
-            Self::Immediate => KeyStrategy::Immediate.name(),
-        }
-    }
-}
-crate::named!(BakedStrategy, "key strategy for a baked key");
-
-impl From<BakedStrategy> for KeyStrategy {
-    fn from(strategy: BakedStrategy) -> Self {
-        match strategy {
-            BakedStrategy::OneHotMux => Self::OneHotMux,
-            BakedStrategy::Immediate => Self::Immediate,
+            Self::PlanesInMemory => layout == Layout::State,
         }
     }
 }

@@ -3,7 +3,6 @@
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check::{self, all_or};
 use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
@@ -45,10 +44,5 @@ fn other_bases() {
 
 #[test]
 fn baked_one_hot_mux() {
-    check(|mode, sbox, key| KernelSpec::baked(mode, sbox, BakedStrategy::OneHotMux, key).unwrap());
-}
-
-#[test]
-fn baked_immediate() {
-    check(|mode, sbox, key| KernelSpec::baked(mode, sbox, BakedStrategy::Immediate, key).unwrap());
+    check(|mode, sbox, key| KernelSpec::baked(mode, sbox, key).unwrap());
 }

@@ -5,7 +5,6 @@ use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::key_source::KeySource;
 use aes_bitslice_core::manifest::{Manifest, ManifestError, Printed};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check::{self, CheckError, all_or, sample};
 use aes_bitslice_gen::emit::{cuda, opencl};
 use aes_bitslice_gen::kernel::{KernelSpec, Plan, Preset};
@@ -37,7 +36,7 @@ fn plans_of_every_sbox_and_key_length() {
             for bits in KeyBits::ALL {
                 let key: Vec<u8> = (0..bits.bytes()).map(|i| (41 * i) as u8 ^ 0x3c).collect();
                 let fetched = KernelSpec::planes_in_memory(mode, sbox);
-                let one_hot = KernelSpec::baked(mode, sbox, BakedStrategy::OneHotMux, &key).unwrap();
+                let one_hot = KernelSpec::baked(mode, sbox, &key).unwrap();
                 for spec in [fetched.clone(), fetched.published(), one_hot.clone().published(), one_hot.generic()] {
                     check::evaluate(&Plan::new(&spec), &key).unwrap();
                 }
@@ -105,7 +104,7 @@ fn other_combinations_pass() {
     for (n, mode) in MODES.into_iter().enumerate() {
         let fetched = KernelSpec::planes_in_memory(mode, &sbox::LUT3);
         let bytes = KernelSpec::planes(mode, &sbox::CANRIGHT).staged();
-        let one_hot = KernelSpec::baked(mode, &sbox::CANRIGHT_NETLIST, BakedStrategy::OneHotMux, &KEY).unwrap();
+        let one_hot = KernelSpec::baked(mode, &sbox::CANRIGHT_NETLIST, &KEY).unwrap();
         let (one_hot, generic) = (one_hot.clone().published(), one_hot.generic());
         let specs = [fetched.clone(), fetched.published(), bytes.clone(), bytes.published(), one_hot, generic];
         // Only a staged kernel that makes the key stream has the key in its code.

@@ -61,7 +61,6 @@ pub use aes_bitslice_core::aes::{Direction, KeyBits};
 pub use aes_bitslice_core::manifest::{Manifest, Printed};
 pub use aes_bitslice_core::mode::Mode;
 pub use aes_bitslice_core::named::UnknownName;
-pub use aes_bitslice_core::strategy::BakedStrategy;
 #[cfg(feature = "aead")]
 pub use api::aead;
 pub use api::cipher::Cipher;

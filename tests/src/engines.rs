@@ -5,7 +5,7 @@ use crate::kernels::COMPLETE;
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::cuda::Shares;
 use aes_bitslice_runtime::opencl::{DeviceInfo, DeviceKind};
-use aes_bitslice_runtime::{Backend, BakedStrategy, Cipher, Engine, Error, Instructions, Kernels, Key, Mode};
+use aes_bitslice_runtime::{Backend, Cipher, Engine, Error, Instructions, Kernels, Key, Mode};
 use std::sync::OnceLock;
 
 /// A device under test, with kernels of a kind.
@@ -139,7 +139,7 @@ pub fn cuda_compiler() -> Result<(), &'static str> {
             Err(e) => return Some(e.into()),
         };
         let key = Key::new(&[0; 16]).expect("16 bytes");
-        match gpu.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3") {
+        match gpu.bake(&key, Mode::Ctr, "lut3") {
             Err(e @ Error::NvrtcUnavailable { .. }) => Some(why(&e)),
             _ => None,
         }

@@ -7,7 +7,6 @@ use aes_bitslice_core::digest;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit::{cuda, ghash, header, opencl, rust};
 use aes_bitslice_gen::ghash::Ghash;
 use aes_bitslice_gen::kernel::{Design, KernelSpec};
@@ -30,12 +29,9 @@ fn of_sbox(sbox: &'static Sbox) -> impl Iterator<Item = Design> {
     Mode::ALL
         .into_iter()
         .flat_map(move |mode| {
-            let baked = KeyBits::ALL.into_iter().flat_map(move |bits| {
-                let key = noise(1, bits.bytes());
-                BakedStrategy::ALL.map(|strategy| KernelSpec::baked(mode, sbox, strategy, &key).unwrap())
-            });
+            let baked = KeyBits::ALL.map(|bits| KernelSpec::baked(mode, sbox, &noise(1, bits.bytes())).unwrap());
             let at_launch = [KernelSpec::planes(mode, sbox), KernelSpec::co_resident(mode, sbox)];
-            let specs = baked.chain(at_launch);
+            let specs = baked.into_iter().chain(at_launch);
             specs.flat_map(|spec| {
                 Layout::ALL.into_iter().filter_map(move |layout| spec.clone().with_layout(layout).ok())
             })

@@ -10,7 +10,6 @@ use aes_bitslice_core::grid::Grid;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check::{Access, CompiledC, Launch};
 use aes_bitslice_gen::kernel::{KernelSpec, Preset};
 use aes_bitslice_gen::sbox;
@@ -155,12 +154,12 @@ fn keys_in_memory() {
 }
 
 /// Every mode with every key length, with alternating S-boxes, for a fresh key; or every other mode, with one length.
-fn freshly_baked(strategy: BakedStrategy, layout: Layout, first: usize) {
+fn freshly_baked(layout: Layout, first: usize) {
     for (i, mode) in sample(first, all_or(1, 2), Mode::OF_ONE_KEY.into_iter().enumerate()) {
         for (k, bits) in sample(i, all_or(1, 3), KeyBits::ALL.into_iter().enumerate()) {
             let key = Key::generate(bits).unwrap();
             let sbox = sbox::ALL[(i + k) % sbox::ALL.len()];
-            let spec = KernelSpec::baked(mode, sbox, strategy, key.expose()).unwrap().with_layout(layout).unwrap();
+            let spec = KernelSpec::baked(mode, sbox, key.expose()).unwrap().with_layout(layout).unwrap();
             check_printed(spec, &[key.expose().to_vec()]);
         }
     }
@@ -168,12 +167,12 @@ fn freshly_baked(strategy: BakedStrategy, layout: Layout, first: usize) {
 
 #[test]
 fn freshly_baked_one_hot_mux() {
-    freshly_baked(BakedStrategy::OneHotMux, Layout::Column, 0);
+    freshly_baked(Layout::Column, 0);
 }
 
 #[test]
 fn freshly_baked_one_hot_mux_by_state() {
-    freshly_baked(BakedStrategy::OneHotMux, Layout::State, 1);
+    freshly_baked(Layout::State, 1);
 }
 
 /// As a paper describes it, with a fresh key in it; and as it is stored, with a published one.
@@ -190,9 +189,4 @@ fn presets() {
     for stored in PUBLISHED_KERNELS {
         check(stored.source, &<Manifest>::parse(stored.manifest).unwrap(), &[PUBLISHED_KEY.to_vec()]);
     }
-}
-
-#[test]
-fn freshly_baked_immediate() {
-    freshly_baked(BakedStrategy::Immediate, Layout::State, 1);
 }

@@ -18,8 +18,8 @@ use aes_bitslice_papers::kernels::TableSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 use aes_bitslice_runtime::cuda::devices;
 use aes_bitslice_runtime::{
-    Backend, BakedStrategy, CbcDecrypt, CbcEncrypt, Choice, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine,
-    Error, Kernels, Key, KeyBits, Mode,
+    Backend, CbcDecrypt, CbcEncrypt, Choice, Cipher, Counter, CounterMode, Ctr, Direction, Ecb, Engine, Error, Kernels,
+    Key, KeyBits, Mode,
 };
 use aes_bitslice_tests::engines::{Device, gpu, has_mode, modes_of, name};
 use aes_bitslice_tests::environment::{LARGE, is_set, random, say, small};
@@ -108,30 +108,24 @@ fn stored(engine: &Engine) -> Vec<Subject> {
     KeyBits::ALL.map(subject).into()
 }
 
-/// Kernels baked for every mode, strategy and key length; in the small tests, the key lengths alternate.
+/// Kernels baked for every mode and key length; in the small tests, the key lengths alternate.
 fn baked(engine: &Engine) -> Vec<Subject> {
-    let bake = |mode: Mode, strategy: BakedStrategy, bits: KeyBits| {
+    let bake = |mode: Mode, bits: KeyBits| {
         let key = key_bytes(bits);
-        let cipher = engine.bake(&Key::new(&key).unwrap(), mode, strategy, "lut3");
-        let name = format!("baked for {mode}, {strategy}, {} bits", bits.bits());
+        let cipher = engine.bake(&Key::new(&key).unwrap(), mode, "lut3");
+        let name = format!("baked for {mode}, {} bits", bits.bits());
         let cipher = cipher.unwrap_or_else(|e| panic!("{name}: {e}"));
         Subject { name, cipher, reference: Reference::new(&key), modes: vec![mode], choice: None }
     };
     let all = Mode::OF_ONE_KEY.into_iter().enumerate().flat_map(|(i, mode)| {
         // If its mode has no such kernel there is nothing to bake.
-        let is_there = move |strategy: &BakedStrategy| {
-            let spec = KernelSpec::baked(mode, &sbox::LUT3, *strategy, &[0; 16]).unwrap();
-            print(spec, Dialect::Cuda).is_some()
-        };
-        BakedStrategy::ALL.into_iter().filter(is_there).enumerate().flat_map(move |(j, strategy)| {
-            let lengths = KeyBits::ALL.into_iter().enumerate();
-            lengths.filter(move |(k, _)| !small() || *k == (i + j) % 3).map(move |(_, bits)| (mode, strategy, bits))
-        })
+        let is_there = print(KernelSpec::baked(mode, &sbox::LUT3, &[0; 16]).unwrap(), Dialect::Cuda).is_some();
+        let lengths = KeyBits::ALL.into_iter().enumerate();
+        lengths.filter(move |(k, _)| is_there && (!small() || *k == i % 3)).map(move |(_, bits)| (mode, bits))
     });
     // The compiler is slow; each kernel gets a thread.
     std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            all.map(|(mode, strategy, bits)| scope.spawn(move || bake(mode, strategy, bits))).collect();
+        let threads: Vec<_> = all.map(|(mode, bits)| scope.spawn(move || bake(mode, bits))).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })
 }
@@ -757,7 +751,7 @@ fn baked_kernels_from_files() {
     let key = key_bytes(KeyBits::Aes128);
     let folder = tempfile::tempdir().unwrap();
     let baked = |key: &[u8]| {
-        let spec = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, BakedStrategy::OneHotMux, key).unwrap();
+        let spec = KernelSpec::baked(Mode::Ctr, &sbox::LUT3, key).unwrap();
         print(spec, Dialect::Cuda).unwrap()
     };
     let printed = baked(&key);

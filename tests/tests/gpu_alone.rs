@@ -6,8 +6,7 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, result, sys};
 use aes_bitslice_runtime::{
-    BakedStrategy, CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, GcmEncrypt, GcmSivEncrypt, Kernels, Key,
-    Mode, Nonce,
+    CbcDecrypt, Cipher, Ctr, Direction, Ecb, Engine, Error, GcmEncrypt, GcmSivEncrypt, Kernels, Key, Mode, Nonce,
 };
 use aes_bitslice_tests::engines::{Device, gpu};
 use aes_bitslice_tests::harness::{Need, Tests};
@@ -129,20 +128,18 @@ fn baked_dropped_while_it_runs() {
     stored.device().unwrap().run(&stream, Ctr::new(&counter([0x42; 16]), 0), &mut data).unwrap();
     let windows = [0..WINDOW, data.len() - WINDOW..data.len()];
     let before = windows.clone().map(|w| stream.clone_dtoh(&data.slice(w)).unwrap());
-    for strategy in BakedStrategy::ALL {
-        let baked = gpu.bake(&Key::new(&KEY).unwrap(), Mode::EcbEncrypt, strategy, "lut3").unwrap();
-        let device = baked.device().unwrap();
-        device.prepare(Mode::EcbEncrypt).unwrap();
-        stream.synchronize().unwrap();
-        for _ in 0..CALLS {
-            device.run(&stream, Ecb::encrypt(), &mut data).unwrap();
-        }
-        assert!(!stream.record_event(None).unwrap().is_complete(), "done too soon to be dropped while it runs");
-        drop(baked);
+    let baked = gpu.bake(&Key::new(&KEY).unwrap(), Mode::EcbEncrypt, "lut3").unwrap();
+    let device = baked.device().unwrap();
+    device.prepare(Mode::EcbEncrypt).unwrap();
+    stream.synchronize().unwrap();
+    for _ in 0..CALLS {
+        device.run(&stream, Ecb::encrypt(), &mut data).unwrap();
     }
+    assert!(!stream.record_event(None).unwrap().is_complete(), "done too soon to be dropped while it runs");
+    drop(baked);
     let reference = Reference::new(&KEY);
     for (window, mut expected) in windows.into_iter().zip(before) {
-        for _ in 0..CALLS * BakedStrategy::ALL.len() {
+        for _ in 0..CALLS {
             expected = reference.ecb(Direction::Encrypt, &expected);
         }
         assert!(stream.clone_dtoh(&data.slice(window.clone())).unwrap() == expected, "bytes {window:?}");
@@ -214,7 +211,7 @@ fn graph_of_a_compiled_kernel_outlives_its_cipher() {
     let key = Key::new(&KEY).unwrap();
     let in_memory = print(KernelSpec::hajihassani_2019(Mode::Ctr), Dialect::Cuda).unwrap();
     let ciphers: [&dyn Fn(&Engine) -> Cipher; 2] = [&|engine| engine.cipher_of(&key, &in_memory).unwrap(), &|engine| {
-        engine.bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3").unwrap()
+        engine.bake(&key, Mode::Ctr, "lut3").unwrap()
     }];
     for cipher in ciphers {
         let engine = Engine::open(gpu().backend()).unwrap();

@@ -5,7 +5,6 @@
 use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::layout::{self, Layout};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::kernel::{KernelSpec, Plan};
 use aes_bitslice_gen::sbox;
 use aes_bitslice_runtime::transpose;
@@ -50,29 +49,17 @@ fn planes_strategy() {
     }
 }
 
-fn baked(strategy: BakedStrategy, direction: Direction) {
+fn baked(direction: Direction) {
     for key_len in all_or_one(0, [16, 32]) {
         let key = noise(3, key_len);
-        let spec = KernelSpec::baked(Mode::ecb(direction), &sbox::LUT3, strategy, &key)
-            .unwrap()
-            .with_layout(Layout::State)
-            .unwrap();
+        let spec =
+            KernelSpec::baked(Mode::ecb(direction), &sbox::LUT3, &key).unwrap().with_layout(Layout::State).unwrap();
         every_fault_shows(&spec, &key);
     }
 }
 
 #[test]
 fn one_hot_mux() {
-    baked(BakedStrategy::OneHotMux, Direction::Encrypt);
-    baked(BakedStrategy::OneHotMux, Direction::Decrypt);
-}
-
-#[test]
-fn immediate_encryption() {
-    baked(BakedStrategy::Immediate, Direction::Encrypt);
-}
-
-#[test]
-fn immediate_decryption() {
-    baked(BakedStrategy::Immediate, Direction::Decrypt);
+    baked(Direction::Encrypt);
+    baked(Direction::Decrypt);
 }

@@ -9,7 +9,6 @@ use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit;
 use aes_bitslice_gen::kernel::KernelSpec;
 use aes_bitslice_gen::sbox::LUT3;
@@ -281,19 +280,14 @@ fn in_files(source: &str, manifest: &Manifest) -> tempfile::TempDir {
 
 fn kernels_with_their_key_baked_in() {
     let engine = opencl();
-    // Every mode in every form; or every form in one mode. Keys of every length.
-    let forms = [
-        (BakedStrategy::OneHotMux, Layout::Column),
-        (BakedStrategy::OneHotMux, Layout::State),
-        (BakedStrategy::Immediate, Layout::State),
-    ];
+    // Every mode in every layout; or every layout in one mode. Keys of every length.
     let modes: Vec<_> = all_or_every(Mode::OF_ONE_KEY.len(), (0..).zip(Mode::OF_ONE_KEY)).collect();
-    let cases = forms.into_iter().enumerate().flat_map(|(j, form)| modes.iter().map(move |mode| (j, form, *mode)));
-    for (j, (strategy, layout), (i, mode)) in cases {
+    let forms = Layout::ALL.into_iter().enumerate();
+    for (j, layout, (i, mode)) in forms.flat_map(|(j, form)| modes.iter().map(move |mode| (j, form, *mode))) {
         let len = [16, 24, 32][(i + j) % 3];
         let (key, reference) = key(len);
-        let what = format!("{mode}, {strategy}, {layout}, {len} bytes of key");
-        let spec = KernelSpec::baked(mode, &LUT3, strategy, &key_bytes(len)).unwrap().with_layout(layout).unwrap();
+        let what = format!("{mode}, {layout}, {len} bytes of key");
+        let spec = KernelSpec::baked(mode, &LUT3, &key_bytes(len)).unwrap().with_layout(layout).unwrap();
         let Some(printed) = print(spec, Dialect::OpenCl) else { continue };
         let cipher = match (i + j) % 3 {
             0 => {
@@ -301,7 +295,7 @@ fn kernels_with_their_key_baked_in() {
                 engine.load_baked(&folder.path().join("kernel.json")).unwrap()
             }
             1 => engine.cipher_of(&key, &printed).unwrap(),
-            _ => engine.bake(&key, mode, strategy, "lut3").unwrap(),
+            _ => engine.bake(&key, mode, "lut3").unwrap(),
         };
         ask(engine, &what, &cipher, mode, &reference);
     }
@@ -311,7 +305,7 @@ fn kernels_with_their_key_baked_in() {
     let Err(Error::CompileFailed { kernel, log }) = refused else { panic!("{refused:?}") };
     assert!(kernel == printed.kernel && log.contains("withheld") && !log.contains("nonsense"), "{log}");
     // A manifest that differs from an unchanged source.
-    let spec = KernelSpec::baked(Mode::Ctr, &LUT3, BakedStrategy::OneHotMux, &key_bytes(16)).unwrap();
+    let spec = KernelSpec::baked(Mode::Ctr, &LUT3, &key_bytes(16)).unwrap();
     let Printed { source, mut manifest } = print(spec, Dialect::OpenCl).unwrap();
     manifest.entries.get_mut(&Entry::Blocks).unwrap().parameters.swap(0, 1);
     let refused = engine.load_baked(&in_files(&source, &manifest).path().join("kernel.json"));
@@ -324,7 +318,7 @@ fn key_bytes(len: usize) -> Vec<u8> {
 
 /// A kernel with a key baked in, which does not compile, in files.
 fn broken(len: usize, dialect: Dialect) -> (tempfile::TempDir, Manifest) {
-    let spec = KernelSpec::baked(Mode::EcbEncrypt, &LUT3, BakedStrategy::OneHotMux, &key_bytes(len)).unwrap();
+    let spec = KernelSpec::baked(Mode::EcbEncrypt, &LUT3, &key_bytes(len)).unwrap();
     let printed = print(spec, dialect).unwrap();
     let source = format!("{}\nnonsense", *printed.source);
     let manifest = Manifest { source_sha256: digest::of_text(&source), ..printed.manifest };
@@ -333,7 +327,7 @@ fn broken(len: usize, dialect: Dialect) -> (tempfile::TempDir, Manifest) {
 
 fn keys_are_not_baked_in_where_the_compiler_keeps_what_it_makes() {
     let (key, _) = key(16);
-    let refused = opencl().bake(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3");
+    let refused = opencl().bake(&key, Mode::Ctr, "lut3");
     let Err(Error::CompilerCache { .. }) = refused else { panic!("{refused:?}") };
     let (folder, _) = broken(16, Dialect::OpenCl);
     assert!(matches!(opencl().load_baked(&folder.path().join("kernel.json")), Err(Error::CompilerCache { .. })));
@@ -354,7 +348,7 @@ fn kernels_of_other_engines_are_refused() {
         let refused = engine.clone().with_kernels(kernels).cipher(&key);
         assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{kernels}");
     }
-    let other = KernelSpec::baked(Mode::Ctr, &LUT3, BakedStrategy::OneHotMux, &[1; 16]).unwrap();
+    let other = KernelSpec::baked(Mode::Ctr, &LUT3, &[1; 16]).unwrap();
     let other = print(other, Dialect::OpenCl).unwrap();
     assert!(matches!(engine.cipher_of(&key, &other), Err(Error::NoSuchKernel { .. })));
 }

@@ -7,7 +7,6 @@ use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::check;
 use aes_bitslice_gen::emit::{cuda, opencl};
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Layers, Plan, Preset};
@@ -52,12 +51,8 @@ pub struct Args {
     /// The S-box instead of the preset's; `cargo xtask circuits` lists them
     #[arg(long, requires = "kernel", value_name = "NAME")]
     pub sbox: Option<String>,
-    /// With --preset fast, how the key is baked in: one-hot-mux (rounds in a loop, which fits the instruction cache) or immediate (rounds
-    /// unrolled, fewer instructions) [default: one-hot-mux]
-    #[arg(long, requires = "key")]
-    pub strategy: Option<BakedStrategy>,
-    /// With --preset fast, a thread's part of the state: column, or state (all of it; one-hot-mux then picks the round keys in the loop; the
-    /// only layout of immediate). In OpenCL, the engine uses state on devices other than NVIDIA's [default: column, except with immediate]
+    /// With --preset fast, a thread's part of the state: column, or state (all of it, with round keys picked in the loop). In OpenCL, the
+    /// engine uses state on devices other than NVIDIA's [default: column]
     #[arg(long, requires = "kernel")]
     pub layout: Option<Layout>,
     /// The language of the source: cuda, or opencl for OpenCL C 1.2
@@ -110,7 +105,7 @@ pub fn run(root: &Path, args: Args) -> Result<Vec<PathBuf>> {
     let kernel = |mode| {
         // Any key will do for a check where none is baked in.
         let key = key.as_ref().map_or(&stored::PUBLISHED_KEY[..], |key| key);
-        let design = Designed::new(preset, mode, key)?.changed(sbox, args.strategy, args.layout, key)?;
+        let design = Designed::new(preset, mode, key)?.changed(sbox, args.layout)?;
         design.kernel(args.dialect, key)
     };
     let kernels: Vec<Kernel> = modes.into_iter().map(kernel).collect::<Result<_>>()?;
@@ -157,22 +152,9 @@ impl Designed {
     }
 
     /// With the parts that were asked for instead of the preset's.
-    fn changed(
-        mut self,
-        sbox: Option<&'static Sbox>,
-        strategy: Option<BakedStrategy>,
-        layout: Option<Layout>,
-        key: &[u8],
-    ) -> Result<Self> {
+    fn changed(mut self, sbox: Option<&'static Sbox>, layout: Option<Layout>) -> Result<Self> {
         let (preset, mode) = (self.preset, self.spec.mode);
         let is_published = self.spec.layers == Layers::Published;
-        if let Some(strategy) = strategy.filter(|&strategy| self.spec.round_keys.strategy() != strategy.into()) {
-            if is_published {
-                bail!("`{preset}` has no --strategy {strategy}: add --preset {}", Preset::Fast);
-            }
-            self.spec = KernelSpec::baked(mode, self.spec.sbox, strategy, key).context("a key of a known length")?;
-            self.differs("strategy", strategy.name());
-        }
         if let Some(layout) = layout.filter(|&layout| self.spec.layout != layout) {
             if is_published {
                 bail!("`{preset}` has no --layout {layout}: add --preset {}", Preset::Fast);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the stored PTX, and that of kernels stored as machine code only | [`aes_bitslice_analysis::taint::ptx`] |
 //! | the stored machine code, and here or in `ptx` that of every architecture compiled for | [`aes_bitslice_analysis::taint::sass`] |
-//! | kernels that are printed for a key: every preset, and the key folded into unrolled rounds | compiled here, to PTX and to machine code for `sm_90` |
+//! | kernels that are printed for a key: every preset | compiled here, to PTX and to machine code for `sm_90` |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
 //! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. A key in the code is constants, which nothing follows: there,
@@ -16,10 +16,8 @@ use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};
 use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_analysis::taint::{Report, ptx};
 use aes_bitslice_core::manifest::Printed;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit::cuda;
 use aes_bitslice_gen::kernel::{Design, KernelSpec, Preset};
-use aes_bitslice_gen::sbox::LUT3;
 use aes_bitslice_gen::stored::PUBLISHED_KEY;
 use aes_bitslice_nvrtc::{self as nvrtc, Target};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -236,7 +234,7 @@ pub(crate) struct OfKey {
     pub(crate) entries: Entries,
 }
 
-/// Every preset in its modes, and the key folded into unrolled rounds in these of the fastest one: for a published key, and for its complement.
+/// Every preset in its modes: for a published key, and for its complement.
 pub(crate) fn of_keys() -> Vec<OfKey> {
     let other = PUBLISHED_KEY.map(|byte| !byte);
     let printed = |spec: KernelSpec| cuda::print(&Design::Bitsliced(spec), "").expect("a kernel that there is");
@@ -246,14 +244,10 @@ pub(crate) fn of_keys() -> Vec<OfKey> {
         let (source, of_other_key) = (source.to_string(), of_other_key.source.to_string());
         OfKey { name, source, of_other_key, entries: manifest.entries }
     };
-    let of_presets = Preset::ALL.into_iter().flat_map(|preset| {
+    let of_preset = |preset: Preset| {
         preset.modes().iter().map(move |&mode| kernel(format!("{mode}, {preset}"), &|key| preset.spec(mode, key)))
-    });
-    let immediate = Preset::Fast.modes().iter().map(|&mode| {
-        let strategy = BakedStrategy::Immediate;
-        kernel(format!("{mode}, {strategy}"), &|key| KernelSpec::baked(mode, &LUT3, strategy, key))
-    });
-    of_presets.chain(immediate).collect()
+    };
+    Preset::ALL.into_iter().flat_map(of_preset).collect()
 }
 
 /// Name, source and entry points of a kernel.

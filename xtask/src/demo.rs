@@ -60,7 +60,6 @@ pub fn run(root: &Path, args: &Args) -> Result<()> {
             preset: None,
             mode: Some(Mode::Ctr),
             sbox: None,
-            strategy: None,
             layout: None,
             dialect: Dialect::Cuda,
             out: Some(at("baked")),

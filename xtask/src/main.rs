@@ -111,7 +111,7 @@ struct GenArgs {
     /// The cipher as a header for kernels of your own, written to target/device: a function of the device that encrypts blocks in registers
     ///
     /// --layout column, the default: a warp calls it on 256 blocks. --layout state: a thread calls it on 32 blocks.
-    #[arg(long, group = "kernel", conflicts_with_all = ["key", "preset", "mode", "sbox", "strategy", "dialect", "force", "check"])]
+    #[arg(long, group = "kernel", conflicts_with_all = ["key", "preset", "mode", "sbox", "dialect", "force", "check"])]
     device_header: bool,
     #[command(flatten)]
     bake: bake::Args,

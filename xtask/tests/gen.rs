@@ -217,19 +217,17 @@ fn the_bare_command_is_the_paper_s_kernel_and_refuses_no_other() {
         &["--preset", "fast"][..],
         &["--preset", "fast", "--mode", "ctr", "--layout", "state"],
         &["--preset", "fast", "--mode", "ctr", "--sbox", "boyar-peralta"],
-        &["--preset", "fast", "--mode", "ctr", "--strategy", "immediate"],
         &["--preset", "hajihassani-2019-all-keys", "--mode", "ctr"],
         &["--sbox", "canright-netlist", "--mode", "ctr"],
         &["--dialect", "opencl", "--mode", "ctr"],
     ];
-    for (options, count) in other.into_iter().zip([12, 14, 16, 18, 20, 22, 24]) {
+    for (options, count) in other.into_iter().zip([12, 14, 16, 18, 20, 22]) {
         let before = tree(&folder);
         succeed(root, &[&["gen", "--key", &key], options].concat());
         assert_eq!(names().len(), count, "{options:?}");
         assert!(before.iter().all(|(name, bytes)| tree(&folder)[name] == *bytes), "{options:?}");
     }
-    for name in ["ctr-fast", "ecb-encrypt-fast", "ctr-fast-state", "ctr-fast-immediate", "ctr-hajihassani-2019-opencl"]
-    {
+    for name in ["ctr-fast", "ecb-encrypt-fast", "ctr-fast-state", "ctr-hajihassani-2019-opencl"] {
         assert!(names().contains(&format!("aes-192-{name}.json")), "{name}");
     }
 }
@@ -243,7 +241,6 @@ fn a_preset_says_what_it_does_not_have() {
     let before = tree(root);
     for options in [
         &["--mode", "cbc-decrypt"][..],
-        &["--strategy", "immediate"],
         &["--layout", "column"],
         &["--sbox", "lut3"],
         &["--preset", "hajihassani-2019-all-keys", "--sbox", "lut3"],
@@ -251,12 +248,6 @@ fn a_preset_says_what_it_does_not_have() {
         let error = fail(xtask(root, &[&["gen", "--key", &key], options].concat()), 1);
         assert!(error.ends_with("--preset fast"), "{error}");
     }
-    // The whole command fails if one mode of it does.
-    let error = fail(
-        xtask(root, &["gen", "--key", &key, "--preset", "fast", "--strategy", "immediate", "--layout", "column"]),
-        1,
-    );
-    assert!(error.contains("use the layout `state`"), "{error}");
     assert!(tree(root) == before);
 }
 
@@ -396,7 +387,6 @@ fn bad_input_is_one_line_and_changes_nothing() {
             "unknown S-box `best`: the known ones are canright, canright-netlist, boyar-peralta, lut3",
         ),
         (&["--key", &key, "--mode", "cbc"], 2, "is for one of ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
-        (&["--key", &key, "--strategy", "planes"], 2, "known: one-hot-mux, immediate"),
         (&["--key", &key, "--out", &under_a_file], 1, "cannot make the folder"),
         (&["--key", &key, "--out", &key[1..]], 1, "it is a file: name a folder"),
         (&["--key", &key, "--check"], 2, "cannot be used with"),

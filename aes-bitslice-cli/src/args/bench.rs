@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use aes_bitslice_runtime::{Backend, BakedStrategy, KeyBits, Transfers};
+use aes_bitslice_runtime::{Backend, KeyBits, Transfers};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,7 @@ pub struct BenchArgs {
     pub timings: Vec<Timing>,
     /// How kernels get their key; those with the key baked in are timed at the largest size
     #[arg(long, value_delimiter = ',', default_value = "planes", hide_short_help = true)]
-    #[arg(default_value_if("all", "true", "planes,one-hot-mux,immediate"))]
+    #[arg(default_value_if("all", "true", "planes,one-hot-mux"))]
     pub strategies: Vec<Strategy>,
     /// GPU kernels with the key given at launch; those with tables (tbox, co-resident, auto-any) must be requested
     #[arg(long = "kernel", value_name = "KERNELS", value_delimiter = ',', default_value = "auto")]
@@ -222,23 +222,12 @@ pub enum Strategy {
     Planes,
     /// Baked in, chosen by round
     OneHotMux,
-    /// Baked in, rounds written out
-    Immediate,
 }
 
 impl Strategy {
     /// The name on the command line.
     pub fn name(self) -> String {
         name_of(&self)
-    }
-
-    /// The strategy as the generator names it; `None` if the key is not baked in.
-    pub fn baked(self) -> Option<BakedStrategy> {
-        match self {
-            Self::Planes => None,
-            Self::OneHotMux => Some(BakedStrategy::OneHotMux),
-            Self::Immediate => Some(BakedStrategy::Immediate),
-        }
     }
 }
 

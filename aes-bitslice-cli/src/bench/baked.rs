@@ -3,7 +3,6 @@
 use aes_bitslice_runtime::{self as runtime, Cipher, Engine, Key, Keys, at_once};
 
 use super::case::Case;
-use crate::args::bench::Strategy;
 use crate::error::Result;
 use crate::modes::measured::MeasuredMode;
 
@@ -22,19 +21,12 @@ struct Kernel {
     /// The key's place among the measured keys.
     key: usize,
     mode: MeasuredMode,
-    strategy: Strategy,
     cipher: Cipher,
 }
 
 impl Baked {
     /// Bakes each key for each mode, all at once; without a compiler, or with one that must not see keys, returns why not.
-    pub fn new(
-        engine: &Engine,
-        keys: &[Key],
-        modes: &[MeasuredMode],
-        strategies: &[Strategy],
-    ) -> Result<std::result::Result<Self, String>> {
-        let strategies = || strategies.iter().filter_map(|&strategy| Some((strategy, strategy.baked()?)));
+    pub fn new(engine: &Engine, keys: &[Key], modes: &[MeasuredMode]) -> Result<std::result::Result<Self, String>> {
         type Baking = std::result::Result<Vec<(MeasuredMode, std::result::Result<Kernel, String>)>, runtime::Error>;
         let mut wanted = Vec::new();
         // A kernel has one key baked in, and nothing else has it.
@@ -42,16 +34,15 @@ impl Baked {
             modes.iter().partition(|mode| mode.about().keys != Keys::One);
         for (index, key) in keys.iter().enumerate() {
             for &mode in modes.iter().filter(|mode| mode.takes(key)) {
-                wanted.extend(strategies().map(|(strategy, baked)| (index, key, mode, strategy, baked)));
+                wanted.push((index, key, mode));
             }
         }
-        let bake = |(index, key, mode, strategy, baked): (usize, &Key, MeasuredMode, Strategy, _)| match engine.bake(
+        let bake = |(index, key, mode): (usize, &Key, MeasuredMode)| match engine.bake(
             key,
             mode.kernels().expect("kernels for what needs no other key"),
-            baked,
             SBOX,
         ) {
-            Ok(cipher) => Ok((mode, Ok(Kernel { key: index, mode, strategy, cipher }))),
+            Ok(cipher) => Ok((mode, Ok(Kernel { key: index, mode, cipher }))),
             Err(runtime::Error::NoSuchKernel { what }) => Ok((mode, Err(what))),
             Err(error) => Err(error),
         };
@@ -78,8 +69,8 @@ impl Baked {
     }
 
     /// The kernels for a case.
-    pub fn of(&self, case: &Case) -> impl Iterator<Item = (Strategy, &Cipher)> {
+    pub fn of(&self, case: &Case) -> impl Iterator<Item = &Cipher> {
         let of_case = |kernel: &&Kernel| kernel.key == case.keyed.index && kernel.mode == case.keyed.mode;
-        self.kernels.iter().filter(of_case).map(|kernel| (kernel.strategy, &kernel.cipher))
+        self.kernels.iter().filter(of_case).map(|kernel| &kernel.cipher)
     }
 }

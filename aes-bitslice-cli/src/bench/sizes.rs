@@ -37,13 +37,12 @@ impl Sizes {
             let fits = |size: &usize| wanted && args.host_largest.is_none_or(|largest| *size <= largest);
             sizes.iter().copied().filter(fits).collect()
         };
-        let is_baked = |strategy: &Strategy| strategy.baked().is_some();
         Sizes {
             all: sizes.clone(),
             host: sizes_if(on_host),
             copy: sizes_if(over_links && engines.iter().any(is_gpu)),
             baked: sizes.last().copied().filter(|_| {
-                has_device && args.timings.contains(&Timing::Device) && args.strategies.iter().any(is_baked)
+                has_device && args.timings.contains(&Timing::Device) && args.strategies.contains(&Strategy::OneHotMux)
             }),
             device: if on_device && args.strategies.contains(&Strategy::Planes) { sizes } else { Vec::new() },
         }

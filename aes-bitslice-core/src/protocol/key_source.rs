@@ -43,7 +43,7 @@ impl KeySource {
         match strategy {
             KeyStrategy::Planes | KeyStrategy::Bits => Self::Argument,
             KeyStrategy::PlanesInMemory => Self::Memory,
-            KeyStrategy::OneHotMux | KeyStrategy::Immediate => Self::Baked,
+            KeyStrategy::OneHotMux => Self::Baked,
         }
     }
 

@@ -167,28 +167,23 @@ mod tests {
     use aes_bitslice_core::argument::Argument;
     use aes_bitslice_core::manifest::{ManifestError, Printed};
     use aes_bitslice_core::signature::{EntryPoint, Parameter};
-    use aes_bitslice_core::strategy::BakedStrategy;
 
-    fn manifest(strategy: BakedStrategy, layout: Layout) -> Manifest {
-        let spec = KernelSpec::baked(Mode::EcbEncrypt, &LUT3, strategy, &[7; 16]).unwrap().with_layout(layout).unwrap();
+    fn manifest(layout: Layout) -> Manifest {
+        let spec = KernelSpec::baked(Mode::EcbEncrypt, &LUT3, &[7; 16]).unwrap().with_layout(layout).unwrap();
         cuda::print(&spec.into(), "").unwrap().manifest
     }
 
     #[test]
     fn a_layout_that_is_not_the_code_s_is_refused() {
-        for (strategy, layout) in [
-            (BakedStrategy::OneHotMux, Layout::State),
-            (BakedStrategy::OneHotMux, Layout::Column),
-            (BakedStrategy::Immediate, Layout::State),
-        ] {
-            let right = manifest(strategy, layout);
+        for layout in Layout::ALL {
+            let right = manifest(layout);
             assert_eq!(<Manifest>::parse(&right.to_json()).unwrap(), right);
             let (other, grid) = match layout {
                 Layout::State => (Layout::Column, Grid::Warps { each: 1, least: 1 }),
                 Layout::Column => (Layout::State, Grid::Covers),
             };
             let refused = |wrong: Manifest| {
-                assert!(matches!(<Manifest>::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{strategy}");
+                assert!(matches!(<Manifest>::parse(&wrong.to_json()), Err(ManifestError::Field { .. })), "{layout}");
             };
             let with = |function| Manifest { function, ..right.clone() };
             refused(with(Cipher { grid, ..right.function.clone() }));

@@ -4,7 +4,7 @@ use super::plan::{Call, KeyOperand, Plan, Step};
 use super::spec::{KernelSpec, Layers, RoundKeys, Selected};
 use crate::circuit::{Circuit, Wire};
 use crate::linear;
-use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
+use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::layout::{self, Layout};
 use aes_bitslice_core::mode::State;
@@ -20,7 +20,6 @@ impl Plan {
             (RoundKeys::Planes | RoundKeys::PlanesInMemory | RoundKeys::Bits, _)
             | (RoundKeys::OneHotMux(_), Layout::Column) => planes(&mut plan),
             (RoundKeys::OneHotMux(schedule), Layout::State) => one_hot_mux(&mut plan, schedule),
-            (RoundKeys::Immediate(schedule), _) => immediate(&mut plan, schedule),
         }
         plan
     }
@@ -146,45 +145,6 @@ fn published_mix(plan: &mut Plan) -> Step {
     Step::MixColumns(Call { functions: [mix; 4], key: KeyOperand::None })
 }
 
-/// Round keys folded into truth tables; the rounds are unrolled.
-fn immediate(plan: &mut Plan, keys: &KeySchedule) {
-    let (direction, basis) = (plan.direction(), plan.spec.basis);
-    let round_keys = layout::round_keys(keys, basis);
-    let last = keys.rounds();
-    let none = KeyOperand::None;
-    // The first round key complements inputs of the first S-boxes, ...
-    let first = std::array::from_fn(|j| folded_sub_byte(plan, Place::First, round_keys[0][j], 0));
-    plan.first = vec![Step::SubBytes(Call { functions: first, key: none })];
-    for round in 1..last {
-        plan.first.push(Step::Section(format!("round {round}, from MixColumns on")));
-        let functions = std::array::from_fn(|c| {
-            plan.function(&format!("mix_column_round{round}_{c}"), &about_mix(direction), || {
-                linear::mix_column(direction, basis)
-                    .complemented(|_| false, |bit| layout::key_bit(&round_keys[round], 32 * c + bit))
-            })
-        });
-        plan.first.push(Step::MixColumns(Call { functions, key: none }));
-        if round < last - 1 {
-            let middle = sub_bytes(plan, Place::Middle);
-            plan.first.push(middle);
-        }
-    }
-    // ... and the last one complements outputs of the last S-boxes, at the byte that ShiftRows moves to its place.
-    let functions = std::array::from_fn(|j| {
-        let to = (0..16).find(|&to| cipher::shift_rows_source(to, direction) == j);
-        folded_sub_byte(plan, Place::Last, 0, round_keys[last][to.expect("ShiftRows is a permutation")])
-    });
-    let shift = plan.function("shift_rows", "Four bytes moved by ShiftRows: names only.", || {
-        let mut circuit = Circuit::new("moves", names("x", 32));
-        (0..32).for_each(|i| circuit.output(format!("y{i}"), circuit.input(i)));
-        circuit
-    });
-    plan.last = vec![
-        Step::SubBytes(Call { functions, key: none }),
-        Step::AddLastRoundKey(Call { functions: [shift; 4], key: none }),
-    ];
-}
-
 /// The position of SubBytes in the cipher: the first takes bytes in the standard basis and the last returns them in it; otherwise bytes are
 /// in the plan's basis.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -194,13 +154,8 @@ enum Place {
     Last,
 }
 
-/// SubBytes without a key.
+/// SubBytes.
 fn sub_bytes(plan: &mut Plan, place: Place) -> Step {
-    Step::SubBytes(Call { functions: [folded_sub_byte(plan, place, 0, 0); 16], key: KeyOperand::None })
-}
-
-/// The S-box with key bytes folded into its tables: complemented inputs, complemented outputs.
-fn folded_sub_byte(plan: &mut Plan, place: Place, before: u8, after: u8) -> usize {
     let (direction, basis) = (plan.direction(), plan.spec.basis);
     let (from, to) = match place {
         Place::First => (Basis::STANDARD, basis),
@@ -216,22 +171,11 @@ fn folded_sub_byte(plan: &mut Plan, place: Place, before: u8, after: u8) -> usiz
         (Place::First, _) => (format!("first_{name}"), format!("{about}, from the standard basis into the kernel's")),
         (Place::Last, _) => (format!("last_{name}"), format!("{about}, from the kernel's basis into the standard one")),
     };
-    let (name, about) = match (before, after) {
-        (0, 0) => (name, format!("{about}.")),
-        (key, 0) => {
-            (format!("{name}_of_{key:02x}"), format!("{about}, its input complemented where {key:#04x} is set."))
-        }
-        (_, key) => {
-            (format!("{name}_to_{key:02x}"), format!("{about}, its output complemented where {key:#04x} is set."))
-        }
-    };
-    let sbox = plan.spec.sbox;
-    if plan.spec.layers == Layers::Published {
-        return plan.function(&name, &about, || sbox.circuit(direction));
-    }
-    plan.function(&name, &about, || {
-        sbox.lut3_between(direction, from, to).complemented(|i| before >> i & 1 == 1, |i| after >> i & 1 == 1)
-    })
+    let (sbox, layers) = (plan.spec.sbox, plan.spec.layers);
+    Step::SubBytes(plan.function(&name, &format!("{about}."), || match layers {
+        Layers::Published => sbox.circuit(direction),
+        Layers::Fewest => sbox.lut3_between(direction, from, to),
+    }))
 }
 
 fn about_mix(direction: Direction) -> String {

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! first  AddRoundKey(0), SubBytes
-//! round  MixColumns(ShiftRows), AddRoundKey(r), SubBytes            r = 1 to rounds - 2, rolled or unrolled
+//! round  MixColumns(ShiftRows), AddRoundKey(r), SubBytes            r = 1 to rounds - 2
 //! last   MixColumns(ShiftRows), AddRoundKey(rounds - 1), SubBytes, ShiftRows, AddRoundKey(rounds)
 //! ```
 //!
@@ -37,7 +37,7 @@ pub struct Function {
 /// Where a function's key inputs come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyOperand {
-    /// No key inputs: the key is folded in, or the layer has no key.
+    /// No key inputs: the key is a constant, or the layer has no key.
     None,
     /// The 32 planes of its column of this step's round key.
     Planes,
@@ -48,17 +48,17 @@ pub enum KeyOperand {
     Selectors,
 }
 
-/// A layer of functions: one for every part of the state, the same or not, and the source of their key.
+/// A layer of functions: one for every column of the state, the same or not, and the source of their key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Call<const PARTS: usize> {
+pub struct Call {
     /// Indices into [`Plan::functions`].
-    pub functions: [usize; PARTS],
+    pub functions: [usize; 4],
     /// The key operand of all functions.
     pub key: KeyOperand,
 }
 
-impl<const PARTS: usize> Call<PARTS> {
-    /// The function, if all parts call one.
+impl Call {
+    /// The function, if all columns call one.
     pub fn uniform(&self) -> Option<usize> {
         self.functions.iter().all(|f| *f == self.functions[0]).then_some(self.functions[0])
     }
@@ -69,16 +69,14 @@ impl<const PARTS: usize> Call<PARTS> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
     /// AddRoundKey with the round's key, column by column: 32 planes to 32.
-    AddRoundKey(Call<4>),
-    /// SubBytes, byte by byte: 8 planes to 8.
-    SubBytes(Call<16>),
+    AddRoundKey(Call),
+    /// SubBytes, byte by byte, by one of [`Plan::functions`]: 8 planes to 8.
+    SubBytes(usize),
     /// ShiftRows, MixColumns and, unless it is a separate step, AddRoundKey, column by column: 32 planes, by row and from where ShiftRows
     /// finds them, to 32.
-    MixColumns(Call<4>),
+    MixColumns(Call),
     /// ShiftRows and AddRoundKey with the last round key, column by column: 32 planes to 32.
-    AddLastRoundKey(Call<4>),
-    /// A heading for readers.
-    Section(String),
+    AddLastRoundKey(Call),
 }
 
 /// The cipher of a kernel. With a key baked in, its circuits and their names are the key: `Debug` does not print them, and they are not
@@ -89,9 +87,9 @@ pub struct Plan {
     pub spec: KernelSpec,
     /// The circuits, each once.
     pub functions: Vec<Function>,
-    /// The steps before the rounds that are a loop.
+    /// The steps before the loop of rounds.
     pub first: Vec<Step>,
-    /// A round, for rounds 1 to the last but two; empty where the rounds are unrolled in `first`.
+    /// A round, for rounds 1 to the last but two.
     pub round: Vec<Step>,
     /// The steps after the rounds.
     pub last: Vec<Step>,
@@ -143,8 +141,7 @@ impl Plan {
             match step {
                 Step::AddRoundKey(c) | Step::AddLastRoundKey(c) if c.key == KeyOperand::Bytes => 0,
                 Step::AddRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => gates(&c.functions),
-                Step::SubBytes(c) => gates(&c.functions),
-                Step::Section(_) => 0,
+                Step::SubBytes(f) => gates(&[*f; 16]),
             }
         };
         let part = |steps: &[Step]| steps.iter().map(step).sum::<usize>();
@@ -199,18 +196,17 @@ impl<W: Word> Run<'_, W> {
                 Step::AddRoundKey(call) => self.columns(call, self.round, straight),
                 Step::MixColumns(call) => self.columns(call, self.round, shifted),
                 Step::AddLastRoundKey(call) => self.columns(call, self.round + 1, shifted),
-                Step::SubBytes(call) => {
-                    for (j, &f) in call.functions.iter().enumerate() {
-                        let outputs = self.plan.functions[f].circuit.evaluate(&self.state[8 * j..8 * j + 8]);
-                        self.state[8 * j..8 * j + 8].copy_from_slice(&outputs);
+                Step::SubBytes(f) => {
+                    for byte in self.state.as_chunks_mut::<8>().0 {
+                        let outputs = self.plan.functions[*f].circuit.evaluate(byte);
+                        byte.copy_from_slice(&outputs);
                     }
                 }
-                Step::Section(_) => {}
             }
         }
     }
 
-    fn columns(&mut self, call: &Call<4>, key: usize, source: impl Fn(usize) -> [usize; 4]) {
+    fn columns(&mut self, call: &Call, key: usize, source: impl Fn(usize) -> [usize; 4]) {
         let old = self.state;
         for (c, &f) in call.functions.iter().enumerate() {
             let mut inputs: Vec<W> = source(c).iter().flat_map(|&j| old[8 * j..8 * j + 8].to_vec()).collect();

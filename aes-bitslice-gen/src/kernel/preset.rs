@@ -4,7 +4,6 @@ use super::spec::KernelSpec;
 use crate::sbox::{CANRIGHT, LUT3};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 
 /// A design of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -57,7 +56,7 @@ impl Preset {
 
     /// The kernel for a key of 16, 24 or 32 bytes, `None` for other lengths. Without the key in the code, it is for every key.
     pub fn spec(self, mode: Mode, key: &[u8]) -> Option<KernelSpec> {
-        let one_hot = |sbox| KernelSpec::baked(mode, sbox, BakedStrategy::OneHotMux, key);
+        let one_hot = |sbox| KernelSpec::baked(mode, sbox, key);
         match self {
             Self::Hajihassani2019 => Some(one_hot(&CANRIGHT)?.published().staged()),
             Self::Hajihassani2019AllKeys => Some(one_hot(&CANRIGHT)?.generic().staged()),

@@ -8,7 +8,7 @@ use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::kernel_name;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::{BakedStrategy, KeyStrategy};
+use aes_bitslice_core::strategy::KeyStrategy;
 use std::ops::Range;
 
 /// Where a kernel keeps its round keys, including the keys where they are baked in.
@@ -22,8 +22,6 @@ pub enum RoundKeys {
     Bits,
     /// See [`KeyStrategy::OneHotMux`].
     OneHotMux(KeySchedule),
-    /// See [`KeyStrategy::Immediate`].
-    Immediate(KeySchedule),
 }
 
 impl RoundKeys {
@@ -34,7 +32,6 @@ impl RoundKeys {
             Self::PlanesInMemory => KeyStrategy::PlanesInMemory,
             Self::Bits => KeyStrategy::Bits,
             Self::OneHotMux(_) => KeyStrategy::OneHotMux,
-            Self::Immediate(_) => KeyStrategy::Immediate,
         }
     }
 
@@ -42,7 +39,7 @@ impl RoundKeys {
     pub fn baked(&self) -> Option<&KeySchedule> {
         match self {
             Self::Planes | Self::PlanesInMemory | Self::Bits => None,
-            Self::OneHotMux(keys) | Self::Immediate(keys) => Some(keys),
+            Self::OneHotMux(keys) => Some(keys),
         }
     }
 }
@@ -150,13 +147,9 @@ impl KernelSpec {
         Self { basis, ..self }
     }
 
-    /// This kernel with layers as published, by state and in the standard basis. Nothing changes where every key bit is folded into a
-    /// circuit: there is no layer that could be separate.
+    /// This kernel with layers as published, by state and in the standard basis.
     pub fn published(self) -> Self {
-        match self.round_keys {
-            RoundKeys::Immediate(_) => self,
-            _ => Self { layout: Layout::State, basis: Basis::STANDARD, layers: Layers::Published, ..self },
-        }
+        Self { layout: Layout::State, basis: Basis::STANDARD, layers: Layers::Published, ..self }
     }
 
     /// This kernel with layers as published and, if selectors pick its round keys, with all of them picked in one generic round.
@@ -181,20 +174,15 @@ impl KernelSpec {
     }
 
     /// A kernel with a key of 16, 24 or 32 bytes baked in; `None` for other lengths.
-    pub fn baked(mode: Mode, sbox: &'static Sbox, strategy: BakedStrategy, key: &[u8]) -> Option<Self> {
-        let schedule = KeySchedule::new(key, mode.direction())?;
-        let round_keys = match strategy {
-            BakedStrategy::OneHotMux => RoundKeys::OneHotMux(schedule),
-            BakedStrategy::Immediate => RoundKeys::Immediate(schedule),
-        };
-        Some(Self::new(mode, sbox, round_keys))
+    pub fn baked(mode: Mode, sbox: &'static Sbox, key: &[u8]) -> Option<Self> {
+        Some(Self::new(mode, sbox, RoundKeys::OneHotMux(KeySchedule::new(key, mode.direction())?)))
     }
 
     /// The basis of round keys between the first and the last: the basis of bytes, or another where AddRoundKey is part of MixColumns.
     pub fn key_basis(&self) -> ColumnBasis {
-        match (&self.round_keys, self.layers) {
-            (RoundKeys::Immediate(_), _) | (_, Layers::Published) => self.basis.into(),
-            _ => linear::key_basis(self.mode.direction(), self.basis),
+        match self.layers {
+            Layers::Published => self.basis.into(),
+            Layers::Fewest => linear::key_basis(self.mode.direction(), self.basis),
         }
     }
 

@@ -8,32 +8,31 @@ use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit::{cuda, opencl};
 use aes_bitslice_gen::kernel::{Design, KernelSpec};
 use aes_bitslice_gen::sbox::Sbox;
 
 impl Engine {
     /// Generates a kernel with this key baked in, and compiles it here and now with NVRTC or the OpenCL driver: in the
-    /// layout in which the device is fast, if the strategy has it. With [`BakedStrategy::OneHotMux`] and the S-box `lut3`
-    /// that is the design of `cargo xtask gen --key @FILE --preset fast`.
+    /// layout in which the device is fast. With the S-box `lut3` that is the design of
+    /// `cargo xtask gen --key @FILE --preset fast`.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on a CPU; [`Error::NvrtcUnavailable`], [`Error::CompilerCache`], [`Error::CompileFailed`],
     /// [`Error::NoSuchKernel`] for an unknown S-box name, [`Error::WrongKeys`] for an XTS key,
     /// [`Error::SelfTestFailed`], and errors from the device.
-    pub fn bake(&self, key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str) -> Result<Cipher, Error> {
+    pub fn bake(&self, key: &Key, mode: Mode, sbox: &str) -> Result<Cipher, Error> {
         let key = key.only("a baked kernel")?;
         let (dialect, layout) = self.compiles("a baked kernel")?;
-        let spec = baked(key, mode, strategy, sbox, layout)?;
+        let spec = baked(key, mode, sbox, layout)?;
         self.of_one_kernel(&print(&spec.into(), dialect, "Engine::bake")?, None)
     }
 }
 
-/// A kernel with this key baked in, in this layout if the strategy has it.
-fn baked(key: &Key, mode: Mode, strategy: BakedStrategy, sbox: &str, layout: Layout) -> Result<KernelSpec, Error> {
+/// A kernel with this key baked in, in this layout if there is one.
+fn baked(key: &Key, mode: Mode, sbox: &str, layout: Layout) -> Result<KernelSpec, Error> {
     let sbox = Sbox::named(sbox).map_err(|e| Error::NoSuchKernel { what: e.to_string() })?;
-    let spec = KernelSpec::baked(mode, sbox, strategy, key.first()).expect("a key has one of the three lengths");
+    let spec = KernelSpec::baked(mode, sbox, key.first()).expect("a key has one of the three lengths");
     Ok(spec.clone().with_layout(layout).unwrap_or(spec))
 }
 
@@ -54,17 +53,12 @@ mod tests {
     #[test]
     fn keys_are_baked_in_the_layout_of_the_device() {
         let key = Key::new(&[7; 32]).unwrap();
-        for (strategy, layout, expected) in [
-            (BakedStrategy::OneHotMux, Layout::Column, Layout::Column),
-            (BakedStrategy::OneHotMux, Layout::State, Layout::State),
-            (BakedStrategy::Immediate, Layout::Column, Layout::State),
-            (BakedStrategy::Immediate, Layout::State, Layout::State),
-        ] {
-            let spec = baked(&key, Mode::Ctr, strategy, "lut3", layout).unwrap();
-            assert_eq!(spec.layout, expected, "{strategy:?} {layout}");
+        for layout in Layout::ALL {
+            let spec = baked(&key, Mode::Ctr, "lut3", layout).unwrap();
+            assert_eq!(spec.layout, layout);
             assert!(print(&spec.into(), Dialect::OpenCl, "a test").is_ok());
         }
-        let unknown = baked(&key, Mode::Ctr, BakedStrategy::Immediate, "none", Layout::State);
+        let unknown = baked(&key, Mode::Ctr, "none", Layout::State);
         assert!(matches!(unknown, Err(Error::NoSuchKernel { .. })));
     }
 
@@ -108,7 +102,7 @@ mod tests {
     #[test]
     fn kernels_are_read_for_engines_of_their_own_language() {
         let key = Key::new(&[7; 16]).unwrap();
-        let design = baked(&key, Mode::Ctr, BakedStrategy::OneHotMux, "lut3", Layout::Column).unwrap().into();
+        let design = baked(&key, Mode::Ctr, "lut3", Layout::Column).unwrap().into();
         for (own, other) in [(Dialect::Cuda, Dialect::OpenCl), (Dialect::OpenCl, Dialect::Cuda)] {
             let printed = print(&design, own, "a test").unwrap();
             let folder = tempfile::tempdir().unwrap();

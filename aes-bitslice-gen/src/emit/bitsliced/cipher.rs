@@ -77,8 +77,7 @@ pub(super) fn is_called(plan: &Plan, function: usize) -> bool {
         Step::AddRoundKey(c) | Step::MixColumns(c) | Step::AddLastRoundKey(c) => {
             c.key != KeyOperand::Bytes && c.functions.contains(&function)
         }
-        Step::SubBytes(c) => c.functions.contains(&function),
-        Step::Section(_) => false,
+        Step::SubBytes(f) => *f == function,
     })
 }
 
@@ -87,8 +86,7 @@ fn is_byte(circuit: &Circuit) -> bool {
 }
 
 /// The cipher in parts, where a round begins after SubBytes: `begin` up to SubBytes of round 1, `mix_columns` and `sub_bytes` for a round,
-/// `rounds` from a round to the last MixColumns, `end` from there to the end; and `cipher`, all of it. Where rounds are unrolled, `begin`
-/// has them all, and there is no `rounds`. For counters by column, `begin_byte` is SubBytes of round 1 on a byte: the template has the rest
+/// `rounds` from a round to the last MixColumns, `end` from there to the end; and `cipher`, all of it. For counters by column, `begin_byte` is SubBytes of round 1 on a byte: the template has the rest
 /// of `begin` and the use of its result. The loop of rounds has `unrolled` rounds per turn.
 pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut String) {
     let sign = match plan.direction() {
@@ -111,7 +109,6 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
     let parameter = access.pass(", cipher_key key");
     let argument = access.pass(", key");
     let rounds = if access.shared { "key.rounds".to_string() } else { access.rounds.clone() };
-    let rolled = !plan.round.is_empty();
     let mut part = |heading: &str, steps: &[Step], round: &str| {
         let _ = writeln!(text, "DEVICE void {heading} {{");
         let mut printer = Steps { plan, text, round: round.into() };
@@ -144,8 +141,8 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
     let before_sub_bytes = plan.round.iter().take_while(|step| !matches!(step, Step::SubBytes(_)));
     let (again, others) = last.split_at(before_sub_bytes.count());
     last = others;
-    let _ = match (rolled, plan.spec.layout) {
-        (true, Layout::State) => {
+    let _ = match plan.spec.layout {
+        Layout::State => {
             let round: Vec<String> = plan.round.iter().map(|step| call(step, "round")).collect();
             let again: Vec<String> = again.iter().map(|step| call(step, &format!("{rounds} - 1"))).collect();
             writeln!(
@@ -156,7 +153,7 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
                 again.join("\n    ")
             )
         }
-        (true, Layout::Column) => writeln!(
+        Layout::Column => writeln!(
             text,
             "DEVICE void rounds(u32 *s, cipher_key key, u32 round) {{\n    \
              // A round key is on its way while SubBytes runs.\n    \
@@ -167,7 +164,6 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
              sub_bytes(s);\n        }}\n    }}\n    \
              mix_columns(s, k, key);\n}}\n"
         ),
-        (false, _) => Ok(()),
     };
     let mut printer = Steps { plan, text, round: format!("{rounds} - 1") };
     let _ = writeln!(printer.text, "DEVICE void end(u32 *s{parameter}) {{");
@@ -175,14 +171,14 @@ pub(super) fn cipher(plan: &Plan, access: &KeyAccess, unrolled: u32, text: &mut 
     let _ = writeln!(printer.text, "}}");
     if starts_with_counters {
         let Some(Step::SubBytes(first)) = plan.first.get(1) else { unreachable!("SubBytes after AddRoundKey") };
-        let name = printer.name(first.uniform().expect("one function"));
+        let name = printer.name(*first);
         let begin_byte = format!("\nDEVICE void begin_byte(u32 *x) {{ {name}(x); }}\n");
         *printer.text += &begin_byte;
     } else {
-        let rounds = if rolled { format!("    rounds(s{argument}, 1);\n") } else { String::new() };
         let _ = writeln!(
             printer.text,
-            "\nDEVICE void cipher(u32 *s{parameter}) {{\n    begin(s{argument});\n{rounds}    end(s{argument});\n}}"
+            "\nDEVICE void cipher(u32 *s{parameter}) {{\n    begin(s{argument});\n    rounds(s{argument}, 1);\n    \
+             end(s{argument});\n}}"
         );
     }
 }
@@ -222,11 +218,15 @@ impl Steps<'_> {
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             match step {
-                Step::Section(title) => self.line(&format!("// {title}")),
                 Step::AddRoundKey(call) => self.columns(call, &self.round.clone(), false),
                 Step::MixColumns(call) => self.columns(call, &self.round.clone(), true),
                 Step::AddLastRoundKey(call) => self.columns(call, &format!("{} + 1", self.round), true),
-                Step::SubBytes(call) => self.bytes(call),
+                Step::SubBytes(f) => self.line(&match self.plan.spec.layout {
+                    Layout::State => format!("UNROLL for (int j = 0; j < 16; j++) {}(&s[8 * j]);", self.name(*f)),
+                    Layout::Column => {
+                        format!("UNROLL for (int row = 0; row < 4; row++) {}(&s[8 * row]);", self.name(*f))
+                    }
+                }),
             }
         }
     }
@@ -235,23 +235,7 @@ impl Steps<'_> {
         &self.plan.functions[function].name
     }
 
-    fn bytes(&mut self, call: &Call<16>) {
-        match (call.uniform(), self.plan.spec.layout) {
-            (Some(f), Layout::State) => {
-                self.line(&format!("UNROLL for (int j = 0; j < 16; j++) {}(&s[8 * j]);", self.name(f)));
-            }
-            (Some(f), Layout::Column) => {
-                self.line(&format!("UNROLL for (int row = 0; row < 4; row++) {}(&s[8 * row]);", self.name(f)));
-            }
-            (None, _) => {
-                for (j, &f) in call.functions.iter().enumerate() {
-                    self.line(&format!("{}(&s[8 * {j}]);", self.name(f)));
-                }
-            }
-        }
-    }
-
-    fn columns(&mut self, call: &Call<4>, round: &str, shifted: bool) {
+    fn columns(&mut self, call: &Call, round: &str, shifted: bool) {
         match (call.uniform(), self.plan.spec.layout) {
             (Some(f), Layout::Column) => {
                 if shifted {
@@ -281,7 +265,7 @@ impl Steps<'_> {
                         "UNROLL for (u32 i = 0; i < {n}; i++) selector[i] = 0u - (u32)({round} == {of_round});"
                     ));
                 }
-                // Where the steps of several rounds are in one function, each step has its own block.
+                // Where a function has several steps, each has its own block.
                 self.line("{");
                 self.line("u32 t[128];");
                 let key = match call.key {

@@ -48,7 +48,7 @@ pub(super) fn key_access(spec: &KernelSpec) -> KeyAccess {
         (RoundKeys::OneHotMux(keys), Layout::Column) => {
             KeyAccess { shared: true, source: multiplexer(keys, spec.key_basis()), word: "round_key_word(i)", ..baked }
         }
-        (RoundKeys::OneHotMux(_), Layout::State) | (RoundKeys::Immediate(_), _) => baked,
+        (RoundKeys::OneHotMux(_), Layout::State) => baked,
     }
 }
 

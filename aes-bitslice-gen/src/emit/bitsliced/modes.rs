@@ -286,7 +286,7 @@ pub fn parts(spec: &KernelSpec) -> Option<Parts> {
         KeyStrategy::PlanesInMemory if spec.mode.has_tweaks() => return None,
         KeyStrategy::Planes | KeyStrategy::PlanesInMemory => (row.at_launch, row.grid),
         KeyStrategy::Bits => row.co_resident?,
-        KeyStrategy::OneHotMux | KeyStrategy::Immediate => (row.baked?, row.grid),
+        KeyStrategy::OneHotMux => (row.baked?, row.grid),
     };
     let planes = match (spec.layout, spec.data) {
         (Layout::State, DataPath::Direct) => vec![STATE_PLANES, STATE_WORDS],

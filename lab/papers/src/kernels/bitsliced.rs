@@ -6,7 +6,6 @@ use aes_bitslice_core::digest;
 use aes_bitslice_core::layout::Layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_core::strategy::BakedStrategy;
 use aes_bitslice_gen::emit::bitsliced::{self, Geometry};
 use aes_bitslice_gen::emit::look_ups::numbers;
 use aes_bitslice_gen::kernel::{DataPath, KernelSpec, Layers, Plan, Selected};
@@ -113,7 +112,7 @@ impl Bitsliced {
     pub fn print(&self, key: &[u8], command: &str) -> Option<Printed> {
         let spec = match self.keys {
             RoundKeys::Fetched => KernelSpec::planes_in_memory(self.mode, self.sbox),
-            RoundKeys::OneHot => KernelSpec::baked(self.mode, self.sbox, BakedStrategy::OneHotMux, key)?,
+            RoundKeys::OneHot => KernelSpec::baked(self.mode, self.sbox, key)?,
         };
         let spec = match self.layers {
             Layers::Published if self.selected == Selected::All => spec.generic(),
