@@ -1,16 +1,12 @@
 //! The batches of GCM messages that printed kernels are checked with, and what the definition makes of them (SP 800-38D).
 
+use super::program::bytes_of;
 use aes_bitslice_core::aes::{KeySchedule, cipher};
 use aes_bitslice_core::ghash::{Element, ghash};
 use aes_bitslice_core::messages::{Message, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::order::Order;
 use aes_bitslice_core::reference::reference;
-
-/// Words as they are in memory.
-pub(super) fn bytes_of(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
 
 /// A batch, and where its data is.
 pub(super) struct Case {

@@ -1,16 +1,15 @@
 //! A printed kernel for batches of CMAC messages as a program for the CPU, and its check against the definition (SP 800-38B).
 
 use super::error::CheckError;
-use super::messages::{Call, Compiled, Memory};
+use super::program::{Given, Program, Threads};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule, cipher};
-use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::cmac::{Listed, Message};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::order::Order;
 use aes_bitslice_core::reference::reference;
-use aes_bitslice_core::signature::Parameter;
 
 /// K1 and K2 (section 6.1).
 fn subkeys(key: &KeySchedule) -> [[u8; 16]; 2] {
@@ -50,13 +49,7 @@ type Lengths = Vec<(u64, u64)>;
 pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
-    let entry = manifest.entry(Entry::Cmac)?;
-    let value = |parameter: &Parameter| match (parameter.name, parameter.kind) {
-        (Argument::Stride, _) => "key_words[64]".to_string(),
-        (_, Kind::U32) => "all".to_string(),
-        _ => "*(const round_keys *)key_words".to_string(),
-    };
-    let Some(mut compiled) = Compiled::with(kernel, &printed.source, &[entry], value)? else { return Ok(false) };
+    let Some(mut program) = Program::compile(&printed.source, manifest)? else { return Ok(false) };
     let stream = |seed: u128, bytes: usize| {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
@@ -93,12 +86,10 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
         let key = stream(100 + n as u128, KeyBits::ALL[n % 3].bytes());
         let schedule = KeySchedule::new(&key, Direction::Encrypt).expect("a key");
         let subkeys = subkeys(&schedule);
-        let mut words = manifest.key_words(&key)?.ok_or(CheckError::KeyLength(key.len()))?;
+        let words = manifest.key_words(&key)?.ok_or(CheckError::KeyLength(key.len()))?;
         let order = Order::longest_first(all.len(), |n| all[n].blocks());
         let is_equal = all.len() > 1 && lengths.iter().all(|length| *length == lengths[0]);
         let listed = Listed::of(all.len(), if is_equal { all[1].at - all[0].at } else { 0 });
-        words.resize(64, 0);
-        words.push(listed.stride as u32);
         let mut table = vec![[0; 4]; listed.words()];
         listed.write(|n| all[n], &order, 0, &mut table);
         let at_position = |position| {
@@ -106,17 +97,22 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
             tag(&schedule, &data[at as usize..(at + bytes) as usize])
         };
         let expected: Vec<[u8; 16]> = (0..all.len()).map(at_position).collect();
-        let threads = 32 + 32 * (n as u32 % 3);
-        let call = Call { entry: 0, thread_blocks: 1 + n as u64 % 2, threads, all: all.len(), key: &words };
-        let memory = [
-            Memory::Read(&data, offset),
-            Memory::Read(table.as_flattened(), 0),
-            Memory::Read(subkeys.as_flattened(), 0),
-            Memory::Written(&vec![0x3c; 16 * all.len()], 0),
-        ];
-        let made = compiled.run(call, &memory)?.remove(0);
+        let threads = Threads { thread_blocks: 1 + n as u64 % 2, threads: 32 + 32 * (n as u32 % 3) };
+        let (launch, no_tags) = (format!("CMAC of {} messages, launch {n}", all.len()), vec![0x3c; 16 * all.len()]);
+        let made = program.run(Entry::Cmac, threads, &launch, &|name| {
+            Some(match name {
+                Argument::In => Given::Read(&data, offset),
+                Argument::Messages => Given::Read(table.as_flattened(), 0),
+                Argument::Stride => Given::Number(listed.stride),
+                Argument::All => Given::Number(all.len() as u64),
+                Argument::Subkeys => Given::Read(subkeys.as_flattened(), 0),
+                Argument::Tags => Given::Written(&no_tags, 0),
+                Argument::Keys => Given::Words(&words),
+                _ => return None,
+            })
+        });
+        let made = made?.remove(0);
         if let Some(at) = (0..made.len()).find(|&i| made[i] != expected.as_flattened()[i]) {
-            let launch = format!("CMAC of {} messages, launch {n}", all.len());
             return Err(CheckError::Printed { kernel: kernel.clone(), launch, at });
         }
     }

@@ -1,55 +1,32 @@
 //! Printed kernels for messages that arrays describe as programs for the CPU, and their check against tables that the host makes.
 
 use super::error::CheckError;
-use super::messages::{Call, Compiled, Memory};
-use aes_bitslice_core::argument::{Argument, Kind};
+use super::program::{Given, Program, Threads};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::described::{Array, Fault, IntegerType, NO_MESSAGE, NonceArray, TALLY_WORDS, WrongRange};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Hash, Printed};
 use aes_bitslice_core::messages::{Message, words_of};
-use aes_bitslice_core::signature::Parameter;
 use std::ops::Range;
 
 /// The longest message (SP 800-38D, section 5.2.1.1).
 const LONGEST: u64 = (1 << 36) - 32;
-/// Arguments by value that are arrays, in the order of their words and their memory.
-const ARRAYS: [Argument; 5] =
-    [Argument::Starts, Argument::Ends, Argument::Nonces, Argument::AadStarts, Argument::AadEnds];
-/// Memory before that of the arrays.
-const BEFORE: usize = 2;
-/// Words after those of the arrays: which of them are in memory, the lengths, and the bytes of a tag.
-const IN_MEMORY: usize = 4 * ARRAYS.len();
-
-/// The expression of an argument by value, of the words that come with a call.
-fn value(parameter: &Parameter) -> String {
-    let wide = |at: usize| format!("((u64)key_words[{}] << 32 | key_words[{at}])", at + 1);
-    match (parameter.kind, parameter.name) {
-        (_, Argument::Length) => wide(IN_MEMORY + 1),
-        (_, Argument::AadLength) => wide(IN_MEMORY + 3),
-        (_, Argument::TagBytes) => format!("key_words[{}]", IN_MEMORY + 5),
-        (Kind::Words(_), name) => {
-            let n = ARRAYS.iter().position(|array| *array == name).expect("an array");
-            let (at, memory) = (4 * n, BEFORE + n);
-            let first = format!("({} + (key_words[{IN_MEMORY}] >> {n} & 1 ? (u64)data[{memory}] : 0))", wide(at));
-            format!(
-                "(block128){{{{(u32){first}, (u32)({first} >> 32), key_words[{}], key_words[{}]}}}}",
-                at + 2,
-                at + 3
-            )
-        }
-        _ => "all".into(),
-    }
-}
 
 /// An array whose first number is at an offset in this memory, which is empty for one that has none.
 #[derive(Clone)]
-struct Given {
+struct Numbers {
     words: [u32; 4],
     memory: Vec<u8>,
 }
 
+impl Numbers {
+    fn given(&self) -> Given<'_> {
+        if self.memory.is_empty() { Given::Words(&self.words) } else { Given::Within(self.words, &self.memory) }
+    }
+}
+
 /// Ranges in all forms, the last of which can only describe some.
-fn forms(ranges: &[Range<u64>]) -> Vec<[Given; 2]> {
+fn forms(ranges: &[Range<u64>]) -> Vec<[Numbers; 2]> {
     let put = |memory: &mut Vec<u8>, integers: IntegerType, n: u64| {
         memory.extend(&n.to_le_bytes()[..integers.bytes() as usize]);
     };
@@ -59,14 +36,14 @@ fn forms(ranges: &[Range<u64>]) -> Vec<[Given; 2]> {
         ranges.iter().flat_map(|range| [range.start, range.end]).for_each(|n| put(&mut memory, integers, n));
         let width = integers.bytes();
         let one = |first| Array { integers: Some(integers), first, step: 2 * width, are_lengths: false };
-        (integers, [0, width].map(|first| Given { words: one(first).words(), memory: memory.clone() }))
+        (integers, [0, width].map(|first| Numbers { words: one(first).words(), memory: memory.clone() }))
     });
     let fits = |integers: &IntegerType| match integers {
         IntegerType::U32 => largest < 1 << 32,
         IntegerType::I32 => largest < 1 << 31,
         _ => true,
     };
-    let mut all: Vec<[Given; 2]> = pairs.filter(|(integers, _)| fits(integers)).map(|(_, given)| given).collect();
+    let mut all: Vec<[Numbers; 2]> = pairs.filter(|(integers, _)| fits(integers)).map(|(_, given)| given).collect();
     if ranges.iter().all(|range| range.start <= range.end) {
         let longest = ranges.iter().map(|range| range.end - range.start).max().unwrap_or_default();
         for [starts, lengths] in [[IntegerType::U64, IntegerType::I32], [IntegerType::I64, IntegerType::U64]] {
@@ -76,7 +53,7 @@ fn forms(ranges: &[Range<u64>]) -> Vec<[Given; 2]> {
             let array = |integers: IntegerType, are_lengths, n: fn(&Range<u64>) -> u64| {
                 let mut memory = vec![];
                 ranges.iter().for_each(|range| put(&mut memory, integers, n(range)));
-                Given {
+                Numbers {
                     words: Array { integers: Some(integers), first: 0, step: integers.bytes(), are_lengths }.words(),
                     memory,
                 }
@@ -93,7 +70,7 @@ fn forms(ranges: &[Range<u64>]) -> Vec<[Given; 2]> {
         let is_spaced =
             |(n, range): (usize, &Range<u64>)| *range == (first.start + n as u64 * step..first.end + n as u64 * step);
         if step < 1 << 50 && ranges.iter().enumerate().all(is_spaced) {
-            let spaced = |array: Array| Given { words: array.words(), memory: vec![] };
+            let spaced = |array: Array| Numbers { words: array.words(), memory: vec![] };
             let lengths = Array { are_lengths: true, ..Array::spaced(bytes, 0) };
             all.push([spaced(Array::spaced(first.start, step)), spaced(lengths)]);
         }
@@ -173,10 +150,7 @@ fn cases() -> Vec<Case> {
 /// there is no C compiler.
 pub fn printed_descriptions(hash: &Printed<Hash>) -> Result<bool, CheckError> {
     let manifest = &hash.manifest;
-    let entries = [manifest.entry(Entry::BatchDescribe)?, manifest.entry(Entry::BatchOrder)?];
-    let Some(mut compiled) = Compiled::with(&manifest.kernel, &hash.source, &entries, value)? else {
-        return Ok(false);
-    };
+    let Some(mut program) = Program::compile(&hash.source, manifest)? else { return Ok(false) };
     let mut launches = 0;
     for case in cases() {
         let (ranges, aads) = (forms(&case.ranges), forms(&case.aads));
@@ -184,7 +158,7 @@ pub fn printed_descriptions(hash: &Printed<Hash>) -> Result<bool, CheckError> {
             let ([starts, ends], [aad_starts, aad_ends]) = (&ranges[n % ranges.len()], &aads[n % aads.len()]);
             let arrays = [starts, ends, aad_starts, aad_ends];
             let nonces = [Nonces::Each, Nonces::Counted(1), Nonces::Counted(2)][n % 3];
-            run(&mut compiled, manifest.threads, &case, arrays, nonces, launches)
+            run(&mut program, manifest.threads, &case, arrays, nonces, launches)
                 .map_err(|launch| launch.of(&manifest.kernel, launches))?;
             launches += 1;
         }
@@ -194,12 +168,13 @@ pub fn printed_descriptions(hash: &Printed<Hash>) -> Result<bool, CheckError> {
     let (ranges, aads) = (forms(&few.ranges), &forms(&few.aads)[1]);
     let [starts, ends] = &ranges[1];
     // In both numbers of a pair of signed integers, of which an array has one.
-    let negative = |given: &Given, n: usize| {
+    let negative = |given: &Numbers, n: usize| {
         let (mut given, pair) = (given.clone(), given.memory.len() / few.ranges.len());
         [pair * n + pair / 2 - 1, pair * (n + 1) - 1].into_iter().for_each(|last| given.memory[last] |= 0x80);
         given
     };
-    let wraps = Given { words: Array { are_lengths: true, ..Array::spaced(u64::MAX - 2, 0) }.words(), memory: vec![] };
+    let wraps =
+        Numbers { words: Array { are_lengths: true, ..Array::spaced(u64::MAX - 2, 0) }.words(), memory: vec![] };
     let no_position = WrongRange::NoPosition;
     let wrong = [
         ([&negative(starts, 3), ends, &aads[0], &aads[1]], Nonces::Each, (Fault::Range(no_position), 3)),
@@ -212,7 +187,7 @@ pub fn printed_descriptions(hash: &Printed<Hash>) -> Result<bool, CheckError> {
     ];
     for (arrays, nonces, fault) in wrong {
         let case = Case { ranges: few.ranges.clone(), aads: few.aads.clone(), wrong: Some(fault), ..few };
-        run(&mut compiled, manifest.threads, &case, arrays, nonces, launches)
+        run(&mut program, manifest.threads, &case, arrays, nonces, launches)
             .map_err(|launch| launch.of(&manifest.kernel, launches))?;
         launches += 1;
     }
@@ -229,7 +204,7 @@ enum Nonces {
 }
 
 impl Nonces {
-    fn given(self, count: usize) -> Given {
+    fn given(self, count: usize) -> Numbers {
         let (array, memory) = match self {
             Self::Each => (NonceArray::Each(0), (0..12 * count).map(|i| ((i * 31) >> 2) as u8).collect()),
             Self::Counted(words) => {
@@ -243,7 +218,7 @@ impl Nonces {
                 (NonceArray::Counted(0, words), first)
             }
         };
-        Given { words: array.words(), memory }
+        Numbers { words: array.words(), memory }
     }
 
     /// That of a message.
@@ -279,33 +254,47 @@ impl Failed {
 
 /// Describes a case, and compares.
 fn run(
-    compiled: &mut Compiled,
+    program: &mut Program,
     threads: u32,
     case: &Case,
-    [starts, ends, aad_starts, aad_ends]: [&Given; 4],
+    [starts, ends, aad_starts, aad_ends]: [&Numbers; 4],
     nonces: Nonces,
     n: usize,
 ) -> Result<(), Failed> {
     let count = case.ranges.len();
     let of_nonces = nonces.given(count);
-    let arrays = [starts, ends, &of_nonces, aad_starts, aad_ends];
-    let mut words: Vec<u32> = arrays.iter().flat_map(|given| given.words).collect();
-    let in_memory = (0..).zip(arrays).map(|(n, given)| u32::from(!given.memory.is_empty()) << n);
-    words.push(in_memory.sum());
-    words.extend([case.length, case.aad_length].iter().flat_map(|n| [*n as u32, (*n >> 32) as u32]));
     let tag_bytes = [16, 12, 4][n % 3];
-    words.push(tag_bytes);
+    let threads = Threads { thread_blocks: 1 + n as u64 % 3, threads };
     let (table, tally) = (vec![0x5a; 48 * count], vec![0; 4 * TALLY_WORDS]);
-    let mut memory = vec![Memory::Written(&table, 0), Memory::Written(&tally, 0)];
-    memory.extend(arrays.map(|given| Memory::Read(&given.memory, 0)));
-    let call = Call { entry: 0, thread_blocks: 1 + n as u64 % 3, threads, all: count, key: &words };
-    let [table, tally]: [Vec<u8>; 2] =
-        compiled.run(call, &memory).map_err(Failed::Error)?.try_into().expect("table and tally");
+    let written = program.run(Entry::BatchDescribe, threads, &"a description", &|name| {
+        Some(match name {
+            Argument::Starts => starts.given(),
+            Argument::Ends => ends.given(),
+            Argument::Nonces => of_nonces.given(),
+            Argument::AadStarts => aad_starts.given(),
+            Argument::AadEnds => aad_ends.given(),
+            Argument::Length => Given::Number(case.length),
+            Argument::AadLength => Given::Number(case.aad_length),
+            Argument::TagBytes => Given::Number(tag_bytes.into()),
+            Argument::All => Given::Number(count as u64),
+            Argument::Messages => Given::Written(&table, 0),
+            Argument::Tally => Given::Written(&tally, 0),
+            _ => return None,
+        })
+    });
+    let [table, tally]: [Vec<u8>; 2] = written.map_err(Failed::Error)?.try_into().expect("table and tally");
     let (order, fault) = (vec![0x5a; 4 * count], vec![0x5a; 8]);
-    let memory =
-        [Memory::Read(&table, 0), Memory::Written(&tally, 0), Memory::Written(&order, 0), Memory::Written(&fault, 0)];
-    let written = compiled.run(Call { entry: 1, ..call }, &memory).map_err(Failed::Error)?;
-    let [_, order, fault]: [Vec<u8>; 3] = written.try_into().expect("tally, order and fault");
+    let written = program.run(Entry::BatchOrder, threads, &"an order", &|name| {
+        Some(match name {
+            Argument::All => Given::Number(count as u64),
+            Argument::Messages => Given::Read(&table, 0),
+            Argument::Tally => Given::Written(&tally, 0),
+            Argument::Order => Given::Written(&order, 0),
+            Argument::Fault => Given::Written(&fault, 0),
+            _ => return None,
+        })
+    });
+    let [_, order, fault]: [Vec<u8>; 3] = written.map_err(Failed::Error)?.try_into().expect("tally, order and fault");
     let numbers =
         |bytes: &[u8]| -> Vec<u32> { bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect() };
     let [code, message] = numbers(&fault).try_into().expect("two words");

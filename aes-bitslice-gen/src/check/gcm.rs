@@ -1,20 +1,16 @@
 //! The printed kernel of GCM in one launch as a program for the CPU, and its check against the definitions of counter mode and of GHASH.
 
-use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
-use super::hash::call;
+use super::program::{Given, Program, Threads, bytes_of};
 use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::entry::Entry;
-use aes_bitslice_core::ghash::{Element, ghash, tables};
+use aes_bitslice_core::ghash::{Blocks, Element, ghash, tables};
 use aes_bitslice_core::key_source::{ExpandedKey, KeySource};
 use aes_bitslice_core::manifest::{Hash, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
-use std::io::{Read, Write};
-use zeroize::Zeroizing;
-
-const PROGRAM: &str = include_str!("gcm_program.h");
 
 /// The blocks of a tile of counter mode, at multiples of which counters begin.
 const COUNTERS: u32 = 256;
@@ -26,15 +22,9 @@ const COUNTERS: u32 = 256;
 ///
 /// In C, loops replace the products of tensor cores: only a GPU can show that an instruction has its operands where the loops have them.
 pub fn printed_gcm(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckError> {
-    let (source, manifest) = (&*printed.source, &printed.manifest);
+    let manifest = &printed.manifest;
     manifest.check()?;
-    let calls = [("run_encrypt", Entry::Encrypt), ("run_decrypt", Entry::Decrypt)]
-        .map(|(function, entry)| call(function, &manifest.entries[&entry]))
-        .concat();
-    let Some(mut process) = start_program(&manifest.kernel, false, &[source, "\n", THREADS, PROGRAM, &calls])? else {
-        return Ok(false);
-    };
-    let (mut requests, mut answers) = (process.stdin.take().expect("piped"), process.stdout.take().expect("piped"));
+    let Some(mut program) = Program::compile(&printed.source, manifest)? else { return Ok(false) };
     let schedule = KeySchedule::new(key, Direction::Encrypt).ok_or(CheckError::KeyLength(key.len()))?;
     let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Direction::Encrypt));
     let basis = ColumnBasis::new(manifest.key_basis.expect("of a kernel that encrypts")).expect("checked above");
@@ -83,41 +73,37 @@ pub fn printed_gcm(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckErr
             Some(false) => ([0xff; 16], vec![0; length]),
         };
 
-        let tables = tables(aes_bitslice_core::ghash::Blocks::AsTheyAre, hash_key, &manifest.shape, units);
-        let numbers = [
-            u64::from(decrypts),
-            (i / 2 % 2) as u64,
-            length as u64,
-            units.into(),
-            (spans as u64).min(thread_blocks.into()),
-            4 * tables.len() as u64,
-        ];
-        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * (tables.len() + keys.len()) + 80 + length));
-        request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
-        request.extend(tables.iter().chain(&*keys).flat_map(|word| word.to_le_bytes()));
-        request.extend(counter.to_le_bytes());
-        request.extend([factor, addend, mask, before].as_flattened());
-        request.extend(input);
-        requests.write_all(&request)?;
-        requests.flush()?;
-        let (mut verdict, mut hashed, mut found) = ([0], [0; 16], vec![0; length]);
-        answers.read_exact(&mut verdict)?;
-        answers.read_exact(&mut hashed)?;
-        answers.read_exact(&mut found)?;
-        let kernel = manifest.kernel.clone();
+        let tables = bytes_of(&tables(Blocks::AsTheyAre, hash_key, &manifest.shape, units));
         let launch = format!(
             "{} of {length} bytes from counter {first} on, {thread_blocks} thread blocks",
             if decrypts { "decryption" } else { "encryption" }
         );
-        match verdict {
-            [0] if found == output && hashed == expected => {}
-            [0] => return Err(CheckError::Hash { kernel, launch }),
-            [2] => return Err(CheckError::Stuck { kernel, launch }),
-            _ => return Err(CheckError::OutOfBounds { kernel, launch }),
+        let threads = Threads { thread_blocks: (spans as u64).min(thread_blocks.into()), threads: manifest.threads };
+        let (entry, in_place) = (if decrypts { Entry::Decrypt } else { Entry::Encrypt }, i / 2 % 2 == 1);
+        let other = vec![0x5a; length];
+        let written = program.run(entry, threads, &launch, &|name| {
+            Some(match name {
+                Argument::In if in_place => Given::At(Argument::Out, 0),
+                Argument::In => Given::Read(input, 0),
+                Argument::Out => Given::Written(if in_place { input } else { &other }, 0),
+                Argument::Length => Given::Number(length as u64),
+                Argument::Counter => Given::Block(counter.to_le_bytes()),
+                Argument::Keys => Given::Words(&keys),
+                Argument::Tables => Given::Read(&tables, 0),
+                Argument::Units => Given::Number(units.into()),
+                Argument::Sums => Given::Written(&[0; 16], 0),
+                Argument::Arrived => Given::Written(&[0; 4], 0),
+                Argument::Hash => Given::Written(&before, 0),
+                Argument::Factor => Given::Block(factor),
+                Argument::Addend => Given::Block(addend),
+                Argument::Mask => Given::Block(mask),
+                _ => return None,
+            })
+        })?;
+        if written != [&*output, &[0; 16], &[0; 4], &expected] {
+            return Err(CheckError::Hash { kernel: manifest.kernel.clone(), launch });
         }
     }
-    drop(requests);
-    process.wait()?;
     Ok(true)
 }
 
@@ -126,6 +112,7 @@ mod tests {
     use super::*;
     use crate::check::sample::{all_or, sample};
     use crate::emit::gcm::print;
+    use zeroize::Zeroizing;
 
     const KEY: [u8; 24] = *b"twenty-four bytes of key";
 

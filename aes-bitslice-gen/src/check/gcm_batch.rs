@@ -1,10 +1,10 @@
 //! The entry points for many messages of the kernel of GCM in one launch as a program for the CPU, and their check against the definition of GCM.
 
-use super::batches::{Batch, CASES, bytes_of};
+use super::batches::{Batch, CASES};
 use super::error::CheckError;
-use super::messages::{Call, Compiled, KEY_WORDS, Memory};
+use super::program::{Given, Program, Threads, bytes_of};
 use aes_bitslice_core::aes::{Direction, KeySchedule, cipher};
-use aes_bitslice_core::argument::{Argument, Kind};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::column_basis::ColumnBasis;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Element, batch_tables};
@@ -12,67 +12,65 @@ use aes_bitslice_core::key_source::{ExpandedKey, KeySource};
 use aes_bitslice_core::manifest::{Hash, Printed};
 use aes_bitslice_core::messages::WIDEST;
 
-/// The key word that has `wide`.
-const WIDE: usize = KEY_WORDS - 1;
-
 /// Compiles the printed kernel as C, and compares its entry points for many messages with the definition of GCM: with one group for a message
 /// and with all groups of a warpgroup, one thread block and several. Returns `false` if there is no C compiler.
 pub fn printed_gcm_batch(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
-    let [masks, encrypt, decrypt] = [Entry::BatchMasks, Entry::BatchEncrypt, Entry::BatchDecrypt];
-    let entries = [manifest.entry(masks)?, manifest.entry(encrypt)?, manifest.entry(decrypt)?];
-    let compiled = Compiled::with(&manifest.kernel, &printed.source, &entries, |p| match (p.kind, p.name) {
-        (_, Argument::Wide) => format!("key_words[{WIDE}]"),
-        (Kind::U32, _) => "all".to_string(),
-        _ => "*(const round_keys *)key_words".to_string(),
-    })?;
-    let Some(mut compiled) = compiled else { return Ok(false) };
+    let Some(mut program) = Program::compile(&printed.source, manifest)? else { return Ok(false) };
     let schedule = KeySchedule::new(key, Direction::Encrypt).ok_or(CheckError::KeyLength(key.len()))?;
     let hash_key = Element::from_block(cipher::process([0; 16], &schedule, Direction::Encrypt));
     let basis =
         ColumnBasis::new(manifest.key_basis.expect("of a kernel that encrypts")).expect("the manifest is right");
     let expanded = ExpandedKey::new(key).expect("its length is right, as above");
-    let mut words = KeySource::Argument.words(&expanded, Direction::Encrypt, basis).to_vec();
-    words.resize(WIDE + 1, 0);
+    let keys = KeySource::Argument.words(&expanded, Direction::Encrypt, basis);
     for (n, case) in CASES.iter().enumerate() {
         let batch = Batch::of(case, n, &schedule);
         let forged = batch.forged();
         let wide = [0, 4, 2, 3, 1, 4, WIDEST][n];
-        words[WIDE] = wide;
         let tables = bytes_of(&batch_tables(hash_key, &manifest.shape, wide));
         let wrong = |what: &str| {
             let launch = format!("{what} of {} messages, {} groups for each", batch.all.len(), 1 << wide);
             CheckError::Hash { kernel: manifest.kernel.clone(), launch }
         };
-        let call = Call {
-            entry: 0,
-            thread_blocks: 1 + n as u64 % 2,
-            threads: manifest.threads,
-            all: batch.all.len(),
-            key: &words,
+        let threads = Threads { thread_blocks: 1 + n as u64 % 2, threads: manifest.threads };
+        let results = vec![0x3c; 16 * batch.all.len()];
+        let value = |name| {
+            Some(match name {
+                Argument::Messages => Given::Read(&batch.words, 0),
+                Argument::All => Given::Number(batch.all.len() as u64),
+                Argument::Wide => Given::Number(wide.into()),
+                Argument::Keys => Given::Words(&keys),
+                _ => return None,
+            })
         };
-        let described = Memory::Read(&batch.words, 0);
-        let masks = compiled.run(call, &[described, Memory::Written(&vec![0x3c; 16 * batch.all.len()], 0)])?.remove(0);
-        let run = |compiled: &mut Compiled, entry, input: &[u8], expected: Option<&[u8]>, results: &[u8]| {
+        let masks = program.run(Entry::BatchMasks, threads, &"masks", &|name| match name {
+            Argument::Masks => Some(Given::Written(&results, 0)),
+            _ => value(name),
+        });
+        let masks = masks?.remove(0);
+        let mut run = |entry, input: &[u8]| {
             let other = batch.between(input);
-            let (from, to) = match case.in_place {
-                true => (Memory::Written(input, case.offset), Memory::Same(0)),
-                false => (Memory::Read(input, case.offset), Memory::Written(&other, 3 * case.offset % 16)),
-            };
-            let described = [(&batch.words, 0), (&batch.order, 0), (&batch.aad, n), (&masks, 0)];
-            let described = described.map(|(bytes, offset)| Memory::Read(bytes, offset));
-            let after = [Memory::Read(&tables, 0), Memory::Written(results, 0)];
-            let expected = expected.map(|tags| Memory::Read(tags, 0));
-            let memory: Vec<_> = [from, to].into_iter().chain(described).chain(expected).chain(after).collect();
-            compiled.run(Call { entry, ..call }, &memory)
+            program.run(entry, threads, &format!("{entry} of launch {n}"), &|name| {
+                Some(match name {
+                    Argument::In if case.in_place => Given::At(Argument::Out, 0),
+                    Argument::In => Given::Read(input, case.offset),
+                    Argument::Out if case.in_place => Given::Written(input, case.offset),
+                    Argument::Out => Given::Written(&other, 3 * case.offset % 16),
+                    Argument::Order => Given::Read(&batch.order, 0),
+                    Argument::Aad => Given::Read(&batch.aad, n),
+                    Argument::Masks => Given::Read(&masks, 0),
+                    Argument::Expected => Given::Read(forged.expected.as_flattened(), 0),
+                    Argument::Tables => Given::Read(&tables, 0),
+                    Argument::Tags => Given::Written(&results, 0),
+                    Argument::Verdicts => Given::Written(&results[..4 * batch.all.len()], 0),
+                    _ => return value(name),
+                })
+            })
         };
-        let made = run(&mut compiled, 1, &batch.plaintext, None, &vec![0x3c; 16 * batch.all.len()])?;
-        if made != [&batch.ciphertext, batch.tags.as_flattened()] {
+        if run(Entry::BatchEncrypt, &batch.plaintext)? != [&batch.ciphertext, batch.tags.as_flattened()] {
             return Err(wrong("encryption"));
         }
-        let expected = Some(forged.expected.as_flattened());
-        let opened = run(&mut compiled, 2, &batch.ciphertext, expected, &vec![7; 4 * batch.all.len()])?;
-        if opened != [forged.left, forged.verdicts] {
+        if run(Entry::BatchDecrypt, &batch.ciphertext)? != [&*forged.left, &forged.verdicts] {
             return Err(wrong("decryption"));
         }
     }

@@ -1,29 +1,22 @@
 //! A printed hash kernel as a program for the CPU, and its check against the definition of GHASH.
 
-use super::compiled::{THREADS, start_program};
 use super::error::CheckError;
+use super::program::{Given, Program, Threads, bytes_of};
 use aes_bitslice_core::aes::{KeySchedule, cipher};
+use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Blocks, Element, Shape, tables};
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
-use aes_bitslice_core::signature::EntryPoint;
 use std::fmt;
-use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout};
-use zeroize::Zeroizing;
-
-const PROGRAM: &str = include_str!("hash_program.h");
 
 /// A printed hash kernel, compiled for the CPU and running.
 #[derive(Debug)]
 pub struct CompiledHash {
-    kernel: String,
     shape: Shape,
-    process: Child,
-    requests: Option<ChildStdin>,
-    answers: ChildStdout,
+    threads: u32,
+    program: Program,
 }
 
 /// One launch of a hash kernel, as its manifest describes it.
@@ -65,84 +58,49 @@ impl fmt::Display for HashLaunch<'_> {
     }
 }
 
-/// A C function that calls an entry point with the program's values for its parameters, by name.
-pub(super) fn call(function: &str, entry: &EntryPoint) -> String {
-    let arguments: Vec<String> =
-        entry.parameters.iter().map(|parameter| format!("launch.{}", parameter.name)).collect();
-    format!("static void {function}(void) {{ {}({}); }}\n", entry.name, arguments.join(", "))
-}
-
 impl CompiledHash {
     /// Compiles a kernel with the compiler of [`CompiledC`](super::CompiledC); returns `None` if there is none.
     pub fn compile(source: &str, manifest: &Manifest<Hash>) -> Result<Option<Self>, CheckError> {
         manifest.check()?;
-        let kernel = manifest.kernel.clone();
-        let calls = [("run_aligned", Entry::Hash), ("run_bytes", Entry::HashBytes), ("run_clear", Entry::Clear)]
-            .map(|(function, entry)| call(function, &manifest.entries[&entry]))
-            .concat();
-        let Some(mut process) = start_program(&kernel, false, &[source, "\n", THREADS, PROGRAM, &calls])? else {
-            return Ok(None);
-        };
-        let requests = process.stdin.take();
-        let answers = process.stdout.take().expect("piped");
-        Ok(Some(Self { kernel, shape: manifest.shape, process, requests, answers }))
+        let program = Program::compile(source, manifest)?;
+        Ok(program.map(|program| Self { shape: manifest.shape, threads: manifest.threads, program }))
     }
 
     /// Runs all thread blocks, one after the other, and returns the output. Checks that nothing else changed.
     pub fn run(&mut self, launch: &HashLaunch<'_>) -> Result<[u8; 16], CheckError> {
-        let tables = tables(launch.blocks, launch.key, &self.shape, launch.units);
-        self.launch(u64::from(launch.offset.is_some()), launch, &tables, &mut [])
+        let entry = if launch.offset.is_some() { Entry::HashBytes } else { Entry::Hash };
+        let output = self.launch(entry, launch, [0; 16])?;
+        Ok(output.try_into().expect("a block"))
     }
 
     /// Launches the entry point that clears the data unless `before · factor + addend` has no bit of the mask, and returns the data
     /// afterwards. Checks that nothing else changed.
     pub fn clear(&mut self, launch: &HashLaunch<'_>, mask: [u8; 16]) -> Result<Vec<u8>, CheckError> {
-        let mask: Vec<u32> = mask.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let mut left = vec![0; launch.data.len()];
-        self.launch(2, launch, &mask, &mut left)?;
-        Ok(left)
+        self.launch(Entry::Clear, launch, mask)
     }
 
-    /// Launches the entry point with this number, with its inputs besides the data, and returns the 16 bytes of its output; the data
-    /// afterwards goes to `left`.
-    fn launch(
-        &mut self,
-        entry: u64,
-        launch: &HashLaunch<'_>,
-        words: &[u32],
-        left: &mut [u8],
-    ) -> Result<[u8; 16], CheckError> {
-        let length = launch.data.len() as u64;
-        let thread_blocks = self.shape.tiles(length).clamp(1, launch.units.into());
-        let offset = launch.offset.unwrap_or(0) as u64;
-        let numbers = [entry, offset, length, launch.units.into(), thread_blocks, 4 * words.len() as u64];
-        let mut request = Zeroizing::new(Vec::with_capacity(48 + 4 * words.len() + 48 + launch.data.len()));
-        request.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
-        request.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        request.extend([launch.factor, launch.addend, launch.before].as_flattened());
-        request.extend(launch.data);
-        let requests = self.requests.as_mut().expect("open until dropped");
-        requests.write_all(&request)?;
-        requests.flush()?;
-        let (mut verdict, mut output) = ([0], [0; 16]);
-        self.answers.read_exact(&mut verdict)?;
-        self.answers.read_exact(&mut output)?;
-        self.answers.read_exact(left)?;
-        let (kernel, launch) = (self.kernel.clone(), launch.to_string());
-        match verdict {
-            [0] => Ok(output),
-            [2] => Err(CheckError::Stuck { kernel, launch }),
-            _ => Err(CheckError::OutOfBounds { kernel, launch }),
-        }
-    }
-}
-
-impl Drop for CompiledHash {
-    fn drop(&mut self) {
-        // The program ends when its standard input does.
-        drop(self.requests.take());
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+    fn launch(&mut self, entry: Entry, launch: &HashLaunch<'_>, mask: [u8; 16]) -> Result<Vec<u8>, CheckError> {
+        let &HashLaunch { data, units, offset, factor, addend, ref before, .. } = launch;
+        let tables = bytes_of(&tables(launch.blocks, launch.key, &self.shape, units));
+        let (length, offset) = (data.len() as u64, offset.unwrap_or(0));
+        let thread_blocks = self.shape.tiles(length).clamp(1, units.into());
+        let threads = Threads { thread_blocks, threads: self.threads };
+        let written = self.program.run(entry, threads, launch, &|name| {
+            Some(match name {
+                Argument::In => Given::Read(data, offset),
+                Argument::Out if entry == Entry::Clear => Given::Written(data, offset),
+                Argument::Out => Given::Written(before, 0),
+                Argument::Hash => Given::Read(before, 0),
+                Argument::Length => Given::Number(length),
+                Argument::Tables => Given::Read(&tables, 0),
+                Argument::Units => Given::Number(units.into()),
+                Argument::Factor => Given::Block(factor),
+                Argument::Addend => Given::Block(addend),
+                Argument::Mask => Given::Block(mask),
+                _ => return None,
+            })
+        });
+        Ok(written?.remove(0))
     }
 }
 
@@ -204,11 +162,11 @@ mod tests {
     use crate::check::sample::{all_or, sample};
     use crate::emit::ghash::print;
     use crate::ghash::Ghash;
-    use aes_bitslice_core::argument::Argument;
     use aes_bitslice_core::dialect::Dialect;
     use aes_bitslice_core::ghash::Arrangement;
     use aes_bitslice_core::manifest::Printed;
     use aes_bitslice_core::signature::SignatureError;
+    use zeroize::Zeroizing;
 
     const KEY: [u8; 16] = *b"sixteen bytes...";
 
@@ -241,7 +199,7 @@ mod tests {
         printed_hash(&source, &manifest, &KEY).unwrap();
         let Printed { source, manifest } = changed("u32 units, OUTPUT", "u32 units, u64 stride, OUTPUT").unwrap();
         match printed_hash(&source, &manifest, &KEY) {
-            Ok(false) | Err(CheckError::Rejected { .. }) => {}
+            Ok(false) | Err(CheckError::Parameter { .. }) => {}
             other => panic!("nothing has a value for `stride`: {other:?}"),
         }
         assert!(matches!(changed("u32 units, OUTPUT", "u32 salt, OUTPUT"), Err(SignatureError::Parameter { .. })));

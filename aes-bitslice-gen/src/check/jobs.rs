@@ -1,8 +1,7 @@
 //! A printed kernel for many keys as a program for the CPU, and its check against the definition of the cipher and its modes.
 
-use super::batches::bytes_of;
 use super::error::CheckError;
-use super::messages::{Call, Compiled, Memory};
+use super::program::{Given, Program, Threads, bytes_of};
 use aes_bitslice_core::aes::{Direction, KeyBits, KeySchedule};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;
@@ -11,30 +10,13 @@ use aes_bitslice_core::layout;
 use aes_bitslice_core::manifest::Printed;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::reference::reference;
-use aes_bitslice_core::signature::Parameter;
-
-/// The numbers that entry points take, in the order of the program.
-const NUMBERS: [Argument; 8] = [
-    Argument::Blocks,
-    Argument::Each,
-    Argument::All,
-    Argument::Wide,
-    Argument::KeyWords,
-    Argument::Counts,
-    Argument::Adds,
-    Argument::Stride,
-];
-
-const EACH: usize = 0;
-const EXPAND: usize = 1;
-const JOBS: usize = 2;
 
 /// The input of the cipher, and the use of its output.
 #[derive(Clone, Copy)]
 struct Flow {
     mode: Mode,
-    counts: u32,
-    adds: u32,
+    counts: u64,
+    adds: u64,
 }
 
 impl Flow {
@@ -56,12 +38,7 @@ impl Flow {
 pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
     let kernel = &manifest.kernel;
-    let value = |parameter: &Parameter| match NUMBERS.iter().position(|name| *name == parameter.name) {
-        Some(n) => format!("key_words[{n}]"),
-        None => "*(const counter128 *)&key_words[8]".into(),
-    };
-    let entries = [manifest.entry(Entry::Each)?, manifest.entry(Entry::Expand)?, manifest.entry(Entry::Jobs)?];
-    let Some(mut compiled) = Compiled::with(kernel, &printed.source, &entries, value)? else { return Ok(false) };
+    let Some(mut program) = Program::compile(&printed.source, manifest)? else { return Ok(false) };
     let direction = manifest.mode()?.direction();
     let flows = Flow::all(direction);
     // Jobs that encrypt take round keys in the form of the schedule.
@@ -74,12 +51,8 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
     };
     let wrong = |launch: String, at| CheckError::Printed { kernel: kernel.clone(), launch, at };
-    let numbers = |values: [u32; 7], stride: u64, counter: u128| -> Vec<u32> {
-        let counter = (0..4).map(|i| (counter >> (32 * i)) as u32);
-        values.into_iter().chain([stride as u32]).chain(counter).collect()
-    };
     for (n, bits) in KeyBits::ALL.into_iter().enumerate() {
-        let key_words = (bits.bytes() / 4) as u32;
+        let key_words = bits.bytes() as u64 / 4;
         let expanded = |keys: &[u8]| -> Vec<KeySchedule> {
             let schedule = |key| KeySchedule::new(key, direction).expect("of this length");
             keys.chunks(bits.bytes()).map(schedule).collect()
@@ -91,12 +64,20 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
         let schedules = expanded(&keys);
         let words = schedules.iter().flat_map(|key| layout::key_words(key, basis).to_vec()).flatten();
         let expected = bytes_of(&words.collect::<Vec<u32>>());
-        let memory = [Memory::Read(&keys, 4 * n), Memory::Written(&vec![0x11; expected.len()], 0)];
-        let key = numbers([0, 0, all as u32, 0, key_words, 0, 0], 0, 0);
-        let call = Call { entry: EXPAND, thread_blocks: 1 + n as u64, threads: 64, all, key: &key };
-        let made = compiled.run(call, &memory)?.remove(0);
+        let (launch, none) = (format!("the expansion of {all} keys of {key_words} words"), vec![0x11; expected.len()]);
+        let threads = Threads { thread_blocks: 1 + n as u64, threads: 64 };
+        let made = program.run(Entry::Expand, threads, &launch, &|name| {
+            Some(match name {
+                Argument::CipherKeys => Given::Read(&keys, 4 * n),
+                Argument::All => Given::Number(all as u64),
+                Argument::KeyWords => Given::Number(key_words),
+                Argument::RoundKeys => Given::Written(&none, 0),
+                _ => return None,
+            })
+        });
+        let made = made?.remove(0);
         if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
-            return Err(wrong(format!("the expansion of {all} keys of {key_words} words"), at));
+            return Err(wrong(launch, at));
         }
         let round_keys = made;
 
@@ -115,24 +96,28 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             }
             let offset = [0, 3, 4, 8, 1][m];
             let other = vec![0x77; data.len()];
-            let (first, second) = match m % 2 {
-                0 => (Memory::Written(&data, offset), Memory::Same(0)),
-                _ => (Memory::Read(&data, offset), Memory::Written(&other, 4)),
-            };
-            let key = numbers([blocks as u32, each as u32, 0, 0, key_words, counts, adds], 0, counter);
-            let call = Call {
-                entry: EACH,
-                thread_blocks: 1 + m as u64 % 2,
-                threads: 32 + 96 * (m as u32 % 2),
-                all: blocks,
-                key: &key,
-            };
-            let made = compiled.run(call, &[first, second, Memory::Read(&keys, 4 * n)])?.remove(0);
+            let threads = Threads { thread_blocks: 1 + m as u64 % 2, threads: 32 + 96 * (m as u32 % 2) };
+            let launch = format!("{mode}, {each} of {blocks} blocks for each of keys of {key_words} words");
+            let in_place = m % 2 == 0;
+            let made = program.run(Entry::Each, threads, &launch, &|name| {
+                Some(match name {
+                    Argument::In if in_place => Given::At(Argument::Out, 0),
+                    Argument::In => Given::Read(&data, offset),
+                    Argument::Out if in_place => Given::Written(&data, offset),
+                    Argument::Out => Given::Written(&other, 4),
+                    Argument::Blocks => Given::Number(blocks as u64),
+                    Argument::Each => Given::Number(each as u64),
+                    Argument::CipherKeys => Given::Read(&keys, 4 * n),
+                    Argument::KeyWords => Given::Number(key_words),
+                    Argument::Counter => Given::Block(counter.to_le_bytes()),
+                    Argument::Counts => Given::Number(counts),
+                    Argument::Adds => Given::Number(adds),
+                    _ => return None,
+                })
+            });
+            let made = made?.remove(0);
             if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
-                return Err(wrong(
-                    format!("{mode}, {each} of {blocks} blocks for each of keys of {key_words} words"),
-                    at,
-                ));
+                return Err(wrong(launch, at));
             }
         }
 
@@ -171,37 +156,34 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
                 expected[range.clone()].copy_from_slice(&reference(mode, key, counter(i), 0, &data[range]));
             }
             let other = vec![0x55; data.len()];
-            let (first, second) = if in_place {
-                (Memory::Written(&data, offset), Memory::Same(0))
-            } else {
-                (Memory::Read(&data, offset), Memory::Written(&other, 3 * offset % 16))
-            };
-            let key = numbers([0, 0, runs as u32, wide, key_words, counts, adds], stride, 0);
-            let call = Call {
-                entry: JOBS,
-                thread_blocks: 1 + m as u64 % 3,
-                threads: 32 + 32 * (m as u32 % 2),
-                all: jobs.len(),
-                key: &key,
-            };
-            let memory = [
-                first,
-                second,
-                Memory::Read(table.as_flattened(), 0),
-                Memory::Read(of_runs.as_flattened(), 0),
-                Memory::Read(of_each.as_flattened(), 0),
-                Memory::Read(&round_keys, 0),
-            ];
-            let made = compiled.run(call, &memory)?.remove(0);
+            let threads = Threads { thread_blocks: 1 + m as u64 % 3, threads: 32 + 32 * (m as u32 % 2) };
+            let launch = format!(
+                "{mode}, {} jobs in runs of {} blocks, keys of {key_words} words",
+                jobs.len(),
+                run_blocks(wide)
+            );
+            let made = program.run(Entry::Jobs, threads, &launch, &|name| {
+                Some(match name {
+                    Argument::In if in_place => Given::At(Argument::Out, 0),
+                    Argument::In => Given::Read(&data, offset),
+                    Argument::Out if in_place => Given::Written(&data, offset),
+                    Argument::Out => Given::Written(&other, 3 * offset % 16),
+                    Argument::Jobs => Given::Read(table.as_flattened(), 0),
+                    Argument::Runs => Given::Read(of_runs.as_flattened(), 0),
+                    Argument::Stride => Given::Number(stride),
+                    Argument::All => Given::Number(runs),
+                    Argument::Wide => Given::Number(wide.into()),
+                    Argument::Counters => Given::Read(of_each.as_flattened(), 0),
+                    Argument::RoundKeys => Given::Read(&round_keys, 0),
+                    Argument::KeyWords => Given::Number(key_words),
+                    Argument::Counts => Given::Number(counts),
+                    Argument::Adds => Given::Number(adds),
+                    _ => return None,
+                })
+            });
+            let made = made?.remove(0);
             if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
-                return Err(wrong(
-                    format!(
-                        "{mode}, {} jobs in runs of {} blocks, keys of {key_words} words",
-                        jobs.len(),
-                        run_blocks(wide)
-                    ),
-                    at,
-                ));
+                return Err(wrong(launch, at));
             }
         }
     }

@@ -1,16 +1,19 @@
 //! A printed kernel as a library for the CPU, for a program that manages the memory and the arguments of its launches itself.
 
-use super::calls::structure;
-use super::compiled::{OPTIONS, THREADS, compile, compiler};
+use super::compiler::{OPTIONS, compile, compiler};
 use super::error::CheckError;
-use aes_bitslice_core::argument::Kind;
+use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::digest;
-use aes_bitslice_core::signature::EntryPoint;
+use aes_bitslice_core::key_source::KeySource;
+use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-const LIBRARY: &str = include_str!("library.h");
+/// What runs all threads of a launch.
+pub(super) const LIBRARY: &str = include_str!("library.h");
+/// What runs those of a thread block, before [`calls`].
+pub(super) const THREADS: &str = include_str!("threads.h");
 /// Code that is launched often is worth optimising, for this machine: kernels of GHASH count bits.
 const LIBRARY_OPTIONS: [&str; 4] = ["-O2", "-march=native", "-shared", "-fPIC"];
 
@@ -27,22 +30,7 @@ pub fn library(
     entries: &[EntryPoint],
     folder: &Path,
 ) -> Result<Option<PathBuf>, CheckError> {
-    let mut calls = String::from("static void *const *values;\n");
-    for (n, entry) in entries.iter().enumerate() {
-        let mut arguments = Vec::new();
-        for (i, parameter) in entry.parameters.iter().enumerate() {
-            let c_type = match parameter.kind {
-                Kind::U32 => "u32",
-                Kind::U64 => "u64",
-                Kind::Words(_) => structure(parameter),
-                Kind::Input | Kind::Output | Kind::Pointer | Kind::Buffer => "void *",
-            };
-            arguments.push(format!("*({c_type} *)values[{i}]"));
-        }
-        let _ = writeln!(calls, "static void run_{n}(void) {{ {}({}); }}", entry.name, arguments.join(", "));
-    }
-    let names: Vec<String> = (0..entries.len()).map(|n| format!("run_{n}")).collect();
-    let _ = writeln!(calls, "static void (*const entries[{}])(void) = {{{}}};", names.len(), names.join(", "));
+    let calls = calls(entries.iter());
     let parts = [source, "\n", THREADS, &calls, LIBRARY];
     let Some(compiler) = compiler()? else { return Ok(None) };
     // A different text, compiler or option makes a different library.
@@ -60,4 +48,34 @@ pub fn library(
     fs::copy(compiled, &part)?;
     fs::rename(part, &library)?;
     Ok(Some(library))
+}
+
+/// The calls of entry points in C, with a pointer to each argument.
+pub(super) fn calls<'a>(entries: impl ExactSizeIterator<Item = &'a EntryPoint>) -> String {
+    let mut calls = String::from("static void *const *values;\n");
+    let names: Vec<String> = (0..entries.len()).map(|n| format!("run_{n}")).collect();
+    for (entry, name) in entries.zip(&names) {
+        let argument = |(i, parameter): (usize, &Parameter)| {
+            let (c_type, bytes) = (c_type(parameter), parameter.kind.cuda_bytes());
+            let _ = writeln!(calls, "_Static_assert(sizeof({c_type}) == {bytes}, \"{}\");", parameter.name);
+            format!("*({c_type} *)values[{i}]")
+        };
+        let arguments: Vec<String> = entry.parameters.iter().enumerate().map(argument).collect();
+        let _ = writeln!(calls, "static void {name}(void) {{ {}({}); }}", entry.name, arguments.join(", "));
+    }
+    let _ = writeln!(calls, "static void (*const entries[{}])(void) = {{{}}};", names.len(), names.join(", "));
+    calls
+}
+
+fn c_type(parameter: &Parameter) -> &'static str {
+    let is_whole = parameter.kind != Kind::Words(KeySource::CipherKey.argument_words().expect("it is one"));
+    match (parameter.kind, parameter.name) {
+        (Kind::U32, _) => "u32",
+        (Kind::U64, _) => "u64",
+        (Kind::Words(_), Argument::Counter | Argument::SecretCounter | Argument::FirstUnit) => "counter128",
+        (Kind::Words(_), Argument::Keys | Argument::TweakKeys) if is_whole => "round_keys",
+        (Kind::Words(_), Argument::Keys | Argument::TweakKeys) => "unexpanded_key",
+        (Kind::Words(_), _) => "block128",
+        (Kind::Input | Kind::Output | Kind::Pointer | Kind::Buffer, _) => "void *",
+    }
 }

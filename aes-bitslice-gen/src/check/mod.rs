@@ -19,27 +19,28 @@
 //! |---|---|
 //! | `checks` | the two checks |
 //! | `launch` | a launch of a printed kernel |
-//! | `compiled` | a printed kernel as a program for the CPU |
-//! | `library` | a printed kernel as a library, for programs that manage the memory of its launches themselves |
-//! | `hash` | a hash kernel as a program, and its check |
-//! | `gcm` | the kernel of GCM in one launch as a program, and its check |
-//! | `gcm_batch` | its entry points for many messages as a program, and their check |
+//! | `compiled` | launches of a kernel of a cipher |
+//! | `hash` | launches of a hash kernel, and its check |
+//! | `gcm` | the check of the kernel of GCM in one launch |
+//! | `gcm_batch` | the check of its entry points for many messages |
 //! | `batches` | the batches of messages for that and the next check |
-//! | `messages` | kernels for many messages as programs, and their check |
-//! | `described` | kernels for messages that arrays describe as programs, and their check |
-//! | `cmac` | a kernel for CMAC of many messages as a program, and its check |
-//! | `jobs` | a kernel for many keys as a program, and its check |
+//! | `messages` | the check of kernels for many messages |
+//! | `described` | the check of kernels for messages that arrays describe |
+//! | `cmac` | the check of a kernel for CMAC of many messages |
+//! | `jobs` | the check of a kernel for many keys |
+//! | `program` | a printed kernel as a program for the CPU, whose entry points all of these launch |
+//! | `library` | a printed kernel as a library, for programs that manage the memory of its launches themselves |
+//! | `compiler` | the C compiler |
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `private_folder` | such folders, and those of killed processes |
-//! | `calls` | the calls of its entry points in C, built from the manifest's parameters |
 //! | `error` | errors of a check |
 //! | `sample` | how much the tests cover |
 
 mod batches;
-mod calls;
 mod checks;
 mod cmac;
 mod compiled;
+mod compiler;
 mod described;
 mod error;
 mod gcm;
@@ -50,6 +51,7 @@ mod launch;
 mod library;
 mod messages;
 mod private_folder;
+mod program;
 mod sample;
 mod unfinished;
 
@@ -69,7 +71,7 @@ pub use unfinished::abandon;
 
 // For other crates of this project; not part of this crate's public API.
 #[doc(hidden)]
-pub use compiled::has_compiler;
+pub use compiler::has_compiler;
 #[doc(hidden)]
 pub use library::library;
 #[doc(hidden)]
