@@ -103,6 +103,17 @@ macro_rules! tests_of_engines {
     };
 }
 
+/// Functions that take one engine, each called for all of a device.
+#[macro_export]
+macro_rules! tests_of_each_engine {
+    ($($test:ident),* $(,)?) => {
+        &[$((
+            stringify!($test),
+            (|engines| engines.iter().for_each($test)) as fn(&'static [aes_bitslice_runtime::Engine]),
+        )),*]
+    };
+}
+
 impl Tests {
     /// Adds tests, each of which fails if it panics. Their needs are checked in order.
     pub fn with(mut self, needs: &[Need], tests: &[(&str, fn())]) -> Self {

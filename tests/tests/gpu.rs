@@ -27,7 +27,7 @@ use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::kernels::{COMPLETE, print};
 use aes_bitslice_tests::operation::{AnyOperation, counter};
 use aes_bitslice_tests::reference::{Reference, noise};
-use aes_bitslice_tests::{tests, tests_of_engines, with_operation};
+use aes_bitslice_tests::{tests, tests_of_each_engine, tests_of_engines, with_operation};
 use proptest::prelude::*;
 use std::ops::Range;
 use std::process::ExitCode;
@@ -35,13 +35,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 fn main() -> ExitCode {
     const GPU: Need = Need::Device(Device::CUDA[0]);
-    let on_kernels_of_each_kind = tests_of_engines![
-        stored_kernels_at_every_edge,
-        kernels_that_are_refused,
-        streams_of_the_caller,
-        calls_that_overlap,
-        many_threads
-    ];
+    let of_each_kind = tests_of_engines![stored_kernels_at_every_edge, kernels_that_are_refused, many_threads];
+    let of_each = tests_of_each_engine![streams_of_the_caller, calls_that_overlap];
     let alone =
         tests![every_choice, auto_goes_to_either_engine, every_alignment, refusals_change_nothing, raw_pointers,];
     let compiled = tests![
@@ -54,11 +49,16 @@ fn main() -> ExitCode {
         presets_from_files,
         wrong_parameter_lists,
     ];
-    let long = tests_of_engines![calls_at_random, host_memory_in_chunks, shares_of_several_tiles];
+    let long = tests_of_each_engine![calls_at_random, host_memory_in_chunks, shares_of_several_tiles];
     Tests::default()
-        .on_each(&Device::CUDA, &[], on_kernels_of_each_kind)
+        .on_each(&Device::CUDA, &[], of_each_kind)
+        .on_each(&Device::CUDA, &[], of_each)
         .on_each(&Device::CUDA, &[Need::Time], long)
-        .on_each(&Device::CUDA, &[Need::Time, Need::Memory], tests_of_engines![above_4_gib, above_2_to_the_32_blocks])
+        .on_each(
+            &Device::CUDA,
+            &[Need::Time, Need::Memory],
+            tests_of_each_engine![above_4_gib, above_2_to_the_32_blocks],
+        )
         .with(&[GPU], alone)
         .with(&[GPU, Need::CudaCompiler], compiled)
         .with(&[GPU, Need::Device(Device::SeveralGpus)], tests![every_device])
@@ -123,11 +123,7 @@ fn baked(engine: &Engine) -> Vec<Subject> {
         let lengths = KeyBits::ALL.into_iter().enumerate();
         lengths.filter(move |(k, _)| is_there && (!small() || *k == i % 3)).map(move |(_, bits)| (mode, bits))
     });
-    // The compiler is slow; each kernel gets a thread.
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = all.map(|(mode, bits)| scope.spawn(move || bake(mode, bits))).collect();
-        threads.into_iter().map(|t| t.join().unwrap()).collect()
-    })
+    in_threads(all, |(mode, bits)| bake(mode, bits))
 }
 
 /// Other kernels, with a key of each length; if there are many, the lengths alternate.
@@ -145,10 +141,15 @@ fn printed(engine: &Engine, kernels: impl IntoIterator<Item = Printed>, many: bo
         let lengths = KeyBits::ALL.into_iter().enumerate().filter(move |(k, _)| !many || *k == i % 3);
         lengths.map(move |(_, bits)| (kernel, bits))
     });
-    // The compiler is slow; each kernel gets a thread.
+    in_threads(all, |(kernel, bits)| subject(kernel, bits))
+}
+
+/// What is compiled from each of these: the compiler is slow, so each gets a thread.
+fn in_threads<T: Send>(all: impl Iterator<Item = T>, compiled: impl Fn(T) -> Subject + Sync) -> Vec<Subject> {
     std::thread::scope(|scope| {
-        let threads: Vec<_> = all.map(|(kernel, bits)| scope.spawn(move || subject(kernel, bits))).collect();
-        threads.into_iter().map(|t| t.join().unwrap()).collect()
+        let compiled = &compiled;
+        let threads: Vec<_> = all.map(|one| scope.spawn(move || compiled(one))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
 
@@ -302,13 +303,7 @@ fn presets_at_every_edge() {
         (manifest.mode().unwrap(), PUBLISHED_KEY.to_vec(), Printed { source, manifest })
     });
     let fresh = fresh.map(|(mode, key, spec)| (mode, key, print(spec, Dialect::Cuda).unwrap()));
-    let all: Vec<_> = fresh.chain(stored).collect();
-    // The compiler is slow; each kernel gets a thread.
-    let subjects: Vec<Subject> = std::thread::scope(|scope| {
-        let threads = all.iter().map(|(mode, key, kernel)| scope.spawn(move || subject(*mode, key.clone(), kernel)));
-        let threads: Vec<_> = threads.collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
+    let subjects = in_threads(fresh.chain(stored), |(mode, key, kernel)| subject(mode, key, &kernel));
     check_edges(gpu(), &subjects);
 }
 
@@ -389,11 +384,7 @@ fn keys_in_memory_outlive_their_launches() {
 
 /// A kernel may begin while earlier work on its stream is still running: many small calls in place, each of which needs the output
 /// of the one before, whole and by bytes, with other kernels, copies and a caller's clearing in between.
-fn calls_that_overlap(gpus: &'static [Engine]) {
-    gpus.iter().for_each(calls_that_overlap_on);
-}
-
-fn calls_that_overlap_on(gpu: &Engine) {
+fn calls_that_overlap(gpu: &Engine) {
     let (cipher, cpu, _) = gpu_and_cpu(gpu, 1);
     let (device, stream) = (cipher.device().unwrap(), stream(gpu));
     for len in [16, 4096, (1 << 20) + 48, (9 << 20) + 7] {
@@ -506,11 +497,7 @@ fn every_alignment() {
     }
 }
 
-fn calls_at_random(gpus: &'static [Engine]) {
-    gpus.iter().for_each(calls_at_random_on);
-}
-
-fn calls_at_random_on(gpu: &Engine) {
+fn calls_at_random(gpu: &Engine) {
     let (stream, subjects) = (stream(gpu), stored(gpu));
     let cases = if gpu.kernels() == Kernels::Auto { 300 } else { 150 };
     proptest!(random(cases), |(
@@ -605,11 +592,7 @@ fn raw_pointers() {
 }
 
 /// Calls run on the caller's stream in order, several streams at the same time, and the cipher need not live until they complete.
-fn streams_of_the_caller(gpus: &'static [Engine]) {
-    gpus.iter().for_each(streams_of_the_caller_on);
-}
-
-fn streams_of_the_caller_on(gpu: &Engine) {
+fn streams_of_the_caller(gpu: &Engine) {
     let reference = Reference::new(&[1; 24]);
     let contents = noise(4, 200_000);
     let block = [0x11; 16];
@@ -708,11 +691,7 @@ fn many_calls(thread: usize, subject: &Subject, stream: &Arc<CudaStream>) {
 }
 
 /// More host memory than one chunk, against the CPU engine, which is itself tested against the reference.
-fn host_memory_in_chunks(gpus: &'static [Engine]) {
-    gpus.iter().for_each(host_memory_in_chunks_on);
-}
-
-fn host_memory_in_chunks_on(gpu: &Engine) {
+fn host_memory_in_chunks(gpu: &Engine) {
     let (cipher, cpu, counter) = gpu_and_cpu(gpu, 1_000_000);
     let mut cases = vec![(64 << 20, 0), ((64 << 20) - 5, 5), ((64 << 20) + 1, 15), ((200 << 20) + 77, 12_345)];
     if is_set(LARGE) {
@@ -880,11 +859,7 @@ fn chained(cpu: &Cipher, iv: &[u8; 16], ciphertext: impl Fn(Range<usize>) -> Vec
 static MEMORY: Mutex<()> = Mutex::new(());
 
 /// Every byte of buffers of more than 4 GiB, through both entry points of every mode.
-fn above_4_gib(gpus: &'static [Engine]) {
-    gpus.iter().for_each(above_4_gib_on);
-}
-
-fn above_4_gib_on(gpu: &Engine) {
+fn above_4_gib(gpu: &Engine) {
     const LEN: usize = (4 << 30) + (3 << 20) + 5;
     const WHOLE: usize = LEN / 16 * 16;
     const OFFSET: u64 = 7;
@@ -934,11 +909,7 @@ fn above_4_gib_on(gpu: &Engine) {
 
 /// Sizes at which thread blocks take several tiles, with a counter whose last 32 bits wrap in one of them, aligned to a tile or
 /// not.
-fn shares_of_several_tiles(gpus: &'static [Engine]) {
-    gpus.iter().for_each(shares_of_several_tiles_on);
-}
-
-fn shares_of_several_tiles_on(gpu: &Engine) {
+fn shares_of_several_tiles(gpu: &Engine) {
     let (cipher, cpu, _) = gpu_and_cpu(gpu, 1);
     let (device, stream) = (cipher.device().unwrap(), stream(gpu));
     for (len, until_wrap, offset) in
@@ -969,11 +940,7 @@ fn shares_of_several_tiles_on(gpu: &Engine) {
 }
 
 /// More blocks than 32 bits count, checked in windows.
-fn above_2_to_the_32_blocks(gpus: &'static [Engine]) {
-    gpus.iter().for_each(above_2_to_the_32_blocks_on);
-}
-
-fn above_2_to_the_32_blocks_on(gpu: &Engine) {
+fn above_2_to_the_32_blocks(gpu: &Engine) {
     const LEN: usize = (64 << 30) + (1 << 20) + 48;
     let windows: Vec<_> = [0, 4 << 30, 32 << 30, 64 << 30, LEN]
         .map(|at: usize| at.saturating_sub(1 << 16)..LEN.min(at + (1 << 16)))
