@@ -159,6 +159,7 @@ fn to_planes(blocks: &[[u8; 16]; LANES]) -> [u32; PLANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::faults::{faults_show, missing_barriers_show};
     use crate::check::sample::{all_or, sample};
     use crate::emit::bitsliced::modes;
     use crate::emit::{cuda, dialect, manifest};
@@ -219,16 +220,7 @@ mod tests {
     /// Tests each of these kernels without each of these barriers, which are counted from the start of the kernel.
     fn barriers_are_missed(kernels: &[(Printed, &[usize])]) {
         for (Printed { source, manifest }, which) in kernels {
-            let barriers: Vec<usize> = source.match_indices("    BARRIER();").map(|(at, _)| at).collect();
-            assert!(barriers.len() > *which.last().expect("some"), "{}", manifest.kernel);
-            for at in which.iter().map(|&i| barriers[i]) {
-                let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
-                match printed(&without, manifest, &KEY) {
-                    Ok(false) => return,
-                    Ok(true) => panic!("{}: the barrier at byte {at} is not missed", manifest.kernel),
-                    Err(_) => {}
-                }
-            }
+            missing_barriers_show(source, which, |source| printed(source, manifest, &KEY));
         }
     }
 
@@ -254,12 +246,9 @@ mod tests {
     #[test]
     fn missing_work_on_counters_shows() {
         let Printed { source, manifest } = print(&KernelSpec::planes(Mode::Ctr, &sbox::LUT3));
-        for (line, without) in
-            [("return to - from < run ? to : from + run;", "return to;"), ("lane() / 4 - skipped;", "lane() / 4;")]
-        {
-            assert!(source.contains(line));
-            assert!(!matches!(printed(&source.replace(line, without), &manifest, &KEY), Ok(true)), "{line}");
-        }
+        let faults =
+            [("return to - from < run ? to : from + run;", "return to;"), ("lane() / 4 - skipped;", "lane() / 4;")];
+        faults_show(&source, faults, |source| printed(source, &manifest, &KEY));
     }
 
     /// The counter of AES-GCM-SIV, with threads that shuffle words and with threads that do not, and the code that distinguishes it from
@@ -271,16 +260,14 @@ mod tests {
             printed(&source, &manifest, &KEY).unwrap_or_else(|error| panic!("{error}"));
         }
         let Printed { source, manifest } = kernel();
-        for (line, other) in [
+        let faults = [
             ("    counter.word[0] += (u32)n;\n", "    counter.word[1] += (counter.word[0] += (u32)n) < (u32)n;\n"),
             ("#define BIT_OF_ROW(row) (8 * (row))", "#define BIT_OF_ROW(row) (8 * (3 - (row)))"),
             ("#define COLUMN_OF_PART(n) (-(n) & 3)", "#define COLUMN_OF_PART(n) (n)"),
             ("#define COUNTING_COLUMN 0", "#define COUNTING_COLUMN 3"),
             ("counter.word[1] : column() == 2", "counter.word[2] : column() == 2"),
-        ] {
-            assert!(source.contains(line), "{line}");
-            assert!(!matches!(printed(&source.replacen(line, other, 1), &manifest, &KEY), Ok(true)), "{line}");
-        }
+        ];
+        faults_show(&source, faults, |source| printed(source, &manifest, &KEY));
     }
 
     /// XTS, with threads that shuffle words and with threads that do not.
@@ -290,10 +277,7 @@ mod tests {
             let kernel = || print(&KernelSpec::planes(mode, &sbox::LUT3));
             let without_shuffles = without_shuffles(kernel());
             for Printed { source, manifest } in sample(first, all_or(1, 2), [kernel(), without_shuffles]) {
-                match printed(&source, &manifest, &KEY) {
-                    Ok(_) => {}
-                    Err(error) => panic!("{error}"),
-                }
+                printed(&source, &manifest, &KEY).unwrap_or_else(|error| panic!("{error}"));
             }
         }
         // The check notices if work that only some units need is missing.
@@ -312,10 +296,7 @@ mod tests {
             ("if (4 * column() + b < ragged) {", "if (4 * column() + b <= ragged) {"),
             ("16 * first + here.ragged * begins.unit", "16 * first + here.ragged * (begins.unit & 0xff)"),
         ];
-        for (line, other) in sample(0, all_or(1, 3), faults) {
-            assert!(source.contains(line), "{line}");
-            assert!(!matches!(printed(&source.replacen(line, other, 1), &manifest, &KEY), Ok(true)), "{line}");
-        }
+        faults_show(&source, sample(0, all_or(1, 3), faults), |source| printed(source, &manifest, &KEY));
     }
 
     #[test]

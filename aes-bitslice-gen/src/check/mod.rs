@@ -34,6 +34,7 @@
 //! | `unfinished` | compilers and folders that a signal must not leave behind |
 //! | `private_folder` | such folders, and those of killed processes |
 //! | `error` | errors of a check |
+//! | `faults` | for tests: faults that a check must find |
 //! | `sample` | how much the tests cover |
 
 mod batches;
@@ -43,6 +44,7 @@ mod compiled;
 mod compiler;
 mod described;
 mod error;
+mod faults;
 mod gcm;
 mod gcm_batch;
 mod hash;
@@ -72,6 +74,8 @@ pub use unfinished::abandon;
 // For other crates of this project; not part of this crate's public API.
 #[doc(hidden)]
 pub use compiler::has_compiler;
+#[doc(hidden)]
+pub use faults::{faults_show, missing_barriers_show};
 #[doc(hidden)]
 pub use library::library;
 #[doc(hidden)]
