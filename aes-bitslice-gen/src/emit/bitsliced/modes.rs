@@ -44,10 +44,10 @@ pub(in crate::emit) const KEY_STREAM: [&str; 5] = [COUNTER, LAST_WORD, TILES, TU
 const STATE_ECB: &[&str] = &[include_str!("state/ecb.h")];
 const COLUMN_ECB: &[&str] = &[TILES, TURNS, COLUMN_WORDS, include_str!("column/ecb.h")];
 
-/// By state.
+/// The size of a thread block where threads hold states.
 const STATE: Geometry = geometry(128, 2, 1);
 
-/// By column: one thread block on each multiprocessor, which has all of its registers, with one round or two at a time.
+/// Where they hold columns: one thread block on each multiprocessor, which has all of its registers, with one round or two at a time.
 const ONE: Geometry = geometry(512, 1, 1);
 const TWO: Geometry = geometry(512, 1, 2);
 const RESIDENT: Grid = Grid::Warps { each: 1, least: 1 };
@@ -59,19 +59,49 @@ const COUNTERS: Grid = Grid::Warps { each: 1, least: 4 };
 const CTR_CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3, least: 4 });
 const CO_RESIDENT: (Geometry, Grid) = (geometry(128, 4, 1), Grid::Warps { each: 3 * 14, least: 4 });
 
-/// The geometry of Hajihassani et al. 2019 (sections 6.3 and 6.4): the data of 64 threads is what fits in shared memory.
-const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
+/// By column.
+const fn column(mode: Mode, templates: &'static [&'static str]) -> Row {
+    Row {
+        mode,
+        layout: Layout::Column,
+        data: DataPath::Direct,
+        templates,
+        overlaps: true,
+        at_launch: TWO,
+        baked: Some(TWO),
+        grid: RESIDENT,
+        co_resident: None,
+    }
+}
+
+/// By column, with a counter.
+const fn counting(mode: Mode, templates: &'static [&'static str]) -> Row {
+    Row { at_launch: ONE, baked: None, grid: COUNTERS, ..column(mode, templates) }
+}
+
+/// By state.
+const fn state(mode: Mode, templates: &'static [&'static str]) -> Row {
     Row {
         mode,
         layout: Layout::State,
-        data: DataPath::Staged,
+        data: DataPath::Direct,
         templates,
         overlaps: false,
-        at_launch: geometry(64, 4, 1),
-        baked: Some(geometry(64, 4, 1)),
+        at_launch: STATE,
+        baked: Some(STATE),
         grid: Grid::Covers,
         co_resident: None,
     }
+}
+
+/// By state, with data in shared memory, which that of 64 threads fits into.
+const fn in_shared_memory(mode: Mode, templates: &'static [&'static str]) -> Row {
+    Row { at_launch: geometry(64, 4, 1), baked: Some(geometry(64, 4, 1)), ..state(mode, templates) }
+}
+
+/// The geometry of Hajihassani et al. 2019 (sections 6.3 and 6.4).
+const fn staged(mode: Mode, templates: &'static [&'static str]) -> Row {
+    Row { data: DataPath::Staged, ..in_shared_memory(mode, templates) }
 }
 
 /// By column, a warp keeps the tweaks of 256 units and of 32 rows of eight blocks, with room for another in each.
@@ -80,166 +110,36 @@ const COLUMN_XTS: &[&str] = &[COUNTER, TILES, TURNS, COLUMN_WORDS, include_str!(
 
 /// XTS in a direction. By state, threads that hold no data would have to compute tweaks.
 const fn xts(mode: Mode) -> Row {
-    Row {
-        mode,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: COLUMN_XTS,
-        overlaps: false,
-        at_launch: TWO,
-        baked: None,
-        grid: RESIDENT,
-        co_resident: None,
-    }
+    Row { overlaps: false, baked: None, ..column(mode, COLUMN_XTS) }
 }
 
 const STAGED_ECB: &[&str] = &[include_str!("staged/ecb.h")];
 
 const ROWS: [Row; 20] = [
+    Row { co_resident: Some(CO_RESIDENT), ..column(Mode::EcbEncrypt, COLUMN_ECB) },
+    state(Mode::EcbEncrypt, STATE_ECB),
+    Row { co_resident: Some(CO_RESIDENT), ..column(Mode::EcbDecrypt, COLUMN_ECB) },
+    state(Mode::EcbDecrypt, STATE_ECB),
     Row {
-        mode: Mode::EcbEncrypt,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: COLUMN_ECB,
-        overlaps: true,
-        at_launch: TWO,
         baked: Some(TWO),
-        grid: RESIDENT,
-        co_resident: Some(CO_RESIDENT),
-    },
-    Row {
-        mode: Mode::EcbEncrypt,
-        layout: Layout::State,
-        data: DataPath::Direct,
-        templates: STATE_ECB,
-        overlaps: false,
-        at_launch: STATE,
-        baked: Some(STATE),
-        grid: Grid::Covers,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::EcbDecrypt,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: COLUMN_ECB,
-        overlaps: true,
-        at_launch: TWO,
-        baked: Some(TWO),
-        grid: RESIDENT,
-        co_resident: Some(CO_RESIDENT),
-    },
-    Row {
-        mode: Mode::EcbDecrypt,
-        layout: Layout::State,
-        data: DataPath::Direct,
-        templates: STATE_ECB,
-        overlaps: false,
-        at_launch: STATE,
-        baked: Some(STATE),
-        grid: Grid::Covers,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::Ctr,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR],
-        overlaps: true,
-        at_launch: ONE,
-        baked: Some(TWO),
-        grid: COUNTERS,
         co_resident: Some(CTR_CO_RESIDENT),
+        ..counting(Mode::Ctr, &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR])
     },
+    counting(Mode::CtrLe32, &[include_str!("column/first_word.h"), TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR]),
+    state(Mode::Ctr, &[COUNTER, COUNTER_PLANES, include_str!("state/ctr.h")]),
+    counting(
+        Mode::Keystream,
+        &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
+    ),
+    Row { baked: None, ..state(Mode::Keystream, &[COUNTER, COUNTER_PLANES, include_str!("state/keystream.h")]) },
     Row {
-        mode: Mode::CtrLe32,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: &[include_str!("column/first_word.h"), TILES, TURNS, COLUMN_KEY_STREAM, COLUMN_CTR],
-        overlaps: true,
-        at_launch: ONE,
-        baked: None,
-        grid: COUNTERS,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::Ctr,
-        layout: Layout::State,
-        data: DataPath::Direct,
-        templates: &[COUNTER, COUNTER_PLANES, include_str!("state/ctr.h")],
         overlaps: false,
-        at_launch: STATE,
-        baked: Some(STATE),
-        grid: Grid::Covers,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::Keystream,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: &[COUNTER, LAST_WORD, TILES, TURNS, COLUMN_KEY_STREAM, include_str!("column/keystream.h")],
-        overlaps: true,
-        at_launch: ONE,
-        baked: None,
-        grid: COUNTERS,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::Keystream,
-        layout: Layout::State,
-        data: DataPath::Direct,
-        templates: &[COUNTER, COUNTER_PLANES, include_str!("state/keystream.h")],
-        overlaps: false,
-        at_launch: STATE,
-        baked: None,
-        grid: Grid::Covers,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::CbcDecrypt,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: &[CBC, TILES, COLUMN_WORDS, include_str!("column/cbc.h")],
-        overlaps: false,
-        at_launch: TWO,
-        baked: Some(TWO),
-        grid: RESIDENT,
         co_resident: Some(CO_RESIDENT),
+        ..column(Mode::CbcDecrypt, &[CBC, TILES, COLUMN_WORDS, include_str!("column/cbc.h")])
     },
-    Row {
-        mode: Mode::CbcDecrypt,
-        layout: Layout::State,
-        data: DataPath::Direct,
-        templates: &[CBC, include_str!("state/cbc.h")],
-        overlaps: false,
-        // The ciphertext of 64 states is what fits in shared memory.
-        at_launch: geometry(64, 4, 1),
-        baked: Some(geometry(64, 4, 1)),
-        grid: Grid::Covers,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::Prg,
-        layout: Layout::Column,
-        data: DataPath::Direct,
-        templates: &[TILES, TURNS, COLUMN_WORDS, include_str!("column/prg.h")],
-        overlaps: true,
-        at_launch: TWO,
-        baked: Some(TWO),
-        grid: RESIDENT,
-        co_resident: None,
-    },
-    Row {
-        mode: Mode::Prg,
-        layout: Layout::State,
-        data: DataPath::Direct,
-        templates: &[include_str!("state/prg.h")],
-        overlaps: false,
-        at_launch: STATE,
-        baked: Some(STATE),
-        grid: Grid::Covers,
-        co_resident: None,
-    },
+    in_shared_memory(Mode::CbcDecrypt, &[CBC, include_str!("state/cbc.h")]),
+    column(Mode::Prg, &[TILES, TURNS, COLUMN_WORDS, include_str!("column/prg.h")]),
+    state(Mode::Prg, &[include_str!("state/prg.h")]),
     xts(Mode::XtsEncrypt),
     xts(Mode::XtsDecrypt),
     staged(Mode::EcbEncrypt, STAGED_ECB),
