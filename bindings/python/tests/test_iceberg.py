@@ -161,3 +161,45 @@ def test_a_source_that_would_block_is_no_end():
     with pytest.raises(OSError, match="would block"):
         iceberg.decrypt(WouldBlock(sealed.getvalue()[:-1]), message, key=key, length=len(sealed.getvalue()) - 1)
     assert message_of(sealed.getvalue(), key=key) == b"a manifest"
+
+
+class Source:
+    """A source whose read() returns these, one after another."""
+
+    def __init__(self, *returned):
+        self.returned = iter(returned)
+
+    def read(self, size):
+        return next(self.returned)
+
+    def seek(self, *to):
+        return 100
+
+
+class Text(io.StringIO):
+    """A source of text, which is not read to its end again and again."""
+
+    def __init__(self):
+        super().__init__("a manifest")
+        self.reads = 0
+
+    def read(self, size=-1):
+        self.reads += 1
+        assert self.reads < 9
+        return super().read(size)
+
+
+@pytest.mark.parametrize("work", [iceberg.encrypt, iceberg.decrypt])
+@pytest.mark.parametrize(
+    "source, kind, message",
+    [
+        (Text, TypeError, 'the source gives text, not bytes: open it with the mode "rb"'),
+        (lambda: Source("text", "", ""), TypeError, r"what read\(\) returns must be bytes, not str"),
+        (lambda: Source(5), TypeError, "must be bytes, not int"),
+        (lambda: Source(bytes((64 << 20) + 1)), OSError, "more than it was asked for"),
+    ],
+)
+def test_a_source_that_gives_no_bytes_is_refused(source, kind, message, work, tmp_path):
+    with pytest.raises(kind, match=message):
+        work(source(), tmp_path / "new", key=Key.generate(128))
+    assert not os.listdir(tmp_path)

@@ -346,8 +346,9 @@ def test_key_material_of_others(tmp_path):
     key, material = parquet.new_key(kms, "footer", footer=True)
     secret = parquet.encrypt_bytes(plain, keys={None: (key, material.replace(b"true", b"false"))})
     refused(tmp_path, secret, Error, "only internal key material", keys=parquet.keys_of(kms))
-    secret = parquet.encrypt_bytes(plain, keys={None: (key, b"17")})
-    refused(tmp_path, secret, Error, "no key material", keys=parquet.keys_of(kms))
+    for other in (b"17", b"[" * 200_000):
+        secret = parquet.encrypt_bytes(plain, keys={None: (key, other)})
+        refused(tmp_path, secret, Error, "no key material", keys=parquet.keys_of(kms))
 
 
 def test_what_a_service_says_is_not_hidden():
@@ -372,6 +373,7 @@ def test_what_a_service_says_is_not_hidden():
         ({"keys": {None: Key(bytes(16)), "num": Key(bytes(16))}}, ValueError, "the file has no column num:"),
         ({"keys": bytes(16)}, TypeError, "keys must be a Key or a dictionary, not bytes"),
         ({"keys": {None: bytes(16)}}, TypeError, "a key must be a Key, not bytes"),
+        ({"keys": {None: (Key(bytes(16)), 9)}}, TypeError, "bytes-like"),
         ({"keys": Key(bytes(16)), "algorithm": "AES_GCM"}, ValueError, "algorithm must be one of AES_GCM_V1, AES_GCM_CTR_V1, not 'AES_GCM'"),
         ({"keys": Key(bytes(16)), "aad_prefix": "text"}, TypeError, "bytes-like"),
     ],
@@ -379,6 +381,14 @@ def test_what_a_service_says_is_not_hidden():
 def test_wrong_arguments(options, kind, message):
     with pytest.raises(kind, match=message):
         parquet.encrypt_bytes(written(), **options)
+
+
+def test_a_source_of_text_is_refused(tmp_path):
+    (tmp_path / "source").write_text("text")
+    for work in (parquet.encrypt, parquet.decrypt):
+        with open(tmp_path / "source") as source, pytest.raises(TypeError, match='open it with the mode "rb"'):
+            work(source, tmp_path / "new", keys=Key.generate(128))
+    assert os.listdir(tmp_path) == ["source"]
 
 
 def test_what_is_no_such_file(tmp_path):
@@ -581,6 +591,15 @@ def test_structures_are_written_as_they_were_read():
     for end in range(len(whole)):
         with pytest.raises(_thrift.Damaged):
             _thrift.read(whole[:end])
+
+
+def test_a_number_of_more_than_64_bits_is_an_error():
+    """As it was read it could not be written again."""
+    for digits, number in [("ffffffffffffffffff01", -(2**63)), ("feffffffffffffffff01", 2**63 - 1)]:
+        whole = bytes.fromhex(f"16{digits}00")
+        assert _thrift.read(whole)[0] == {1: (_thrift.I64, number)}
+        with pytest.raises(_thrift.Damaged):
+            _thrift.read(whole.replace(b"\x01", b"\x03"))
 
 
 def test_deep_structures_are_errors():

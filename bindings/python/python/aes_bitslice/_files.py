@@ -16,6 +16,8 @@ Path = str | os.PathLike[str]
 @contextmanager
 def opened(source: Path | Any) -> Iterator[Any]:
     """A file object of a source, which is a path or a file object."""
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("the source gives text, not bytes: open it with the mode \"rb\"")
     if hasattr(source, "read"):
         yield source
     else:
@@ -38,3 +40,21 @@ def written(source: Any, destination: Path | Any, overwrite: bool) -> Iterator[C
         output.finish()
     finally:
         output.abort()
+
+
+def read(file: Any, count: int) -> bytes:
+    """So many bytes of a file object, or those up to its end."""
+    pieces: list[bytes | bytearray | memoryview] = []
+    while count > 0:
+        piece = file.read(count)
+        if piece is None:
+            raise OSError("the source would block: give one that waits for its bytes")
+        if not isinstance(piece, (bytes, bytearray, memoryview)):
+            raise TypeError(f"what read() returns must be bytes, not {type(piece).__name__}")
+        if len(piece) > count:
+            raise OSError("read() returned more than it was asked for")
+        if not piece:
+            break
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)

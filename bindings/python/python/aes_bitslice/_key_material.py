@@ -41,7 +41,7 @@ def keys_of(kms: Kms) -> Callable[[str | None, bytes], Key]:
                 raise Error(f"the key material of {of} is not in the file: only internal key material of type PKMT1 is supported")
             wrapped, master = str(material["wrappedDEK"]), str(material["masterKeyID"])
             outer = (str(material["wrappedKEK"]), str(material["keyEncryptionKeyID"])) if material["doubleWrapping"] else None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise Error(f"the key of {of} has no key material in the file: give its key in keys") from None
         if outer is None:
             return Key(unwrapped(wrapped, master))

@@ -79,6 +79,8 @@ def _varint(data: Any, at: int) -> tuple[int, int]:
         byte = data[at]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
+            if value >> 64:
+                break
             return value, at + 1
         shift += 7
     raise IndexError

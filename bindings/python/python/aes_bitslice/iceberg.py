@@ -25,7 +25,7 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from ._files import Path, opened, written
+from ._files import Path, opened, read, written
 from ._native import AuthenticationError, Engine, Error, Key, random_bytes
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def encrypt(source: Path | Any, destination: Path | Any, *, key: Key, aad_prefix
     with opened(source) as file, written(file, destination, overwrite) as write:
         length, number = write(_MAGIC + _BLOCK.to_bytes(4, "little")), 0
         # An empty file has one block, which is empty.
-        while (data := bytearray(_read(file, _CALL))) or number == 0:
+        while (data := bytearray(read(file, _CALL))) or number == 0:
             ranges = [(start, min(start + _BLOCK, len(data))) for start in range(0, len(data) or 1, _BLOCK)]
             nonces = random_bytes(_NONCE * len(ranges))
             tags = cipher.gcm_encrypt_batch(nonces, ranges, data, _aads(prefix, number, len(ranges)), out=data)
@@ -110,7 +110,7 @@ class _Reader(io.RawIOBase):
         if length is not None and size != length:
             raise AuthenticationError(f"{self._name}the file has {size} bytes, and its length is {length}: it was changed, or cut")
         file.seek(0)
-        header = _read(file, _HEADER)
+        header = read(file, _HEADER)
         self._block = int.from_bytes(header[4:], "little")
         whole = self._block + _NONCE + _TAG
         self._count = -(-(size - _HEADER) // whole)
@@ -157,7 +157,7 @@ class _Reader(io.RawIOBase):
         """The blocks from number `first` to before `last`."""
         whole = self._block + _NONCE + _TAG
         self._file.seek(_HEADER + first * whole)
-        data = bytearray(_read(self._file, (last - first) * whole))
+        data = bytearray(read(self._file, (last - first) * whole))
         end = _HEADER + self._length + self._count * (_NONCE + _TAG)
         if len(data) != min((last - first) * whole, end - _HEADER - first * whole):
             raise AuthenticationError(f"{self._name}the file has become shorter since it was opened")
@@ -181,14 +181,3 @@ class _Reader(io.RawIOBase):
 
 def _aads(prefix: bytes, first: int, count: int) -> list[bytes]:
     return [prefix + (first + block).to_bytes(4, "little") for block in range(count)]
-
-
-def _read(file: Any, count: int) -> bytes:
-    """So many bytes of a file object, or those up to its end."""
-    pieces: list[bytes] = []
-    while count > 0 and (piece := file.read(count)) != b"":
-        if piece is None:
-            raise OSError("the source would block: give one that waits for its bytes")
-        pieces.append(piece)
-        count -= len(piece)
-    return b"".join(pieces)

@@ -247,7 +247,7 @@ def _to_write(keys: _KeysToWrite, paths: Iterable[str]) -> tuple[layout.KeyAndMe
     by_path = {}
     for path, value in keys.items():
         key, *metadata = value if isinstance(value, tuple) else (value,)
-        by_path[path] = layout.KeyAndMetadata(_checked(key), *map(bytes, metadata))
+        by_path[path] = layout.KeyAndMetadata(_checked(key), *(bytes(memoryview(each)) for each in metadata))
     footer = by_path.get(None)
     if footer is None:
         raise ValueError("there is no key for the footer in keys, whose name there is None")
