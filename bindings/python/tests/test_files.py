@@ -322,6 +322,9 @@ def test_messages_say_what_to_do(key, tmp_path):
         aes_bitslice.open(io.BytesIO(b"\x28" + bytes(100)), io.BytesIO(), key=key)
     bench = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", "--rust", "/nofile"], capture_output=True, text=True)
     assert bench.returncode == 2 and "--rust /nofile: there is no such program" in bench.stderr
+    for option, number in [("--bytes", "0"), ("--bytes", "-5"), ("--runs", "0"), ("--rounds", "1.5")]:
+        bench = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", option, number], capture_output=True, text=True)
+        assert bench.returncode == 2 and f"argument {option}: {number} is no whole number from 1 on" in bench.stderr
 
 
 def test_every_error_about_a_path_contains_it(key, tmp_path):
@@ -577,6 +580,10 @@ def test_a_sealed_file_is_a_file_object(key, tmp_path, size):
                 assert file.readinto(buffer) == len(message[9:29]) and bytes(buffer).startswith(message[9:29])
                 with pytest.raises(ValueError, match="before the start"):
                     file.seek(-1)
+                at = file.tell()
+                with pytest.raises(TypeError):
+                    file.seek(1.0)
+                assert file.tell() == at and type(file.tell()) is int
                 with pytest.raises(io.UnsupportedOperation):
                     file.write(b"x")
             with pytest.raises(ValueError, match="closed"):

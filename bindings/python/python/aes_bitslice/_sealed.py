@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -137,10 +138,11 @@ class SealedFile(io.BufferedIOBase):
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.length}.get(whence)
         if start is None:
             raise ValueError(f"whence must be 0, 1 or 2, not {whence!r}")
-        if start + offset < 0:
-            raise ValueError(f"the position {start + offset} is before the start of the message")
-        self._at = start + offset
-        return self._at
+        at = start + operator.index(offset)
+        if at < 0:
+            raise ValueError(f"the position {at} is before the start of the message")
+        self._at = at
+        return at
 
     def readinto(self, buffer: Any, /) -> int:
         """Fills a buffer; returns the number of bytes, which is less only at the end of the message."""

@@ -22,15 +22,22 @@ IV, NONCE = bytes(16), bytes(12)
 KEY = bytes(range(32))
 
 
+def _count(text: str) -> int:
+    """The value of an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number from 1 on")
+    return int(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m aes_bitslice.bench", description=__doc__.splitlines()[0])
-    parser.add_argument("--bytes", type=int, default=1 << 30, help="bytes of a large call (default: 1 GiB)")
-    parser.add_argument("--runs", type=int, default=9, help="timed runs of each case (default: 9)")
+    parser.add_argument("--bytes", type=_count, default=1 << 30, help="bytes of a large call (default: 1 GiB)")
+    parser.add_argument("--runs", type=_count, default=9, help="timed runs of each case (default: 9)")
     parser.add_argument("--key-bits", type=int, default=128, choices=(128, 192, 256))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     parser.add_argument("--rust", metavar="PROGRAM", help="compare with this `aes-bitslice` instead, in turns with its `bench`: CTR-128")
     parser.add_argument("--parquet", action="store_true", help="decrypt an encrypted Parquet file instead, beside pyarrow")
-    parser.add_argument("--rounds", type=int, default=3, help="with --rust, turns of each (default: 3)")
+    parser.add_argument("--rounds", type=_count, default=3, help="with --rust, turns of each (default: 3)")
     arguments = parser.parse_args()
     if arguments.rust is not None:
         if shutil.which(arguments.rust) is None:
