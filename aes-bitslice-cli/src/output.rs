@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER};
-use aes_bitslice_seal::naming::folder_of;
+use aes_bitslice_seal::naming::{folder_of, sync};
 
 use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
@@ -295,7 +295,8 @@ impl Output {
         let (scratch, path, force, old) = match sink {
             Sink::Stream { mut file, to_sync, disk } => {
                 if to_sync {
-                    sync_stream(&file).map_err(|error| failed(&error))?;
+                    // A pipe or a terminal has nothing to sync.
+                    sync(&file).map_err(|error| failed(&error))?;
                 }
                 let Some(Disk { start, length }) = disk else { return Ok(Vec::new()) };
                 let end = file.stream_position().map_err(|error| failed(&error))?;
@@ -316,7 +317,7 @@ impl Output {
             && old.give(scratch.file()).map_err(|error| failed(&error))? == Given::Less
         {
             warnings.push(format!(
-                "{name}: owner, group or access list of the file that was there could not be kept; it is no more open than before"
+                "{name}: owner, group, mode or access list of the file that was there could not be kept; it is no more open than before"
             ));
         }
         let of_folder = scratch.publish(&path, force).map_err(|error| match error.kind() {
@@ -334,14 +335,6 @@ impl Output {
             of_folder.map(|error| format!("{name} is complete, but its folder could not be synced: {error}"));
         warnings.extend(of_folder);
         Ok(warnings)
-    }
-}
-
-/// Syncs a device. A pipe or a terminal has nothing to sync.
-fn sync_stream(file: &File) -> io::Result<()> {
-    match file.sync_all() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput && !is_block_device(&file.metadata()?) => Ok(()),
-        synced => synced,
     }
 }
 

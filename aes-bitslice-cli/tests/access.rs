@@ -106,8 +106,8 @@ fn a_file_that_cannot_keep_its_group_lets_nobody_else_in() {
         let mut setpriv = Command::new("setpriv");
         setpriv.args([&user, &group, "--clear-groups"]).arg(&copy).args(replace(folder.path()).get_args());
         let output = setpriv.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
-        let warning = "aes-bitslice: warning: `file`: owner, group or access list of the file that was there could not be \
-                       kept; it is no more open than before\n";
+        let warning = "aes-bitslice: warning: `file`: owner, group, mode or access list of the file that was there could not \
+                       be kept; it is no more open than before\n";
         assert!(output.status.success(), "{output:?}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), warning);
         let metadata = fs::metadata(&file).unwrap();

@@ -6,9 +6,8 @@
 mod common;
 
 use std::fs;
-use std::process::Command;
 
-use common::{IV, KEYS, PROGRAM, message, skipped};
+use common::{IV, KEYS, PROGRAM, message, strace};
 
 #[test]
 fn an_output_is_synced_then_named_and_then_its_folder_is_synced() {
@@ -28,24 +27,10 @@ fn an_output_is_synced_then_named_and_then_its_folder_is_synced() {
         ("seal -k key -o sealed in".into(), "sealed", "."),
         ("open -k key -o opened sealed".into(), "opened", "."),
     ] {
-        let mut strace = Command::new("strace");
-        strace.args([
-            "-f",
-            "-y",
-            "-s",
-            "4096",
-            "-e",
-            "trace=fsync,rename,renameat,renameat2,link,linkat",
-            "-o",
-            "log",
-            PROGRAM,
-        ]);
-        let output = strace.args(arguments.split_whitespace()).env("KEY", KEYS[0]).current_dir(&path).output();
-        let Some(output) = output.ok().filter(|output| !String::from_utf8_lossy(&output.stderr).contains("ptrace"))
-        else {
-            skipped("`strace` is not installed, or must not trace here");
-            return;
-        };
+        let calls = "trace=fsync,rename,renameat,renameat2,link,linkat";
+        let Some(mut strace) = strace(&format!("-y -s 4096 -e {calls} -o log")) else { return };
+        strace.arg(PROGRAM).args(arguments.split_whitespace()).env("KEY", KEYS[0]).current_dir(&path);
+        let output = strace.output().unwrap();
         assert!(output.status.success(), "{arguments}: {output:?}");
         let log = fs::read_to_string(path.join("log")).unwrap();
         let folder = fs::canonicalize(path.join(of)).unwrap();

@@ -98,7 +98,7 @@ impl Access {
     /// Gives this access to `file`, which only its owner may use until then.
     ///
     /// # Errors
-    /// Of the system if it does not tell the file's owner or change its mode.
+    /// Of the system if it does not tell the file's owner, or leaves it a mode that is too open.
     pub fn give(&self, file: &File) -> io::Result<Given> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         let owned = |metadata: Metadata| (metadata.uid(), metadata.gid()) == (self.owner, self.group);
@@ -115,8 +115,11 @@ impl Access {
             List::Entries(_) | List::Unknown => (self.mode_for(file)?, false),
         };
         let mode = if has_list { mode } else { mode & 0o700 };
-        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
-        Ok(if is_owned && has_list { Given::All } else { Given::Less })
+        let set = file.set_permissions(std::fs::Permissions::from_mode(mode));
+        // A file system that cannot change it may have made the file no more open than this.
+        let found = file.metadata()?.mode() & 0o777;
+        set.or_else(|error| if found & !mode == 0 { Ok(()) } else { Err(error) })?;
+        Ok(if is_owned && has_list && found == mode { Given::All } else { Given::Less })
     }
 }
 

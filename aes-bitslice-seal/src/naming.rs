@@ -1,7 +1,10 @@
 //! How a new file gets its name: it is on the disk before it has the name, and the name is on the disk, too. The command line, the Python
 //! package and the library for C name their files here.
+//!
+//! Some file systems, such as those of networks and of programs (FUSE), lack operations that this takes elsewhere. They do without.
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
@@ -14,7 +17,7 @@ impl OnDisk {
     /// # Errors
     /// Those of the system, for instance of a disk that is full.
     pub fn new(file: NamedTempFile) -> io::Result<Self> {
-        file.as_file().sync_all()?;
+        sync(file.as_file())?;
         Ok(Self(file))
     }
 
@@ -24,8 +27,39 @@ impl OnDisk {
     /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) for a name that is taken, unless `replace`; and those of the system.
     pub fn name(self, path: &Path, replace: bool) -> io::Result<()> {
         let named = if replace { self.0.persist(path) } else { self.0.persist_noclobber(path) };
-        named.map(drop).map_err(|error| error.error)
+        match named {
+            // It neither renames without replacing nor links, for which Linux has an error of its own. Whoever makes a file has its name.
+            Err(error)
+                if !replace && (is_missing(&error.error) || error.error.kind() == ErrorKind::PermissionDenied) =>
+            {
+                File::create_new(path)?;
+                let named = error.file.persist(path).inspect_err(|_| _ = fs::remove_file(path));
+                named.map(drop).map_err(|error| error.error)
+            }
+            named => named.map(drop).map_err(|error| error.error),
+        }
     }
+}
+
+/// Writes an open file or folder to the disk.
+///
+/// # Errors
+/// Those of the system, for instance of a disk that is full.
+pub fn sync(file: &File) -> io::Result<()> {
+    if_there(file.sync_all())
+}
+
+/// The outcome of an operation that some file systems lack, and that nothing can take the place of.
+///
+/// # Errors
+/// Any other than that the operation is missing.
+pub fn if_there(outcome: io::Result<()>) -> io::Result<()> {
+    outcome.or_else(|error| if is_missing(&error) { Ok(()) } else { Err(error) })
+}
+
+/// Whether the file system lacks the operation. Linux says of a missing `fsync` that the argument is invalid.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
 }
 
 /// The folder of a file.
@@ -38,16 +72,6 @@ pub fn folder_of(path: &Path) -> &Path {
 /// # Errors
 /// Of the system. The file is complete even then.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
-    sync(folder_of(path))
-}
-
-#[cfg(unix)]
-fn sync(folder: &Path) -> io::Result<()> {
-    std::fs::File::open(folder)?.sync_all()
-}
-
-/// Elsewhere a folder cannot be opened to be synced.
-#[cfg(not(unix))]
-fn sync(_folder: &Path) -> io::Result<()> {
-    Ok(())
+    // Elsewhere a folder cannot be opened to be synced.
+    if cfg!(unix) { sync(&File::open(folder_of(path))?) } else { Ok(()) }
 }

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use aes_bitslice_seal::naming::if_there;
+
 #[cfg(target_os = "linux")]
 use super::mapped::Mapped;
 use super::positional::write_all_at;
@@ -78,7 +80,7 @@ impl Sink {
     /// Syncs what was written so far to the disk.
     pub fn sync(&self) -> io::Result<()> {
         match &self.kind {
-            Kind::Parallel { file, .. } => file.sync_data(),
+            Kind::Parallel { file, .. } => if_there(file.sync_data()),
             Kind::InOrder(_) => Ok(()),
         }
     }

@@ -74,6 +74,19 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// `strace` with these `options`, for a program and its arguments; `None`, and a message, if there is none or it must not trace here.
+#[cfg(target_os = "linux")]
+pub fn strace(options: &str) -> Option<Command> {
+    let strace = || Command::new("strace");
+    if !strace().args(["-o", "/dev/null", "true"]).output().is_ok_and(|output| output.status.success()) {
+        skipped("`strace` is not installed, or must not trace here");
+        return None;
+    }
+    let mut command = strace();
+    command.arg("-f").args(options.split_whitespace());
+    Some(command)
+}
+
 /// Reports what was not tested, past the test harness, which shows only what failed tests print.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
