@@ -138,7 +138,12 @@ impl Keyset {
                 continue;
             }
             let stream_key = stream_key(&key.key_data.value)?;
-            if key.key_id == json.primary_key_id { primary = Some(stream_key) } else { others.push(stream_key) }
+            match key.key_id == json.primary_key_id {
+                false => others.push(stream_key),
+                true if primary.is_none() => primary = Some(stream_key),
+                // As in Tink's own libraries: nothing tells which one is to encrypt.
+                true => return Err(bad("two keys have the identifier of the primary key")),
+            }
         }
         let primary = primary.ok_or_else(|| bad("its primary key is no enabled key of type AesGcmHkdfStreamingKey"))?;
         Ok(Self { keys: [primary].into_iter().chain(others).collect() })
@@ -305,6 +310,14 @@ mod tests {
         for primary in [2, 3, 4, 6] {
             assert!(matches!(of(primary, &keys), Err(Error::Keyset(_))), "{primary}");
         }
+        let twice = [
+            key(1, "ENABLED", TYPE_URL),
+            key(1, "DISABLED", TYPE_URL),
+            key(5, "ENABLED", TYPE_URL),
+            key(5, "ENABLED", TYPE_URL),
+        ];
+        assert_eq!(of(1, &twice).unwrap(), vec![1, 5, 5]);
+        assert!(of(5, &twice).unwrap_err().to_string().ends_with("two keys have the identifier of the primary key"));
         let short = Key::new(&[7; 16]).unwrap();
         let two = Key::xts(&[[7; 16], [8; 16]].concat());
         assert!(matches!(Keyset::of_key(&short), Err(Error::KeyLength(128))));
