@@ -460,6 +460,8 @@ def test_no_partial_file(key, tmp_path):
         ({"a": wide, "b": wide.astype(">f8")}, TypeError, "'b' must be"),
         ({"a": wide, "__metadata__": wide}, ValueError, "name"),
         ({5: wide}, ValueError, "name"),
+        ({"a": np.ma.masked_equal(wide, 0)}, TypeError, "'a' is a masked array"),
+        ([("a", wide)], TypeError, "tensors must be a dictionary of tensors by their names, not list"),
     ]:
         with pytest.raises(error, match=words):
             save_file(tensors, path, key=key)

@@ -85,6 +85,8 @@ def save_file(
     metadata: texts by their names, which stand in the header.
     key, passphrase, keyset, associated_data, overwrite: as for `aes_bitslice.seal`.
     """
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"tensors must be a dictionary of tensors by their names, not {type(tensors).__name__}")
     if not _are_texts(metadata):
         raise TypeError("metadata must be a dictionary of texts by their names")
     types = {name: _saved_type(name, tensor) for name, tensor in tensors.items()}
@@ -393,6 +395,8 @@ def _saved_type(name: Any, tensor: Any) -> str:
     of_framework = str(getattr(tensor, "dtype", None)).rpartition(".")[2]
     if library is None or library.module.__name__ not in ("torch", "numpy") or of_framework not in _NAMES:
         raise TypeError(f"{name!r} must be a tensor of PyTorch or an array of NumPy, of a type that safetensors files have")
+    if hasattr(tensor, "mask"):
+        raise TypeError(f"{name!r} is a masked array, and a file has no masks: save its data and its mask as two tensors")
     if not (tensor.is_contiguous() if hasattr(tensor, "is_contiguous") else tensor.flags.c_contiguous):
         raise ValueError(f"the tensor {name!r} is not contiguous: make it so first")
     if not tensor.shape and _elements(_NAMES[of_framework], tensor.dtype) > 1:
