@@ -170,11 +170,37 @@ pub fn note(message: &str) {
     say("note", message);
 }
 
-/// One line on standard error, even if a file's name in it has line ends. A closed standard error is not a failure.
+/// One line on standard error. A closed standard error is not a failure.
 fn say(severity: &str, message: &str) {
-    let mut line = String::with_capacity(message.len());
-    for character in message.chars() {
-        if character.is_control() { line.extend(character.escape_default()) } else { line.push(character) }
+    let _ = writeln!(io::stderr(), "aes-bitslice: {severity}: {}", in_sight(message));
+}
+
+/// A text whose characters all show: the name of a file in it could have line ends, or turn around what follows.
+fn in_sight(text: &str) -> String {
+    const SHOWN: [char; 3] = ['"', '\'', '\\'];
+    let parts = text.split_inclusive(SHOWN).map(|part| {
+        let plain = part.strip_suffix(SHOWN).unwrap_or(part);
+        format!("{}{}", plain.escape_debug(), &part[plain.len()..])
+    });
+    parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_shows_all_its_characters() {
+        for plain in ["", "`it's \"here\"`", r"C:\new", "e\u{301}te\u{301} é 文 🔑", "\\\\''"] {
+            assert_eq!(in_sight(plain), plain);
+        }
+        for (text, shown) in [
+            ("two\nlines\t\r", r"two\nlines\t\r"),
+            ("\u{1b}[31m", r"\u{1b}[31m"),
+            ("data\u{202e}gpj.exe", r"data\u{202e}gpj.exe"),
+            ("a\u{2028}b\u{2066}\u{200b}", r"a\u{2028}b\u{2066}\u{200b}"),
+        ] {
+            assert_eq!(in_sight(text), shown);
+        }
     }
-    let _ = writeln!(io::stderr(), "aes-bitslice: {severity}: {line}");
 }
