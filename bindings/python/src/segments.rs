@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::error::{guarded, of_seal};
 use crate::files::{FileSecret, Source};
 use crate::memory::{Host, Memory};
+use crate::patient::Patient;
 use aes_bitslice_seal::{Error, Opening};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -26,7 +27,7 @@ pub struct SealedSegments {
     opening: Opening,
     path: Option<PathBuf>,
     /// The file at the path.
-    opened: Option<File>,
+    opened: Option<Patient>,
     /// Of the file, and of its message: bytes. The number of segments.
     file: u64,
     length: u64,
@@ -54,10 +55,12 @@ impl SealedSegments {
                 Ok((opening, file, count, length))
             });
             let (opening, file, count, length) = found.map_err(|error| of_seal(error, input.path()))?;
-            let path: Option<PathBuf> = input.path().map(Into::into);
-            let opened_again = path.as_ref().map(File::open).transpose()?;
+            let (path, kept) = match input {
+                Source::File { file, path, .. } => (Some(path), Some(file)),
+                Source::Object { .. } => (None, None),
+            };
             let cipher = Py::new(py, Cipher::new(opened.clone(), opening.cipher().clone()))?;
-            Ok(Self { cipher, opening, path, opened: opened_again, file, length, count })
+            Ok(Self { cipher, opening, path, opened: kept, file, length, count })
         })
     }
 
@@ -103,8 +106,8 @@ impl SealedSegments {
     }
 
     /// Reads the segments from `first` to before `end` of the file at a path: their ciphertext to `out`, which has as many bytes, and their tags
-    /// are returned. To a GPU it goes through `room`, pinned memory for one segment or several, on the current stream, and is there when this
-    /// returns. Any number of threads may read.
+    /// are returned. To a GPU it goes through `room`, pinned memory of any size, on the current stream, and is there when this returns. Any
+    /// number of threads may read.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -113,16 +116,20 @@ impl SealedSegments {
         out: &Bound<'py, PyAny>,
         room: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let file = self.opened.as_ref().ok_or_else(|| PyTypeError::new_err("the file has no path"))?;
+        let file = self.opened.as_ref().ok_or_else(|| PyTypeError::new_err("the file has no path"))?.file();
         let out = Memory::of(out, true, "out", None)?;
         let room = room.map(|room| Memory::of(room, true, "room", None)).transpose()?;
         let host = |memory: &Memory| Host::new(memory.pointer, memory.len as usize);
-        let (segments, mut tags) = (first..end, vec![[0; 16]; (end - first) as usize]);
-        assert_eq!(out.len, self.begins(end).0 - self.begins(first).0, "the length of out");
+        let bytes = self.begins(first).0..self.begins(end).0;
+        assert_eq!(out.len, bytes.end - bytes.start, "the length of out");
         let (on_gpu, mut memory) = (Span::of(&out), host(room.as_ref().unwrap_or(&out)));
-        let read = || match on_gpu {
-            Some(out) => keeping_context(|| self.read_to(file, segments, out, memory.output(), &mut tags)),
-            None => self.read_segments(file, segments, memory.output(), &mut tags),
+        let mut tags = vec![[0; 16]; (end - first) as usize];
+        let read = || {
+            match on_gpu {
+                Some(out) => keeping_context(|| self.read_through(file, bytes, memory.output(), out))?,
+                None => self.read_bytes(file, bytes.start, memory.output())?,
+            }
+            self.read_tags(file, first, &mut tags)
         };
         guarded(|| py.detach(read).map_err(|error| self.failed(error)))?;
         Ok(PyBytes::new(py, tags.as_flattened()))
@@ -140,52 +147,49 @@ impl SealedSegments {
 }
 
 impl SealedSegments {
-    /// Reads segments to memory of a GPU, through `room`.
-    fn read_to(
-        &self,
-        file: &File,
-        segments: Range<u64>,
-        out: Span<'_>,
-        room: &mut [u8],
-        mut tags: &mut [[u8; 16]],
-    ) -> Result<(), Error> {
-        let at = |segment| self.begins(segment).0 - self.begins(segments.start).0;
-        let mut next = segments.start;
-        while next < segments.end {
-            let begin = next;
-            let fits = |&segment: &u64| (at(segment) - at(begin)) as usize <= room.len();
-            next = (begin + 1..=segments.end).take_while(fits).last().expect("room for a segment");
-            let (of_part, rest) = tags.split_at_mut((next - begin) as usize);
-            tags = rest;
-            let part = &mut room[..(at(next) - at(begin)) as usize];
-            self.read_segments(file, begin..next, part, of_part)?;
-            out.fill(at(begin), part)?;
+    /// Reads the ciphertext of bytes of the message to memory of a GPU, through `room`: that of as many whole segments as there is room for, or
+    /// of a part of one.
+    fn read_through(&self, file: &File, bytes: Range<u64>, room: &mut [u8], out: Span<'_>) -> Result<(), Error> {
+        assert!(!room.is_empty() || bytes.is_empty(), "there is no room");
+        let (places, mut start) = (self.opening.places(), bytes.start);
+        while start < bytes.end {
+            let most = (start + room.len() as u64).min(bytes.end);
+            let begun = places.first_byte(places.segment_of(most));
+            let end = if most == bytes.end || begun <= start { most } else { begun };
+            let part = &mut room[..(end - start) as usize];
+            self.read_bytes(file, start, part)?;
+            out.fill(start - bytes.start, part)?;
+            start = end;
         }
         Ok(())
     }
 
-    /// Reads segments to host memory of as many bytes.
-    fn read_segments(
-        &self,
-        file: &File,
-        segments: Range<u64>,
-        mut memory: &mut [u8],
-        tags: &mut [[u8; 16]],
-    ) -> Result<(), Error> {
-        for (segment, tag) in segments.zip(tags) {
-            let ((start, place), (end, _)) = (self.begins(segment), self.begins(segment + 1));
-            let (ciphertext, rest) = memory.split_at_mut((end - start) as usize);
+    /// Reads the ciphertext of the message from its byte `start` on.
+    fn read_bytes(&self, file: &File, mut start: u64, mut memory: &mut [u8]) -> Result<(), Error> {
+        while !memory.is_empty() {
+            let segment = self.opening.places().segment_of(start);
+            let ((first, place), (end, _)) = (self.begins(segment), self.begins(segment + 1));
+            let (part, rest) = memory.split_at_mut(memory.len().min((end - start) as usize));
+            read_at(file, part, place + (start - first))?;
+            start += part.len() as u64;
             memory = rest;
-            let read = file.read_exact_at(ciphertext, place);
-            read.and_then(|()| file.read_exact_at(tag, place + (end - start))).map_err(|error| match error.kind() {
-                ErrorKind::UnexpectedEof => BECAME_SHORTER,
-                _ => error.into(),
-            })?;
         }
         Ok(())
+    }
+
+    /// Reads the tags of the segments from `first` on.
+    fn read_tags(&self, file: &File, first: u64, tags: &mut [[u8; 16]]) -> Result<(), Error> {
+        (first + 1..).zip(tags).try_for_each(|(next, tag)| read_at(file, tag, self.begins(next).1 - 16))
     }
 
     fn failed(&self, error: Error) -> PyErr {
         of_seal(error, self.path.as_deref())
     }
+}
+
+fn read_at(file: &File, memory: &mut [u8], place: u64) -> Result<(), Error> {
+    file.read_exact_at(memory, place).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => BECAME_SHORTER,
+        _ => error.into(),
+    })
 }

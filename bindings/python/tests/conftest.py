@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import aes_bitslice
+from aes_bitslice import _lanes
 
 VECTORS = Path(__file__).resolve().parents[3] / "tests" / "vectors"
 
@@ -28,6 +29,25 @@ def vectors(name):
     fields = ("key", "iv", "aad", "plaintext", "ciphertext", "tag")
     for case in map(json.loads, gzip.open(VECTORS / f"{name}.jsonl.gz", "rt")):
         yield case | {field: bytes.fromhex(case[field]) for field in fields}
+
+
+class BoundedLane(_lanes.HostLane):
+    """A lane of host memory that looks whether no part is larger than the memory that it would have to go through."""
+
+    def map(self, work, pieces, size):
+        self.size = size
+        return super().map(work, pieces, size)
+
+    def _looked_at(self, parts):
+        for start, stop, use in parts:
+            assert stop - start <= self.size
+            yield start, stop, use
+
+    def bring(self, data, parts):
+        return super().bring(data, self._looked_at(parts))
+
+    def take(self, data, parts):
+        super().take(data, self._looked_at(parts))
 
 
 class OnGpu:

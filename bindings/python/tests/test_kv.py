@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from aes_bitslice import AuthenticationError, Key, _lanes, kv
+from conftest import BoundedLane
 
 SECRET = bytes(range(48))
 
@@ -135,16 +136,20 @@ def test_frames_in_memory_of_the_caller():
     assert not whole.any() and not locked.any()
 
 
-@pytest.mark.parametrize("piece", [1, 64, 200, 1 << 20])
+@pytest.mark.parametrize("piece", [1, 50, 64, 200, 1 << 20])
 def test_parts_of_the_blocks(piece, monkeypatch):
-    """Each frame is that of its block however many are encrypted at a time, and wrong ones have their numbers."""
+    """Each frame is that of its block however many are encrypted at a time, or how much of one, and wrong ones have their numbers."""
+    lane, part = BoundedLane(), min(piece, 150)
     monkeypatch.setattr(_lanes.HostLane, "piece", piece)
-    monkeypatch.setattr(kv, "PART", min(piece, 150))
+    monkeypatch.setattr(kv, "HostLane", lambda: lane)
+    monkeypatch.setattr(kv, "PART", part)
     blocks, cipher, key = blocks_of((50, 64), np.uint8), kv.BlockCipher(SECRET), key_of("")
     frames = cipher.encrypt(blocks)
     assert [f.tobytes() for f in frames] == [frame_of(key, f[1:13].tobytes(), b.tobytes()) for f, b in zip(frames, blocks, strict=True)]
     out = np.full_like(blocks, 7)
     assert (cipher.decrypt(frames, out) == blocks).all()
+    assert (cipher.decrypt([frame.tobytes() for frame in frames], np.empty_like(out)) == blocks).all()
+    assert lane.size == part
     frames[[3, 17, 49], 20] ^= 1
     with pytest.raises(AuthenticationError, match="3 of 50 frames") as raised:
         cipher.decrypt(frames, out)

@@ -1,4 +1,5 @@
-"""Pieces on their lanes: results in order, the first error in order, and nothing that goes on after it; the order of a GPU's work."""
+"""Pieces on their lanes: results in order, the first error in order, and nothing that goes on after it; the order of a GPU's work, and what
+is overwritten."""
 
 import contextlib
 import threading
@@ -107,6 +108,9 @@ def test_lanes_of_a_gpu(monkeypatch):
         part, found = memory[10 * piece : 10 * piece + 10], bytearray(10)
         lane.bring(part, [(0, 3, lambda room: fill(room, piece)), (3, 6, lambda room: fill(room, 1)), (6, 10, lambda room: fill(room, 2))])
         time.sleep(0.001)
+        if piece % 3 == 0:
+            lane.wipe([slice(0, 1), slice(2, 4)])
+            assert bytes(lane._bytes[:4]) == bytes([0, 2, 0, 0])
         if piece % 2:
             lane.take(part, [(0, 4, lambda room: found.__setitem__(slice(4), room)), (4, 10, lambda room: found.__setitem__(slice(4, 10), room))])
         return bytes(found)

@@ -646,6 +646,27 @@ def test_tensors(device, algorithm, write, monkeypatch):
             assert write == "checksums" or plain.tobytes() == expected
 
 
+def test_pieces_of_a_file(monkeypatch):
+    """They are small, and know what in them was decrypted: all but the bodies of pages."""
+    monkeypatch.setattr(_parquet_tensors, "PART", 100)
+    random = np.random.default_rng(1)
+    parts = [random.bytes(size) for size in (4, 0, 99, 100, 350, 1, 60, 60, 7)]
+    bodies = parts[2:7:2]
+    pieces, at, found = list(_parquet_tensors._pieces(parts, set(map(id, bodies)))), 0, []
+    for piece in pieces:
+        assert piece.start == at and 0 < piece.size <= 100
+        memory = bytearray(piece.size)
+        piece.fill(memoryview(memory))
+        found.append(bytes(memory))
+        for place in piece.decrypted():
+            memory[place] = bytes(place.stop - place.start)
+        at += piece.size
+        assert b"".join(part for part, _ in piece.parts) == found[-1]
+        assert memory == b"".join(part if is_body else bytes(len(part)) for part, is_body in piece.parts)
+    assert b"".join(found) == b"".join(parts)
+    assert sum(len(part) for piece in pieces for part, is_body in piece.parts if is_body) == sum(map(len, bodies))
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_no_tensor_of_a_changed_file(device, monkeypatch):
     torch = pytest.importorskip("torch")

@@ -23,7 +23,7 @@ import aes_bitslice
 from aes_bitslice import AuthenticationError, Error, Key, _lanes, _segments
 from aes_bitslice import safetensors as sealed
 from aes_bitslice.safetensors import load_file, safe_open, save_file
-from conftest import VECTORS
+from conftest import VECTORS, BoundedLane
 
 reference = pytest.importorskip("safetensors", reason="safetensors is not installed")
 
@@ -483,13 +483,22 @@ def test_no_partial_file(key, tmp_path):
         load_file(path, "cuda", framework="np", key=key)
 
 
-@pytest.mark.parametrize("piece", [1, 1 << 20, 3 << 20, 16 << 20])
-def test_pieces(key, monkeypatch, tmp_path, piece):
+@pytest.mark.parametrize("piece, part", [(1, 100_000), (1 << 20, 1 << 20), (3 << 20, 1_000_000), (16 << 20, 16 << 20)])
+def test_pieces(key, monkeypatch, tmp_path, piece, part):
     monkeypatch.setattr(_lanes.HostLane, "piece", piece)
+    monkeypatch.setattr(_segments, "PART", part)
+    monkeypatch.setattr(sealed, "HostLane", BoundedLane)
     tensors = {"a": np.random.default_rng(1).random(3_000_000), "b": np.ones(3, np.uint8)}
     save_file(tensors, tmp_path / "sealed", key=key)
     for file in (tmp_path / "sealed", io.BytesIO((tmp_path / "sealed").read_bytes())):
         same(load_file(file, framework="np", key=key), tensors)
+
+
+def test_an_empty_message_ends_where_its_file_does(key, tmp_path):
+    (tmp_path / "sealed").write_bytes(aes_bitslice.seal_bytes(b"", key=key))
+    memory = _segments.Memory(aes_bitslice.Engine("cpu"), lambda size: np.empty(size, np.uint8), _lanes.HostLane())
+    for file in (tmp_path / "sealed", io.BytesIO((tmp_path / "sealed").read_bytes())):
+        _segments.Parts(file, memory, key=key).check_end()
 
 
 def test_tensors_may_be_loaded_in_inference_mode(key, torch, tmp_path):
@@ -631,7 +640,7 @@ def test_where_plaintext_is(key, torch, tmp_path, device):
         child.communicate()
 
 
-@pytest.mark.parametrize("piece, room", [(1, 1), (3 << 20, 2 << 20), (64 << 20, 4 << 20)])
+@pytest.mark.parametrize("piece, room", [(1, 300_000), (3 << 20, 2 << 20), (64 << 20, 4 << 20)])
 def test_gpu_tensors(key, torch, tmp_path, monkeypatch, piece, room):
     if not torch.cuda.is_available():
         pytest.skip("there is no CUDA GPU")

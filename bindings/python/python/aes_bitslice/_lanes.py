@@ -58,6 +58,9 @@ class HostLane:
         for start, stop, use in parts:
             use(memory[start:stop])
 
+    def wipe(self, places: Iterable[slice]) -> None:
+        """Overwrites bytes of the part that was brought last, where they went through other memory than that of `data`."""
+
 
 class GpuLanes:
     """Lanes to and from the memory of a GPU, for tensors of PyTorch that are ready on the current stream."""
@@ -112,6 +115,11 @@ class _GpuLane:
             self._room[: stop - start].copy_(data[start:stop], non_blocking=True)
             self.stream.synchronize()
             use(self._bytes[: stop - start])
+
+    def wipe(self, places: Iterable[slice]) -> None:
+        self.stream.synchronize()  # it was copied
+        for place in places:
+            self._bytes[place] = bytes(place.stop - place.start)
 
 
 def lanes_to(torch: Any, device: Any) -> HostLane | GpuLanes:

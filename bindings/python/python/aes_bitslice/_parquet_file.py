@@ -284,7 +284,10 @@ def _frames(data: Any, chunk: Chunk, protection: Protection, collected: bytearra
 
     def add(kind: int, at: int, page: int = 0) -> int:
         size, end = protection.frame(kind, data, at)
-        module, place = chunk.module(kind, page), at + HEAD if collected is None else None if kind in PAGES else len(collected)
+        module = chunk.module(kind, page)
+        place: int | None = at + HEAD
+        if collected is not None:
+            place = None if kind in PAGES else len(collected)
         if place is not None:
             protection.add(key, module, at, size, place)
             if collected is not None:

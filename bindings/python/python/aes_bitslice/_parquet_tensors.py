@@ -20,10 +20,16 @@ def plain_file(file: Any, plain: layout.File, torch: Any, device: Any) -> Any:
 
     assert plain.protection is not None
     engine = _engine(_name(device))
-    lanes, pieces = lanes_to(torch, device), list(_pieces(layout.write(plain, None)))
+    lanes, pieces = lanes_to(torch, device), list(_pieces(layout.write(plain, None), {id(page.body) for page in _pages(plain)}))
     whole = torch.empty(pieces[-1].stop, dtype=torch.uint8, device=device)
-    sizes = [piece.stop - piece.start for piece in pieces]
-    lanes.map(lambda lane, n: lane.bring(whole[pieces[n].start : pieces[n].stop], [(0, sizes[n], pieces[n].fill)]), range(len(pieces)), max(sizes))
+
+    def brought(lane: Any, piece: _Piece) -> None:
+        try:
+            lane.bring(whole[piece.start : piece.stop], [(0, piece.size, piece.fill)])
+        finally:
+            lane.wipe(piece.decrypted())
+
+    lanes.map(brought, pieces, max(piece.size for piece in pieces))
     try:
         plain.protection.on(engine).decrypt_in(file, whole, whole, _sealed(plain))
     except BaseException:
@@ -35,34 +41,55 @@ def plain_file(file: Any, plain: layout.File, torch: Any, device: Any) -> Any:
 
 
 class _Piece(NamedTuple):
-    """Bytes of the plain file from `start` to before `stop`."""
+    """Bytes of the plain file from `start` on, in parts, each with whether it is the body of a page."""
 
     start: int
-    stop: int
-    parts: list[Any]
+    parts: list[tuple[Any, bool]]
 
-    def fill(self, memory: memoryview) -> None:
+    @property
+    def size(self) -> int:
+        return sum(len(part) for part, _ in self.parts)
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.size
+
+    def _places(self) -> Iterator[tuple[slice, Any, bool]]:
         at = 0
-        for part in self.parts:
-            # A page is copied sooner than another thread would have begun to.
-            memory[at : at + len(part)] = part
+        for part, is_body in self.parts:
+            yield slice(at, at + len(part)), part, is_body
             at += len(part)
 
+    def fill(self, memory: memoryview) -> None:
+        for place, part, _ in self._places():
+            # A page is copied sooner than another thread would have begun to.
+            memory[place] = part
 
-def _pieces(parts: list[Any]) -> Iterator[_Piece]:
-    """The parts of a file in pieces of `PART` bytes, or of one part."""
-    start = stop = first = 0
-    for number, part in enumerate(parts):
-        if stop > start and stop + len(part) - start > PART:
-            yield _Piece(start, stop, parts[first:number])
-            start, first = stop, number
-        stop += len(part)
-    yield _Piece(start, stop, parts[first:])
+    def decrypted(self) -> list[slice]:
+        """Where it has what was decrypted already: all but the bodies of pages, which are as they were in the encrypted file."""
+        return [place for place, _, is_body in self._places() if not is_body]
+
+
+def _pieces(parts: list[Any], bodies: set[int]) -> Iterator[_Piece]:
+    """The parts of a file, which may be cut, in pieces of `PART` bytes or fewer. `bodies` has the identities of those that are bodies of pages."""
+    start, size = 0, 0
+    these: list[tuple[Any, bool]] = []
+    for part, is_body in ((part[at : at + PART], id(part) in bodies) for part in parts for at in range(0, len(part), PART)):
+        if size + len(part) > PART:
+            yield _Piece(start, these)
+            start, size, these = start + size, 0, []
+        these.append((part, is_body))
+        size += len(part)
+    yield _Piece(start, these)
+
+
+def _pages(plain: layout.File) -> Iterator[layout.Page]:
+    return (page for group in plain.chunks for chunk in group for page in chunk.pages)
 
 
 def _sealed(plain: layout.File) -> Iterator[Added]:
     """The pages that are still encrypted, with their places in the plain file."""
-    for page in (page for group in plain.chunks for chunk in group for page in chunk.pages):
+    for page in _pages(plain):
         if page.sealed is not None:
             key, module, at = page.sealed
             yield Added(page.written, at, len(page.body), module, key)

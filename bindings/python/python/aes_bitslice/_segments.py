@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ._lanes import GpuLanes, HostLane
+from ._lanes import PART, GpuLanes, HostLane
 from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
 
 #: The most segments of a piece, which may be small.
 MOST_SEGMENTS = 512
-#: Bytes of pinned memory of a thread that reads a file with a path to a GPU: that of all threads stays in the processor's caches.
+#: The most bytes of pinned memory of a thread that reads a file with a path to a GPU: that of all threads stays in the processor's caches.
 ROOM = 4 << 20
 
 
@@ -122,20 +122,25 @@ class Parts:
                 self._decrypt(there, self._segments.read(start, stop, there, room), places, start, stop)
             else:
                 tags = bytearray(16 * (stop - start))
-                there = lane.bring(data, [(0, places[-1], functools.partial(self._read, tags, places, self._segments.begins(start)[1]))])
+                read = functools.partial(self._read, tags, places, self._segments.begins(start)[1])
+                cuts = [*range(0, places[-1], PART), places[-1]] if places[-1] else [0, 0]
+                there = lane.bring(data, ((*part, functools.partial(read, *part)) for part in itertools.pairwise(cuts)))
                 self._decrypt(there, tags, places, start, stop)
 
-        room = max(each, ROOM) if self._file is None else count * each
-        lanes.map(opened, range(first, end, count), min(room, whole.nbytes))
+        lanes.map(opened, range(first, end, count), min(ROOM if self._file is None else PART, whole.nbytes))
 
-    def _read(self, tags: bytearray, places: list[int], at: int, memory: memoryview) -> None:
-        """Reads the segments that are at such places of the memory, from byte `at` of the file object on: their ciphertext there, and their
-        tags."""
+    def _read(self, tags: bytearray, places: list[int], at: int, start: int, stop: int, memory: memoryview) -> None:
+        """Reads bytes from `start` to before `stop` of segments that are at such places, and begin at byte `at` of the file object: their
+        ciphertext to memory, and the tags of those that end there."""
         assert self._file is not None
         parts: list[memoryview] = []
-        for n, (start, stop) in enumerate(itertools.pairwise(places)):
-            parts += memory[start:stop], memoryview(tags)[16 * n : 16 * (n + 1)]
-        if not self._file.read(at, parts):
+        for n, (first, end) in enumerate(itertools.pairwise(places)):
+            if first < stop and start < end:
+                parts.append(memory[max(first - start, 0) : min(end, stop) - start])
+            if start < end <= stop or end == start == 0:
+                parts.append(memoryview(tags)[16 * n : 16 * (n + 1)])
+        tags_before = sum(0 < end <= start for end in places[1:])
+        if not self._file.read(at + start + 16 * tags_before, parts):
             raise self._segments.cut_off()
 
     def _decrypt(self, data: Any, tags: bytes | bytearray, places: list[int], first: int, end: int) -> None:

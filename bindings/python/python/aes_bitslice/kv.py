@@ -75,18 +75,19 @@ class BlockCipher:
 
         def encrypted(lane: Any, part: slice) -> None:
             plain, theirs = rows[part], frames[part]
-            secret = empty_like(plain)
+            ciphertext = empty_like(plain)
             if len(plain) == 1:
                 # A GPU works on one message as a whole; of a batch, it works on each in another part of it.
-                _, tags = cipher.gcm_encrypt(iv[part], plain, out=secret)
+                _, tags = cipher.gcm_encrypt(iv[part], plain, out=ciphertext)
             else:
-                tags = cipher.gcm_encrypt_batch(iv[part], Ranges.equal(len(plain), size), plain, out=secret)
+                tags = cipher.gcm_encrypt_batch(iv[part], Ranges.equal(len(plain), size), plain, out=ciphertext)
             theirs[:, 0], theirs[:, 1:HEADER] = VERSION, iv[part]
 
-            def use(some: slice, memory: memoryview) -> None:
-                theirs[some, HEADER:-TAG] = numpy.frombuffer(memory, numpy.uint8).reshape(-1, size)
+            def use(some: slice, place: slice, memory: memoryview) -> None:
+                bodies = theirs[some, HEADER:-TAG][:, place]
+                bodies[:] = numpy.frombuffer(memory, numpy.uint8).reshape(bodies.shape)
 
-            lane.take(secret.reshape(-1), _parts(len(plain), size, use))
+            lane.take(ciphertext.reshape(-1), _parts(len(plain), size, use))
             theirs[:, -TAG:] = numpy.frombuffer(bytes(tags), numpy.uint8).reshape(-1, TAG)
 
         _map(lanes, encrypted, count, size)
@@ -117,13 +118,13 @@ class BlockCipher:
             """The numbers of the frames that are not authentic."""
             theirs = given[part]
 
-            def fill(some: slice, memory: memoryview) -> None:
-                plain = numpy.frombuffer(memory, numpy.uint8).reshape(-1, size)
+            def fill(some: slice, place: slice, memory: memoryview) -> None:
+                bodies = numpy.frombuffer(memory, numpy.uint8).reshape(-1, place.stop - place.start)
                 if is_array:
-                    plain[:] = theirs[some, HEADER:-TAG]
+                    bodies[:] = theirs[some, HEADER:-TAG][:, place]
                     return
-                for row, frame in zip(plain, theirs[some], strict=True):
-                    row[:] = frame[HEADER:-TAG]
+                for body, frame in zip(bodies, theirs[some], strict=True):
+                    body[:] = frame[HEADER:-TAG][place]
 
             iv, tags = (b"".join(frame[place] for frame in theirs) for place in (slice(1, HEADER), slice(-TAG, None)))
             plain = lane.bring(rows[part].reshape(-1), _parts(len(theirs), size, fill))
@@ -196,14 +197,15 @@ def _frames(out: Any, count: int, size: int, rows: Any) -> Any:
 
 def _map(lanes: HostLane | GpuLanes, work: Callable[[Any, slice], _Result], count: int, size: int) -> list[_Result]:
     """The results of `work` for a lane and each piece, of whole blocks."""
-    return lanes.map(work, list(_slices(count, size, lanes.piece)), max(size, min(PART, count * size)))
+    return lanes.map(work, list(_slices(count, size, lanes.piece)), min(PART, count * size))
 
 
-def _parts(count: int, size: int, work: Callable[[slice, memoryview], None]) -> Iterator[Part]:
-    """The parts of a piece of blocks, and what is to be done with each."""
-    if size:
-        for part in _slices(count, size, PART):
-            yield part.start * size, part.stop * size, functools.partial(work, part)
+def _parts(count: int, size: int, work: Callable[[slice, slice, memoryview], None]) -> Iterator[Part]:
+    """The parts of a piece of blocks, and what is to be done with each: with whole blocks, or with bytes of one that is larger than a part."""
+    for some in _slices(count, size, PART):
+        for start in range(0, size, PART):
+            place = slice(start, min(start + PART, size))
+            yield some.start * size + place.start, (some.stop - 1) * size + place.stop, functools.partial(work, some, place)
 
 
 def _slices(count: int, size: int, most: int) -> Iterator[slice]:
