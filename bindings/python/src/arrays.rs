@@ -93,11 +93,12 @@ pub fn shape_of(array: &Bound<'_, PyAny>) -> PyResult<Option<(Vec<usize>, Option
     let interface = interface.cast::<PyDict>()?;
     let item = |name| interface.get_item(name)?.ok_or_else(|| PyTypeError::new_err("an array without a shape"));
     let kind: String = item("typestr")?.extract()?;
-    let integers = match &kind[1.min(kind.len())..] {
-        "u4" => Some(IntegerType::U32),
-        "i4" => Some(IntegerType::I32),
-        "u8" => Some(IntegerType::U64),
-        "i8" => Some(IntegerType::I64),
+    // In the byte order of GPUs.
+    let integers = match &*kind {
+        "<u4" => Some(IntegerType::U32),
+        "<i4" => Some(IntegerType::I32),
+        "<u8" => Some(IntegerType::U64),
+        "<i8" => Some(IntegerType::I64),
         _ => None,
     };
     Ok(Some((item("shape")?.extract()?, integers)))

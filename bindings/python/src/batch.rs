@@ -181,7 +181,13 @@ impl Places {
     }
 
     fn described(Ranges(form): &Ranges, py: Python<'_>) -> PyResult<Self> {
-        let array = |given: &Py<PyAny>, name| Buffer::of(given.bind(py), false, name)?.ok_or_else(|| no_column(name));
+        let array = |given: &Py<PyAny>, name| match Buffer::of(given.bind(py), false, name)? {
+            Some(array) => Ok(array),
+            None if shape_of(given.bind(py))?.is_some() => Err(PyTypeError::new_err(format!(
+                "{name} is on a GPU: that is for calls with fault_out=, and others take it from host memory"
+            ))),
+            None => Err(no_column(name)),
+        };
         Ok(match form {
             Form::Spaced { count, length, stride } => Self::Spaced(*count, *length, *stride),
             Form::Lengths { offsets, lengths } => Self::Lengths(array(offsets, "offsets")?, array(lengths, "lengths")?),

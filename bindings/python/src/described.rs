@@ -102,7 +102,7 @@ impl<'py> Besides<'_, 'py> {
 
     fn nonces(&mut self, nonces: Any<'_, 'py>, count: usize) -> PyResult<DeviceNonces> {
         let Ok(counted) = nonces.cast::<CountedNonces>() else {
-            return Ok(DeviceNonces::each(self.exactly(nonces, "nonces", 12 * count, false)?));
+            return Ok(DeviceNonces::each(self.exactly(nonces, "nonces", count.saturating_mul(12), false)?));
         };
         let Some((first, bits)) = counted.get().on_gpu(nonces.py()) else {
             return Err(PyTypeError::new_err("with fault_out=, the first of CountedNonces is 12 bytes on the GPU"));

@@ -184,6 +184,27 @@ def test_arrays_that_do_not_fit_are_refused(cpu, call, kind, message):
     assert data == b"8 bytes."
 
 
+@pytest.mark.parametrize("kind", ["<i8", ">i8", "\u00e98", ""])
+def test_arrays_on_a_gpu_are_for_calls_there(cpu, kind):
+    """Whatever they say of their type; this needs no GPU."""
+    class Array:
+        __cuda_array_interface__ = {"shape": (3,), "typestr": kind, "data": (1 << 40, False), "version": 3}
+
+    ranges, first, cipher = Ranges(Array(), Array()), CountedNonces(Array(), counter_bits=64), cpu.cipher(Key.generate())
+    assert len(ranges) == 3 and "on a GPU" in repr(first)
+    data = bytearray(30)
+    with pytest.raises(TypeError, match="offsets is on a GPU: .*fault_out="):
+        cipher.cmac_batch(ranges, data)
+    with pytest.raises(TypeError, match="first of CountedNonces is on a GPU: give fault_out="):
+        cipher.gcm_encrypt_batch(first, Ranges.equal(3, 10), data, out=data)
+    for given in ({"tag_out": bytearray(48)}, {"fault_out": bytearray(8)}):
+        with pytest.raises(TypeError, match="belong together"):
+            cipher.gcm_encrypt_batch(first, ranges, data, out=data, **given)
+    with pytest.raises(TypeError, match="data is in host memory"):
+        cipher.gcm_encrypt_batch(first, ranges, data, out=data, tag_out=bytearray(48), fault_out=bytearray(8))
+    assert data == bytes(30)
+
+
 def test_one_message_is_not_plural(cpu):
     cipher = cpu.cipher(Key(bytes(16)))
     for ranges, words in [([(0, 5)], "1 of 1 message; its number is"), ([(0, 5), (5, 9)], "2 of 2 messages; their numbers are")]:
