@@ -58,28 +58,41 @@ impl Ranges {
         if self.offsets.is_null() && self.lengths.is_null() {
             return Ok(runtime::Ranges::spaced(count, self.bytes, self.stride));
         }
+        let of_64_bits = self.of_64_bits()?;
         // SAFETY: as the caller guarantees.
-        let all = |array, name| unsafe { integers(array, self.integer_bytes, count, name) };
+        let all = |array, name| unsafe { integers(array, of_64_bits, count, name) };
         Ok(runtime::Ranges::lengths(all(self.offsets, "offsets")?, all(self.lengths, "lengths")?))
+    }
+
+    /// Whether integers have 64 bits, not 32.
+    pub(crate) fn of_64_bits(&self) -> Result<bool, Failure> {
+        match self.integer_bytes {
+            4 => Ok(false),
+            8 => Ok(true),
+            bytes => Err(Failure::invalid(format!("`integer_bytes` is {bytes}: give 4 or 8"))),
+        }
     }
 }
 
 /// An array of integers.
 ///
 /// # Safety
-/// It is NULL, or has `count` integers of that many bytes, which do not change for `'a`.
-unsafe fn integers<'a>(array: *const c_void, bytes: usize, count: usize, name: &str) -> Result<Integers<'a>, Failure> {
-    if bytes != 4 && bytes != 8 {
-        return Err(Failure::invalid(format!("`integer_bytes` is {bytes}: give 4 or 8")));
-    }
+/// It is NULL, or has `count` integers of 64 or 32 bits, which do not change for `'a`.
+unsafe fn integers<'a>(
+    array: *const c_void,
+    of_64_bits: bool,
+    count: usize,
+    name: &str,
+) -> Result<Integers<'a>, Failure> {
+    let bytes = if of_64_bits { 8 } else { 4 };
     if !array.addr().is_multiple_of(bytes) {
         return Err(Failure::invalid(format!("`{name}` is not at a multiple of {bytes} bytes, as its integers are")));
     }
     // SAFETY: as the caller guarantees; the array is aligned.
     unsafe {
-        match bytes {
-            4 => Ok(Integers::U32(values(array.cast(), count, name)?)),
-            _ => Ok(Integers::U64(values(array.cast(), count, name)?)),
+        match of_64_bits {
+            false => Ok(Integers::U32(values(array.cast(), count, name)?)),
+            true => Ok(Integers::U64(values(array.cast(), count, name)?)),
         }
     }
 }

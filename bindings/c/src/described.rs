@@ -3,29 +3,29 @@
 use crate::batch::Ranges;
 use crate::border::call;
 use crate::handles::CipherHandle;
-use crate::memory::{place, reference, values};
+use crate::memory::{Data, address, place, reference, values};
 use crate::operation::{AES_BITSLICE_GCM_DECRYPT_BATCH, AES_BITSLICE_GCM_ENCRYPT_BATCH, Operation, unknown};
 use crate::status::Failure;
-use aes_bitslice_runtime::Error;
 use aes_bitslice_runtime::cuda::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
+use aes_bitslice_runtime::{Access, Error};
 use std::ffi::{c_int, c_void};
 
+/// A nonce, and a tag, as many of which are contiguous.
+type Nonce = [u8; 12];
+type Tag = [u32; 4];
+
 impl Ranges {
-    /// With arrays in GPU memory.
-    fn on_gpu(&self) -> Result<DeviceRanges, Failure> {
-        let (offsets, lengths) = (self.offsets as u64, self.lengths as u64);
-        if offsets == 0 && lengths == 0 {
+    /// With arrays in GPU memory, of `count` integers each.
+    fn on_gpu(&self, count: usize) -> Result<DeviceRanges, Failure> {
+        if self.offsets.is_null() && self.lengths.is_null() {
             return Ok(DeviceRanges::spaced(self.bytes, self.stride));
         }
-        let integers = match self.integer_bytes {
-            4 => IntegerType::U32,
-            8 => IntegerType::U64,
-            bytes => return Err(Failure::invalid(format!("`integer_bytes` is {bytes}: give 4 or 8"))),
+        let of_64_bits = self.of_64_bits()?;
+        let array = |array: *const c_void, name| match of_64_bits {
+            false => Ok((IntegerType::U32, address(array.cast::<u32>(), count, name)?)),
+            true => Ok::<_, Failure>((IntegerType::U64, address(array.cast::<u64>(), count, name)?)),
         };
-        if offsets == 0 || lengths == 0 {
-            return Err(Failure::invalid("one of `offsets` and `lengths` is NULL: give both or none"));
-        }
-        Ok(DeviceRanges::lengths((integers, offsets), (integers, lengths)))
+        Ok(DeviceRanges::lengths(array(self.offsets, "offsets")?, array(self.lengths, "lengths")?))
     }
 }
 
@@ -37,29 +37,34 @@ impl Operation {
     unsafe fn described(&self) -> Result<DeviceBatch, Failure> {
         // SAFETY: as the caller guarantees.
         let (ranges, aad_ranges) = unsafe { (reference(self.arrays, "arrays")?, self.aad_arrays.as_ref()) };
-        let nonce = self.nonce as u64;
+        self.check_only_arrays()?;
+        self.check_nonce_len()?;
+        let nonces = self.nonce.cast::<Nonce>();
         let nonces = match self.counter_bits {
-            0 => DeviceNonces::each(nonce),
-            bits => DeviceNonces::counted(nonce, bits)?,
+            0 => DeviceNonces::each(address(nonces, self.count, "nonce")?),
+            bits => DeviceNonces::counted(address(nonces, 1, "nonce")?, bits)?,
         };
-        let (aad, bytes) = (self.aad as u64, self.aad_len as u64);
+        let (aad, bytes) = (address(self.aad.cast::<u8>(), self.aad_len, "aad")?, self.aad_len as u64);
         let aads = match aad_ranges {
             None => DeviceAads::shared(aad, bytes),
-            Some(ranges) => DeviceAads::each(aad, bytes, ranges.on_gpu()?),
+            Some(ranges) => DeviceAads::each(aad, bytes, ranges.on_gpu(self.count)?),
         };
-        Ok(DeviceBatch::new(self.count, ranges.on_gpu()?, nonces, aads)?)
+        Ok(DeviceBatch::new(self.count, ranges.on_gpu(self.count)?, nonces, aads)?)
     }
 
     /// What it does with tags; `results` is where tags or verdicts go.
-    fn device_tags(&self, results: u64) -> Result<DeviceTags, Failure> {
+    fn device_tags(&self, results: *mut c_void) -> Result<DeviceTags, Failure> {
         match self.kind {
-            AES_BITSLICE_GCM_ENCRYPT_BATCH => Ok(DeviceTags::Make { tags: results }),
+            AES_BITSLICE_GCM_ENCRYPT_BATCH => {
+                Ok(DeviceTags::Make { tags: address(results.cast::<Tag>(), self.count, "results")? })
+            }
             AES_BITSLICE_GCM_DECRYPT_BATCH => {
-                if matches!(self.tag_len, 4 | 8) != (self.short_tags == 1) {
+                if matches!(self.tag_len, 4 | 8) != self.short_tags()? {
                     return Err(Error::TagLength { bytes: self.tag_len }.into());
                 }
-                let expected = self.tag as u64;
-                Ok(DeviceTags::Verify { expected, tag_bytes: self.tag_len, verdicts: results })
+                let expected = address(self.tag.cast::<Tag>(), self.count, "tag")?;
+                let verdicts = address(results.cast::<u32>(), self.count, "results")?;
+                Ok(DeviceTags::Verify { expected, tag_bytes: self.tag_len, verdicts })
             }
             kind => Err(unknown(kind, "AES_BITSLICE_GCM_ENCRYPT_BATCH or AES_BITSLICE_GCM_DECRYPT_BATCH")),
         }
@@ -92,10 +97,9 @@ pub unsafe extern "C" fn aes_bitslice_run_described_on_stream(
         // SAFETY: required of callers at the top of the header.
         unsafe {
             let (handle, operation) = (reference(cipher, "cipher")?, reference(operation, "operation")?);
-            let batch = operation.described()?;
-            let tags = operation.device_tags(results as u64)?;
+            let (tags, batch) = (operation.device_tags(results)?, operation.described()?);
             let fault = place(fault, "fault")?.as_ptr() as u64;
-            let (input, output, len) = (input as u64, output as u64, len as u64);
+            let (input, output, len) = Data::of(Access::Maps, "a GCM batch", input, output, len)?.addresses();
             handle.kept(|| {
                 let device = handle.0.device()?;
                 Ok(device.run_raw_described(stream.cast(), &batch, tags, input, output, len, fault)?)

@@ -31,6 +31,11 @@ pub(crate) fn places<T>(pointer: *mut T, count: usize, name: &str) -> Result<Non
     }
 }
 
+/// The address of `count` contiguous values in GPU memory; for none the pointer may be NULL.
+pub(crate) fn address<T>(pointer: *const T, count: usize, name: &str) -> Result<u64, Failure> {
+    Ok(places(pointer.cast_mut(), count, name)?.as_ptr() as u64)
+}
+
 /// `count` values, with enough memory for the copy that operations make. For none the pointer may be NULL.
 ///
 /// # Safety

@@ -271,7 +271,7 @@ impl Operation {
     }
 
     /// Whether tags of GCM are short.
-    fn short_tags(&self) -> Result<bool, Failure> {
+    pub(crate) fn short_tags(&self) -> Result<bool, Failure> {
         match self.short_tags {
             0 => Ok(false),
             1 => Ok(true),
@@ -284,25 +284,37 @@ impl Operation {
         one_tag(unsafe { values(self.tag, self.tag_len, "tag") }?, short)
     }
 
+    /// Refuses other descriptions of messages beside `arrays`.
+    pub(crate) fn check_only_arrays(&self) -> Result<(), Failure> {
+        match self.messages.is_null() && self.ranges.is_null() {
+            true => Ok(()),
+            false => Err(Failure::invalid("`arrays` is not NULL: then `messages` and `ranges` have to be")),
+        }
+    }
+
+    /// Refuses nonces of another length than those of messages that `arrays` has.
+    pub(crate) fn check_nonce_len(&self) -> Result<(), Failure> {
+        match self.nonce_len {
+            12 => Ok(()),
+            bytes => Err(Failure::invalid(format!(
+                "`nonce_len` is {bytes}: nonces of messages that `arrays` has are of 12 bytes"
+            ))),
+        }
+    }
+
     /// Where the messages of a batch are, if that is given by arrays.
     unsafe fn arrays(&self) -> Result<Option<runtime::Ranges<'_>>, Failure> {
         if self.arrays.is_null() {
             return Ok(None);
         }
-        if !self.messages.is_null() || !self.ranges.is_null() {
-            return Err(Failure::invalid("`arrays` is not NULL: then `messages` and `ranges` have to be"));
-        }
+        self.check_only_arrays()?;
         // SAFETY: as the caller of `give` guarantees.
         unsafe { reference(self.arrays, "arrays")?.of(self.count).map(Some) }
     }
 
     /// The nonces of the messages that `arrays` has.
     unsafe fn nonces(&self) -> Result<Nonces<'_>, Failure> {
-        if self.nonce_len != 12 {
-            let what =
-                format!("`nonce_len` is {}: nonces of messages that `arrays` has are of 12 bytes", self.nonce_len);
-            return Err(Failure::invalid(what));
-        }
+        self.check_nonce_len()?;
         // SAFETY: as the caller of `give` guarantees.
         unsafe {
             match self.counter_bits {

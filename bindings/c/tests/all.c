@@ -996,6 +996,62 @@ static void refusals(void)
     aes_bitslice_cipher_free(cipher);
 }
 
+/* Arrays in GPU memory need a GPU; errors that are found before any work, and what a call has written, need none. */
+static void described(void)
+{
+    static const uint64_t PLACES[2] = {0, 32};
+    uint8_t nonces[24] = {0}, aad[20] = {0}, tags[32] = {0}, *const output = state.output;
+    aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[0][0], 0);
+    const aes_bitslice_ranges equal = {.bytes = 20, .stride = 25}, both = {.offsets = PLACES, .lengths = PLACES, .integer_bytes = 8};
+    uint32_t *const fault = (uint32_t *)state.tag;
+#define DESCRIBED(...) OP(__VA_ARGS__, .count = 2)
+#define PUT(operation, in, out, results, fault) aes_bitslice_run_described_on_stream(cipher, operation, in, out, 64, NULL, results, fault)
+#define SEALED(form, ...) DESCRIBED(AES_BITSLICE_GCM_ENCRYPT_BATCH, .arrays = form, .nonce_len = 12, __VA_ARGS__)
+#define OPENED(...) DESCRIBED(AES_BITSLICE_GCM_DECRYPT_BATCH, .arrays = &equal, .nonce_len = 12, .nonce = nonces, __VA_ARGS__)
+    const aes_bitslice_operation *right = SEALED(&both, .nonce = nonces, .aad = aad, .aad_len = 20, .aad_arrays = &equal);
+    if (strstr(aes_bitslice_engine_description(engine), "(CUDA ") == NULL) {
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "needs a CUDA engine", PUT(right, output, output, state.tags, fault));
+        REFUSED(AES_BITSLICE_UNSUPPORTED, "needs a CUDA engine", PUT(OPENED(.tag = tags, .tag_len = 8, .short_tags = 1), output, output, state.tags, fault));
+    }
+    IS_NULL("cipher", aes_bitslice_run_described_on_stream(NULL, right, output, output, 64, NULL, state.tags, fault));
+    IS_NULL("operation", PUT(NULL, output, output, state.tags, fault));
+    IS_NULL("input", PUT(right, NULL, output, state.tags, fault));
+    IS_NULL("output", PUT(right, output, NULL, state.tags, fault));
+    IS_NULL("results", PUT(right, output, output, NULL, fault));
+    IS_NULL("fault", PUT(right, output, output, state.tags, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "overlap", PUT(right, output, output + 16, state.tags, fault));
+    REFUSED(AES_BITSLICE_INVALID, "AES_BITSLICE_GCM_DECRYPT_BATCH", PUT(CTR(nonces, 0), output, output, state.tags, fault));
+    const struct {
+        const char *words;
+        const aes_bitslice_operation *operation;
+    } WRONG[] = {
+        {"`arrays` is NULL", SEALED(NULL, .nonce = nonces)},
+        {"`messages` and `ranges` have to be", SEALED(&equal, .nonce = nonces, .ranges = (const aes_bitslice_range[]){{0, 64}})},
+        {"`integer_bytes` is 0", SEALED((&(const aes_bitslice_ranges){.offsets = PLACES, .lengths = PLACES}), .nonce = nonces)},
+        {"`lengths` is NULL", SEALED((&(const aes_bitslice_ranges){.offsets = PLACES, .integer_bytes = 8}), .nonce = nonces)},
+        {"`offsets` is NULL", SEALED((&(const aes_bitslice_ranges){.lengths = PLACES, .integer_bytes = 8}), .nonce = nonces)},
+        {"begins at a multiple", SEALED((&(const aes_bitslice_ranges){.offsets = (const uint8_t *)PLACES + 4, .lengths = PLACES, .integer_bytes = 8}), .nonce = nonces)},
+        {"`nonce` is NULL", SEALED(&equal, .nonce = NULL)},
+        {"`nonce` is NULL", SEALED(&equal, .counter_bits = 32)},
+        {"it has 32 or 64", SEALED(&equal, .nonce = nonces, .counter_bits = 96)},
+        {"`nonce_len` is 8", DESCRIBED(AES_BITSLICE_GCM_ENCRYPT_BATCH, .arrays = &equal, .nonce = nonces, .nonce_len = 8)},
+        {"`aad` is NULL", SEALED(&equal, .nonce = nonces, .aad_len = 20)},
+        {"`tag` is NULL", OPENED(.tag_len = 16)},
+        {"not 8", OPENED(.tag = tags, .tag_len = 8)},
+        {"not 16", OPENED(.tag = tags, .tag_len = 16, .short_tags = 1)},
+        {"`short_tags` is 2", OPENED(.tag = tags, .tag_len = 8, .short_tags = 2)},
+    };
+    for (size_t n = 0; n < sizeof WRONG / sizeof *WRONG; n++) {
+        REFUSED(AES_BITSLICE_INVALID, WRONG[n].words, PUT(WRONG[n].operation, output, output, state.tags, fault));
+    }
+    aes_bitslice_cipher_free(cipher);
+
+    OK(aes_bitslice_check_fault((const uint32_t[2]){0, 0}));
+    REFUSED(AES_BITSLICE_INVALID, "message 7 ends before it begins", aes_bitslice_check_fault((const uint32_t[2]){2, 7}));
+    REFUSED(AES_BITSLICE_INVALID, "nothing that a call has written", aes_bitslice_check_fault((const uint32_t[2]){0xa5a5a5a5, 7}));
+    IS_NULL("fault", aes_bitslice_check_fault(NULL));
+}
+
 /* Streams need a GPU; errors that are found before any work need none. */
 static void streams(void)
 {
@@ -1345,6 +1401,7 @@ int main(int count, char **arguments)
         many_keys();
         refusals();
         streams();
+        described();
         files(arguments[1]);
         threads();
         /* A cipher outlives its engine. */

@@ -1,5 +1,5 @@
 // Every operation of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
-// offsets; batches; many keys; refusals; a CUDA graph; and that a thread's current device and context stay as they were.
+// offsets; batches, also of arrays there; many keys; refusals; a CUDA graph; and that a thread's current device and context stay as they were.
 //
 //     nvcc -std=c++17 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
 #include <aes_bitslice.h>
@@ -463,6 +463,65 @@ static void batches(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *c
     aes_bitslice_pending_free(pending);
 }
 
+// What describes messages, and what a call on them writes, which GPU and host both reach.
+struct Described {
+    uint64_t offsets[COUNT], lengths[COUNT];
+    uint32_t tags[4 * COUNT], verdicts[COUNT], fault[2];
+    uint8_t nonces[12 * COUNT], aad[20];
+};
+
+// Batches that arrays in GPU memory describe give the same as on the CPU, one with a changed tag is cleared alone, and nothing is done where
+// the arrays are wrong.
+static void described(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu)
+{
+    int major;
+    CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    if (major != 9) {
+        return;
+    }
+    Described *memory;
+    CUDA(cudaMallocManaged(&memory, sizeof *memory));
+    const std::vector<aes_bitslice_range> ranges = places();
+    for (size_t n = 0; n < COUNT; n++) {
+        memory->offsets[n] = ranges[n].offset;
+        memory->lengths[n] = ranges[n].bytes;
+    }
+    OK(aes_bitslice_random(memory->nonces, sizeof memory->nonces));
+    OK(aes_bitslice_random(memory->aad, sizeof memory->aad));
+    const aes_bitslice_ranges arrays = {memory->offsets, memory->lengths, 8, 0, 0};
+    Operation seal = SEAL(AES_BITSLICE_GCM_ENCRYPT_BATCH, memory->nonces, 12, memory->aad, sizeof memory->aad);
+    seal.fields.arrays = &arrays;
+    seal.fields.count = COUNT;
+    const auto run = [&](const Operation &operation, void *results) {
+        OK(aes_bitslice_run_described_on_stream(gpu, operation, to, to, LEN, stream, results, memory->fault));
+        CUDA(cudaMemcpyAsync(made.data(), to, LEN, cudaMemcpyDeviceToHost, stream));
+        CUDA(cudaStreamSynchronize(stream));
+    };
+    std::vector<uint8_t> tags(16 * COUNT);
+    expected = plain;
+    OK(aes_bitslice_run(cpu, seal, plain.data(), expected.data(), LEN, tags.data(), tags.size()));
+    CUDA(cudaMemcpyAsync(to, plain.data(), LEN, cudaMemcpyHostToDevice, stream));
+    run(seal, memory->tags);
+    OK(aes_bitslice_check_fault(memory->fault));
+    CHECK(made == expected && std::memcmp(memory->tags, tags.data(), tags.size()) == 0);
+    Operation open = tagged(seal, (const uint8_t *)memory->tags, 16);
+    open.fields.kind = AES_BITSLICE_GCM_DECRYPT_BATCH;
+    expected = plain;
+    std::memset(expected.data() + ranges[41].offset, 0, ranges[41].bytes);
+    memory->tags[4 * 41] ^= 1;
+    run(open, memory->verdicts);
+    OK(aes_bitslice_check_fault(memory->fault));
+    CHECK(made == expected);
+    for (size_t n = 0; n < COUNT; n++) {
+        CHECK((memory->verdicts[n] != 0) == (n == 41));
+    }
+    memory->lengths[7] = LEN;
+    run(seal, memory->tags);
+    REFUSED(AES_BITSLICE_INVALID, "message 7 ends after", aes_bitslice_check_fault(memory->fault));
+    CHECK(made == expected);
+    CUDA(cudaFree(memory));
+}
+
 // Jobs and equal shares under many keys give the same as on the CPU.
 static void many_keys(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host)
 {
@@ -639,6 +698,7 @@ int main()
         modes(gpu, cpu, bytes);
         parts(gpu, cpu);
         batches(gpu, cpu);
+        described(gpu, cpu);
         refused(gpu);
         if (bytes == 32) {
             graph(cuda, cpu);
