@@ -1,5 +1,5 @@
-//! Proofs for every length, counter, address and number of thread blocks: stored kernels (PTX), whole blocks, aligned and not. The head
-//! of `aes_bitslice_analysis::proof::every_length` says how.
+//! Proofs for every length, counter, address and number of thread blocks: stored kernels (PTX), aligned data and any. The head of
+//! `aes_bitslice_analysis::proof::every_length` says how.
 
 use aes_bitslice_analysis::proof::every_length::counters::Carries;
 use aes_bitslice_analysis::proof::every_length::{Case, prove};
@@ -18,17 +18,18 @@ fn kernels() -> Vec<(Manifest, &'static str)> {
     parsed.filter(|(manifest, _)| manifest.bitsliced.is_some() && has_proof(manifest)).collect()
 }
 
-/// All cases of a kernel, except for the warp that is followed: here the first and the last. The entry point for any alignment has no proof where
-/// data begins and ends within blocks, as in counter modes.
+/// The entry points that are proved.
+const ENTRIES: [Entry; 2] = [Entry::Blocks, Entry::Bytes];
+
+/// All cases of a kernel, except for the warp that is followed: here the first and the last.
 fn cases(manifest: &Manifest) -> Vec<Case> {
     let warps = manifest.threads as usize / 32;
     let has_counters = manifest.mode().is_ok_and(|mode| mode.state() == State::Counters);
-    let kinds: Vec<_> = match has_counters {
-        true => Carries::all().map(|carries| (Entry::Blocks, Some(carries))).collect(),
-        false => [Entry::Blocks, Entry::Bytes].map(|entry| (entry, None)).to_vec(),
-    };
+    let carries: Vec<_> = if has_counters { Carries::all().map(Some).collect() } else { vec![None] };
+    let carries = &carries;
     let of_key = |key_bits| {
-        kinds.iter().map(move |&(entry, carries)| Case { entry, key_bits, warps, followed: (0, warps - 1), carries })
+        let case = move |entry, carries| Case { entry, key_bits, warps, followed: (0, warps - 1), carries };
+        ENTRIES.into_iter().flat_map(move |entry| carries.iter().map(move |&carries| case(entry, carries)))
     };
     KeyBits::ALL.into_iter().flat_map(of_key).collect()
 }
@@ -56,9 +57,8 @@ fn every_stored_kernel() {
     for (n, (manifest, ptx)) in sample(0, step, kernels.iter().enumerate()) {
         let all = cases(manifest);
         if is_set(PROOFS) {
-            let last = all.iter().filter(|case| case.key_bits == KeyBits::Aes256).rev();
-            let for_all_warps = last.take(if all[0].carries.is_some() { 1 } else { 2 });
-            chosen.extend(for_all_warps.map(|case| (manifest, ptx, Case { followed: (0, 1), ..*case })));
+            let last = |entry| all.iter().rfind(|case| case.entry == entry).unwrap();
+            chosen.extend(ENTRIES.map(|entry| (manifest, ptx, Case { followed: (0, 1), ..*last(entry) })));
             chosen.extend(all.into_iter().map(|case| (manifest, ptx, case)));
         } else {
             let (turn, one) = (turn() / step + 5 * n, all[0]);
@@ -85,7 +85,7 @@ type Fault = (&'static str, [&'static str; 2], isize, [&'static str; 2], &'stati
 
 /// Faults of kernels, by their names and entry points.
 #[rustfmt::skip]
-const FAULTS: [(&str, Entry, &[Fault]); 8] = [
+const FAULTS: [(&str, Entry, &[Fault]); 10] = [
     ("aes-ctr-planes", Entry::Blocks, &[
         ("a carry into the second word of the counter is lost", ["shr.u64", ", 32"], 0, [", 32", ", 33"], "not known"),
         ("a carry into the third word is lost", ["shr.u64", ", 32"], 1, [", 32", ", 33"], "not known"),
@@ -115,6 +115,7 @@ const FAULTS: [(&str, Entry, &[Fault]); 8] = [
         ("a first tile that lacks blocks is read as a whole one", ["setp.lt.u32", ""], 2, ["setp.lt", "setp.le"], "is read, and may not exist"),
         ("a tile that lacks blocks is read early as a whole one", ["setp.lt.u32", ""], 5, ["setp.lt", "setp.le"], "is read, and may not exist"),
         ("a tile that lacks blocks is written as a whole one", ["setp.lt.u32", ""], 6, ["setp.lt", "setp.le"], "is written, and may not exist"),
+        ("a word is written at an odd address", ["st.global.u32", ""], 3, ["+", "+1+"], "no multiple of 4"),
         ("a tile after the share is taken", ["setp.lt.u32", ""], -1, ["setp.lt", "setp.le"], "another tile"),
         ("a tile after the share is read early", ["setp.ge.u32", ""], 2, ["setp.ge", "setp.gt"], "not of the tile"),
         ("a warp's first tile may be the end of the share", ["setp.ge.u32", ""], 1, ["setp.ge", "setp.gt"], "share"),
@@ -151,6 +152,7 @@ const FAULTS: [(&str, Entry, &[Fault]); 8] = [
     ("aes-ecb-encrypt-planes", Entry::Bytes, &[
         ("a last block is read too far", ["add.s64", ", 248"], 0, [", 248", ", 247"], "may not exist"),
         ("a byte is read from elsewhere", ["ld.global.u8", "+1]"], 0, ["+1", "+2"], "no S-box of the cipher together"),
+        ("a word is read where a byte is", ["ld.global.u8", "]"], 0, ["u8", "u32"], "no multiple of 4"),
         ("a byte is written elsewhere", ["st.global.u8", ""], 2, ["+", "+1+"], "twice"),
         ("a byte is not the one of its place", ["shr.u32", ", 8"], -1, [", 8", ", 16"], "differs"),
     ]),
@@ -160,6 +162,21 @@ const FAULTS: [(&str, Entry, &[Fault]); 8] = [
     ("aes-cbc-decrypt-planes", Entry::Bytes, &[
         ("addresses go along with half a tile", ["add.s64", ", 4096"], -1, [", 4096", ", 2048"], "different words, or addresses"),
         ("the barrier between reading and writing a tile is missing", ["bar.warp.sync", ""], 0, ["bar.warp.sync", "//"], "race"),
+    ]),
+    ("aes-ctr-planes", Entry::Bytes, &[
+        ("a last block that is not whole is left out", ["add.s64", ", 15"], 0, [", 15", ", 0"], "share"),
+        ("a byte after the data is written", ["add.s64", ", 2"], 0, [", 2", ", 1"], "may not exist"),
+        ("the bytes of a block are written if another one exists", ["add.s64", ", 8"], 0, [", 8", ", 16"], "may not exist"),
+        ("the first block is taken for one that begins with the data", ["sub.s64", "%rd6"], 0, ["%rd6", "%rd3"], "not of the tile"),
+        ("a byte is written under the condition of the one before", ["setp.ge.u64", "%rd86"], 2, ["%rd239", "%rd231"], "may not exist"),
+        ("a byte of the key stream is another one", ["shr.u16", ", 8"], 3, [", 8", ", 0"], "differs"),
+        ("a byte of the data is another one", ["ld.global.u8", "+2]"], 0, ["+2", "+3"], "may not exist"),
+        ("a word is read where bytes are", ["ld.global.u8", "]"], 4, ["u8", "u32"], "no multiple of 4"),
+        ("a carry into the second word of the counter is lost", ["shr.u64", ", 32"], 0, [", 32", ", 33"], "not known"),
+    ]),
+    ("aes-keystream-planes", Entry::Bytes, &[
+        ("a byte after the data is written", ["add.s64", ", 3"], -1, [", 3", ", 2"], "may not exist"),
+        ("an output is another byte", ["shr.u32", ", 24"], -1, [", 24", ", 16"], "differs"),
     ]),
 ];
 

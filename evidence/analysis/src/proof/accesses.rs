@@ -4,7 +4,7 @@ use crate::proof::anf::Bit;
 use crate::proof::form::{Condition, Form, Unknown};
 use crate::proof::memory::Byte;
 use crate::proof::order::Moment;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// An access to a buffer of device memory.
 #[derive(Clone, Debug)]
@@ -18,8 +18,8 @@ pub(crate) struct Reached {
     pub offset: Form,
     /// Number of bytes.
     pub bytes: u64,
-    /// It takes place if this holds; without it, always.
-    pub under: Option<Condition>,
+    /// It takes place if all of these hold.
+    pub under: Vec<Condition>,
     /// What was read or written. Of a load that does not take place, zeros: so a proof must see that all loads of one place have one condition.
     pub bits: [Bit; 64],
 }
@@ -44,8 +44,8 @@ pub(crate) struct Symbolic {
     /// The index of the thread block, and their number.
     pub block: Form,
     pub blocks: Form,
-    /// The buffers of device memory.
-    pub buffers: Vec<Unknown>,
+    /// The buffers of device memory, and what their addresses are multiples of.
+    pub buffers: BTreeMap<Unknown, i128>,
     pub reached: Vec<Reached>,
     pub taken: Vec<Taken>,
     /// The bytes that loads have found, or will find, by buffer and offset.
@@ -55,7 +55,7 @@ pub(crate) struct Symbolic {
 }
 
 impl Symbolic {
-    pub(crate) fn new([block, blocks]: [Form; 2], buffers: Vec<Unknown>, live: Vec<HashSet<usize>>) -> Self {
+    pub(crate) fn new([block, blocks]: [Form; 2], buffers: BTreeMap<Unknown, i128>, live: Vec<HashSet<usize>>) -> Self {
         let (reached, taken, read) = (vec![], vec![], HashMap::new());
         Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, live }
     }

@@ -109,7 +109,12 @@ pub struct Unknowns {
     /// Forms that are at least 0, and other conditions that hold.
     facts: Vec<Form>,
     others: Vec<Condition>,
-    /// What was found so far, which more facts do not change, and what was not found by these facts.
+    found: Found,
+}
+
+/// What was found so far, which more facts do not change, and what was not found by these facts.
+#[derive(Clone, Default)]
+struct Found {
     decided: RefCell<HashMap<Condition, bool>>,
     integers: RefCell<HashMap<(Form, u32), Form>>,
     undecided: RefCell<HashSet<Condition>>,
@@ -159,22 +164,20 @@ impl Unknowns {
     /// Takes these forms for at least 0, and forgets what else was known.
     pub fn set_facts(&mut self, facts: &[Form]) {
         (self.facts, self.others) = (facts.to_vec(), vec![]);
-        self.decided.get_mut().clear();
-        self.integers.get_mut().clear();
-        self.undecided.get_mut().clear();
+        self.found = Found::default();
     }
 
     /// Takes a form for at least 0.
     pub fn assume(&mut self, form: Form) {
         if !self.facts.contains(&form) {
-            self.undecided.get_mut().clear();
+            self.found.undecided.get_mut().clear();
             self.facts.push(form);
         }
     }
 
     /// Takes a condition for true.
     pub fn assume_that(&mut self, condition: &Condition) {
-        self.undecided.get_mut().clear();
+        self.found.undecided.get_mut().clear();
         match condition {
             Condition::NotNegative(form) => self.assume(form.clone()),
             Condition::Zero(form) => [1, -1].into_iter().for_each(|sign| self.assume(form.times(sign))),
@@ -247,18 +250,29 @@ impl Unknowns {
 
     /// Whether a condition is known to hold, or not to hold.
     pub fn decide(&self, condition: &Condition) -> Option<bool> {
-        if let Some(holds) = self.decided.borrow().get(condition) {
+        if let Some(holds) = self.found.decided.borrow().get(condition) {
             return Some(*holds);
         }
-        if self.undecided.borrow().contains(condition) {
+        if self.found.undecided.borrow().contains(condition) {
             return None;
         }
         let found = self.decide_anew(condition);
         match found {
-            Some(holds) => _ = self.decided.borrow_mut().insert(condition.clone(), holds),
-            None => _ = self.undecided.borrow_mut().insert(condition.clone()),
+            Some(holds) => _ = self.found.decided.borrow_mut().insert(condition.clone(), holds),
+            None => _ = self.found.undecided.borrow_mut().insert(condition.clone()),
         }
         found
+    }
+
+    /// Whether a condition is known to hold if others do.
+    pub fn follows(&mut self, condition: &Condition, from: &[Condition]) -> bool {
+        let (facts, others, found) = (self.facts.len(), self.others.len(), std::mem::take(&mut self.found));
+        from.iter().for_each(|one| self.assume_that(one));
+        let holds = self.decide(condition) == Some(true);
+        self.facts.truncate(facts);
+        self.others.truncate(others);
+        self.found = found;
+        holds
     }
 
     fn decide_anew(&self, condition: &Condition) -> Option<bool> {
@@ -271,6 +285,10 @@ impl Unknowns {
             Condition::NotNegative(form) if below(form) => Some(false),
             Condition::Zero(form) if below(form) || below(&form.times(-1)) => Some(false),
             Condition::Zero(form) if self.is_not_negative(form) && self.is_not_negative(&form.times(-1)) => Some(true),
+            Condition::Below(a, b) => {
+                let below = self.exact(b, 64)?.plus(-1, &self.exact(a, 64)?).plus(-1, &Form::constant(1));
+                self.decide(&Condition::NotNegative(below))
+            }
             Condition::Not(inner) => self.decide(inner).map(|holds| !holds),
             Condition::Or(a, b) => match (self.decide(a), self.decide(b)) {
                 (Some(false), Some(false)) => Some(false),
@@ -309,14 +327,14 @@ impl Unknowns {
     /// The integer of a number that is a form modulo 2^`bits`, if it has one form.
     pub fn exact(&self, form: &Form, bits: u32) -> Option<Form> {
         let asked = (form.clone(), bits);
-        if let Some(integer) = self.integers.borrow().get(&asked) {
+        if let Some(integer) = self.found.integers.borrow().get(&asked) {
             return Some(integer.clone());
         }
         let found = self.exact_as_it_is(form, bits).or_else(|| {
             let in_bits = self.in_bits(form);
             self.exact_as_it_is(&in_bits, bits).filter(|_| in_bits != *form)
         })?;
-        self.integers.borrow_mut().insert(asked, found.clone());
+        self.found.integers.borrow_mut().insert(asked, found.clone());
         Some(found)
     }
 

@@ -267,16 +267,15 @@ impl Context<'_> {
             if parts.contains(&"nc") {
                 return Err("memory is read as if it were constant, and the launch may write it".into());
             }
+            self.is_aligned(at, all)?;
             for (to, after) in to.iter().zip((0..).step_by(bytes as usize)) {
                 let read = self.reach(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, None)?;
-                if let Some(region) = &mut thread.region {
-                    region.loaded.extend(read.bits());
-                }
+                thread.regions.iter_mut().for_each(|region| region.loaded.extend(read.bits()));
                 thread.write(to, read)?;
             }
             return Ok(Next::Following);
         }
-        if thread.region.is_some() {
+        if !thread.regions.is_empty() {
             return Err("a load that may not take place, at a known address".into());
         }
         let at = at.number()?;
@@ -302,13 +301,14 @@ impl Context<'_> {
         let (from, bytes) = (each(operand(operands, 1)?), u64::from(of_type.bits / 8));
         let all = bytes * from.len() as u64;
         if let Value::Form(at, _) = &at {
+            self.is_aligned(at, all)?;
             for (from, after) in from.iter().zip((0..).step_by(bytes as usize)) {
                 let stored = self.value(thread, from)?;
                 self.reach(thread, parts[1], &at.plus(1, &Form::constant(after)), bytes, Some(stored))?;
             }
             return Ok(Next::Following);
         }
-        if thread.region.is_some() {
+        if !thread.regions.is_empty() {
             return Err("a store that may not take place, at a known address".into());
         }
         let at = at.number()?;

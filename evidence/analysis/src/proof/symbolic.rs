@@ -12,6 +12,9 @@ use crate::proof::value::{Type, Value, Why};
 use crate::ptx::{Operand, Statement};
 use std::collections::HashSet;
 
+/// What statements of a region may do besides branches.
+const ALLOWED: [&str; 9] = ["add.", "cvt.", "ld.global.", "prmt.", "setp.", "shl.", "shr.", "st.global.", "xor."];
+
 /// A form as it is, or that of a known number.
 fn form_of(value: &Value) -> Result<Form, Why> {
     match value {
@@ -267,6 +270,17 @@ impl Context<'_> {
         })))
     }
 
+    /// Checks that an address that is not known is a multiple of a number of bytes, a power of 2.
+    pub(crate) fn is_aligned(&self, address: &Form, bytes: u64) -> Result<(), Why> {
+        let of_buffer = |unknown| self.symbolic.as_ref().and_then(|symbolic| symbolic.buffers.get(unknown)).unwrap_or(&1);
+        let mut parts = address.terms.iter().map(|(unknown, factor)| factor * of_buffer(unknown)).chain([address.constant]);
+        if parts.all(|part| part % i128::from(bytes) == 0) {
+            Ok(())
+        } else {
+            Err(format!("{bytes} bytes at an address that may be no multiple of {bytes}"))
+        }
+    }
+
     /// A load or store at an address that is not known. Returns what was read.
     pub(crate) fn reach(
         &mut self,
@@ -291,15 +305,15 @@ impl Context<'_> {
             let bit = |i: usize| chosen(words.iter().map(|word| word[i]).collect(), &numbers);
             return Ok(Value::of_bits(std::array::from_fn(bit)));
         }
-        let under = thread.region.as_ref().map(|region| region.condition.clone());
+        let under = thread.regions.iter().map(|region| region.condition.clone()).collect();
         let stored = stored.map(|value| self.word(value)).transpose()?;
         let moment = self.moment(thread);
         let symbolic = self.symbolic.as_mut().ok_or("an address that is not known")?;
         let is_in = |buffer: &&Unknown| address.terms.get(buffer) == Some(&1);
-        let buffer = *symbolic.buffers.iter().find(is_in).ok_or("an address that is in no buffer")?;
+        let buffer = *symbolic.buffers.keys().find(is_in).ok_or("an address that is in no buffer")?;
         let mut offset = address;
         offset.terms.remove(&buffer);
-        if space != "global" || symbolic.buffers.iter().any(|other| offset.terms.contains_key(other)) {
+        if space != "global" || symbolic.buffers.keys().any(|other| offset.terms.contains_key(other)) {
             return Err("an address that is in no buffer".into());
         }
         let bits = match &stored {
@@ -328,8 +342,8 @@ impl Context<'_> {
         Ok(Value::of_form(number, 32))
     }
 
-    /// The statements between a branch and its target become a region, where they only access device memory and move bits, before perhaps a
-    /// branch to the target, and where registers that they write and that are needed after them are 0. Returns whether it is so.
+    /// The statements between a branch and its target become a region, where they only access device memory, compute values, and branch to
+    /// others of them or the target, and where registers that they write and that are needed after them are 0. Returns whether it is so.
     pub(crate) fn enter_region(&self, thread: &mut Thread, statements: &[Statement], condition: &Condition) -> bool {
         let at = thread.next;
         let (Some(Operand::Label(target)), Some(symbolic)) = (statements[at].operands.first(), &self.symbolic) else {
@@ -341,31 +355,33 @@ impl Context<'_> {
         let Some(between) = statements.get(at + 1..*target) else { return false };
         let between = &between[..between.iter().position(is_end).unwrap_or(between.len())];
         let end = at + 1 + between.len();
-        let is_allowed = |one: &Statement| {
-            one.guard.is_none()
-                && ["ld.global.", "st.global.", "prmt.", "shr."].iter().any(|name| one.opcode.starts_with(name))
+        let is_allowed = |(n, one): (usize, &Statement)| match (&one.guard, one.operands.first()) {
+            (None, _) => ALLOWED.iter().any(|name| one.opcode.starts_with(name)),
+            (Some(_), Some(Operand::Label(to))) => (n..=end).contains(to),
+            _ => false,
         };
         let is_live = |register: &usize| symbolic.live[end].contains(register);
         let written: Vec<usize> = between.iter().flat_map(written).filter(is_live).collect();
         let are_zero = written.iter().all(|&register| thread.register(register) == Ok(Value::Number(0)));
-        if thread.region.is_some() || between.is_empty() || !between.iter().all(is_allowed) || !are_zero {
+        if between.is_empty() || !(at + 1..).zip(between).all(is_allowed) || !are_zero {
             return false;
         }
-        thread.region = Some(Region { end, condition: condition.clone().negated(), written, loaded: HashSet::new() });
+        thread.regions.push(Region { end, condition: condition.clone().negated(), written, loaded: HashSet::new() });
         true
     }
 
-    /// Leaves a region at its end.
+    /// Leaves the regions that end here.
     ///
     /// # Errors
     /// If a register that is needed is not moved from what the region loaded, so that it may not be 0 where nothing was loaded.
     pub(crate) fn leave_region(&self, thread: &mut Thread) -> Result<(), Why> {
         let at = thread.next;
-        let Some(region) = thread.region.take_if(|region| region.end == at) else { return Ok(()) };
-        for register in region.written {
-            let bits = thread.register(register)?.bits64();
-            if !bits.iter().all(|bit| *bit == Bit::ZERO || region.loaded.contains(bit)) {
-                return Err("a register that is not 0 where a load does not take place".into());
+        while let Some(region) = thread.regions.pop_if(|region| region.end == at) {
+            for register in region.written {
+                let bits = thread.register(register)?.bits64();
+                if !bits.iter().all(|bit| *bit == Bit::ZERO || region.loaded.contains(bit)) {
+                    return Err("a register that is not 0 where a load does not take place".into());
+                }
             }
         }
         Ok(())

@@ -22,7 +22,8 @@ pub(crate) enum State {
 }
 
 /// Statements that are executed if a condition holds, which is not decided: they are followed as if it held. Registers that are needed after them
-/// are 0 before, and moved from words that are 0 if the condition does not hold, so that they have their values in both cases.
+/// are 0 before, and moved from words that are 0 if the condition does not hold, so that they have their values in both cases. There may be
+/// others among them, which are executed if a second condition holds, too.
 #[derive(Clone)]
 pub(crate) struct Region {
     /// The statement after them.
@@ -48,7 +49,8 @@ pub(crate) struct Thread {
     pub warp_barriers: u32,
     /// Parameters of calls, by their address, with their number of bytes.
     pub parameters: HashMap<u64, (u64, Value)>,
-    pub region: Option<Region>,
+    /// The statements of this kind that it is among, from the outside in.
+    pub regions: Vec<Region>,
     /// It goes past the next statement, although the run is stopped there.
     pub goes_on: bool,
 }
@@ -66,7 +68,7 @@ impl Thread {
             block_barriers: 0,
             warp_barriers: 0,
             parameters: HashMap::new(),
-            region: None,
+            regions: vec![],
             goes_on: false,
         }
     }

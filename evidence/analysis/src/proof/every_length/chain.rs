@@ -49,7 +49,7 @@ impl Chain {
             let at = one.offset.plus(-1, &place);
             !one.is_store
                 && one.bytes == 1
-                && one.under.is_none()
+                && one.under.is_empty()
                 && at.terms.is_empty()
                 && (0..16).contains(&at.constant)
         };

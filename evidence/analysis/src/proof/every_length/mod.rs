@@ -10,10 +10,11 @@
 //! | run | `from` is any tile below `to`, the end of the share; the planes of the round keys are in shared memory |
 //! | tile | `tile` is any with `from <= tile < end`, `end <= to`, and no tile before `end` begins another run; the tables are there; registers that a turn is handed have addresses that go along with the tile, and words of the tile or of the block before, which were read early |
 //!
-//! A turn of the inner loop must write, for the blocks of the tile that exist, and no others, the mode's output, and go on with the tile that the
-//! warp takes next: the next number of an atomic counter that began with `from` plus the number of warps, or in CBC, where each warp has a share
+//! Data is a whole number of pieces: blocks, or in counter modes, where the entry point is for data of any alignment, bytes, of which the first
+//! may be any byte of a block. A turn of the inner loop must write, for the pieces of the tile that exist, and no others, the mode's output, and
+//! go on with the tile that the warp takes next: the next number of an atomic counter that began with `from` plus the number of warps, or in CBC, where each warp has a share
 //! of its own, the tile after this. So every tile is taken once. It reads words of these tiles only, and of its own tile none after it is
-//! written. Outside the inner loop nothing is written in device memory, nor read, except for the first tile and the block before a share. A warp
+//! written. Each access is at a multiple of its bytes. Outside the inner loop nothing is written in device memory, nor read, except for the first tile and the block before a share. A warp
 //! that leaves a run goes on with `end`, or ends if that is `to`.
 //!
 //! | module | idea |
@@ -36,7 +37,7 @@
 //!
 //! # Assumptions
 //!
-//! - There are at most [`MOST_BLOCKS`] blocks, and at least one. Addresses are at least 2^16 and at most 2^63, so that no buffer wraps, and
+//! - There are at most [`MOST_BLOCKS`] blocks, whole or not, and at least one byte. Addresses are at least 2^16 and at most 2^63, so that no buffer wraps, and
 //!   are multiples of 4 bytes where the entry point is for aligned data. The output is the input's buffer or does not overlap it.
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
@@ -56,7 +57,7 @@ use crate::proof::anf::Cells;
 use crate::proof::context::Grid;
 use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::counters::{Carries, Counters};
-use crate::proof::every_length::data::{Data, Tiles};
+use crate::proof::every_length::data::{Data, Pieces, Tiles};
 use crate::proof::every_length::shares::{Owner, Shares};
 use crate::proof::every_length::walk::{Cut, Proof};
 use crate::proof::form::{Form, Unknown, Unknowns};
@@ -72,7 +73,7 @@ use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The most blocks of a launch: the numbers of all tiles, and of as many more as there are warps, fit into 32 bits.
 pub const MOST_BLOCKS: u64 = (1 << 40) - (1 << 15);
@@ -106,7 +107,7 @@ fn buffer(unknowns: &mut Unknowns) -> (Form, Unknown) {
     (unknowns.number(1 << 16, 1 << 63), unknowns.count() - 1)
 }
 
-/// Proves that a kernel computes its mode for whole blocks, for every length, counter, number of thread blocks and address.
+/// Proves that a kernel computes its mode for every length, counter, number of thread blocks and address.
 ///
 /// # Errors
 /// In words: what is not as the claim says, or the instruction that cannot be followed.
@@ -153,7 +154,9 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     // The numbers of the launch.
     let unknowns = &mut context.unknowns;
     let one = Form::constant(1);
-    let blocks = unknowns.number(1, MOST_BLOCKS.into());
+    let has_bytes = entry.parameters.iter().any(|parameter| parameter.name == Argument::Length);
+    let pieces = if has_bytes { Pieces::bytes(unknowns) } else { Pieces::blocks(unknowns) };
+    let blocks = pieces.in_blocks(unknowns);
     let ((input_at, input_buffer), (output_at, output_buffer)) = (buffer(unknowns), buffer(unknowns));
     let thread_block = unknowns.number(0, (1 << 31) - 2);
     let thread_blocks = unknowns.number(1, (1 << 31) - 1);
@@ -166,7 +169,8 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let all = unknowns.shifted(&there.plus(1, &Form::constant(255)), 8);
     let owner = if mode == Mode::CbcDecrypt { Owner::Warp } else { Owner::ThreadBlock };
     let shares = Shares { owner, all, thread_block, thread_blocks, warps: case.warps };
-    let mut buffers = vec![input_buffer, output_buffer];
+    let aligned = if case.entry == Entry::Bytes { 1 } else { 4 };
+    let mut buffers = BTreeMap::from([input_buffer, output_buffer].map(|buffer| (buffer, aligned)));
     let mut chained = None;
     if owner == Owner::Warp {
         let all_warps = shares.thread_blocks.times(case.warps as i128);
@@ -174,13 +178,13 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         let (previous_at, previous) = buffer(unknowns);
         let stride = unknowns.number(0, 1 << 62);
         let [iv, before] = [0, 1].map(|_| aes::unknown(context.cells));
-        buffers.push(previous);
+        buffers.insert(previous, 1);
         chained = Some((previous_at, Chain { previous, stride, iv, before }));
     }
     let of_launch = context.unknowns.facts();
 
     // What the launch is given.
-    let data = Data { input: input_buffer, output: output_buffer, blocks, tiles };
+    let data = Data { input: input_buffer, output: output_buffer, pieces, tiles };
     let live = live(machine.function);
     let grid = [&shares.thread_block, &shares.thread_blocks].map(Form::clone);
     let mut symbolic = Symbolic::new(grid, buffers, live.clone());
@@ -194,7 +198,8 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         match (parameter.name, &chained) {
             (Argument::In, _) => machine.context.number(function, n, 0, 8, input_at.clone()),
             (Argument::Out, _) => machine.context.number(function, n, 0, 8, output_at.clone()),
-            (Argument::Blocks, _) => machine.context.number(function, n, 0, 8, data.blocks.clone()),
+            (Argument::Blocks | Argument::Length, _) => machine.context.number(function, n, 0, 8, data.pieces.count.clone()),
+            (Argument::Skip, _) => machine.context.number(function, n, 0, 4, data.pieces.skipped.clone()),
             (Argument::Previous, Some((at, _))) => machine.context.number(function, n, 0, 8, at.clone()),
             (Argument::Stride, Some((_, chain))) => machine.context.number(function, n, 0, 8, chain.stride.clone()),
             (Argument::Iv, Some((_, chain))) => machine.parameter(n, chain.iv.as_chunks().0)?,

@@ -119,7 +119,7 @@ impl Proof<'_> {
             let goes_on = stopped == Some(cut.of.head);
             let reached = [&handed[..], &reached].concat();
             let tiles = [Some(&tile), Some(&next).filter(|_| goes_on)];
-            let stored = proof.data.stores(proof.unknowns(), &reached, tiles)?;
+            let stored = proof.data.stores(&mut proof.machine.context.unknowns, &reached, tiles)?;
             proof.data.compare(proof.unknowns(), &stored, &proof.output)?;
             proof.proved.tiles += 1;
             for at in proof.machine.context.memory.elsewhere(&before_tile) {
@@ -172,7 +172,7 @@ impl Proof<'_> {
 
     /// Checks that nothing was accessed in device memory, except for words of the tile that comes next, and no tile taken.
     fn only_reads(&mut self, reached: &[Reached], next: Option<&Form>) -> Result<(), String> {
-        self.data.stores(self.unknowns(), reached, [None, next])?;
+        self.data.stores(&mut self.machine.context.unknowns, reached, [None, next])?;
         if self.symbolic()?.taken.is_empty() {
             Ok(())
         } else {

@@ -331,7 +331,7 @@ impl Proof<'_> {
                 buffer: self.data.input,
                 offset: self.data.beginning(tile).plus(1, &Form::constant(distance)),
                 bytes: 4,
-                under: Some(self.data.condition(tile, distance as usize / 16)),
+                under: vec![self.data.condition(tile, distance as usize)],
                 bits: self.given(tile, distance)?,
             })
         };
