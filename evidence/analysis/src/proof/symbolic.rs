@@ -272,8 +272,10 @@ impl Context<'_> {
 
     /// Checks that an address that is not known is a multiple of a number of bytes, a power of 2.
     pub(crate) fn is_aligned(&self, address: &Form, bytes: u64) -> Result<(), Why> {
-        let of_buffer = |unknown| self.symbolic.as_ref().and_then(|symbolic| symbolic.buffers.get(unknown)).unwrap_or(&1);
-        let mut parts = address.terms.iter().map(|(unknown, factor)| factor * of_buffer(unknown)).chain([address.constant]);
+        let of_buffer =
+            |unknown| self.symbolic.as_ref().and_then(|symbolic| symbolic.buffers.get(unknown)).unwrap_or(&1);
+        let mut parts =
+            address.terms.iter().map(|(unknown, factor)| factor * of_buffer(unknown)).chain([address.constant]);
         if parts.all(|part| part % i128::from(bytes) == 0) {
             Ok(())
         } else {

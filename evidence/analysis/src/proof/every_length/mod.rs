@@ -198,7 +198,9 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         match (parameter.name, &chained) {
             (Argument::In, _) => machine.context.number(function, n, 0, 8, input_at.clone()),
             (Argument::Out, _) => machine.context.number(function, n, 0, 8, output_at.clone()),
-            (Argument::Blocks | Argument::Length, _) => machine.context.number(function, n, 0, 8, data.pieces.count.clone()),
+            (Argument::Blocks | Argument::Length, _) => {
+                machine.context.number(function, n, 0, 8, data.pieces.count.clone())
+            }
             (Argument::Skip, _) => machine.context.number(function, n, 0, 4, data.pieces.skipped.clone()),
             (Argument::Previous, Some((at, _))) => machine.context.number(function, n, 0, 8, at.clone()),
             (Argument::Stride, Some((_, chain))) => machine.context.number(function, n, 0, 8, chain.stride.clone()),
