@@ -67,6 +67,22 @@ fn a_file_gets_its_name_by_renaming_alone() {
     }
 }
 
+/// As in a folder to which names can only be added (`chattr +a`).
+#[test]
+fn a_file_gets_its_name_by_a_link_alone() {
+    let folder = folder();
+    let Some(mut command) = without("rename,renameat,renameat2", "EPERM", "in", folder.path()) else { return };
+    check(command.output().unwrap(), "", folder.path());
+}
+
+#[test]
+fn a_file_that_gets_no_name_leaves_nothing() {
+    let folder = folder();
+    let calls = "rename,renameat,renameat2,link,linkat";
+    let Some(mut command) = without(calls, "EPERM", "in", folder.path()) else { return };
+    assert_eq!((command.output().unwrap().status.code(), names(folder.path())), (Some(4), vec!["in".to_string()]));
+}
+
 #[test]
 fn a_file_that_appears_meanwhile_is_not_replaced_by_renaming() {
     let (calls, errors) = NAMING;

@@ -26,19 +26,26 @@ impl OnDisk {
     /// # Errors
     /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) for a name that is taken, unless `replace`; and those of the system.
     pub fn name(self, path: &Path, replace: bool) -> io::Result<()> {
-        let named = if replace { self.0.persist(path) } else { self.0.persist_noclobber(path) };
-        match named {
-            // It neither renames without replacing nor links, for which Linux has an error of its own. Whoever makes a file has its name.
-            Err(error)
-                if !replace && (is_missing(&error.error) || error.error.kind() == ErrorKind::PermissionDenied) =>
-            {
-                File::create_new(path)?;
-                let named = error.file.persist(path).inspect_err(|_| _ = fs::remove_file(path));
-                named.map(drop).map_err(|error| error.error)
-            }
-            named => named.map(drop).map_err(|error| error.error),
-        }
+        if replace { self.0.persist(path).map(drop).map_err(|error| error.error) } else { name_new(self.0, path) }
     }
+}
+
+/// Gives a file a name that no other has.
+fn name_new(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    // Linux says of missing links that they are not permitted; and of renaming, in a folder whose names stay.
+    let cannot = |error: &io::Error| is_missing(error) || error.kind() == ErrorKind::PermissionDenied;
+    let file = match file.persist_noclobber(path) {
+        Err(error) if cannot(&error.error) => error.file,
+        named => return named.map(drop).map_err(|error| error.error),
+    };
+    match fs::hard_link(file.path(), path) {
+        Err(error) if cannot(&error) => {}
+        linked => return linked,
+    }
+    // Whoever makes a file has its name.
+    File::create_new(path)?;
+    let named = file.persist(path).inspect_err(|_| _ = fs::remove_file(path));
+    named.map(drop).map_err(|error| error.error)
 }
 
 /// Writes an open file or folder to the disk.
