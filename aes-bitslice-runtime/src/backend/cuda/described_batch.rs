@@ -100,7 +100,7 @@ fn range(at: CUdeviceptr, bytes: u64) -> Range<u64> {
 
 /// Refuses memory that is written and overlaps other memory of the call.
 fn apart(written: &[Range<u64>], read: &[Range<u64>]) -> Result<(), Error> {
-    let overlaps = |one: &Range<u64>, other: &Range<u64>| one.start < other.end && other.start < one.end;
+    let overlaps = |one: &Range<u64>, other: &Range<u64>| one.start.max(other.start) < one.end.min(other.end);
     let others = |n: usize| written[n + 1..].iter().chain(read);
     let is_shared = written.iter().enumerate().any(|(n, one)| others(n).any(|other| overlaps(one, other)));
     if is_shared { Err(Error::Overlap) } else { Ok(()) }
@@ -108,8 +108,9 @@ fn apart(written: &[Range<u64>], read: &[Range<u64>]) -> Result<(), Error> {
 
 impl DeviceCipher<'_> {
     /// Encrypts or decrypts messages of GCM that arrays in GPU memory describe, on raw device pointers and a raw stream; `input` may equal
-    /// `output`, and `len` is the number of bytes of each. Bytes between messages stay as they are. Nothing comes to the host and nothing is
-    /// waited for, here or later: later work on the stream sees the output, and tags or verdicts.
+    /// `output`, and `len` is the number of bytes of each. Bytes between messages stay as they are; additional data may be there, and nowhere else
+    /// in the output. Nothing comes to the host and nothing is waited for, here or later: later work on the stream sees the output, and tags or
+    /// verdicts.
     ///
     /// The call writes two words of 32 bits at `fault`, a multiple of 4: zeros if all was right, else what is wrong with the first message that
     /// is ([`DeviceBatch::check`]). Then nothing was processed. It takes 68 bytes of GPU memory for each message from the pool of the stream, and
@@ -220,7 +221,7 @@ fn check(
     };
     let fault = range(fault, FAULT as u64);
     if [&results, &fault].into_iter().chain(&expected).any(|range| !range.start.is_multiple_of(4)) {
-        let what = "tags, verdicts and what is wrong are at multiples of 4 bytes: give such places for them".into();
+        let what = "tags, verdicts and `fault` are at multiples of 4 bytes: give such addresses".into();
         return Err(Error::Length { operation: GcmEncryptBatch::NAME, what });
     }
     let (aad, aad_bytes) = batch.aad();
@@ -273,5 +274,20 @@ impl HashKernel {
             self.launch(Entry::BatchDescribe, &mut { stream }, thread_blocks, none, None, describe)?;
             self.launch(Entry::BatchOrder, &mut { stream }, thread_blocks, none, None, order)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_apart_from_all_else() {
+        let is_ok = |written: &[Range<u64>], read: &[Range<u64>]| apart(written, read).is_ok();
+        assert!(is_ok(&[0..8, 8..16], &[16..20, 20..99, 18..30]) && is_ok(&[], &[0..8, 0..8]));
+        assert!(!is_ok(&[0..8, 7..16], &[]) && !is_ok(&[0..8], &[20..30, 7..9]) && !is_ok(&[10..20], &[0..99]));
+        // Nothing is no part of anything.
+        assert!(is_ok(&[0..8, 4..4], &[4..4, 6..6, 8..9]));
+        assert_eq!(range(u64::MAX - 3, 9), u64::MAX - 3..u64::MAX);
     }
 }

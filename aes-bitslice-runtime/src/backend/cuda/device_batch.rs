@@ -44,25 +44,26 @@ impl DeviceRanges {
         Self { starts: array(offsets, false), ends: array(lengths, true) }
     }
 
-    fn check(&self, count: usize, what: &str) -> Result<(), Error> {
-        for array in [&self.starts, &self.ends] {
-            match array.integers {
-                Some(integers) if !array.first.is_multiple_of(integers.bytes()) => {
+    /// Refuses what the host can see is wrong with ranges of at most `longest` bytes each.
+    fn check(&self, count: usize, longest: u64, what: &str) -> Result<(), Error> {
+        for Array { integers, first, step, are_lengths } in [self.starts, self.ends] {
+            let last = step.checked_mul((count as u64).saturating_sub(1)).and_then(|n| n.checked_add(first));
+            match integers {
+                Some(integers) if !first.is_multiple_of(integers.bytes()) => {
                     return refused(format!(
                         "{what} are integers of {} bytes: give an array that begins at a multiple of that",
                         integers.bytes()
                     ));
                 }
-                Some(_) => {}
-                None => {
-                    let last = array
-                        .step
-                        .checked_mul((count as u64).saturating_sub(1))
-                        .and_then(|n| n.checked_add(array.first));
-                    if last.is_none() || array.step >= STEPS {
-                        return refused(format!("{what} are beyond byte 2^56: give a smaller stride"));
-                    }
+                None if are_lengths && first > longest => {
+                    return refused(format!("{what} of {first} bytes each, and there is room for {longest}"));
                 }
+                None if step >= STEPS || last.is_none() => {
+                    return refused(format!(
+                        "{what} begin 2^56 bytes apart, or beyond byte 2^64: give a smaller stride"
+                    ));
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -168,15 +169,15 @@ impl DeviceBatch {
     /// `count` messages.
     ///
     /// # Errors
-    /// [`Error::Batch`] for more messages than 2^31, arrays of integers that are not aligned to an integer, strides of 2^56 bytes and more, and
-    /// 4 GiB of additional data and more.
+    /// [`Error::Batch`] for more messages than 2^31, arrays of integers that are not aligned to an integer, strides of 2^56 bytes and more, a
+    /// rule by which messages have more than 2^36 - 32 bytes, and 4 GiB of additional data and more.
     pub fn new(count: usize, ranges: DeviceRanges, nonces: DeviceNonces, aads: DeviceAads) -> Result<Self, Error> {
         check_number(count)?;
-        ranges.check(count, "ranges")?;
-        aads.ranges.check(count, "ranges of additional data")?;
+        ranges.check(count, LONGEST, "ranges")?;
         if aads.bytes > u32::MAX.into() {
             return refused("4 GiB of additional data or more: make several batches".into());
         }
+        aads.ranges.check(count, u32::MAX.into(), "ranges of additional data")?;
         Ok(Self { count: count as u32, ranges, nonces: nonces.0, aads })
     }
 
@@ -273,6 +274,7 @@ impl DeviceBatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aes_bitslice_core::messages::WIDEST;
 
     fn batch(count: usize, ranges: DeviceRanges) -> Result<DeviceBatch, Error> {
         DeviceBatch::new(count, ranges, DeviceNonces::each(3), DeviceAads::none())
@@ -289,9 +291,23 @@ mod tests {
         assert!(batch(200, DeviceRanges::spaced(7, STEPS - 1)).is_ok());
         assert!(batch(300, DeviceRanges::spaced(7, STEPS - 1)).is_err());
         assert!(batch(2, DeviceRanges::spaced(7, STEPS)).is_err());
+        assert!(batch(2, DeviceRanges::spaced(LONGEST + 1, 7)).is_err());
         assert!(DeviceNonces::counted(0, 33).is_err());
         let much = DeviceAads::shared(0, 1 << 32);
         assert!(DeviceBatch::new(1, DeviceRanges::spaced(1, 1), DeviceNonces::each(0), much).is_err());
+    }
+
+    /// As many and as long ones as there may be.
+    #[test]
+    fn groups_of_any_messages_can_be_counted() {
+        for (count, ranges) in [
+            (1, DeviceRanges::pairs(IntegerType::U32, 0)),
+            (1 << 31, DeviceRanges::pairs(IntegerType::U32, 0)),
+            (1, DeviceRanges::spaced(LONGEST, 0)),
+            (1 << 31, DeviceRanges::spaced(LONGEST, 0)),
+        ] {
+            assert!(batch(count, ranges).unwrap().groups(u64::MAX, 528) <= WIDEST);
+        }
     }
 
     #[test]
