@@ -319,6 +319,9 @@ fn claims() -> Vec<Claim> {
     let earlier = |kernel: usize| (EARLIER, earlier_name(Packed::ALL[kernel]), SIZES[1]);
     let (fetched, one_hot) = ("hajihassani-2019, keys fetched", "hajihassani-2019, one-hot keys");
     let claim = Claim::of;
+    let faster = |says, compared: &str, first, second| claim(says, None, compared, first, second, Expected::Faster);
+    let ecb = || way(Mode::EcbEncrypt, one_hot);
+    let ecb_of_bytes = || (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES);
     let keys = [
         ("data staged, 64 threads", 1, 0),
         ("data not staged, 64 threads", 3, 2),
@@ -333,14 +336,7 @@ fn claims() -> Vec<Claim> {
         for (mode, name) in CHANGED_MODES.into_iter().zip(["ECB", "CTR"]) {
             for &(compared, first, second) in pairs {
                 let compared = format!("{name}, {compared}");
-                claims.push(claim(
-                    says,
-                    None,
-                    &compared,
-                    changed(mode, first),
-                    changed(mode, second),
-                    Expected::Faster,
-                ));
+                claims.push(faster(says, &compared, changed(mode, first), changed(mode, second)));
             }
         }
     }
@@ -350,47 +346,41 @@ fn claims() -> Vec<Claim> {
             Some(1478.42 / 1384.51),
             "one-hot keys, 4 GiB",
             way(Mode::Ctr, one_hot),
-            way(Mode::EcbEncrypt, one_hot),
+            ecb(),
             Expected::Faster,
         ),
-        claim(
+        faster(
             "encryption is faster than decryption, whose MixColumns is the larger circuit (6.5)",
-            None,
             "one-hot keys, 4 GiB",
-            way(Mode::EcbEncrypt, one_hot),
+            ecb(),
             way(Mode::EcbDecrypt, one_hot),
-            Expected::Faster,
         ),
-        claim(
+        faster(
             "the same",
-            None,
             "keys fetched, 4 GiB",
             way(Mode::EcbEncrypt, fetched),
             way(Mode::EcbDecrypt, fetched),
-            Expected::Faster,
         ),
         claim(
             "bitslicing is faster than tables (table 1: 805.16 to 280 Gbit/s on a GTX 1080, both of 2^30 bits)",
             Some(805.16 / 280.0),
             "one-hot keys to the kernel of Abdelrahman et al. with keys in shared memory, 32 B a thread, 256 threads; ECB, 256 MiB",
-            (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
+            ecb_of_bytes(),
             (abdelrahman_2017::TABLES, "keys in shared memory, 32 B a thread, 256 threads".into(), BYTES),
             Expected::Faster,
         ),
-        claim(
+        faster(
             "the same of tables with a copy for each lane of a warp, which that kernel does not have",
-            None,
             "one-hot keys to this project's T-boxes, ECB, 4 GiB",
-            way(Mode::EcbEncrypt, one_hot),
+            ecb(),
             way(Mode::EcbEncrypt, "T-boxes, a copy a lane"),
-            Expected::Faster,
         ),
         claim(
             "the change of representation is two orders of magnitude faster than encryption (6.3)",
             Some(100.0),
             "alone, with its memory accesses, to one-hot keys, ECB, 256 MiB",
             (REPRESENTATION, representation_name(1), BYTES),
-            (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
+            ecb_of_bytes(),
             Expected::Times(100),
         ),
         claim(
@@ -409,37 +399,31 @@ fn claims() -> Vec<Claim> {
             (LFSR, registers()[3].0.clone(), SUMMED_BYTES),
             Expected::Times(16),
         ),
-        claim(
+        faster(
             "a circuit for the S-box is faster on planes than a table, for which bits are gathered and spread (4.3, fig. 8)",
-            None,
             "one-hot keys, ECB, 256 MiB; Canright's S-box to a table in global memory",
-            (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
+            ecb_of_bytes(),
             (FIGURE_8, figure_8_name(), BYTES),
-            Expected::Faster,
         ),
         claim(
             "the representation is faster than that of earlier bitsliced code: 1.37 × the best of it, on the same P100 (6.3)",
             Some(832.58 / 605.9),
             "one-hot keys to four blocks in eight words of 64 bits, ECB, 4 GiB; the paper's two figures may have different units",
-            way(Mode::EcbEncrypt, one_hot),
+            ecb(),
             earlier(0),
             Expected::Faster,
         ),
-        claim(
+        faster(
             "the same with keys that are fetched, as in the earlier code",
-            None,
             "keys fetched to four blocks in eight words of 64 bits, ECB, 4 GiB",
             way(Mode::EcbEncrypt, fetched),
             earlier(0),
-            Expected::Faster,
         ),
-        claim(
+        faster(
             "the same of words of 32 bits",
-            None,
             "one-hot keys to two blocks in eight words of 32 bits, ECB, 4 GiB",
-            way(Mode::EcbEncrypt, one_hot),
+            ecb(),
             earlier(1),
-            Expected::Faster,
         ),
         Claim {
             second: [0, 1].map(earlier).to_vec(),
@@ -447,7 +431,7 @@ fn claims() -> Vec<Claim> {
                 "twice the best throughput before (7): 1384.51 to 605.9, on different GPUs",
                 Some(1384.51 / 605.9),
                 "one-hot keys to the faster of both earlier representations, on the same GPU, ECB, 4 GiB",
-                way(Mode::EcbEncrypt, one_hot),
+                ecb(),
                 earlier(0),
                 Expected::Times(2),
             )
@@ -456,13 +440,11 @@ fn claims() -> Vec<Claim> {
             second: iwai_2010::CHUNKS
                 .map(|(chunks, _)| (iwai_2010::OVERLAP, iwai_2010::chunks_name(chunks), iwai_2010::BYTES))
                 .to_vec(),
-            ..claim(
+            ..faster(
                 "PCIe connections cannot feed the kernel (6.3)",
-                None,
                 "one-hot keys, ECB, 256 MiB, to Iwai et al.'s best with copies from pinned memory and back",
-                (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
-                (TABLES, format!("{}, {one_hot}", Mode::EcbEncrypt), BYTES),
-                Expected::Faster,
+                ecb_of_bytes(),
+                ecb_of_bytes(),
             )
         },
     ]);

@@ -208,142 +208,67 @@ fn cases() -> Vec<Case> {
 fn claims() -> Vec<Claim> {
     let column = |number: usize| (TABLE_3, COLUMNS[number].name(), BYTES);
     let choice = |name: &str| (CHOICES, name.to_string(), BYTES);
-    let of = |a: usize, b: usize| Some(COLUMNS[a].gbits / COLUMNS[b].gbits);
     let chunks = |number| (OVERLAP, chunks_name(number), BYTES);
-    let claim = Claim::of;
-    use Expected::Faster;
+    let faster = |says, first, second, compared| Claim::of(says, None, compared, first, second, Expected::Faster);
+    // Of columns, whose rates the paper has.
+    let pair = |says, a: usize, b: usize, compared| {
+        let theirs = Some(COLUMNS[a].gbits / COLUMNS[b].gbits);
+        Claim { theirs, ..faster(says, column(a), column(b), compared) }
+    };
+    let staged = || choice("16 B a thread, state in shared memory, AoS");
+    let loops = || choice("T-boxes: 4; threads loop");
+    let to_shared = "keys constant; what also differs: state in registers, not AoS";
     vec![
-        claim(
-            "16 bytes a thread are better than 8 (VI.B)",
-            of(1, 3),
-            "keys constant; what also differs: state in registers, not AoS",
-            column(1),
-            column(3),
-            Faster,
-        ),
-        claim(
-            "16 bytes a thread are better than 4 (VI.B)",
-            of(1, 6),
-            "keys constant; what also differs: state in registers, not AoS",
-            column(1),
-            column(6),
-            Faster,
-        ),
-        claim(
-            "the same of 8 bytes",
-            None,
-            "keys shared, AoS",
-            choice("16 B a thread, state in shared memory, AoS"),
-            column(4),
-            Faster,
-        ),
-        claim(
-            "the same of 4 bytes",
-            None,
-            "keys shared, AoS",
-            choice("16 B a thread, state in shared memory, AoS"),
-            column(7),
-            Faster,
-        ),
-        claim(
-            "4 bytes a thread are better than 1 (VI.B)",
-            of(6, 10),
-            "keys constant, AoS",
-            column(6),
-            column(10),
-            Faster,
-        ),
-        claim(
-            "T-boxes belong in shared memory, not in constant memory (VI.B)",
-            of(1, 0),
-            "16 B, keys constant",
-            column(1),
-            column(0),
-            Faster,
-        ),
-        claim(
-            "with 16 bytes, keys in shared memory are faster (VI.B)",
-            of(2, 1),
-            "shared to constant",
-            column(2),
-            column(1),
-            Faster,
-        ),
-        claim(
-            "with 8 bytes, keys in constant memory are faster (VI.B)",
-            of(3, 4),
-            "constant to shared, AoS",
-            column(3),
-            column(4),
-            Faster,
-        ),
-        claim(
-            "with 4 bytes, keys in constant memory are faster (VI.B)",
-            of(6, 7),
-            "constant to shared, AoS",
-            column(6),
-            column(7),
-            Faster,
-        ),
-        claim(
-            "with 1 byte, keys in shared memory are faster (VI.B)",
-            of(9, 10),
-            "shared to constant, AoS",
-            column(9),
-            column(10),
-            Faster,
-        ),
-        claim("AoS beats SoA with 4 bytes a thread (VI.B)", of(6, 8), "keys constant", column(6), column(8), Faster),
-        claim("AoS beats SoA with 8 bytes a thread (VI.B)", of(3, 5), "keys constant", column(3), column(5), Faster),
-        claim(
+        pair("16 bytes a thread are better than 8 (VI.B)", 1, 3, to_shared),
+        pair("16 bytes a thread are better than 4 (VI.B)", 1, 6, to_shared),
+        faster("the same of 8 bytes", staged(), column(4), "keys shared, AoS"),
+        faster("the same of 4 bytes", staged(), column(7), "keys shared, AoS"),
+        pair("4 bytes a thread are better than 1 (VI.B)", 6, 10, "keys constant, AoS"),
+        pair("T-boxes belong in shared memory, not in constant memory (VI.B)", 1, 0, "16 B, keys constant"),
+        pair("with 16 bytes, keys in shared memory are faster (VI.B)", 2, 1, "shared to constant"),
+        pair("with 8 bytes, keys in constant memory are faster (VI.B)", 3, 4, "constant to shared, AoS"),
+        pair("with 4 bytes, keys in constant memory are faster (VI.B)", 6, 7, "constant to shared, AoS"),
+        pair("with 1 byte, keys in shared memory are faster (VI.B)", 9, 10, "shared to constant, AoS"),
+        pair("AoS beats SoA with 4 bytes a thread (VI.B)", 6, 8, "keys constant"),
+        pair("AoS beats SoA with 8 bytes a thread (VI.B)", 3, 5, "keys constant"),
+        faster(
             "plaintext in registers is faster than in shared memory (VI.B)",
-            None,
-            "16 B, keys shared; registers to AoS",
             column(2),
-            choice("16 B a thread, state in shared memory, AoS"),
-            Faster,
+            staged(),
+            "16 B, keys shared; registers to AoS",
         ),
-        claim(
+        faster(
             "four T-boxes are faster than one (V.C, VI.B)",
-            None,
-            "16 B, keys shared",
-            choice("T-boxes: 4; threads loop"),
+            loops(),
             choice("T-boxes: 1; threads loop"),
-            Faster,
+            "16 B, keys shared",
         ),
-        claim(
+        faster(
             "threads that loop are faster than many thread blocks (V.D)",
-            None,
-            "16 B, four T-boxes",
-            choice("T-boxes: 4; threads loop"),
+            loops(),
             choice("T-boxes: 4; threads do not"),
-            Faster,
-        ),
-        claim(
-            "copies overlapped in 4 chunks are faster than in one (VI.C)",
-            Some(22.0 / 13.4),
-            "copies counted",
-            chunks(4),
-            chunks(1),
-            Faster,
-        ),
-        claim(
-            "8 and 4 bytes a thread have almost the same throughput (VI.B)",
-            of(3, 6),
-            "keys constant, AoS; 8 to 4",
-            column(3),
-            column(6),
-            Expected::Same,
+            "16 B, four T-boxes",
         ),
         Claim {
-            second: [2, 8, 16].map(chunks).to_vec(),
-            ..claim(
-                "4 chunks are the best number (VI.C)",
-                None,
-                "copies counted; 4 to the best of 2, 8 and 16",
+            theirs: Some(22.0 / 13.4),
+            ..faster(
+                "copies overlapped in 4 chunks are faster than in one (VI.C)",
                 chunks(4),
                 chunks(1),
-                Faster,
+                "copies counted",
+            )
+        },
+        Claim {
+            expected: Expected::Same,
+            ..pair("8 and 4 bytes a thread have almost the same throughput (VI.B)", 3, 6, "keys constant, AoS; 8 to 4")
+        },
+        Claim {
+            second: [2, 8, 16].map(chunks).to_vec(),
+            ..faster(
+                "4 chunks are the best number (VI.C)",
+                chunks(4),
+                chunks(1),
+                "copies counted; 4 to the best of 2, 8 and 16",
             )
         },
     ]

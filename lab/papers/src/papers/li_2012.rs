@@ -177,97 +177,80 @@ fn claims() -> Vec<Claim> {
     let streams = |row: &Row, streams, memory| (TABLE_4, streams_name(streams, memory), row.bytes);
     // At the same size, the ratio of rates is the inverse ratio of times.
     let ratio = |row: &Row, streams: usize| Some(row.milliseconds[0] / row.milliseconds[streams]);
-    let claim = Claim::of;
-    use Expected::{Faster, Same};
+    let faster = |says, compared, first, second| Claim::of(says, None, compared, first, second, Expected::Faster);
+    let same =
+        |says, compared, first, second| Claim { expected: Expected::Same, ..faster(says, compared, first, second) };
     use HostMemory::{Pageable, Pinned};
     let [ecb, cbc] = MODES;
+    let alone = |count| (TABLE_4, alone_name(count), large.bytes);
+    let (to_pageable, to_pinned) = ("pinned, to none in pageable memory", "pinned, to none in pinned memory");
     vec![
-        claim(
+        same(
             "ECB encryption and CBC decryption lie on one another (VI.B)",
-            None,
             "vectors, rounds unrolled, 256 MiB; CBC to ECB",
             variant(cbc, 1),
             variant(ecb, 1),
-            Same,
         ),
-        claim(
+        same(
             "words column-major are another way to coalesced accesses than vectors (V.C)",
-            None,
             "ECB, rounds unrolled, reordering not counted; words to vectors",
             variant(ecb, 0),
             variant(ecb, 1),
-            Same,
         ),
-        claim("the same", None, "CBC", variant(cbc, 0), variant(cbc, 1), Same),
-        claim(
-            "8 streams make 256 MiB faster (VI.C)",
-            ratio(large, 3),
-            "pinned, to none in pageable memory",
-            streams(large, 8, Pinned),
-            streams(large, 0, Pageable),
-            Faster,
-        ),
-        claim(
-            "the same",
-            None,
-            "pinned, to none in pinned memory",
-            streams(large, 8, Pinned),
-            streams(large, 0, Pinned),
-            Faster,
-        ),
-        claim(
-            "4 streams make 256 KiB faster (VI.C)",
-            ratio(small, 2),
-            "pinned, to none in pageable memory",
-            streams(small, 4, Pinned),
-            streams(small, 0, Pageable),
-            Faster,
-        ),
-        claim(
-            "the same",
-            None,
-            "pinned, to none in pinned memory",
-            streams(small, 4, Pinned),
-            streams(small, 0, Pinned),
-            Faster,
-        ),
-        claim(
-            "more than 8 streams make it slower again (VI.C)",
-            Some(124.36 / 92.47),
-            "256 MiB, 8 to 16",
-            streams(large, 8, Pinned),
-            streams(large, 16, Pinned),
-            Faster,
-        ),
+        same("the same", "CBC", variant(cbc, 0), variant(cbc, 1)),
+        Claim {
+            theirs: ratio(large, 3),
+            ..faster(
+                "8 streams make 256 MiB faster (VI.C)",
+                to_pageable,
+                streams(large, 8, Pinned),
+                streams(large, 0, Pageable),
+            )
+        },
+        faster("the same", to_pinned, streams(large, 8, Pinned), streams(large, 0, Pinned)),
+        Claim {
+            theirs: ratio(small, 2),
+            ..faster(
+                "4 streams make 256 KiB faster (VI.C)",
+                to_pageable,
+                streams(small, 4, Pinned),
+                streams(small, 0, Pageable),
+            )
+        },
+        faster("the same", to_pinned, streams(small, 4, Pinned), streams(small, 0, Pinned)),
+        Claim {
+            theirs: Some(124.36 / 92.47),
+            ..faster(
+                "more than 8 streams make it slower again (VI.C)",
+                "256 MiB, 8 to 16",
+                streams(large, 8, Pinned),
+                streams(large, 16, Pinned),
+            )
+        },
         Claim {
             second: [1024, 256, 128].map(threads).to_vec(),
-            ..claim(
+            ..faster(
                 "512 threads are the fastest number (VI.A)",
-                None,
                 "ECB, 256 MB, 16 B a thread, keys in shared memory, to the best of 1024, 256 and 128",
                 threads(512),
                 threads(512),
-                Faster,
             )
         },
-        claim(
+        faster(
             "copies and kernels slow each other, which makes many streams slower (VI.C)",
-            None,
             "256 MiB, 16 streams; copies alone to copies with the kernels between them",
-            (TABLE_4, alone_name(16), large.bytes),
+            alone(16),
             streams(large, 16, Pinned),
-            Faster,
         ),
-        claim("the same", None, "8 streams", (TABLE_4, alone_name(8), large.bytes), streams(large, 8, Pinned), Faster),
+        faster("the same", "8 streams", alone(8), streams(large, 8, Pinned)),
         Claim {
+            theirs: Some(FASTEST / 23.2),
             second: STREAMS[1..].iter().map(|&count| streams(large, count, Pinned)).collect(),
-            ..claim(
+            ..faster(
                 "the link bounds the rate, however fast the GPU is (VI.C, VII)",
-                Some(FASTEST / 23.2),
                 "the kernel alone to the best number of streams, 256 MiB, CBC",
                 variant(cbc, 1),
                 variant(cbc, 1),
-                Faster,
             )
         },
     ]

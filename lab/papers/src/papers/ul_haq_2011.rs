@@ -212,66 +212,62 @@ fn claims() -> Vec<Claim> {
     let largest = 1 << POWERS[POWERS.len() - 1];
     let gpu = |sbox, keys, access| (FIGURE_11, way_name(sbox, keys, access), largest);
     let unrolled = |(table, name, bytes): (&'static str, String, u64)| (table, name + UNROLLED, bytes);
-    let claim = |says, compared, first, second, expected| Claim::of(says, None, compared, first, second, expected);
-    let basic = gpu(S::Global, K::Global, A::Bytes);
-    use Expected::{Faster, Same};
+    let faster = |says, compared, first, second| Claim::of(says, None, compared, first, second, Expected::Faster);
+    let same =
+        |says, compared, first, second| Claim { expected: Expected::Same, ..faster(says, compared, first, second) };
+    let basic = || gpu(S::Global, K::Global, A::Bytes);
+    let constant = |keys| gpu(S::Constant, keys, A::Bytes);
+    let bytes = |keys| gpu(S::Shared, keys, A::Bytes);
+    let vectors = |keys| gpu(S::Shared, keys, A::Vector);
     vec![
-        claim(
+        faster(
             "constant memory is faster than global memory (Memory Optimizations)",
             CONSTANT_SBOX[0],
-            gpu(S::Constant, K::Global, A::Bytes),
-            basic.clone(),
-            Faster,
+            constant(K::Global),
+            basic(),
         ),
-        claim("the same", CONSTANT_SBOX[1], gpu(S::Constant, K::Constant, A::Bytes), basic.clone(), Faster),
-        claim(
+        faster("the same", CONSTANT_SBOX[1], constant(K::Constant), basic()),
+        faster(
             "local memory is faster than global memory (Memory Optimizations)",
             "the S-box moved, keys in global memory",
-            gpu(S::Shared, K::Global, A::Bytes),
-            basic.clone(),
-            Faster,
+            bytes(K::Global),
+            basic(),
         ),
-        claim(
+        faster(
             "unrolled loops optimise the code (Design Approach)",
             "the rounds unrolled to the rounds in a loop, basic kernel",
-            unrolled(basic.clone()),
-            basic,
-            Faster,
+            unrolled(basic()),
+            basic(),
         ),
-        claim(
+        faster(
             "the same",
             "S-box local, keys as an argument, vectors",
-            unrolled(gpu(S::Shared, K::Argument, A::Vector)),
-            gpu(S::Shared, K::Argument, A::Vector),
-            Faster,
+            unrolled(vectors(K::Argument)),
+            vectors(K::Argument),
         ),
-        claim(
+        faster(
             "the same of constant memory",
             "the keys moved, S-box in local memory",
-            gpu(S::Shared, K::Constant, A::Bytes),
-            gpu(S::Shared, K::Global, A::Bytes),
-            Faster,
+            bytes(K::Constant),
+            bytes(K::Global),
         ),
-        claim(
+        same(
             "key expansion in local memory costs not much (Key Expansion using Local Memory)",
             "S-box local, vectors; keys expanded there to keys in a constant buffer",
-            gpu(S::Shared, K::Shared, A::Vector),
-            gpu(S::Shared, K::Constant, A::Vector),
-            Same,
+            vectors(K::Shared),
+            vectors(K::Constant),
         ),
-        claim(
+        same(
             "the same",
             CONSTANT_SBOX[2],
             gpu(S::Constant, K::Shared, A::Vector),
             gpu(S::Constant, K::Constant, A::Vector),
-            Same,
         ),
-        claim(
+        same(
             "an access pattern by bytes allows coalescing (Forward Cipher)",
             "S-box local, keys constant; by bytes to vectors",
-            gpu(S::Shared, K::Constant, A::Bytes),
-            gpu(S::Shared, K::Constant, A::Vector),
-            Same,
+            bytes(K::Constant),
+            vectors(K::Constant),
         ),
     ]
 }

@@ -161,7 +161,8 @@ fn tables(page: &mut Page, size: usize) {
     let schemes = schemes();
     let ours: Vec<_> = schemes.iter().map(|scheme| page.gbits(TABLES, &scheme.name(), size.bytes)).collect();
     let our_best = best(ours.clone());
-    let their_best = size.gbits.map(|gpu| best(gpu.as_flattened().iter().copied().map(Some)));
+    let their_best = size.by_gpu().iter().map(|gpu| best(gpu.as_flattened().iter().copied().map(Some)));
+    let their_best: Vec<_> = their_best.collect();
     let mut rows = vec![["round keys", "a thread", "threads:"].map(String::from).to_vec()];
     rows[0].extend(GPUS.iter().copied().chain([page.gpu()]).map(|gpu| format!("{gpu}:")));
     rows[0].push(format!("ours to {}:", GPUS[GPUS.len() - 1]));
@@ -171,12 +172,12 @@ fn tables(page: &mut Page, size: usize) {
             format!("{} B", scheme.granularity.bytes()),
             scheme.threads.to_string(),
         ];
-        for (gpu, best) in size.gbits.iter().zip(their_best) {
+        for (gpu, &best) in size.by_gpu().iter().zip(&their_best) {
             let theirs = scheme.column.map(|column| gpu[scheme.keys][column]);
             row.push(theirs.map_or(String::new(), |rate| bold_if(theirs == best, with_decimals(rate))));
         }
         row.push(bold_if(ours.is_some() && ours == our_best, figure(ours)));
-        let newest = scheme.column.map(|column| size.gbits[GPUS.len() - 1][scheme.keys][column]);
+        let newest = scheme.column.map(|column| size.by_gpu()[GPUS.len() - 1][scheme.keys][column]);
         row.push(newest.map_or(String::new(), |theirs| times(ours, theirs * PAPER.gbit)));
         rows.push(row);
     }
