@@ -469,6 +469,19 @@ mod tests {
         assert_eq!(all.shifted(&x.times(24).plus(1, &Form::constant(7)), 3), x.times(3));
     }
 
+    /// Conditions follow from others while these are taken for true, and no longer.
+    #[test]
+    fn conditions_follow_from_others() {
+        let mut all = Unknowns::default();
+        let (x, y) = (all.number(0, 100), all.number(0, 100));
+        let number = x.plus(-1, &Form::constant(7));
+        let below = Condition::Below(number.clone(), y.clone());
+        let both = [number.clone(), y.plus(-1, &number).plus(-1, &Form::constant(1))].map(Condition::NotNegative);
+        assert!(all.follows(&below, &both));
+        assert!(!all.follows(&below, &both[..1]) && !all.follows(&below, &both[1..]));
+        assert_eq!(all.decide(&below), None);
+    }
+
     /// A remainder that has no form is congruent to what it is the remainder of, for any smaller power of 2.
     #[test]
     fn remainders() {

@@ -10,12 +10,12 @@
 //! | run | `from` is any tile below `to`, the end of the share; the planes of the round keys are in shared memory |
 //! | tile | `tile` is any with `from <= tile < end`, `end <= to`, and no tile before `end` begins another run; the tables are there; registers that a turn is handed have addresses that go along with the tile, and words of the tile or of the block before, which were read early |
 //!
-//! Data is a whole number of pieces: blocks, or in counter modes, where the entry point is for data of any alignment, bytes, of which the first
-//! may be any byte of a block. A turn of the inner loop must write, for the pieces of the tile that exist, and no others, the mode's output, and
-//! go on with the tile that the warp takes next: the next number of an atomic counter that began with `from` plus the number of warps, or in CBC, where each warp has a share
-//! of its own, the tile after this. So every tile is taken once. It reads words of these tiles only, and of its own tile none after it is
-//! written. Each access is at a multiple of its bytes. Outside the inner loop nothing is written in device memory, nor read, except for the first tile and the block before a share. A warp
-//! that leaves a run goes on with `end`, or ends if that is `to`.
+//! Data is a whole number of pieces: of blocks, or, in counter modes and of any alignment, of bytes, the first of which may be any byte of a
+//! block. A turn of the inner loop must write, for the pieces of the tile that exist, and no others, the mode's output, and go on with the tile
+//! that the warp takes next: the next number of an atomic counter that began with `from` plus the number of warps, or in CBC, where each warp
+//! has a share of its own, the tile after this. So every tile is taken once. It reads from these tiles only, and from its own tile nothing after
+//! that is written. Outside the inner loop nothing is written in device memory, nor read, except for the first tile and the block before a
+//! share. Each access is at a multiple of its bytes. A warp that leaves a run goes on with `end`, or ends if that is `to`.
 //!
 //! | module | idea |
 //! |---|---|
@@ -37,8 +37,9 @@
 //!
 //! # Assumptions
 //!
-//! - There are at most [`MOST_BLOCKS`] blocks, whole or not, and at least one byte. Addresses are at least 2^16 and at most 2^63, so that no buffer wraps, and
-//!   are multiples of 4 bytes where the entry point is for aligned data. The output is the input's buffer or does not overlap it.
+//! - The data has at most [`MOST_BLOCKS`] blocks, or parts of so many, and at least one piece. Addresses are at least 2^16 and at most 2^63, so
+//!   that no buffer wraps, and are multiples of 4 bytes where the entry point is for aligned data. The output is the input's buffer or does not
+//!   overlap it.
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
 //! - Of a turn of a loop that follows another, only one way is followed, to see whether barriers order the accesses of both.
