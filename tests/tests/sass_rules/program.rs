@@ -9,7 +9,7 @@ use aes_bitslice_analysis::proof::anf::Cells;
 use aes_bitslice_analysis::proof::context::Grid;
 use aes_bitslice_analysis::proof::launch::{Code, Launch};
 use aes_bitslice_analysis::proof::memory::{Byte, Memory, known};
-use aes_bitslice_analysis::sass::{Disassembler, Listing, PREDICATES, UNIFORM, UNIFORM_PREDICATES};
+use aes_bitslice_analysis::sass::{Disassembler, Listing, Operand, PREDICATES, UNIFORM, UNIFORM_PREDICATES};
 use aes_bitslice_core::argument::{Argument, Kind};
 use aes_bitslice_core::signature::{EntryPoint, Parameter};
 use std::collections::BTreeSet;
@@ -185,6 +185,13 @@ impl Site {
         (code, which)
     }
 
+    /// Whether a word of the output is what the instruction writes to its first operand, registers.
+    pub fn is_result(&self, word: usize) -> bool {
+        let Some(Operand::Register { number, .. }) = self.form.instruction.operands.first() else { return false };
+        let written = *number..*number + (self.form.bytes() / 4) as usize;
+        self.places.get(word - self.output).is_some_and(|place| written.contains(place))
+    }
+
     /// The operands in the words of a thread's input, and which place a word of the output is.
     pub fn of_thread(&self, input: &[u32], word: usize) -> String {
         let values = self.places.iter().zip(&input[self.input..]).map(|(place, word)| format!("{place}: {word:#x}"));
@@ -284,7 +291,15 @@ impl Program {
         program
     }
 
+    /// The instruction whose result a word of a thread's output is; none in a program of branches.
+    pub fn site(&self, word: usize) -> Option<&Site> {
+        self.sites.iter().rfind(|site| site.output <= word)
+    }
+
     /// A program of this code.
+    ///
+    /// # Panics
+    /// If there is no room for it in the entry point.
     pub fn of_code(
         entry: &Entry<'_>,
         code: &[u128],
@@ -294,6 +309,7 @@ impl Program {
         disassembler: &Disassembler,
     ) -> Self {
         let place = cubin::find(entry.cubin, entry.name);
+        assert!(16 * code.len() <= place.code.len(), "there is no room in {}", entry.name);
         let mut cubin = entry.cubin.to_vec();
         let all = code.iter().copied().chain(std::iter::repeat(e::nop()));
         cubin[place.code].as_chunks_mut().0.iter_mut().zip(all).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
