@@ -120,12 +120,17 @@ fn what_a_run_may_not_do() {
         ("bar.sync 0;\nbar.warp.sync -1;", None),
         ("bar.sync 1;", Some("no rule for these operands")),
         ("bar.sync 0, 32;", Some("no rule for these operands")),
+        ("bar.sync 1, 128;", Some("for ever")),
+        ("bar.sync 0, 128;", Some("that is not there")),
         ("bar.warp.sync 1;", Some("no rule for these operands")),
         ("@%p bra L;\nbar.sync 0;\nret;\nL:\nbar.sync 0;", Some("same barrier")),
         ("@%p bra L;\nbar.sync 0;\nL:", Some("same barrier")),
         ("@%p bra L;\nbar.warp.sync -1;\nL:", Some("for ever")),
         ("@%p bra L;\nshfl.sync.idx.b32 %a, %n, 0, 31, -1;\nL:", Some("for ever")),
         ("shfl.sync.idx.b32 %a, %n, 0, 31, 1;", Some("some lanes only")),
+        ("redux.sync.or.b32 %a, %n, -1;", None),
+        ("redux.sync.or.b32 %a, %n, 1;", Some("some lanes only")),
+        ("redux.sync.or.b32 %a, %u, -1;", Some("unknown bits")),
         ("L:\nbra L;", Some("does not end")),
         // Products of matrices.
         ("MMA {%a, %b, %a, %b}, {%u, %n, %n, %n}, {%n, %u}, {%t, %t, %t, 0};", None),
@@ -187,6 +192,66 @@ fn what_a_run_may_not_do() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     // One thread alone.
     assert!(launch(&format!("{one}st.global.u32 [%o], %t;")).is_ok());
+}
+
+/// A thread begins a copy of 16 bytes to shared memory, and all threads wait for it.
+const COPY: [&str; 8] = [
+    "@!%p bra W;",
+    "mbarrier.init.shared::cta.b64 [m+32], 1;",
+    "fence.proxy.async.shared::cta;",
+    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [m+32], 16;",
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [m+16], [%i+16], 16, [m+32];",
+    "W:\nbar.sync 0;",
+    "T:\nmbarrier.try_wait.parity.shared::cta.b64 %b, [m+32], 0;\n@!%b bra T;",
+    "ld.shared.u32 %a, [m+16];",
+];
+
+/// Every check of copies: what is wrong if one of these lines is another.
+#[test]
+fn what_a_copy_may_not_do() {
+    let with = |line: usize, instead: &str| {
+        let mut lines = COPY;
+        lines[line] = instead;
+        launch(&lines.join("\n")).err()
+    };
+    assert_eq!(with(0, COPY[0]), None);
+    let copy = |operands: &str| {
+        let (name, _) = COPY[4].split_once(' ').unwrap();
+        format!("{name} {operands};")
+    };
+    for (line, instead, why) in [
+        (1, "", "no barrier is at"),
+        (1, "mbarrier.init.shared::cta.b64 [m+32], 0;", "for no threads"),
+        (1, "mbarrier.init.shared::cta.b64 [m+32], 1;\nmbarrier.init.shared::cta.b64 [m+32], 1;", "is there already"),
+        (1, "mbarrier.init.shared::cta.b64 [m+32], 2;", "for ever"),
+        (1, "mbarrier.init.shared::cta.b64 [m+36], 1;", "not accessed"),
+        (1, "mbarrier.init.shared::cta.b64 [%i], 1;", "not accessed"),
+        (2, "", "no fence of the async proxy"),
+        (
+            2,
+            "st.shared.u32 [m+24], %n;\nfence.proxy.async.shared::cta;\nst.shared.u32 [m+16], %n;",
+            "no fence of the async proxy",
+        ),
+        (3, "", "bytes that are not expected"),
+        (3, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [m+32], 8;", "bytes that are not expected"),
+        (3, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [m+32], 32;", "for ever"),
+        (4, "", "for ever"),
+        (4, &copy("[m+16], [%i+16], 8, [m+32]"), "a copy of 8 bytes"),
+        (4, &copy("[m+16], [%i+16], 0, [m+32]"), "a copy of 0 bytes"),
+        (4, &copy("[m+8], [%i+16], 16, [m+32]"), "not accessed"),
+        (4, &copy("[m+16], [%i+8], 16, [m+32]"), "not accessed"),
+        (4, &copy("[m+16], [%i+32], 16, [m+32]"), "nothing was written"),
+        (4, &copy("[m+16], [%o], 16, [m+32]"), "what the launch may write"),
+        (5, "W:", "a race"),
+        (6, "", "has not waited for the copy"),
+        (6, "mbarrier.try_wait.parity.shared::cta.b64 %b, [m+32], 0;", "has not waited for the copy"),
+        (6, "mbarrier.try_wait.parity.shared::cta.b64 %b, [m+32], 1;", "for ever"),
+        (7, "st.shared.u32 [m+16], %t;", "a race"),
+        (7, "st.shared.u32 [m+32], 0;\nmbarrier.try_wait.parity.shared::cta.b64 %b, [m+32], 0;", "no barrier"),
+    ] {
+        let found = with(line, instead).unwrap_or_else(|| panic!("{instead} is allowed"));
+        assert!(found.contains(why), "{instead}: {found}");
+    }
 }
 
 /// A launch gives each parameter a value of the size that is declared.

@@ -2,12 +2,14 @@
 
 use crate::proof::accesses::Symbolic;
 use crate::proof::anf::Cells;
+use crate::proof::copies::AsyncProxy;
 use crate::proof::form::{Form, Unknowns};
-use crate::proof::memory::{Byte, Memory};
-use crate::proof::order::Moment;
+use crate::proof::memory::{Byte, Memory, known};
+use crate::proof::order::{Moment, Seen};
 use crate::proof::thread::Thread;
 use crate::proof::value::{Value, Why};
-use crate::ptx::{Declared, Function, Operand, Program, Space};
+use crate::ptx::{Declared, Function, Operand, Program, Space, Statement};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// The distance between addresses of declared variables: none reaches into the next.
@@ -51,6 +53,12 @@ pub(crate) struct Context<'a> {
     /// Numbers that are not known, if there are any, and what a launch with them needs besides.
     pub unknowns: Unknowns,
     pub symbolic: Option<Symbolic>,
+    /// Shared memory beside the threads, if the module has instructions that reach it in that way.
+    pub proxy: Option<AsyncProxy>,
+    /// The thread blocks that have come to counters, with the barriers that preceded a fence before that.
+    pub arrived: HashMap<u64, HashMap<u64, u32>>,
+    /// The warpgroup that meets at each numbered barrier.
+    pub numbered_barriers: HashMap<u64, usize>,
 }
 
 impl<'a> Context<'a> {
@@ -60,14 +68,17 @@ impl<'a> Context<'a> {
     /// If its variables cannot be given addresses.
     pub(crate) fn new(program: &'a Program, grid: Grid, shared_bytes: u64, cells: &'a mut Cells) -> Result<Self, Why> {
         let has_no_size = |object: &&Declared| object.space == Space::Shared && object.variable.bytes == 0;
-        if program.objects.iter().filter(has_no_size).count() > 1 {
-            return Err("several arrays in shared memory have no size: they are one".into());
-        }
+        let align = program.objects.iter().filter(has_no_size).map(|object| object.variable.align).max();
         if program.objects.iter().any(|object| object.variable.bytes + object.variable.align >= APART) {
             return Err("a variable or parameter is too large".into());
         }
-        // Each at a multiple of its declared alignment, and of no more.
-        let addresses: Vec<u64> = (1..).zip(&program.objects).map(|(n, of)| n * APART + of.variable.align).collect();
+        // Each at a multiple of its declared alignment, and of no more. Arrays that have no size are one (CUDA C++ Programming Guide, section on
+        // `__shared__`). It is the first: operands of tensor cores have 18 bits of an address.
+        let place = |(n, object): (u64, &Declared)| match align.filter(|_| has_no_size(&object)) {
+            Some(align) => align,
+            None => n * APART + object.variable.align,
+        };
+        let addresses: Vec<u64> = (1..).zip(&program.objects).map(place).collect();
         let shared = |(object, address): (&Declared, &u64)| {
             let bytes = if object.variable.bytes == 0 { shared_bytes } else { object.variable.bytes };
             (object.space == Space::Shared).then_some(*address..*address + bytes)
@@ -75,8 +86,17 @@ impl<'a> Context<'a> {
         let shared: Vec<Range<u64>> = program.objects.iter().zip(&addresses).filter_map(shared).collect();
         let mut memory = Memory::default();
         shared.iter().cloned().for_each(|region| memory.allow(region));
+        for (object, address) in
+            program.objects.iter().zip(&addresses).filter(|(object, _)| object.space == Space::Global)
+        {
+            memory.put(*address, object.bytes.iter().map(|byte| known(*byte)));
+        }
         let sizes = program.objects.iter().map(|object| object.variable.bytes).collect();
         let (unknowns, symbolic) = (Unknowns::default(), None);
+        let mut statements = program.functions.iter().flat_map(|function| &function.statements);
+        let uses_proxy =
+            |one: &Statement| ["cp.async.", "mbarrier.", "wgmma."].iter().any(|name| one.opcode.starts_with(name));
+        let proxy = statements.any(uses_proxy).then(AsyncProxy::default);
         Ok(Self {
             functions: &program.functions,
             addresses,
@@ -88,6 +108,9 @@ impl<'a> Context<'a> {
             cells,
             unknowns,
             symbolic,
+            proxy,
+            arrived: HashMap::new(),
+            numbered_barriers: HashMap::new(),
         })
     }
 
@@ -118,12 +141,17 @@ impl<'a> Context<'a> {
     pub(crate) fn begin(&mut self, block: u64) {
         self.block = block;
         self.memory.forget(&self.shared);
+        self.numbered_barriers.clear();
+        self.memory.seen = Seen::default();
+        if let Some(proxy) = &mut self.proxy {
+            *proxy = AsyncProxy::default();
+        }
     }
 
     /// The point that a thread has reached in its run.
     pub(crate) fn moment(&self, thread: &Thread) -> Moment {
-        let Thread { index, block_barriers, warp_barriers, .. } = *thread;
-        Moment { block: self.block, thread: index, block_barriers, warp_barriers }
+        let Thread { index, barriers, .. } = *thread;
+        Moment { block: self.block, thread: index, barriers }
     }
 
     pub(crate) fn value(&self, thread: &Thread, operand: &Operand) -> Result<Value, Why> {
@@ -171,7 +199,7 @@ impl<'a> Context<'a> {
         let is_shared = self.shared.iter().any(|region| region.contains(&at));
         let is_there = match space {
             "shared" => is_shared,
-            "param" => !is_shared && at < DEVICE,
+            "param" | "const" => !is_shared && at < DEVICE,
             "global" => at >= DEVICE,
             _ => false,
         };

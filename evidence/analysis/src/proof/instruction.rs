@@ -4,6 +4,7 @@
 use crate::proof::arithmetic;
 use crate::proof::context::Context;
 use crate::proof::form::Form;
+use crate::proof::order::{Access, Seen, WARPGROUP};
 use crate::proof::thread::Thread;
 use crate::proof::value::{Type, Value, Why};
 use crate::proof::word;
@@ -18,6 +19,8 @@ pub(crate) enum Next {
     To(usize),
     Together,
     Warp,
+    TogetherInWarpgroup,
+    Warpgroup,
     Block,
     /// The way is not decided yet.
     Undecided,
@@ -58,19 +61,56 @@ impl Context<'_> {
     fn execute(&mut self, thread: &mut Thread, statement: &Statement) -> Result<Next, Why> {
         let parts: Vec<&str> = statement.opcode.split('.').collect();
         let operands = &statement.operands;
+        if ["bar", "ret", "st", "atom", "mbarrier", "cp"].contains(&parts[0]) && !thread.has_waited() {
+            return Err("products of matrices were not waited for".into());
+        }
         match (parts[0], &operands[..]) {
             // All threads of a warp go there: with a predicate, each would have to be looked at.
             ("bra", _) if parts.len() > 1 && statement.guard.is_some() => return Err("no rule with a predicate".into()),
             ("bra", [Operand::Label(target)]) => return Ok(Next::To(*target)),
             ("ret", []) => return Ok(Next::End),
-            // Of masks, only all lanes; of a thread block's numbered barriers, only the first, with all threads.
+            // Of masks, only all lanes; of a thread block's numbered barriers, the first with all threads, and others with a warpgroup.
             ("bar", [Operand::Number(-1)]) if parts[1] == "warp" => return Ok(Next::Warp),
             ("bar", [Operand::Number(0)]) if parts[1] == "sync" => return Ok(Next::Block),
+            ("bar", [number, Operand::Number(threads)]) if *threads == WARPGROUP as i64 => {
+                let number = self.value(thread, number)?.number()?;
+                let warpgroup = thread.index / WARPGROUP;
+                let of_number = *self.numbered_barriers.entry(number).or_insert(warpgroup);
+                return if number == 0 || number > 15 || of_number != warpgroup {
+                    Err("a barrier that others have, or that is not there".into())
+                } else {
+                    Ok(Next::Warpgroup)
+                };
+            }
             ("bra" | "ret" | "bar", _) => return Err("no rule for these operands".into()),
-            ("shfl" | "mma", _) => return Ok(Next::Together),
+            ("shfl" | "mma" | "redux", _) => return Ok(Next::Together),
+            ("wgmma", _) => match (parts[1], &operands[..]) {
+                ("mma_async", _) => return Ok(Next::TogetherInWarpgroup),
+                ("fence", []) => thread.fence(),
+                ("commit_group", []) => thread.commit_products(),
+                ("wait_group", [Operand::Number(0)]) => thread.wait_for_products(),
+                _ => return Err("no rule for these operands".into()),
+            },
+            ("fence", []) => self.publish(thread),
+            ("membar", []) => {
+                thread.device_fence = Some(thread.barriers.block);
+                if let Some(counter) = thread.counter.take() {
+                    let arrived = self.arrived.get(&counter).cloned().unwrap_or_default();
+                    self.memory.seen = Seen { arrived, by: Some(self.moment(thread)) };
+                }
+            }
+            ("mbarrier", _) => return self.barrier_in_memory(thread, statement),
+            ("cp", _) => return self.copy(thread, operands),
+            // Of launches there is one.
+            ("griddepcontrol", []) => {}
             ("call", _) => return self.call(thread, operands),
-            _ => {}
+            _ => return self.compute(thread, &parts, operands),
         }
+        Ok(Next::Following)
+    }
+
+    /// Executes an instruction that takes values.
+    fn compute(&mut self, thread: &mut Thread, parts: &[&str], operands: &[Operand]) -> Result<Next, Why> {
         for register in operands.iter().flat_map(each) {
             if let Operand::Register(number) = register
                 && let Some(Value::Count(lowest, most)) = thread.written(*number)
@@ -80,8 +120,8 @@ impl Context<'_> {
         }
         let of_type = Type::of(parts[parts.len() - 1]).ok_or("no rule for this type")?;
         match parts[0] {
-            "ld" => return self.load(thread, &parts, operands, of_type),
-            "st" => return self.store(thread, &parts, operands, of_type),
+            "ld" => return self.load(thread, parts, operands, of_type),
+            "st" => return self.store(thread, parts, operands, of_type),
             _ => {}
         }
         if parts[0] == "atom"
@@ -94,7 +134,7 @@ impl Context<'_> {
             thread.write(operand(operands, 0)?, taken)?;
             return Ok(Next::Following);
         }
-        if let Some(condition) = self.choice(thread, &parts, operands, of_type)? {
+        if let Some(condition) = self.choice(thread, parts, operands, of_type)? {
             let Some(holds) = self.resolve(thread, &condition)? else { return Ok(Next::Undecided) };
             let chosen = self.value(thread, operand(operands, if holds { 1 } else { 2 })?)?;
             thread.write(operand(operands, 0)?, chosen)?;
@@ -102,7 +142,7 @@ impl Context<'_> {
         }
         if self.symbolic.is_some()
             && parts[0] != "atom"
-            && let Some(result) = self.on_forms(thread, &parts, operands, of_type)?
+            && let Some(result) = self.on_forms(thread, parts, operands, of_type)?
         {
             thread.write(operand(operands, 0)?, result)?;
             return Ok(Next::Following);
@@ -117,6 +157,7 @@ impl Context<'_> {
                 return Err("several registers".into());
             }
             "mov" | "cvta" => cut(value(1)?),
+            "cvt" if of_type.is_signed => Value::Number(integer(1)? as u64),
             // Between unsigned types.
             "cvt" => value(1)?.first(of_type.bits.min(Type::of(parts[1]).ok_or("no rule for this type")?.bits)),
             "add" if number(1).is_err() || number(2).is_err() => {
@@ -200,11 +241,27 @@ impl Context<'_> {
             "atom" => {
                 let (at, more) = (number(1)?, value(2)?);
                 self.reaches(parts[1], at, 4)?;
+                if parts[1] == "shared" {
+                    self.note_shared(thread, at, 4, true)?;
+                }
+                if parts[2] == "inc" {
+                    let block = self.moment(thread).block;
+                    let arrived = self.arrived.entry(at).or_default();
+                    arrived.extend(thread.device_fence.take().map(|barriers| (block, barriers)));
+                    thread.counter = Some(at);
+                }
                 let change = |before: &Value| match parts[2] {
+                    "inc" => {
+                        let before = before.number()?;
+                        Ok(Value::Number(if before >= more.number()? { 0 } else { before + 1 }))
+                    }
+                    "exch" => Ok(more.clone()),
                     "add" => Ok(Value::Number((before.number()? + more.number()?) & 0xffff_ffff)),
                     _ => Ok(Value::of_bits(std::array::from_fn(|i| before.bits()[i] ^ more.bits()[i]))),
                 };
-                self.memory.change(at, self.moment(thread), change)?
+                // Each takes what all before it have left.
+                let access = if parts[2] == "exch" { Access::Write } else { Access::Atomic };
+                self.memory.change(at, access, self.moment(thread), change)?
             }
             _ => return Err("no rule for this instruction".into()),
         };
@@ -221,7 +278,7 @@ impl Context<'_> {
         let called = called.ok_or_else(|| format!("there is no function `{name}`"))?;
         let mut inner = Thread::new(thread.index, called.registers);
         inner.steps = thread.steps;
-        (inner.block_barriers, inner.warp_barriers) = (thread.block_barriers, thread.warp_barriers);
+        inner.barriers = thread.barriers;
         self.hand_over(thread, &objects(given)?, &mut inner, &called.parameters)?;
         while inner.next < called.statements.len() {
             inner.steps += 1;
@@ -232,7 +289,12 @@ impl Context<'_> {
                 Next::Following => inner.next += 1,
                 Next::To(statement) => inner.next = statement,
                 Next::End => break,
-                Next::Together | Next::Warp | Next::Block | Next::Undecided => {
+                Next::Together
+                | Next::Warp
+                | Next::TogetherInWarpgroup
+                | Next::Warpgroup
+                | Next::Block
+                | Next::Undecided => {
                     return Err("a called function that waits for other threads".into());
                 }
             }
@@ -287,6 +349,9 @@ impl Context<'_> {
             thread.write(operand(operands, 0)?, value)?;
             return Ok(Next::Following);
         }
+        if parts[1] == "shared" {
+            self.note_shared(thread, at, all, false)?;
+        }
         if parts.contains(&"nc") && (at..at + all).any(|at| self.memory.is_writable(at)) {
             return Err("memory is read as if it were constant, and the launch may write it".into());
         }
@@ -317,6 +382,9 @@ impl Context<'_> {
             let stored = self.word(self.value(thread, operand(operands, 1)?)?)?;
             thread.parameters.insert(at, (all, stored));
             return Ok(Next::Following);
+        }
+        if parts[1] == "shared" {
+            self.note_shared(thread, at, all, true)?;
         }
         for (from, at) in from.iter().zip((at..).step_by(bytes as usize)) {
             self.memory.write(at, bytes, &self.value(thread, from)?, self.moment(thread))?;

@@ -10,7 +10,7 @@ use crate::proof::context::{Context, Grid};
 use crate::proof::instruction::{MOST_STEPS, Next, operand};
 use crate::proof::memory::{Byte, Memory};
 use crate::proof::opcode::OPCODES;
-use crate::proof::order::WARP;
+use crate::proof::order::{WARP, WARPGROUP};
 use crate::proof::thread::{State, Thread};
 use crate::proof::value::{Value, Why};
 use crate::proof::word;
@@ -121,7 +121,20 @@ impl<'a> Machine<'a> {
                 State::Together if same => self.together(warp)?,
                 State::WaitsForWarp if same => warp.iter_mut().for_each(|thread| {
                     thread.state = State::Runs;
-                    thread.warp_barriers += 1;
+                    thread.barriers.warp += 1;
+                }),
+                _ => {}
+            }
+        }
+        for warpgroup in threads.chunks_mut(WARPGROUP) {
+            let first = &warpgroup[0];
+            let same = warpgroup.len() == WARPGROUP
+                && warpgroup.iter().all(|thread| thread.next == first.next && thread.state == first.state);
+            match first.state {
+                State::TogetherInWarpgroup if same => self.together(warpgroup)?,
+                State::WaitsForWarpgroup if same => warpgroup.iter_mut().for_each(|thread| {
+                    thread.state = State::Runs;
+                    thread.barriers.warpgroup += 1;
                 }),
                 _ => {}
             }
@@ -137,7 +150,7 @@ impl<'a> Machine<'a> {
             }
             for thread in threads.iter_mut().filter(|thread| thread.state == State::WaitsForBlock) {
                 thread.state = State::Runs;
-                thread.block_barriers += 1;
+                thread.barriers.block += 1;
             }
         }
         let has_moved = steps(threads) != before;
@@ -175,6 +188,8 @@ impl<'a> Machine<'a> {
                 Next::To(statement) => thread.next = statement,
                 Next::Together => (thread.next, thread.state) = (at, State::Together),
                 Next::Warp => thread.state = State::WaitsForWarp,
+                Next::TogetherInWarpgroup => (thread.next, thread.state) = (at, State::TogetherInWarpgroup),
+                Next::Warpgroup => thread.state = State::WaitsForWarpgroup,
                 Next::Block => thread.state = State::WaitsForBlock,
                 Next::Undecided => {
                     (thread.next, thread.state) = (at, State::Undecided);
@@ -186,12 +201,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Executes an instruction of all threads of a warp.
+    /// Executes an instruction of all threads of a warp, or of a warpgroup.
     fn together(&mut self, warp: &mut [Thread]) -> Result<(), Stuck> {
         let at = warp[0].next;
         let statement = &self.function.statements[at];
         let result = match &*statement.opcode {
             "shfl.sync.idx.b32" => self.shuffle(warp, statement),
+            "redux.sync.or.b32" => self.reduce(warp, statement),
+            opcode if opcode.starts_with("wgmma.") => self.context.multiply_in_warpgroup(warp, &statement.operands),
             _ => self.context.multiply(warp, &statement.operands),
         };
         result.map_err(|why| self.stuck(at, why))?;
@@ -199,6 +216,19 @@ impl<'a> Machine<'a> {
             (thread.next, thread.state) = (at + 1, State::Runs);
         }
         Ok(())
+    }
+
+    /// `redux.sync.or.b32 d, a, mask` for all lanes at once, of numbers.
+    fn reduce(&self, warp: &mut [Thread], statement: &Statement) -> Result<(), Why> {
+        let [to, from, mask] = &statement.operands[..] else { return Err("no rule for these operands".into()) };
+        let mut all = 0;
+        for thread in &*warp {
+            all |= self.context.value(thread, from)?.number()?;
+            if self.context.value(thread, mask)?.number()? & 0xffff_ffff != 0xffff_ffff {
+                return Err("a reduction of some lanes only".into());
+            }
+        }
+        warp.iter_mut().try_for_each(|thread| thread.write(to, Value::Number(all)))
     }
 
     /// `shfl.sync.idx.b32 d, a, lane, clamp, mask` for all lanes at once (PTX ISA, section on `shfl.sync`).

@@ -13,7 +13,7 @@ use crate::proof::value::{Value, Why};
 use crate::ptx::Operand;
 
 /// Words of a row of the left matrix, or of a column of the right one.
-const WORDS: usize = 8;
+pub(crate) const WORDS: usize = 8;
 
 impl Context<'_> {
     /// `mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc d, a, b, c` for all lanes at once: d is c plus the number of ones that
@@ -32,29 +32,17 @@ impl Context<'_> {
             warp.iter().map(|thread| of.iter().map(|one| word(thread, one)).collect()).collect()
         };
         let (left, right) = (words(left)?, words(right)?);
-        // Their bits that are not 0.
-        type Entries = Vec<(usize, Bit)>;
-        let entries = |word: &dyn Fn(usize) -> [Bit; 32]| -> Entries {
-            let bits = (0..WORDS).flat_map(|w| (32 * w..).zip(word(w)));
-            bits.filter(|(_, bit)| *bit != Bit::ZERO).collect()
-        };
-        let rows: Vec<[Bit; 32 * WORDS]> = (0..16)
-            .map(|row| std::array::from_fn(|k| left[4 * (row % 8) + k / 32 % 4][2 * (k / 128) + row / 8][k % 32]))
-            .collect();
-        let multiples: Vec<Multiples> = rows.iter().map(|row| Multiples::of(row)).collect();
-        let columns: Vec<Entries> = (0..8).map(|column| entries(&|w| right[4 * column + w % 4][w / 4])).collect();
+        let left: Vec<Row> = (0..16).map(|row| row_of(&left, row)).collect();
+        let right = (0..8).map(|column| {
+            let words = (0..WORDS).map(|w| right[4 * column + w % 4][w / 4]);
+            words.flatten().collect::<Vec<_>>().try_into().expect("words of a column")
+        });
+        let factors = Factors::of(&left, right);
         let mut results = vec![];
         for (lane, thread) in warp.iter().enumerate() {
             for (i, sum) in sums.iter().enumerate() {
                 let (row, column) = (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2);
-                let (lowest, most) = match self.value(thread, sum)? {
-                    Value::Count(lowest, most) => (lowest, most),
-                    Value::Number(number) => (Bit::constant(number & 1 == 1), number as u32),
-                    _ => return Err("a sum that is no count".into()),
-                };
-                let ones = columns[column].iter().filter(|(k, _)| rows[row][*k] != Bit::ZERO).count() as u32;
-                let most = most.checked_add(ones).ok_or("a count that is too large")?;
-                results.push(Value::Count(lowest ^ multiples[row].sum(&columns[column]), most));
+                results.push(factors.count(row, column, &self.value(thread, sum)?)?);
             }
         }
         for (thread, results) in warp.iter_mut().zip(results.chunks(4)) {
@@ -64,7 +52,45 @@ impl Context<'_> {
     }
 }
 
-fn several(operand: &Operand) -> Result<&[Operand], Why> {
+/// A row of the left matrix, or a column of the right one.
+pub(crate) type Row = [Bit; 32 * WORDS];
+
+/// A row of 16, by the registers of each lane.
+pub(crate) fn row_of(registers: &[Vec<[Bit; 32]>], row: usize) -> Row {
+    std::array::from_fn(|k| registers[4 * (row % 8) + k / 32 % 4][2 * (k / 128) + row / 8][k % 32])
+}
+
+/// Matrices that are multiplied: counts of the ones that a row and a column have in common.
+pub(crate) struct Factors {
+    rows: Vec<(Row, Multiples)>,
+    /// The bits of each column that are not 0.
+    columns: Vec<Vec<(usize, Bit)>>,
+}
+
+impl Factors {
+    pub(crate) fn of(left: &[Row], right: impl Iterator<Item = Row>) -> Self {
+        let entries = |column: Row| column.into_iter().enumerate().filter(|(_, bit)| *bit != Bit::ZERO).collect();
+        Self {
+            rows: left.iter().map(|row| (*row, Multiples::of(row))).collect(),
+            columns: right.map(entries).collect(),
+        }
+    }
+
+    /// A sum, and the count for a row and a column.
+    pub(crate) fn count(&self, row: usize, column: usize, sum: &Value) -> Result<Value, Why> {
+        let (lowest, most) = match sum {
+            Value::Count(lowest, most) => (*lowest, *most),
+            Value::Number(number) => (Bit::constant(number & 1 == 1), *number as u32),
+            _ => return Err("a sum that is no count".into()),
+        };
+        let ((row, multiples), column) = (&self.rows[row], &self.columns[column]);
+        let ones = column.iter().filter(|(k, _)| row[*k] != Bit::ZERO).count() as u32;
+        let most = most.checked_add(ones).ok_or("a count that is too large")?;
+        Ok(Value::Count(lowest ^ multiples.sum(column), most))
+    }
+}
+
+pub(crate) fn several(operand: &Operand) -> Result<&[Operand], Why> {
     if let Operand::Several(several) = operand { Ok(several) } else { Err("no registers of a matrix".into()) }
 }
 

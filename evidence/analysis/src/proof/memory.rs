@@ -3,7 +3,7 @@
 
 use crate::proof::anf::Bit;
 use crate::proof::form::Form;
-use crate::proof::order::{Access, History, Moment};
+use crate::proof::order::{Access, History, Moment, Seen};
 use crate::proof::value::{Value, Why};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,6 +23,8 @@ pub struct Memory {
     /// For bytes that may be written.
     histories: HashMap<u64, History>,
     writable: Vec<Range<u64>>,
+    /// What the running thread block has seen of others.
+    pub(crate) seen: Seen,
 }
 
 impl Memory {
@@ -83,9 +85,23 @@ impl Memory {
         self.writable.iter().any(|region| region.contains(&address))
     }
 
+    /// Records that something is written that is no value: what was there is gone.
+    pub(crate) fn fill(&mut self, at: u64, by: Moment) -> Result<(), Why> {
+        if !self.is_writable(at) {
+            return Err(format!("{at:#x} may not be written"));
+        }
+        self.bytes.remove(&at);
+        self.note(at, Access::Write, by)
+    }
+
+    /// Forgets who accessed a byte: what was written last was waited for in another way than at a barrier.
+    pub(crate) fn begin_order(&mut self, at: u64) {
+        self.histories.remove(&at);
+    }
+
     /// Records an access to a byte.
-    fn note(&mut self, at: u64, access: Access, by: Moment) -> Result<(), Why> {
-        if self.is_writable(at) && !self.histories.entry(at).or_default().add(access, by) {
+    pub(crate) fn note(&mut self, at: u64, access: Access, by: Moment) -> Result<(), Why> {
+        if self.is_writable(at) && !self.histories.entry(at).or_default().add_after(access, by, &self.seen) {
             return Err(format!("a race: no barrier lies between this access to {at:#x} and one before"));
         }
         Ok(())
@@ -116,19 +132,20 @@ impl Memory {
         Ok(())
     }
 
-    /// Changes a word of 4 bytes in one step, and returns what it was.
+    /// Changes a word of 4 bytes in one step, and returns what it was. The access is atomic, or a write where the order matters.
     ///
     /// # Errors
     /// If the bytes may not be read or written, the address is not a multiple of 4, it is a race, or the word cannot be changed in this way.
     pub fn change(
         &mut self,
         address: u64,
+        access: Access,
         by: Moment,
         change: impl FnOnce(&Value) -> Result<Value, Why>,
     ) -> Result<Value, Why> {
         let before = self.value(address, 4)?;
         for at in address..address + 4 {
-            self.note(at, Access::Atomic, by)?;
+            self.note(at, access, by)?;
         }
         if !self.is_writable(address) {
             return Err(format!("4 bytes may not be written at {address:#x}"));

@@ -9,7 +9,8 @@
 //! | [`anf`] | bits as formal sums of products (algebraic normal form), by fingerprints |
 //! | [`aes`], [`mode`] | the definitions: FIPS 197, SP 800-38A, IEEE 1619, RFC 8452 |
 //! | [`value`], [`memory`], [`order`] | the contents of registers and of memory, and which accesses barriers order |
-//! | `arithmetic`, `matrix` | sums and products of numbers with unknown bits, and of matrices by a warp |
+//! | `arithmetic`, `matrix`, `warpgroup` | sums and products of numbers with unknown bits, and of matrices by a warp or four |
+//! | `copies` | copies to shared memory that run beside the threads, and their barriers |
 //! | `kernel_cells` | what kernels compute beyond the definitions |
 //! | `thread`, [`context`] | a thread, and what it reaches besides its registers |
 //! | `word` | what operations that PTX and machine code share compute |
@@ -19,7 +20,7 @@
 //! | [`sass`] | rules for machine code, and a grid of warps that runs it |
 //! | [`launch`] | a launch on such memory |
 //! | [`kernel`], [`batch`] | the claim about a kernel, and about its entry points for many keys and messages |
-//! | [`ghash`] | the claim about a hash kernel |
+//! | [`ghash`] | the claims about hash kernels, and about GCM in one launch |
 //! | [`every_length`], [`form`] | the claim about a mode for every launch, and the numbers that are not known in it |
 //!
 //! # What is proved
@@ -55,6 +56,7 @@ pub mod anf;
 mod arithmetic;
 pub mod batch;
 pub mod context;
+mod copies;
 pub mod every_length;
 pub mod form;
 pub mod ghash;
@@ -73,4 +75,5 @@ pub mod sass;
 mod symbolic;
 mod thread;
 pub mod value;
+mod warpgroup;
 mod word;

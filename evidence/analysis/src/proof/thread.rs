@@ -2,6 +2,7 @@
 
 use crate::proof::anf::Bit;
 use crate::proof::form::{Condition, Form};
+use crate::proof::order::Barriers;
 use crate::proof::value::{Value, Why};
 use crate::ptx::Operand;
 use std::collections::{HashMap, HashSet};
@@ -13,6 +14,9 @@ pub(crate) enum State {
     /// At an instruction that all threads of a warp execute together, which is the next one.
     Together,
     WaitsForWarp,
+    /// At an instruction that all threads of a warpgroup execute together, which is the next one.
+    TogetherInWarpgroup,
+    WaitsForWarpgroup,
     WaitsForBlock,
     /// Where the way is not decided, which another warp may do.
     Undecided,
@@ -35,18 +39,37 @@ pub(crate) struct Region {
     pub loaded: HashSet<Bit>,
 }
 
+/// Products of matrices that a thread has not waited for: the registers that they read, and those that they write, with the results.
+#[derive(Clone, Default)]
+struct Products {
+    read: HashSet<usize>,
+    written: HashMap<usize, Value>,
+}
+
 #[derive(Clone)]
 pub(crate) struct Thread {
     pub index: usize,
     registers: Vec<Option<Value>>,
+    /// The step at which each was written last.
+    written_at: Vec<usize>,
+    /// The step of the last fence between registers and products of matrices, once there was one.
+    fenced_at: Option<usize>,
+    /// Products of a warpgroup that are not committed yet, and those that are.
+    products: [Products; 2],
     /// The next statement.
     pub next: usize,
     /// The number of statements taken so far.
     pub steps: usize,
     pub state: State,
-    /// Barriers of the thread block and of the warp that it has passed.
-    pub block_barriers: u32,
-    pub warp_barriers: u32,
+    /// Barriers that it has passed.
+    pub barriers: Barriers,
+    /// How often each barrier for copies, by its address, was complete when it last waited there.
+    pub arrivals: HashMap<u64, u32>,
+    /// It has tried to wait, in vain, for what has arrived.
+    pub has_tried: bool,
+    /// Barriers of the thread block that it had passed at its last fence of device memory, until it came to a counter; and that counter.
+    pub device_fence: Option<u32>,
+    pub counter: Option<u64>,
     /// Parameters of calls, by their address, with their number of bytes.
     pub parameters: HashMap<u64, (u64, Value)>,
     /// The statements of this kind that it is among, from the outside in.
@@ -58,15 +81,20 @@ pub(crate) struct Thread {
 impl Thread {
     /// A thread at the beginning of a function with this many registers.
     pub(crate) fn new(index: usize, registers: usize) -> Self {
-        let registers = vec![None; registers];
         Self {
             index,
-            registers,
+            registers: vec![None; registers],
+            written_at: vec![0; registers],
+            fenced_at: None,
+            products: Default::default(),
             next: 0,
             steps: 0,
             state: State::Runs,
-            block_barriers: 0,
-            warp_barriers: 0,
+            barriers: Barriers::default(),
+            arrivals: HashMap::new(),
+            has_tried: false,
+            device_fence: None,
+            counter: None,
             parameters: HashMap::new(),
             regions: vec![],
             goes_on: false,
@@ -91,6 +119,64 @@ impl Thread {
         }
     }
 
+    /// Puts a fence between what registers hold now and products of matrices.
+    pub(crate) fn fence(&mut self) {
+        self.fenced_at = Some(self.steps);
+    }
+
+    /// What a product of matrices finds in a register: what a fence has made ready, or what the product before it will write.
+    pub(crate) fn factor(&self, register: usize) -> Result<Value, Why> {
+        if let Some(value) = self.products.iter().find_map(|products| products.written.get(&register)) {
+            return Ok(value.clone());
+        }
+        self.is_ready(register)?;
+        self.register(register)
+    }
+
+    /// Whether a product of matrices may use a register.
+    fn is_ready(&self, register: usize) -> Result<(), Why> {
+        let is_ready = self.fenced_at.is_some_and(|fence| self.written_at[register] < fence);
+        if is_ready { Ok(()) } else { Err("no fence lies between a register and a product of matrices".into()) }
+    }
+
+    /// Begins a product of matrices, by the registers that it reads and by those that it writes, with the results.
+    pub(crate) fn begin_product(
+        &mut self,
+        read: &[usize],
+        written: impl IntoIterator<Item = (usize, Value)>,
+    ) -> Result<(), Why> {
+        self.products[0].read.extend(read);
+        for (register, value) in written {
+            if !self.products.iter().any(|products| products.written.contains_key(&register)) {
+                self.is_ready(register)?;
+            }
+            self.registers[register] = None;
+            self.products[0].written.insert(register, value);
+        }
+        Ok(())
+    }
+
+    /// Makes the products that were begun a group that can be waited for.
+    pub(crate) fn commit_products(&mut self) {
+        let Products { read, written } = std::mem::take(&mut self.products[0]);
+        self.products[1].read.extend(read);
+        self.products[1].written.extend(written);
+    }
+
+    /// Waits for all groups of products.
+    pub(crate) fn wait_for_products(&mut self) {
+        for (register, value) in std::mem::take(&mut self.products[1]).written {
+            if !self.products[0].written.contains_key(&register) {
+                (self.registers[register], self.written_at[register]) = (Some(value), self.steps);
+            }
+        }
+    }
+
+    /// Whether all products were waited for.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.products.iter().all(|products| products.written.is_empty())
+    }
+
     /// Forgets registers.
     pub(crate) fn forget(&mut self, registers: impl IntoIterator<Item = usize>) {
         registers.into_iter().for_each(|register| self.registers[register] = None);
@@ -99,7 +185,14 @@ impl Thread {
     /// Writes a destination; of two, whose second is a predicate, the first.
     pub(crate) fn write(&mut self, operand: &Operand, value: Value) -> Result<(), Why> {
         match operand {
-            Operand::Register(register) => self.registers[*register] = Some(value),
+            Operand::Register(register) => {
+                let uses =
+                    |products: &Products| products.read.contains(register) || products.written.contains_key(register);
+                if self.products.iter().any(uses) {
+                    return Err("a register that a product of matrices uses, which was not waited for".into());
+                }
+                (self.registers[*register], self.written_at[*register]) = (Some(value), self.steps);
+            }
             Operand::Several(several) => {
                 if let Some(first) = several.first() {
                     self.write(first, value)?;

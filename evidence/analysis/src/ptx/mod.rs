@@ -39,6 +39,8 @@ pub struct Declared {
     pub space: Space,
     /// Name and size.
     pub variable: Variable,
+    /// The bytes that it begins with, if they are listed.
+    pub bytes: Vec<u8>,
     /// The function in which it is declared, if any.
     function: Option<usize>,
 }

@@ -147,8 +147,13 @@ impl Program {
             }
             Ok(())
         } else if let Some(space) = words.iter().find_map(space) {
-            let declaration = text.split('=').next().unwrap_or(text);
-            self.object(function, space, declaration).map(|_| ())
+            let (declaration, values) = text.split_once('=').unwrap_or((text, ""));
+            let object = self.object(function, space, declaration)?;
+            let values = values.trim().trim_start_matches('{').trim_end_matches('}');
+            let listed: Option<Vec<u8>> = split(values).into_iter().map(|value| value.parse().ok()).collect();
+            let declared = &mut self.objects[object];
+            declared.bytes = listed.filter(|bytes| bytes.len() as u64 == declared.variable.bytes).unwrap_or_default();
+            Ok(())
         } else if words[0] == ".pragma" {
             Ok(())
         } else {
@@ -189,7 +194,7 @@ impl Program {
         let number = *names.entry(name.into()).or_insert(next);
         if number == next {
             let variable = Variable { name: name.into(), bytes, align };
-            self.objects.push(Declared { space, variable, function });
+            self.objects.push(Declared { space, variable, bytes: vec![], function });
         } else if space != Space::Parameter {
             // Parameters of calls have the same names in each.
             return Err(format!("`{name}` is declared twice"));

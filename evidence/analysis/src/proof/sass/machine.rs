@@ -5,7 +5,7 @@ use crate::proof::anf::Cells;
 use crate::proof::context::Grid;
 use crate::proof::machine::Stuck;
 use crate::proof::memory::{Byte, Memory, number};
-use crate::proof::order::WARP;
+use crate::proof::order::{Access, WARP};
 use crate::proof::sass::rules::{Given, Outcome, Rule, high, joined, low, rule};
 use crate::proof::sass::warp::{Group, Lanes, State, Warp, each};
 use crate::proof::value::{Value, Why};
@@ -378,7 +378,7 @@ impl<'a> Machine<'a> {
                     let at = self.address(warp, all, lane, place, Space::Shared, 4)?;
                     let more = self.value(warp, all, lane, more, false)?.number()?;
                     let sum = |before: &Value| Ok(Value::Number((before.number()? + more) & 0xffff_ffff));
-                    let before = self.memory.change(at, warp.moment(self.block, lane), sum)?;
+                    let before = self.memory.change(at, Access::Atomic, warp.moment(self.block, lane), sum)?;
                     write(warp, all, to, [(lane, Some(before))])?;
                 }
             }

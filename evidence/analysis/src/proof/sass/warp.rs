@@ -1,7 +1,7 @@
 //! A warp: its threads in groups of those that are together, their registers, and the uniform registers that they share.
 
 use crate::proof::anf::Cells;
-use crate::proof::order::{Access, History, Moment, WARP};
+use crate::proof::order::{Access, Barriers, History, Moment, WARP};
 use crate::proof::value::{Value, Why};
 use crate::sass::{PREDICATES, REGISTERS, UNIFORM, UNIFORM_PREDICATES};
 
@@ -81,7 +81,11 @@ impl Warp {
     /// The point that a thread has reached in its run, in this thread block.
     pub(super) fn moment(&self, block: u64, lane: usize) -> Moment {
         let Self { first, block_barriers, together, .. } = *self;
-        Moment { block, thread: first + lane, block_barriers, warp_barriers: together }
+        Moment {
+            block,
+            thread: first + lane,
+            barriers: Barriers { block: block_barriers, warpgroup: 0, warp: together },
+        }
     }
 
     /// Notes an access of a group to a uniform register. While threads are apart, no group may see what another writes.
