@@ -8,7 +8,7 @@ use aes_bitslice_core::reference::Units;
 
 /// A number of 128 bits that is this much less than a multiple of 2^`bits`: adding that carries into bit `bits`, or wraps to 0 for 128.
 /// Bits above are neither all set nor all clear.
-pub fn before_wrap(bits: u32, by: u128) -> u128 {
+pub const fn before_wrap(bits: u32, by: u128) -> u128 {
     let above = if bits < 128 { 0x0123_4567_89ab_cdef_0011_2233_4455_6677 >> bits << bits } else { 0 };
     above | ((u128::MAX >> (128 - bits)) - (by - 1))
 }

@@ -202,7 +202,7 @@ mod tests {
                         let row = 16 * (n / 32) + n % 32 / 4 + if i % 4 < 2 { 0 } else { 8 };
                         let column = 8 * (i / 4) + n % 4 * 2 + (i & 1);
                         let ones: u32 = (0..256).map(|k| a[row][k] & in_core(at, along, across, column, k)).sum();
-                        let expected = Value::Count(Bit::constant(times * ones & 1 == 1), times * ones);
+                        let expected = Value::Count(Bit::constant((times * ones) & 1 == 1), times * ones);
                         assert_eq!(context.value(thread, register), Ok(expected));
                     }
                 }

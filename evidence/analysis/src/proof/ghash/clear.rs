@@ -6,7 +6,7 @@ use crate::proof::anf::{Bit, Cells};
 use crate::proof::context::{Grid, buffer};
 use crate::proof::ghash::field::Element;
 use crate::proof::ghash::messages::{MESSAGES, described, table};
-use crate::proof::ghash::{bytes_of, unknown};
+use crate::proof::ghash::{bytes_of, plus, unknown};
 use crate::proof::kernel::{OUTPUT, Proved};
 use crate::proof::launch::{Launch, compare};
 use crate::proof::memory::{Byte, known, number};
@@ -21,11 +21,6 @@ const EXPECTED: u64 = buffer(7);
 const VERDICTS: u64 = buffer(8);
 
 const ZERO: Byte = [Bit::ZERO; 8];
-
-fn plus(bytes: &[Byte], known: [u8; 16]) -> Vec<Byte> {
-    let sum = |(byte, known): (&Byte, u8)| std::array::from_fn(|i| byte[i] ^ Bit::constant(known >> i & 1 == 1));
-    bytes.iter().zip(known).map(sum).collect()
-}
 
 /// Proves that this many bytes are zeroed if `hash · factor` and the addend differ in bits of the mask, and else are as they were.
 ///
@@ -68,6 +63,11 @@ pub fn prove_clear(
 /// A message of a batch that is decrypted: its bytes, which bits of its tag are not as expected, and how many bytes of it count.
 pub type Decrypted = (usize, [u8; 16], u32);
 
+/// Whether a tag is not as expected in the bytes that count, by the bits that are not.
+pub(super) fn differs(difference: &[u8; 16], count: u32) -> bool {
+    difference[..count as usize].iter().any(|byte| *byte != 0)
+}
+
 /// Proves that each message whose tag is not as expected in the bytes that count is zeroed, that all others are as they were, and that
 /// verdicts say which.
 ///
@@ -88,7 +88,7 @@ pub fn prove_clear_messages(
     for (n, (bytes, difference, tag_bytes)) in all.iter().enumerate() {
         messages[n].tag_bytes = *tag_bytes;
         expected_tags.extend(plus(&tags[16 * n..][..16], *difference));
-        let differs = difference[..*tag_bytes as usize].iter().any(|byte| *byte != 0);
+        let differs = differs(difference, *tag_bytes);
         if differs {
             expected[messages[n].at as usize..][..*bytes].fill(ZERO);
         }

@@ -2,7 +2,7 @@
 //! lengths, plus the mask of its message (SP 800-38D, section 7.1, steps 4 to 6). Where the messages are and how long is known; the rest
 //! is not.
 
-use crate::proof::aes;
+use crate::proof::aes::{self, Block};
 use crate::proof::anf::Cells;
 use crate::proof::context::{Grid, buffer};
 use crate::proof::ghash::field::{Element, blocks_of, ghash};
@@ -19,9 +19,9 @@ use aes_bitslice_core::order::Order;
 
 /// Addresses of the messages' descriptions, of their order, of additional data, and of masks.
 pub(super) const MESSAGES: u64 = buffer(5);
-const ORDER: u64 = buffer(6);
-const AAD: u64 = buffer(7);
-const MASKS: u64 = buffer(8);
+pub(super) const ORDER: u64 = buffer(6);
+pub(super) const AAD: u64 = buffer(7);
+pub(super) const MASKS: u64 = buffer(8);
 
 /// The description of messages, one after the other, with these numbers of bytes of data and of additional data.
 pub(super) fn described(lengths: &[(usize, usize)]) -> Vec<Message> {
@@ -41,6 +41,18 @@ pub(super) fn described(lengths: &[(usize, usize)]) -> Vec<Message> {
         message
     };
     lengths.iter().map(describe).collect()
+}
+
+/// The blocks of a message that are hashed (SP 800-38D, section 7.1, step 5).
+pub(super) fn hashed(message: &Message, aad: &[Byte], data: &[Byte]) -> Vec<Block> {
+    let of = |all: &[Byte], at: usize, bytes: usize| blocks_of(&all[at..][..bytes], Blocks::AsTheyAre);
+    let bits = u128::from(message.aad_bytes) << 67 | u128::from(message.bytes) << 3;
+    let parts = [
+        of(aad, message.aad_at as usize, message.aad_bytes as usize),
+        of(data, message.at as usize, message.bytes as usize),
+        vec![aes::known(bits.to_be_bytes())],
+    ];
+    parts.concat()
 }
 
 /// The description as a table.
@@ -69,15 +81,8 @@ pub fn prove_tags(
 
     let mut expected = vec![];
     for (message, mask) in messages.iter().zip(masks.chunks(16)) {
-        let of = |all: &[Byte], at: usize, bytes: usize| blocks_of(&all[at..][..bytes], Blocks::AsTheyAre);
-        let bits = u128::from(message.aad_bytes) << 67 | u128::from(message.bytes) << 3;
-        let hashed = [
-            of(&aad, message.aad_at as usize, message.aad_bytes as usize),
-            of(&data, message.at as usize, message.bytes as usize),
-            vec![aes::known(bits.to_be_bytes())],
-        ];
         let mask = Element::from_block(&blocks_of(mask, Blocks::AsTheyAre)[0]);
-        expected.extend(bytes_of(ghash(key, &hashed.concat()) + mask));
+        expected.extend(bytes_of(ghash(key, &hashed(message, &aad, &data)) + mask));
     }
 
     let order = Order::longest_first(messages.len(), |n| messages[n].hashed_blocks());

@@ -9,16 +9,19 @@
 //! | [`field`] | GF(2^128) and GHASH by their definitions, on formal bits |
 //! | [`messages`] | the tags of many messages |
 //! | [`clear`] | the end of a decryption |
+//! | [`gcm`], [`gcm_batch`] | GCM in one launch, of one message and of many |
 //!
 //! Here is the hash of one message: the launch adds `hash · factor + addend` to its output, whatever the factor, the addend and the output
 //! before are. So launches for parts of a message, each with its power of the hash key as a factor, add up to the hash of the message.
 
 pub mod clear;
 pub mod field;
+pub mod gcm;
+pub mod gcm_batch;
 pub mod messages;
 
 use crate::proof::aes;
-use crate::proof::anf::Cells;
+use crate::proof::anf::{Bit, Cells};
 use crate::proof::context::{Grid, buffer};
 use crate::proof::kernel::{INPUT, OUTPUT, Proved};
 use crate::proof::launch::{Launch, compare};
@@ -44,6 +47,12 @@ fn unknown(cells: &mut Cells, bytes: usize) -> Vec<Byte> {
 /// The bytes of the block that represents an element.
 fn bytes_of(element: Element) -> Vec<Byte> {
     element.to_block().as_chunks().0.to_vec()
+}
+
+/// A block, and the bits of a known one.
+fn plus(bytes: &[Byte], known: [u8; 16]) -> Vec<Byte> {
+    let sum = |(byte, known): (&Byte, u8)| std::array::from_fn(|i| byte[i] ^ Bit::constant(known >> i & 1 == 1));
+    bytes.iter().zip(known).map(sum).collect()
 }
 
 /// The known part of a launch.
