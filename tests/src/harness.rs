@@ -22,6 +22,8 @@ pub enum Need {
     Device(Device),
     /// The CUDA run-time compiler, and a GPU.
     CudaCompiler,
+    /// NVRTC, the CUDA run-time compiler.
+    Nvrtc,
     /// A C compiler.
     CCompiler,
     /// NVIDIA's disassembler of machine code.
@@ -43,6 +45,7 @@ impl Need {
         match self {
             Self::Device(device) => device.find().err().map(str::to_owned),
             Self::CudaCompiler => engines::cuda_compiler().err().map(str::to_owned),
+            Self::Nvrtc => aes_bitslice_nvrtc::version().err().map(|why| why.to_string()),
             Self::CCompiler => (!has_compiler()).then(|| "there is no C compiler".into()),
             Self::Disassembler => Disassembler::find().err().map(|why| why.to_string()),
             Self::Time => small().then(|| format!("{SMALL} is set")),
@@ -64,7 +67,13 @@ impl Need {
             Self::Device(Device::Cuda(_) | Device::SeveralGpus) => is_set(REQUIRE_GPU) && engines::gpu_count() == 0,
             Self::Device(Device::OpenCl) => is_set(REQUIRE_OPENCL),
             Self::CudaCompiler => is_set(REQUIRE_GPU),
-            Self::CCompiler | Self::Disassembler | Self::Time | Self::Memory | Self::Unset(_) | Self::Turn(_) => false,
+            Self::Nvrtc
+            | Self::CCompiler
+            | Self::Disassembler
+            | Self::Time
+            | Self::Memory
+            | Self::Unset(_)
+            | Self::Turn(_) => false,
         }
     }
 }

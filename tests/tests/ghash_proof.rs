@@ -1,50 +1,76 @@
-//! Proofs for every hash key and all data, of some lengths: the hash kernels that are stored as PTX compute GHASH (SP 800-38D, section 6.4) and
-//! the tags of many messages, and clear what is not authentic. The head of `aes_bitslice_analysis::proof::ghash` says how.
+//! Proofs for every hash key and all data, of some lengths: the hash kernels compute GHASH (SP 800-38D, section 6.4) and the tags of many
+//! messages, and clear what is not authentic. The head of `aes_bitslice_analysis::proof::ghash` says how. A kernel that is stored as machine code
+//! only is proved as the PTX that NVRTC makes of its stored source.
 
 use aes_bitslice_analysis::proof::ghash::clear::{Decrypted, prove_clear, prove_clear_messages};
+use aes_bitslice_analysis::proof::ghash::gcm::{self, Check, Crypt};
+use aes_bitslice_analysis::proof::ghash::gcm_batch;
 use aes_bitslice_analysis::proof::ghash::messages::prove_tags;
 use aes_bitslice_analysis::proof::ghash::{Case, prove};
 use aes_bitslice_analysis::proof::kernel::Proved;
+use aes_bitslice_analysis::proof::mode::before_wrap;
+use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Arrangement, Blocks};
 use aes_bitslice_core::manifest::{Hash, Manifest};
-use aes_bitslice_kernels::HASHES;
+use aes_bitslice_kernels::{HASHES, KERNELS};
+use aes_bitslice_nvrtc::Target;
 use aes_bitslice_tests::environment::{PROOFS, is_set, sample};
+use aes_bitslice_tests::harness::{Need, Tests};
 use rayon::prelude::*;
+use std::process::ExitCode;
+use std::sync::LazyLock;
 
 /// The first value if all cases are proved, else the second.
 fn all_or<T>(every: T, some: T) -> T {
     if is_set(PROOFS) { every } else { some }
 }
 
-/// The hash kernels that are stored as PTX, with their manifests.
-fn kernels() -> Vec<(Manifest<Hash>, &'static str)> {
-    let parsed = HASHES.iter().filter_map(|kernel| Some((Manifest::parse(kernel.manifest).unwrap(), kernel.ptx?)));
-    let kernels: Vec<(Manifest<Hash>, _)> = parsed.collect();
+/// A kernel: its manifest, and its PTX.
+type Kernel = (Manifest<Hash>, String);
+
+/// The hash kernels that are stored as PTX.
+static STORED: LazyLock<Vec<Kernel>> = LazyLock::new(|| {
+    let parsed =
+        HASHES.iter().filter_map(|kernel| Some((Manifest::parse(kernel.manifest).unwrap(), kernel.ptx?.into())));
+    let kernels: Vec<Kernel> = parsed.collect();
     assert_eq!(kernels.len(), 2, "another number of hash kernels is stored as PTX");
     kernels
+});
+
+/// A kernel that is stored as machine code only.
+fn compiled(name: &str) -> Kernel {
+    let kernel = HASHES.iter().find(|kernel| kernel.name == name).unwrap();
+    let manifest = Manifest::<Hash>::parse(kernel.manifest).unwrap();
+    let target = Target::SpecificPtx(manifest.compute_capability.unwrap().from);
+    let ptx = aes_bitslice_nvrtc::compile(name, kernel.source, target).unwrap().image;
+    (manifest, String::from_utf8(ptx).unwrap())
 }
 
+/// The hash kernel that is not stored as PTX.
+static COMPILED: LazyLock<Vec<Kernel>> = LazyLock::new(|| vec![compiled("ghash-wgmma")]);
+
 /// A byte, a whole tile, and messages with and without a partial last block whose first tiles have zeros in front: of one unit, of units
-/// with different numbers of tiles, and of fewer tiles than there are units.
-fn cases(manifest: &Manifest<Hash>) -> [Case; 6] {
+/// with different numbers of tiles, and of fewer tiles than there are units. The last has more tiles than there are stages of copies.
+fn cases(manifest: &Manifest<Hash>) -> Vec<Case> {
     let tile = 16 * manifest.shape.tile_blocks() as usize;
     let [as_they_are, reversed] = Blocks::ALL;
     let case = |blocks, bytes, offset, units| Case { blocks, bytes, offset, units };
-    [
+    let staged = manifest.shape.arrangement == Arrangement::Wgmma;
+    let of_stages = staged.then(|| case(as_they_are, 4 * tile + 100, None, 1));
+    let all = [
         case(reversed, 1, Some(15), 1),
         case(as_they_are, tile, None, 1),
         case(as_they_are, tile + 16 * 76 + 7, None, 1),
         case(reversed, 2 * tile - 16, None, 3),
         case(as_they_are, 2 * tile + 5, Some(3), 2),
         case(reversed, 3 * tile - 9, None, 2),
-    ]
+    ];
+    all.into_iter().chain(of_stages).collect()
 }
 
-#[test]
-fn the_hash_of_every_message() {
-    let kernels = kernels();
-    let all = kernels.iter().flat_map(|kernel| cases(&kernel.0).map(|case| (kernel, case)));
+fn the_hash_of_every_message(kernels: &[Kernel]) {
+    let all = kernels.iter().flat_map(|kernel| cases(&kernel.0).into_iter().map(move |case| (kernel, case)));
     sample(0, all_or(1, 4), all).collect::<Vec<_>>().into_iter().par_bridge().for_each(|((manifest, ptx), case)| {
         let proved = prove(manifest, ptx, &case).unwrap_or_else(|why| panic!("{}, {case:?}: {why}", manifest.kernel));
         assert_eq!(proved.bits, 128);
@@ -56,9 +82,7 @@ const MESSAGES: [(usize, usize); 10] =
     [(2048, 0), (4112, 0), (5, 300), (0, 0), (16 * 40 + 3, 33), (0, 17), (2048, 5), (1, 1), (16, 16), (2100, 0)];
 
 /// More messages than a thread block takes at a time, on one thread block and on two; and a single one.
-#[test]
-fn the_tags_of_many_messages() {
-    let kernels = kernels();
+fn the_tags_of_many_messages(kernels: &[Kernel]) {
     let cases = [(&MESSAGES[..], 1), (&MESSAGES, 2), (&MESSAGES[4..5], 1)];
     let all = kernels.iter().flat_map(|kernel| cases.map(|case| (kernel, case)));
     sample(0, all_or(1, 4), all).collect::<Vec<_>>().into_iter().par_bridge().for_each(
@@ -91,9 +115,8 @@ fn each_bit() -> Vec<Decrypted> {
     (0..128).map(|bit| (1, one_bit(bit / 8, bit as u32 % 8), 16)).collect()
 }
 
-#[test]
-fn what_is_not_authentic_is_cleared() {
-    for (manifest, ptx) in &kernels() {
+fn what_is_not_authentic_is_cleared(kernels: &[Kernel]) {
+    for (manifest, ptx) in kernels {
         let threads = manifest.threads as usize;
         for (bytes, difference, mask) in [
             (700, [0; 16], [0xff; 16]),
@@ -124,6 +147,12 @@ const SHORT: Claim = (Entry::Hash, |manifest, ptx| {
     prove(manifest, ptx, &Case { blocks: Blocks::AsTheyAre, bytes: 45, offset: None, units: 1 })
 });
 
+/// A tile, which is copied as it is.
+const WHOLE: Claim = (Entry::Hash, |manifest, ptx| {
+    let bytes = 16 * manifest.shape.tile_blocks() as usize;
+    prove(manifest, ptx, &Case { blocks: Blocks::AsTheyAre, bytes, offset: None, units: 1 })
+});
+
 /// A message that gives segments of a tile a sum before it.
 const LONG: Claim = (Entry::Hash, |manifest, ptx| {
     let bytes = 16 * manifest.shape.tile_blocks() as usize + 16 * 300;
@@ -132,6 +161,12 @@ const LONG: Claim = (Entry::Hash, |manifest, ptx| {
 
 /// Ten short messages.
 const MANY: Claim = (Entry::HashMessages, |manifest, ptx| prove_tags(manifest, ptx, &[(16, 5); 10], 1));
+
+/// As many, which are copied as they are; the first eight take all stages of copies once.
+const MANY_COPIED: Claim = (Entry::HashMessages, |manifest, ptx| {
+    let lengths: [(usize, usize); 10] = std::array::from_fn(|n| (if n < 8 { 3 * 2048 } else { 2048 }, 0));
+    prove_tags(manifest, ptx, &lengths, 1)
+});
 
 const CLEARED: Claim =
     (Entry::Clear, |manifest, ptx| prove_clear(manifest, ptx, manifest.threads as usize * 2, one_bit(15, 3), SOME));
@@ -172,12 +207,24 @@ fn with_swapped(statement: &str, of: &str, operand: usize) -> Option<String> {
     Some(format!("{name} {}", all.join(", ")))
 }
 
+/// Statements of a line with another word.
+fn with_other(statement: &str, word: &str, instead: &str) -> Option<String> {
+    statement.contains(word).then(|| statement.replacen(word, instead, 1))
+}
+
+/// Nothing in place of an instruction.
+fn without(statement: &str, name: &str) -> Option<String> {
+    statement.starts_with(name).then(String::new)
+}
+
+const WGMMA: Option<Arrangement> = Some(Arrangement::Wgmma);
+
 /// What a fault is; the statement that has it, in place of a right one; the claim that it refutes; and of which arrangement it is, if only of
 /// one.
 type Fault = (&'static str, fn(&str) -> Option<String>, Claim, Option<Arrangement>);
 
 /// At the last place of each in an entry point.
-const FAULTS: [Fault; 14] = [
+const FAULTS: [Fault; 24] = [
     ("rows of a matrix exchanged", |statement| with_swapped(statement, "mma.", 1), LONG, Some(Arrangement::Mma)),
     ("blocks of a row exchanged", |statement| with_swapped(statement, "mma.", 2), LONG, Some(Arrangement::Mma)),
     (
@@ -196,6 +243,21 @@ const FAULTS: [Fault; 14] = [
         LONG,
         Some(Arrangement::Mma),
     ),
+    ("rows of a matrix exchanged", |statement| with_swapped(statement, "wgmma.mma_async", 1), LONG, WGMMA),
+    ("sums exchanged", |statement| with_swapped(statement, "wgmma.mma_async", 0), LONG, WGMMA),
+    ("another block of a row", |statement| with_other(statement, "16 * 7;", "16 * 6;"), LONG, WGMMA),
+    ("another matrix", |statement| with_other(statement, "256 * 7;", "256 * 6;"), LONG, WGMMA),
+    (
+        "another distance of core matrices",
+        |statement| with_other(statement, " 34368126976", " 34368192512"),
+        LONG,
+        WGMMA,
+    ),
+    ("products that wait for no registers", |statement| without(statement, "wgmma.fence."), LONG, WGMMA),
+    ("products that are not committed", |statement| without(statement, "wgmma.commit_group."), LONG, WGMMA),
+    ("products that are not waited for", |statement| without(statement, "wgmma.wait_group."), LONG, WGMMA),
+    ("a copy that is not waited for", |statement| with_other(statement, "bra again", "bra done"), WHOLE, WGMMA),
+    ("a copy of a part of the matrices", |statement| with_number(statement, "mov.u32", "34816", "34800"), LONG, WGMMA),
     ("another order of bits", |statement| with_number(statement, "mov.u32", "291", "801"), SHORT, None),
     (
         "holes too narrow for carries",
@@ -248,7 +310,7 @@ const FAULTS: [Fault; 14] = [
 fn with_fault(manifest: &Manifest<Hash>, ptx: &str, entry: Entry, change: fn(&str) -> Option<String>) -> Vec<String> {
     let name = &manifest.entries[&entry].name;
     let start = ptx.find(&format!(".entry {name}(")).unwrap();
-    let end = start + ptx[start..].find("\n}").unwrap();
+    let end = ptx[start..].find(".visible .entry").map_or(ptx.len(), |next| start + next);
     let mut is_function = false;
     let changed = ptx[..end].lines().filter_map(|line| {
         let at = line.as_ptr() as usize - ptx.as_ptr() as usize;
@@ -260,21 +322,22 @@ fn with_fault(manifest: &Manifest<Hash>, ptx: &str, entry: Entry, change: fn(&st
 }
 
 /// Faults are found: in the lanes, rows and words of fragments, in barriers, shifts and masks.
-#[test]
-fn faults_are_found() {
-    let kernels = kernels();
+fn faults_are_found(kernels: &[Kernel]) {
     let mut faults = vec![];
-    for kernel in &kernels {
+    for kernel in kernels {
         let (manifest, ptx) = kernel;
-        for claim in [SHORT, MANY] {
-            let barriers =
-                with_fault(manifest, ptx, claim.0, |statement| statement.starts_with("bar.").then(String::new));
+        let is_staged = manifest.shape.arrangement == Arrangement::Wgmma;
+        let many = if is_staged { MANY_COPIED } else { MANY };
+        for claim in [SHORT, many] {
+            let barriers = with_fault(manifest, ptx, claim.0, |statement| without(statement, "bar."));
             assert!(barriers.len() >= 3, "few barriers");
             // Without matrices, the first barrier is not needed for one message: a thread multiplies its own row, by a weight that it has
             // computed itself.
             let needless = manifest.shape.arrangement == Arrangement::Element && claim.0 == Entry::Hash;
             let needed = barriers.into_iter().skip(usize::from(needless));
             faults.extend(needed.map(|wrong| (manifest, "a missing barrier", claim, wrong)));
+            let fences = with_fault(manifest, ptx, claim.0, |statement| without(statement, "fence.proxy.async."));
+            faults.extend(fences.into_iter().map(|wrong| (manifest, "a missing fence", claim, wrong)));
         }
         let has = |fault: &&Fault| fault.3.is_none_or(|arrangement| arrangement == manifest.shape.arrangement);
         for (what, change, claim, _) in FAULTS.iter().filter(has) {
@@ -288,4 +351,238 @@ fn faults_are_found() {
         let why = found.expect_err(&format!("{}, {}: {what}", manifest.kernel, entry.name()));
         assert!(!why.contains("no rule"), "{}, {}: {what}: {why}", manifest.kernel, entry.name());
     });
+}
+
+/// The kernel of GCM in one launch.
+static GCM: LazyLock<Kernel> = LazyLock::new(|| compiled("gcm-wgmma"));
+
+/// A launch of it.
+#[derive(Clone, Copy, Debug)]
+enum Gcm {
+    One(gcm::Case),
+    /// The masks of this many messages, on this many thread blocks.
+    Masks(usize, u64),
+    Many(gcm_batch::Case<'static>),
+}
+
+impl Gcm {
+    /// Proves it, with this PTX.
+    fn prove(&self, ptx: &str) -> Result<Proved, String> {
+        let counter_mode = KERNELS.iter().find(|kernel| kernel.name == "aes-ctr-planes").unwrap();
+        let basis = <Manifest>::parse(counter_mode.manifest).unwrap().basis().unwrap();
+        let kernel = gcm::Kernel { manifest: &GCM.0, ptx, basis };
+        match self {
+            Self::One(case) => gcm::prove(&kernel, case),
+            Self::Masks(count, thread_blocks) => {
+                gcm_batch::prove_masks(&kernel, KeyBits::Aes128, *count, *thread_blocks)
+            }
+            Self::Many(case) => gcm_batch::prove(&kernel, case),
+        }
+    }
+
+    fn entry(&self) -> Entry {
+        match self {
+            Self::One(gcm::Case { crypt: Crypt::Encrypt, .. }) => Entry::Encrypt,
+            Self::One(_) => Entry::Decrypt,
+            Self::Masks(..) => Entry::BatchMasks,
+            Self::Many(gcm_batch::Case { decrypted: None, .. }) => Entry::BatchEncrypt,
+            Self::Many(_) => Entry::BatchDecrypt,
+        }
+    }
+}
+
+/// Bytes of a span, on which a warpgroup works at a time.
+const SPAN: usize = 16 * 1024;
+
+/// A counter that wraps within its first tile.
+const WRAPS: u128 = before_wrap(32, 200);
+
+const ENCRYPTS: gcm::Case = gcm::Case {
+    crypt: Crypt::Encrypt,
+    key_bits: KeyBits::Aes128,
+    counter: WRAPS,
+    bytes: 16 * 300 + 5,
+    units: 4,
+    in_place: false,
+};
+
+const fn decrypts(bytes: usize, difference: [u8; 16], mask: [u8; 16]) -> gcm::Case {
+    gcm::Case { crypt: Crypt::Decrypt(Some(Check { mask, difference })), bytes, ..ENCRYPTS }
+}
+
+const SECOND_WORD: [u8; 16] = [0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// One thread block has it, of which one warpgroup has data: a block and a byte, all of a span, tiles of which the last or the first is ragged;
+/// tags that are as they should be, of which a bit differs, and of which one does that is not checked.
+const OF_A_SPAN: [Gcm; 7] = [
+    Gcm::One(gcm::Case { bytes: 17, ..ENCRYPTS }),
+    Gcm::One(gcm::Case { counter: before_wrap(32, 512), bytes: SPAN, in_place: true, ..ENCRYPTS }),
+    Gcm::One(gcm::Case { key_bits: KeyBits::Aes256, bytes: 16 * 700 + 5, ..ENCRYPTS }),
+    Gcm::One(gcm::Case {
+        crypt: Crypt::Decrypt(None),
+        key_bits: KeyBits::Aes192,
+        bytes: 5003,
+        in_place: true,
+        ..ENCRYPTS
+    }),
+    Gcm::One(decrypts(16 * 513, [0; 16], [0xff; 16])),
+    CLEARED_BY_GCM,
+    Gcm::One(decrypts(100, [0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0, 0, 0xf0], SOME)),
+];
+
+const CLEARED_BY_GCM: Gcm = Gcm::One(decrypts(16 * 700 + 9, SECOND_WORD, [0xff; 16]));
+
+/// On two thread blocks; and on one of which a warpgroup has two spans.
+const OF_SEVERAL_SPANS: [Gcm; 4] = [
+    ON_TWO_BLOCKS,
+    Gcm::One(gcm::Case { units: 8, ..decrypts(SPAN + 5001, SECOND_WORD, [0xff; 16]) }),
+    Gcm::One(gcm::Case { units: 8, in_place: true, ..decrypts(SPAN + 5001, [0; 16], [0xff; 16]) }),
+    Gcm::One(gcm::Case { bytes: 4 * SPAN, ..ENCRYPTS }),
+];
+
+const ON_TWO_BLOCKS: Gcm = Gcm::One(gcm::Case { bytes: SPAN + 5001, units: 8, ..ENCRYPTS });
+
+/// Messages of a byte, of nothing, with and without additional data, of two steps.
+const BATCH: gcm_batch::Case<'static> = gcm_batch::Case {
+    key_bits: KeyBits::Aes128,
+    wide: 0,
+    lengths: &[(5, 300), (0, 0), (16 * 32 + 3, 33), (0, 17), (100, 5), (1, 1), (16, 16)],
+    decrypted: None,
+    offset: 1,
+    thread_blocks: 1,
+    in_place: false,
+};
+
+/// Tags that are as expected, or not in a byte that counts, the first or the last, or in one that does not.
+const BATCH_DECRYPTED: gcm_batch::Case<'static> = gcm_batch::Case {
+    decrypted: Some(&[
+        ([0; 16], 16),
+        ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 16),
+        ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], 16),
+        ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], 15),
+        ([0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 4),
+        ([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], 8),
+        ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0], 13),
+    ]),
+    ..BATCH
+};
+
+/// Launches for many messages: groups of threads that have a message each, or share one.
+const OF_MESSAGES: [Gcm; 6] = [
+    Gcm::Masks(300, 1),
+    Gcm::Many(BATCH),
+    Gcm::Many(BATCH_DECRYPTED),
+    Gcm::Many(gcm_batch::Case { offset: 0, in_place: true, key_bits: KeyBits::Aes256, ..BATCH }),
+    Gcm::Many(gcm_batch::Case { wide: 2, lengths: &[(2100, 7), (1900, 0), (16, 16)], ..BATCH }),
+    Gcm::Many(gcm_batch::Case { wide: 5, lengths: &[(2100, 20)], in_place: true, ..BATCH }),
+];
+
+/// On two thread blocks; and of more units than there are warpgroups.
+const OF_MANY_MESSAGES: [Gcm; 3] = [
+    Gcm::Masks(600, 2),
+    Gcm::Many(gcm_batch::Case { wide: 4, lengths: &[(700, 3); 4], thread_blocks: 2, ..BATCH_DECRYPTED }),
+    Gcm::Many(gcm_batch::Case { wide: 3, lengths: &[(300, 3); 18], ..BATCH }),
+];
+
+/// Likewise of GCM: what it is, the statement that has it, and the launch that refutes it. At each place, or at the last one.
+type GcmFault = (&'static str, fn(&str) -> Option<String>, Gcm, bool);
+
+const GCM_FAULTS: [GcmFault; 11] = [
+    ("a missing barrier", |statement| without(statement, "bar.sync %"), Gcm::One(ENCRYPTS), true),
+    ("a missing fence", |statement| without(statement, "fence.proxy.async."), Gcm::One(ENCRYPTS), true),
+    ("products that are not waited for", |statement| without(statement, "wgmma.wait_group."), Gcm::One(ENCRYPTS), true),
+    ("another matrix", |statement| with_other(statement, "256 * 7;", "256 * 6;"), Gcm::One(ENCRYPTS), true),
+    (
+        "a word of the terms that is not checked",
+        |statement| {
+            let (name, all) = operands(statement).filter(|_| statement.ends_with("+4]"))?;
+            (name == "ld.param.u32").then(|| format!("mov.u32 {}, 0", all[0]))
+        },
+        CLEARED_BY_GCM,
+        false,
+    ),
+    (
+        "blocks that are not cleared",
+        |statement| with_number(statement, "add.s64", "8192", "16384"),
+        CLEARED_BY_GCM,
+        false,
+    ),
+    (
+        "a byte too many is cleared",
+        |statement| Some(format!("setp.lt.u64{}", statement.strip_prefix("setp.le.u64")?)),
+        CLEARED_BY_GCM,
+        false,
+    ),
+    ("a missing fence", |statement| without(statement, "fence.proxy.async."), Gcm::Many(BATCH), true),
+    ("products that are not committed", |statement| without(statement, "wgmma.commit_group."), Gcm::Many(BATCH), true),
+    (
+        "another bit of a count",
+        |statement| with_number(statement, "and.b32", "65537", "65536"),
+        Gcm::Many(BATCH),
+        false,
+    ),
+    (
+        "another order of bits",
+        |statement| with_number(statement, "mov.u32", "291", "801"),
+        Gcm::Many(BATCH_DECRYPTED),
+        false,
+    ),
+];
+
+/// Between thread blocks.
+const GCM_FAULTS_OF_SEVERAL: [GcmFault; 2] = [
+    ("a missing fence of device memory", |statement| without(statement, "membar."), ON_TWO_BLOCKS, true),
+    ("a sum that is left", |statement| with_number(statement, "atom.global.exch.b32", "0", "1"), ON_TWO_BLOCKS, true),
+];
+
+/// The kernel of GCM in one launch: in counter mode, as a hash, and as a verdict, all in one run; and of many messages. Faults in it are found.
+fn gcm_in_one_launch() {
+    type Item = (Gcm, Option<(&'static str, String)>);
+    let (manifest, ptx) = &*GCM;
+    let right = |cases: &[Gcm]| cases.iter().map(|case| (*case, None)).collect::<Vec<Item>>();
+    let wrong = |faults: &[GcmFault]| {
+        let places = faults.iter().flat_map(|(what, change, case, everywhere)| {
+            let mut all = with_fault(manifest, ptx, case.entry(), *change);
+            assert!(!all.is_empty(), "nowhere: {what}");
+            let first = if *everywhere { 0 } else { all.len() - 1 };
+            all.drain(first..).map(|wrong| (*case, Some((*what, wrong)))).collect::<Vec<Item>>()
+        });
+        places.collect::<Vec<Item>>()
+    };
+    let short = [right(&OF_A_SPAN), wrong(&GCM_FAULTS), right(&OF_MESSAGES)].concat();
+    let mut items: Vec<Item> = sample(0, all_or(1, short.len()), short).collect();
+    if is_set(PROOFS) {
+        items.extend([right(&OF_SEVERAL_SPANS), right(&OF_MANY_MESSAGES), wrong(&GCM_FAULTS_OF_SEVERAL)].concat());
+    }
+    items.par_iter().for_each(|(case, fault)| match fault {
+        None => _ = case.prove(ptx).unwrap_or_else(|why| panic!("{case:?}: {why}")),
+        Some((what, wrong)) => {
+            let why = case.prove(wrong).expect_err(what);
+            assert!(!why.contains("no rule"), "{what}: {why}");
+        }
+    });
+}
+
+fn main() -> ExitCode {
+    Tests::default()
+        .with(
+            &[],
+            &[
+                ("the_hash_of_every_message", || the_hash_of_every_message(&STORED)),
+                ("the_tags_of_many_messages", || the_tags_of_many_messages(&STORED)),
+                ("what_is_not_authentic_is_cleared", || what_is_not_authentic_is_cleared(&STORED)),
+                ("faults_are_found", || faults_are_found(&STORED)),
+            ],
+        )
+        .with(
+            &[Need::Nvrtc],
+            &[
+                ("wgmma::the_hash_of_every_message", || the_hash_of_every_message(&COMPILED)),
+                ("wgmma::the_tags_of_many_messages", || the_tags_of_many_messages(&COMPILED)),
+                ("wgmma::what_is_not_authentic_is_cleared", || what_is_not_authentic_is_cleared(&COMPILED)),
+                ("wgmma::faults_are_found", || faults_are_found(&COMPILED)),
+                ("wgmma::gcm_in_one_launch", gcm_in_one_launch),
+            ],
+        )
+        .run()
 }
