@@ -285,7 +285,11 @@ mod tests {
     fn what_is_written_is_apart_from_all_else() {
         let is_ok = |written: &[Range<u64>], read: &[Range<u64>]| apart(written, read).is_ok();
         assert!(is_ok(&[0..8, 8..16], &[16..20, 20..99, 18..30]) && is_ok(&[], &[0..8, 0..8]));
-        assert!(!is_ok(&[0..8, 7..16], &[]) && !is_ok(&[0..8], &[20..30, 7..9]) && !is_ok(&[10..20], &[0..99]));
+        assert!(
+            !is_ok(&[0..8, 7..16], &[])
+                && !is_ok(&[0..8, 50..60], &[20..30, 7..9])
+                && !is_ok(&[10..20, 30..31], &[0..99, 200..201])
+        );
         // Nothing is no part of anything.
         assert!(is_ok(&[0..8, 4..4], &[4..4, 6..6, 8..9]));
         assert_eq!(range(u64::MAX - 3, 9), u64::MAX - 3..u64::MAX);
