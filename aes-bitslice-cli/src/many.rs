@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use aes_bitslice_seal::naming::Numbered;
+
 use crate::args::crypt::CryptArgs;
 use crate::args::iv::Iv;
 use crate::context::Context;
@@ -17,7 +19,6 @@ use crate::pipeline::pool;
 use crate::pipeline::source::Source;
 use crate::progress;
 use crate::secret::Secret;
-use crate::standard::Numbered;
 use crate::transform::{IF_NOT_STORED, Transform};
 
 /// Where a file goes.

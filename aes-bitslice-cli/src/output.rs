@@ -8,13 +8,13 @@ use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER};
-use aes_bitslice_seal::naming::{folder_of, sync};
+use aes_bitslice_seal::naming::{Numbered, folder_of, sync};
 
 use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::scratch::{self, Scratch};
-use crate::standard::{self, Numbered};
+use crate::standard;
 
 /// A place for an output that may be written to.
 pub struct Target {

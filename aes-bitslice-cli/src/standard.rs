@@ -1,9 +1,11 @@
 //! Standard input and output as files without a buffer: chunks are large already. And files that are open already, which paths such as
 //! `/dev/stdout` and `/dev/fd/3` name by their numbers: they are streams like these, used from where they stand.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use aes_bitslice_seal::naming::Numbered;
 
 #[cfg(unix)]
 use crate::descriptors;
@@ -22,36 +24,6 @@ pub fn output() -> Result<File> {
         let what = format!("cannot write standard output: {error}; redirect it to a file, or use a pipe");
         Error::new(Exit::InputOutput, what)
     })
-}
-
-/// A file that is open already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbered {
-    /// In this process, by its number.
-    Here(usize),
-    /// In another process.
-    Elsewhere,
-}
-
-impl Numbered {
-    /// The open file that `path` names by its number, as do `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, and links to them.
-    pub fn of(path: &Path) -> Option<Self> {
-        let mut path = path.to_path_buf();
-        // Linux follows no more links.
-        for _ in 0..40 {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let folder = fs::canonicalize(folder).ok()?;
-            let number = || path.file_name()?.to_str()?.parse().ok();
-            let is_ours = |own: PathBuf| folder.starts_with(own);
-            let is_list = folder.ends_with("fd") && (folder.starts_with("/proc") || folder == Path::new("/dev/fd"));
-            if is_list && let Some(number) = number() {
-                let here = folder.starts_with("/dev") || fs::canonicalize("/proc/self").is_ok_and(is_ours);
-                return Some(if here { Numbered::Here(number) } else { Numbered::Elsewhere });
-            }
-            path = folder.join(fs::read_link(&path).ok()?);
-        }
-        None
-    }
 }
 
 /// Opens a file to read: the one that is open already, if `path` names it by its number.

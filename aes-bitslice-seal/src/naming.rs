@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// A complete file, on the disk, under a temporary name that it is deleted with.
@@ -81,4 +81,74 @@ pub fn folder_of(path: &Path) -> &Path {
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     // Elsewhere a folder cannot be opened to be synced.
     if cfg!(unix) { sync(&File::open(folder_of(path))?) } else { Ok(()) }
+}
+
+/// A file that is open already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbered {
+    /// In this process, by its number.
+    Here(usize),
+    /// In another process.
+    Elsewhere,
+}
+
+impl Numbered {
+    /// The open file that `path` names by its number, as do `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, and links to them. It is used
+    /// as it is: a new file in its place would not be what is open.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let mut path = path.to_path_buf();
+        // Linux follows no more links.
+        for _ in 0..40 {
+            let folder = fs::canonicalize(folder_of(&path)).ok()?;
+            let number = || path.file_name()?.to_str()?.parse().ok();
+            let is_ours = |own: PathBuf| folder.starts_with(own);
+            let is_list = folder.ends_with("fd") && (folder.starts_with("/proc") || folder == Path::new("/dev/fd"));
+            if is_list && let Some(number) = number() {
+                let here = folder.starts_with("/dev") || fs::canonicalize("/proc/self").is_ok_and(is_ours);
+                return Some(if here { Self::Here(number) } else { Self::Elsewhere });
+            }
+            path = folder.join(fs::read_link(&path).ok()?);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::process;
+
+    #[test]
+    fn names_of_open_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        symlink("/dev/stdout", at("link")).unwrap();
+        symlink("link", at("link to it")).unwrap();
+        symlink("/dev/fd", at("list")).unwrap();
+        let own = format!("/proc/{}/fd/1", process::id());
+        for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1", &own] {
+            assert_eq!(Numbered::of(Path::new(name)), Some(Numbered::Here(1)), "{name}");
+        }
+        for name in ["link", "link to it", "list/1"] {
+            assert_eq!(Numbered::of(&at(name)), Some(Numbered::Here(1)), "{name}");
+        }
+        assert_eq!(Numbered::of(Path::new("/dev/stderr")), Some(Numbered::Here(2)));
+        // Processes of other users may hide theirs.
+        let mut other = process::Command::new("cat").stdin(process::Stdio::piped()).spawn().unwrap();
+        let name = format!("/proc/{}/fd/0", other.id());
+        assert_eq!(Numbered::of(Path::new(&name)), Some(Numbered::Elsewhere));
+        drop(other.stdin.take());
+        other.wait().unwrap();
+        // Of the same names, elsewhere.
+        fs::create_dir(at("fd")).unwrap();
+        fs::write(at("fd/1"), "").unwrap();
+        symlink("loop", at("loop")).unwrap();
+        for name in ["fd/1", "1", "nothing/1", "loop"] {
+            assert_eq!(Numbered::of(&at(name)), None, "{name}");
+        }
+        assert_eq!(Numbered::of(Path::new("/dev/null")), None);
+    }
 }
