@@ -341,7 +341,8 @@ typedef struct aes_bitslice_sink {
   // Until it is complete, it is `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
   const char *path;
   // Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails. A link is followed; what is no file, such
-  // as a device or a pipe, is not replaced; nor is the file that `source` names.
+  // as a device or a pipe, is not replaced; nor is the file that `source` names, nor one that is named by the number of an open file, as
+  // by `/dev/stdout` and `/dev/fd/3`: write to its descriptor in `write`.
   int overwrite;
   // Room for `bytes` bytes; not NULL even for none. After a failure, what was written is cleared.
   uint8_t *memory;

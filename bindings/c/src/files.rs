@@ -7,7 +7,7 @@ use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
 use aes_bitslice_seal::access::Access;
-use aes_bitslice_seal::naming::{OnDisk, folder_of, sync_folder_of};
+use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, sync_folder_of};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
 use same_file::Handle;
@@ -61,7 +61,8 @@ pub struct Sink {
     /// Until it is complete, it is `.aes-bitslice-*` in the same folder; a killed process leaves that file there.
     pub path: *const c_char,
     /// Whether an existing file is replaced: 0 or 1. If it is 0 and the file exists, the call fails. A link is followed; what is no file, such
-    /// as a device or a pipe, is not replaced; nor is the file that `source` names.
+    /// as a device or a pipe, is not replaced; nor is the file that `source` names, nor one that is named by the number of an open file, as
+    /// by `/dev/stdout` and `/dev/fd/3`: write to its descriptor in `write`.
     pub overwrite: c_int,
     /// Room for `bytes` bytes; not NULL even for none. After a failure, what was written is cleared.
     pub memory: *mut u8,
@@ -408,6 +409,11 @@ impl<'a> To<'a> {
         }
         // SAFETY: as the caller guarantees.
         let output = path(unsafe { text(sink.path, "path") }?)?;
+        match Numbered::of(output) {
+            Some(Numbered::Here(_)) => return Err(failed("write", output, OPEN)),
+            Some(Numbered::Elsewhere) => return Err(failed("write", output, OPEN_ELSEWHERE)),
+            None => {}
+        }
         if output.is_dir() {
             return Err(failed("write", output, FOLDER));
         }
@@ -553,6 +559,10 @@ fn new_file(output: &Path, path: &Path) -> Result<NamedTempFile, Failure> {
 
 const FOLDER: &str = "it is a folder, not a file; give a file name";
 const NO_FILE: &str = "it is a device, a pipe or a socket, which is not replaced; give a file name";
+const OPEN: &str = "it names an open file of this process, which is not replaced; give the name of the file itself, or write to the \
+                    descriptor in the function `write` of a sink";
+const OPEN_ELSEWHERE: &str =
+    "it names an open file of another process, which is not replaced; give the name of the file itself";
 const SAME: &str = "it is the source; give another name";
 const EXISTS: &str = "it exists already; remove it, or give another name";
 

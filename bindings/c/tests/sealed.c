@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "aes_bitslice.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,26 @@ static void files(const char *folder)
         REFUSED(AES_BITSLICE_IO, "it is the source", aes_bitslice_open(engine, &secret, &file, 0, UINT64_MAX, &new, NULL));
     }
     CHECK(stat(path, &before) == 0 && before.st_ino == after.st_ino);
+    /* Nor is a file that is named by its descriptor. */
+    const int descriptor = open(path, O_RDONLY);
+    char numbered[4][64];
+    snprintf(numbered[0], sizeof numbered[0], "/dev/fd/%d", descriptor);
+    snprintf(numbered[1], sizeof numbered[1], "/proc/self/fd/%d", descriptor);
+    snprintf(numbered[2], sizeof numbered[2], "/proc/%d/fd/%d", (int)getpid(), descriptor);
+    snprintf(numbered[3], sizeof numbered[3], "%s", "/dev/stdout");
+    CHECK(descriptor >= 0 && unlink(link) == 0 && symlink(numbered[0], link) == 0);
+    for (int i = 0; i < 5; i++) {
+        new.path = i < 4 ? numbered[i] : link;
+        for (new.overwrite = 0; new.overwrite <= 1; new.overwrite++) {
+            REFUSED(AES_BITSLICE_IO, "an open file of this process", aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
+            CHECK(strstr(aes_bitslice_last_error(), "in the function `write` of a sink") != NULL);
+        }
+        REFUSED(AES_BITSLICE_IO, "an open file of this process", aes_bitslice_seal_file(engine, key, path, new.path));
+    }
+    snprintf(numbered[0], sizeof numbered[0], "/proc/%d/fd/1", (int)getppid());
+    new = (aes_bitslice_sink){.path = numbered[0], .overwrite = 1};
+    REFUSED(AES_BITSLICE_IO, "an open file of another process", aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
+    CHECK(stat(path, &before) == 0 && before.st_ino == after.st_ino && close(descriptor) == 0);
     /* Another file is, whose source is a file, too. */
     char other[4096];
     snprintf(other, sizeof other, "%s/other", folder);

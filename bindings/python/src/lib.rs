@@ -95,7 +95,7 @@ mod _native {
     #[pymodule_export]
     use crate::key::{Key, random_bytes};
     #[pymodule_export]
-    use crate::new_file::open_like;
+    use crate::new_file::{open_like, refuse_open};
     #[pymodule_export]
     use crate::operation::{
         CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, CmacVerifyBatch, Ctr, EcbDecrypt, EcbEncrypt, GcmDecrypt,

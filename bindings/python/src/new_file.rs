@@ -6,7 +6,7 @@ use crate::error::os_error;
 use crate::fork::generation;
 use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
-use aes_bitslice_seal::naming::{OnDisk, folder_of, sync_folder_of};
+use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, sync_folder_of};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -136,6 +136,7 @@ impl NewFile {
     /// # Errors
     /// `FileExistsError`, `ValueError` for what is never replaced, other exceptions of the system.
     pub fn at(given: &Path, shown: String, overwrite: Option<bool>, like: &Like) -> PyResult<Self> {
+        refuse_numbered(given, &shown, overwrite.is_some())?;
         let failed = |error: io::Error| os_error(error, &shown);
         let (mut path, mut old) = (given.to_owned(), None);
         if given.symlink_metadata().is_ok() {
@@ -199,6 +200,7 @@ impl Write for NewFile {
 /// source: the file object that the data comes from.
 #[pyfunction(name = "_open_like")]
 pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> PyResult<i32> {
+    refuse_open(path.clone())?;
     let like = Like::object(source);
     // None if it is no file, in which there are no places: opening a named pipe would wait for its reader.
     let existing = || match OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&path) {
@@ -223,6 +225,32 @@ pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> Py
         ))
     };
     Ok(file.ok_or_else(no_file)?.into_raw_fd())
+}
+
+/// Refuses the path of a destination in which only the path of a file makes sense, if it names an open file by its number: the number is
+/// another file's in another process.
+#[pyfunction(name = "_refuse_open")]
+#[expect(clippy::needless_pass_by_value, reason = "Python's argument")]
+pub fn refuse_open(path: PathBuf) -> PyResult<()> {
+    refuse_numbered(&path, &path.display().to_string(), false)
+}
+
+/// Refuses a path that names an open file by its number, such as `/dev/stdout`: a new file in its place would not be what is open.
+fn refuse_numbered(path: &Path, shown: &str, takes_objects: bool) -> PyResult<()> {
+    let why = match Numbered::of(path) {
+        None => return Ok(()),
+        Some(Numbered::Here(_)) if takes_objects => {
+            "it names an open file of this process, which is not replaced: give the open file object, such as \
+             sys.stdout.buffer, or the path of the file itself"
+        }
+        Some(Numbered::Here(_)) => {
+            "it names an open file of this process, which is not replaced: give the path of the file itself"
+        }
+        Some(Numbered::Elsewhere) => {
+            "it names an open file of another process, which is not replaced: give the path of the file itself"
+        }
+    };
+    Err(PyValueError::new_err(format!("{shown}: {why}")))
 }
 
 /// The path that an argument is, where nothing but a path is taken.

@@ -114,6 +114,58 @@ def test_a_replaced_file_keeps_its_owner(key, tmp_path):
     assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (12345, 12346, 0o640)
 
 
+def test_open_files_named_by_their_numbers_are_not_replaced(key, tmp_path):
+    """A new file would take the name of the one that standard output goes to, and the program would go on with the old one."""
+    (tmp_path / "source").write_bytes(b"a message")
+    key.save(tmp_path / "key")
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    script = """
+import os, sys
+import aes_bitslice
+from aes_bitslice import Key, SealedFile, ranges
+key = Key.from_file("key")
+aes_bitslice.seal("source", "sealed", key=key)
+names = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", f"/proc/{os.getpid()}/fd/1", "link", "/dev/stderr", "/dev/fd/77"]
+works = [
+    (True, lambda name: aes_bitslice.seal("source", name, key=key)),
+    (True, lambda name: aes_bitslice.seal("source", name, key=key, overwrite=True)),
+    (True, lambda name: aes_bitslice.open("sealed", name, key=key, overwrite=True)),
+    (True, lambda name: SealedFile(name, "wb", key=key, overwrite=True)),
+    (False, lambda name: key.save(name)),
+    (False, lambda name: ranges.rows("source", name)),
+    (False, lambda name: ranges.rows("source", name, overwrite=True)),
+    (False, lambda name: ranges.encrypt_row({**ranges.rows("source", "out")[0], "destination": name}, "file:key")),
+]
+def refused(work, name, *parts):
+    try:
+        work(name)
+    except ValueError as error:
+        assert name in str(error) and all(part in str(error) for part in parts), error
+    else:
+        raise AssertionError(f"{name} was written")
+parent = f"/proc/{os.getppid()}/fd/{sys.argv[1]}"
+for takes_objects, work in works:
+    for name in names:
+        refused(work, name, "an open file of this process", "sys.stdout.buffer" if takes_objects else "give the path of the file itself")
+    refused(work, parent, "an open file of another process")
+aes_bitslice.seal("source", sys.stdout.buffer, key=key)
+"""
+    shown = tmp_path / "shown"
+    with open(shown, "wb") as output:
+        output.write(b"before")
+        output.flush()
+        command = [sys.executable, "-c", script, str(output.fileno())]
+        done = subprocess.run(command, cwd=tmp_path, stdout=output, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 0, done.stderr
+        assert os.fstat(output.fileno()).st_ino == shown.stat().st_ino
+    written = shown.read_bytes()
+    assert written.startswith(b"before") and aes_bitslice.is_sealed(written[6:])
+    opened = io.BytesIO()
+    aes_bitslice.open(io.BytesIO(written[6:]), opened, key=key)
+    assert opened.getvalue() == b"a message"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["key", "link", "sealed", "shown", "source"]
+
+
 def test_links_are_followed_and_what_is_no_file_is_not_replaced(key, tmp_path):
     source, target, link = (tmp_path / name for name in ["source", "target", "link"])
     source.write_bytes(b"a message")

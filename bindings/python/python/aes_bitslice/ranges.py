@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import Cipher, Engine, keys, open, random_bytes, seal
-from ._native import _open_like
+from ._native import _open_like, _refuse_open
 
 #: Bytes to read, encrypt and write at a time.
 PIECE = 64 << 20
@@ -200,6 +200,7 @@ def _refuse_same(source: str, destination: str) -> None:
 def _make_way(destination: str, overwrite: bool) -> None:
     """Refuses a destination that exists, or empties it."""
     if _is_local(destination):
+        _refuse_open(_path(destination))
         path = _file(destination)
         if not path.exists():
             return
