@@ -4,6 +4,7 @@ import io
 import os
 import stat
 import struct
+import zipfile
 
 import pytest
 
@@ -11,6 +12,9 @@ import aes_bitslice
 from aes_bitslice import Key, ranges
 from aes_bitslice.dask import encrypt, open as dask_open, seal as dask_seal
 from aes_bitslice.ray import Encryptor
+
+#: What fsspec, if it is there, puts before the address of a local file to keep copies of what it reads.
+CACHES = ["simplecache::file://", "simplecache::local://", "simplecache::", "filecache::file://", "blockcache::file://"]
 
 LIST, DEFAULT_LIST = "system.posix_acl_access", "system.posix_acl_default"
 #: The owner reads and writes, user 54321 reads, the group may do nothing.
@@ -83,6 +87,25 @@ ENCRYPT = {
     "ray, encrypt": lambda s, d, key, ref: by_ray("encrypt", s, d, ref),
 }
 MAKERS = {**SEAL, **OPEN, **ENCRYPT}
+
+
+def chained(task, before):
+    def make(s, d, key, ref):
+        pytest.importorskip("fsspec")
+        source, destination = f"{before}{s}", f"{before}{d}"
+        if task != "encrypt":
+            getattr(ranges, f"{task}_row")(row(source, destination), ref)
+            return
+        # Rows of `rows` have paths; one of the caller's own may have these addresses.
+        for each in rows(s, d):
+            ranges.encrypt_row({**each, "source": source, "destination": destination}, ref, "cpu")
+
+    return make
+
+
+for name, makers in [("seal", SEAL), ("open", OPEN), ("encrypt", ENCRYPT)]:
+    makers.update({f"{name}, {before}": chained(name, before) for before in CACHES})
+MAKERS.update({**SEAL, **OPEN, **ENCRYPT})
 
 
 @pytest.fixture(params=list(MAKERS))
@@ -162,6 +185,45 @@ def test_a_replaced_file_keeps_who_may_use_it(made):
     if "object" not in os.environ["PYTEST_CURRENT_TEST"]:
         made(lambda source: source.chmod(0o644))
         assert os.getxattr(new, LIST) == READER
+
+
+@pytest.mark.parametrize("inner", ["file://{}", "local://{}", "{}"])
+@pytest.mark.parametrize("before", ["dir::", "zip://out::", "tar://out::", "simplecache::zip://out::"])
+def test_a_destination_in_a_local_file_or_folder_is_refused(key, tmp_path, before, inner):
+    pytest.importorskip("fsspec")
+    (tmp_path / "in").write_bytes(b"a message")
+    to, ref = before + inner.format(tmp_path / "out"), f"file:{tmp_path}/key"
+    for work in [
+        lambda: ranges.rows(tmp_path / "in", to),
+        lambda: ranges.encrypt_row({**ranges.rows(tmp_path / "in", tmp_path / "other")[0], "destination": to}, ref, "cpu"),
+        lambda: ranges.seal_row(row(tmp_path / "in", to), ref),
+        lambda: ranges.open_row(row(tmp_path / "in", to), ref),
+    ]:
+        with pytest.raises(ValueError, match="is in a local file or folder, behind .*: give the path of a local file"):
+            work()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "key"]
+
+
+@pytest.mark.parametrize("before", ["zip://in::", "simplecache::zip://in::file://"])
+def test_a_file_from_an_archive_is_no_more_open_than_the_archive(key, tmp_path, before):
+    pytest.importorskip("fsspec")
+    ref, source = f"file:{tmp_path}/key", f"{before}{tmp_path}/in.zip"
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        archive.writestr("in", aes_bitslice.seal_bytes(b"a message", key=key))
+    (tmp_path / "in.zip").chmod(0o600)
+    ranges.open_row(row(source, tmp_path / "opened"), ref)
+    ranges.seal_row(row(source, tmp_path / "sealed"), ref)
+    for each in ranges.rows(source, tmp_path / "encrypted", part_bytes=16):
+        ranges.encrypt_row(each, ref, "cpu")
+    assert (tmp_path / "opened").read_bytes() == b"a message"
+    assert {name: mode(tmp_path / name) for name in ["opened", "sealed", "encrypted"]} == dict.fromkeys(["opened", "sealed", "encrypted"], 0o600)
+
+
+def test_a_file_whose_name_looks_chained_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ["a::b", "no::file::/c"]:
+        (made,) = ranges.rows(__file__, name, part_bytes=1 << 30)
+        assert made["destination"] == f"{tmp_path}/{name}"
 
 
 @pytest.mark.parametrize("becomes", ["another", "nothing"])

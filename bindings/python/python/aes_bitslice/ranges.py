@@ -12,9 +12,10 @@ arguments. The encryption is CTR, which does not authenticate; `seal_row` seals 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
         return int(work(_path(source), _path(destination), overwrite=True, **options))
     import fsspec
 
-    with fsspec.open(source, "rb") as reads:
+    with _reading(source) as reads:
         if _is_local(destination):
             return int(work(reads, _path(destination), overwrite=True, **options))
         store, path = fsspec.core.url_to_fs(destination)
@@ -144,9 +145,7 @@ class _Worker:
         _refuse_same(source, destination)
         if _is_local(source) and _is_local(destination):
             return self._encrypt_local(cipher, iv, _file(source), _path(destination), offset, length)
-        import fsspec
-
-        with fsspec.open(source, "rb") as file:
+        with _reading(source) as file:
             file.seek(start)
             data = bytearray(file.read(length))
             if len(data) != length:
@@ -182,7 +181,11 @@ def _iv(given: Any) -> bytes:
 
 
 def _refuse_same(source: str, destination: str) -> None:
-    """Refuses a destination that is the source, or a part of it: a repeated row would decrypt it, or seal it twice."""
+    """Refuses a destination that is the source, or a part of it: a repeated row would decrypt it, or seal it twice. Refuses one
+    behind a local file, too: fsspec would make that file for more users than the source is for."""
+    if _is_behind(destination):
+        outer, _, _ = destination.partition("::")
+        raise ValueError(f"{destination} is in a local file or folder, behind {outer!r}: give the path of a local file, without it")
     if _is_local(source) and _is_local(destination):
         one, other = _path(source), _path(destination)
         same = other.exists() and one.exists() and one.samefile(other)
@@ -261,15 +264,82 @@ def _write(file: int, data: Any, at: int) -> None:
 #: What addresses of local files may begin with.
 _LOCAL = ("file://", "local://")
 
+#: What fsspec puts before an address to keep copies of what it reads, `simplecache::file:///data`.
+_CACHES = ("simplecache", "filecache", "blockcache", "cached")
+
+
+def _links(address: str | os.PathLike[str]) -> list[str]:
+    """The links of a chained address of fsspec, the innermost last; one for any other address. A cache before a local file is left
+    out: its copies would hide who may use the file."""
+    text = os.fspath(address)
+    if "::" not in text or text.startswith(_LOCAL):
+        return [text]
+    try:
+        import fsspec
+    except ImportError:
+        return [text]
+    *outer, last = text.split("::")
+    if outer[0].partition("://")[0] not in fsspec.available_protocols():
+        return [text]  # the name of a file
+    caches = all(link.removesuffix("://") in _CACHES for link in outer)
+    return [last] if caches and _ends_locally(last) else [*outer, last]
+
+
+def _ends_locally(link: str) -> bool:
+    """Whether the innermost link is a local file. To fsspec, a word of small letters alone is the name of a file system."""
+    return link.startswith(_LOCAL) if "://" in link else not (link.isascii() and link.isalpha() and link.islower())
+
 
 def _is_local(address: str | os.PathLike[str]) -> bool:
-    return "://" not in os.fspath(address) or os.fspath(address).startswith(_LOCAL)
+    *outer, last = _links(address)
+    return not outer and ("://" not in last or last.startswith(_LOCAL))
 
 
 def _path(address: str | os.PathLike[str]) -> Path:
     """A local file; whatever the working folder of the process that uses it is."""
-    text = os.fspath(address)
+    text = _links(address)[-1]
     return Path(text.partition("://")[2] if text.startswith(_LOCAL) else text).absolute()
+
+
+def _is_behind(address: str) -> bool:
+    """Whether the address is of something in a local file or folder that fsspec alone can read, such as an archive."""
+    *outer, last = _links(address)
+    return bool(outer) and _ends_locally(last)
+
+
+class _Behind:
+    """An open source behind a local file. Its descriptor is that file's, and tells who may use what is made from it."""
+
+    def __init__(self, reads: Any, path: Path) -> None:
+        self._reads = reads
+        self._file = path.open("rb") if path.is_file() else None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reads, name)
+
+    def fileno(self) -> int:
+        # No descriptor has the other number: what is made is its owner's alone.
+        return self._file.fileno() if self._file else 2**31 - 1
+
+    def close_file(self) -> None:
+        if self._file:
+            self._file.close()
+
+
+@contextlib.contextmanager
+def _reading(source: str) -> Iterator[Any]:
+    """Opens a source with fsspec."""
+    import fsspec
+
+    with fsspec.open(source, "rb") as reads:
+        if not _is_behind(source):
+            yield reads
+            return
+        behind = _Behind(reads, _path(source))
+        try:
+            yield behind
+        finally:
+            behind.close_file()
 
 
 def _file(address: str) -> Path:
