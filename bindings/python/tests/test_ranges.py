@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import urllib.request
+import warnings
 
 import pytest
 
@@ -422,3 +423,44 @@ def test_dask_is_given_references_only(key):
     for seals in (dask.encrypt, dask.seal, dask.open):
         with pytest.raises(ValueError, match="neither"):
             seals(Client(), [{}], key.expose().hex())
+
+
+def test_dask_says_that_no_worker_has_a_gpu(key_ref):
+    from aes_bitslice import dask
+
+    class Client:
+        def __init__(self, *resources):
+            self.workers, self.given = {n: {"resources": of} for n, of in enumerate(resources)}, []
+
+        def scheduler_info(self, n_workers=5):
+            return {"workers": self.workers if n_workers == -1 else {}}
+
+        def submit(self, *arguments, **options):
+            self.given.append(options.get("resources"))
+
+    for calls in (dask.encrypt, dask.seal, dask.open):
+        for workers in [(), ({}, {"MEMORY": 1e9}), ({"GPU": 0},)]:
+            client = Client(*workers)
+            with pytest.warns(UserWarning, match="has the resource GPU, and the tasks wait.*--resources \"GPU=1\"") as warned:
+                calls(client, [{}], key_ref, engine="cuda:0")
+            assert [warning.filename for warning in warned] == [__file__] and client.given == [{"GPU": 1}]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            calls(Client({}, {"GPU": 1.0}), [{}], key_ref, engine="cuda")
+            calls(Client({}), [{}], key_ref, engine="cpu")
+            calls(Client({}), [{}], key_ref, engine="cuda", resources={})
+
+
+def test_dask_asks_its_scheduler_for_gpus(key_ref):
+    distributed = pytest.importorskip("distributed")
+    from aes_bitslice import dask
+
+    with distributed.LocalCluster(n_workers=1, processes=False, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client, pytest.warns(UserWarning, match="none of Dask's 1 workers has the resource GPU"):
+            for future in dask.encrypt(client, [{}], key_ref, engine="cuda"):
+                future.cancel()
+    with distributed.LocalCluster(n_workers=1, processes=False, threads_per_worker=1, resources={"GPU": 1}, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client, warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*the resource GPU.*")
+            for future in dask.encrypt(client, [{}], key_ref, engine="cuda"):
+                future.cancel()

@@ -7,11 +7,12 @@
 
 Each worker reads the key where its reference says; a task has only the reference. If its worker is lost, another worker
 repeats the task, and writes the same bytes to the same place. For one task per GPU, start the workers with `--resources
-"GPU=1"` and pass `engine="cuda"`.
+"GPU=1"` and pass `engine="cuda"`; a warning says if no worker has that resource.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -35,6 +36,18 @@ def open(client: Any, rows: Iterable[_Row], key_ref: str, *, engine: str = "cpu"
     return _submitted(client, ranges.open_row, rows, key_ref, engine, options)
 
 
+def _warn_without_gpus(client: Any) -> None:
+    """Warns if no worker offers the resource that tasks request: they would wait, and the scheduler does not say for what. A worker
+    may still come."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    if not any(worker.get("resources", {}).get("GPU", 0) >= 1 for worker in workers):
+        warnings.warn(
+            f"none of Dask's {len(workers)} workers has the resource GPU, and the tasks wait for one that has: start workers with "
+            '`dask worker --nthreads 1 --resources "GPU=1"`, or pass resources={} to use any worker',
+            stacklevel=4,
+        )
+
+
 def _submitted(
     client: Any,
     work: Callable[[_Row, str, str], int],
@@ -46,6 +59,8 @@ def _submitted(
     # Finds an error in a reference here, not in each of a thousand tasks.
     keys.check(key_ref)
     resources = {"resources": {"GPU": 1}} if engine.startswith("cuda") else {}
+    if resources and "resources" not in options:
+        _warn_without_gpus(client)
     # `pure=False`: a row is done even if the same one was done before, because its destination may be gone.
     defaults = {"pure": False, "retries": 3, **resources, **options}
     return [client.submit(work, dict(row), key_ref, engine, **defaults) for row in rows]
