@@ -39,8 +39,10 @@ def open(client: Any, rows: Iterable[_Row], key_ref: str, *, engine: str = "cpu"
 def _warn_without_gpus(client: Any) -> None:
     """Warns if no worker offers the resource that tasks request: they would wait, and the scheduler does not say for what. A worker
     may still come."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    if not any(worker.get("resources", {}).get("GPU", 0) >= 1 for worker in workers):
+    known = client.scheduler_info(n_workers=-1)
+    workers = known["workers"].values()
+    # An asynchronous client may know a few workers only.
+    if known.get("n_workers", 0) <= len(workers) and not any(worker.get("resources", {}).get("GPU", 0) >= 1 for worker in workers):
         warnings.warn(
             f"none of Dask's {len(workers)} workers has the resource GPU, and the tasks wait for one that has: start workers with "
             '`dask worker --nthreads 1 --resources "GPU=1"`, or pass resources={} to use any worker',
