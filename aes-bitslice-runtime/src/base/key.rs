@@ -10,7 +10,7 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use std::fmt;
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// An AES key, or two of them for XTS.
 ///
@@ -169,6 +169,27 @@ impl Key {
     }
 }
 
+/// One AES key from an array, whose length cannot be wrong.
+macro_rules! from_array {
+    ($($bytes:literal: $bits:ident),*) => {$(
+        #[doc = concat!("One AES key of ", $bytes, " bytes, in the byte order of FIPS 197. The copy of the array that is passed is wiped,")]
+        /// and not one that the caller keeps.
+        impl From<[u8; $bytes]> for Key {
+            fn from(mut bytes: [u8; $bytes]) -> Self {
+                let key = Self {
+                    bytes: Zeroizing::new(bytes.as_slice().into()),
+                    bits: KeyBits::$bits,
+                    halves_are_equal: false,
+                };
+                bytes.zeroize();
+                key
+            }
+        }
+    )*};
+}
+
+from_array!(16: Aes128, 24: Aes192, 32: Aes256);
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = if self.is_xts() { "XTS, twice " } else { "" };
@@ -195,6 +216,14 @@ mod tests {
                     assert!(matches!(hex, Err(Error::KeyLength { bytes: b }) if b == bytes));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn arrays_are_keys_of_their_lengths() {
+        for key in [Key::from([3; 16]), Key::from([3; 24]), Key::from([3; 32])] {
+            let same = Key::new(key.expose()).unwrap();
+            assert_eq!((key.bits(), key.is_xts(), key.expose()[0]), (same.bits(), false, 3));
         }
     }
 
