@@ -6,6 +6,7 @@ use crate::papers::hajihassani_2019::{BYTES, ON_PLANES, PAPER, REPRESENTATION, R
 use crate::render::page::{Page, figure, percent, times};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_papers::kernels::counted;
+use aes_bitslice_plot::size;
 use std::collections::BTreeMap;
 
 /// What `cargo xtask papers --count` wrote: by architecture and kernel, all instructions, those of the loop of rounds, and registers.
@@ -112,17 +113,16 @@ fn allowed(multiprocessors: f64, ghz: f64, instructions: i64) -> f64 {
     LANES * multiprocessors * ghz * BITS / instructions as f64
 }
 
-/// The GPU that was measured, and its clock in GHz.
-fn measured<'a>(page: &'a Page<'_>) -> Option<(&'a Gpu, f64)> {
-    let clock =
-        page.run.times(TABLES, &WAYS[1].case(Mode::EcbEncrypt), SIZES[1]).ok().and_then(|times| times.clock_mhz);
+/// The GPU that was measured, and its clock in GHz with data of this size.
+fn measured<'a>(page: &'a Page<'_>, bytes: u64) -> Option<(&'a Gpu, f64)> {
+    let clock = page.run.times(TABLES, &WAYS[1].case(Mode::EcbEncrypt), bytes).ok().and_then(|times| times.clock_mhz);
     page.run.gpus.first().map(|gpu| (gpu, clock.unwrap_or(f64::from(gpu.clock_mhz)) / 1e3))
 }
 
 /// The rate of the paper's kernel with one-hot keys as a part of the highest that its instructions allow.
 pub fn busy(page: &mut Page) -> Option<f64> {
     let instructions = *executed().get("sm_90")?.get(counted::PAPER)?;
-    let (gpu, ghz) = measured(page)?;
+    let (gpu, ghz) = measured(page, SIZES[1])?;
     let most = allowed(f64::from(gpu.multiprocessors), ghz, instructions);
     Some(page.gbits(TABLES, &WAYS[1].case(Mode::EcbEncrypt), SIZES[1])? / most)
 }
@@ -149,20 +149,22 @@ fn ceilings(page: &mut Page, old: &BTreeMap<&'static str, i64>, new: &BTreeMap<&
         ]);
     }
     let case = WAYS[1].case(Mode::EcbEncrypt);
-    if let Some((Gpu { name, multiprocessors, .. }, ghz)) = measured(page) {
+    if let Some((Gpu { name, multiprocessors, .. }, ghz)) = measured(page, BYTES) {
         let (name, multiprocessors) = (name.clone(), *multiprocessors);
         let [ecb, planes] =
             [counted::PAPER, counted::ON_PLANES].map(|name| Some(allowed(f64::from(multiprocessors), ghz, new[name])));
-        let rate = page.gbits(TABLES, &case, SIZES[1]);
+        let rate = page.gbits(TABLES, &case, BYTES);
         let on_planes = page.gbits(REPRESENTATION, ON_PLANES, BYTES);
         rows.push(vec![name, format!("{ghz:.2}"), figure(ecb), figure(planes), figure(rate), figure(on_planes)]);
     }
-    page.say(
+    page.say(&format!(
         "The scale between two GPUs for this kernel is not single precision but lanes for logic: 64 of a multiprocessor, \
          on both. Multiprocessors times lanes times clock times the 4,096 bits of 32 blocks, divided by the instructions, is \
          the highest rate in Gbit/s of 10^9 bits, if every lane is busy. The V100's clock is that which table 2 implies, and \
-         then the highest that NVIDIA gives; this GPU's is that counted under this load, or the driver's where it was not.",
-    );
+         then the highest that NVIDIA gives; this GPU's is that counted under this load, or the driver's where it was not. The rates are of {}, which is also what \
+         the paper encrypts (2^31 bits).",
+        size(BYTES)
+    ));
     page.table(&rows);
     page.say(
         "The paper's ECB figure, 1,385 Gbit/s if its Gbit are of 10^9 bits and 1,487 if they are of 2^30, is above what these \
