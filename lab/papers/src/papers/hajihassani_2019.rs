@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Kernel, Processor, Program, Work};
 use crate::papers::claim::{Claim, Expected, Rates, Sentence};
-use crate::papers::paper::{Api, BINARY_GBIT, Paper};
+use crate::papers::paper::{Api, BINARY_GBIT, Paper, Quoted};
 use crate::papers::{abdelrahman_2017, iwai_2010};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::mode::Mode;
@@ -48,17 +48,6 @@ pub const LFSR_BYTES: u64 = 64 << 20;
 pub const SUMMED_BYTES: u64 = 256 << 20;
 /// Section 4.3: an S-box by table on planes.
 pub const FIGURE_8: &str = "hajihassani-2019, fig. 8";
-
-/// A figure as the paper prints it.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Quoted(pub &'static str);
-
-impl Quoted {
-    /// The number.
-    pub fn value(self) -> f64 {
-        self.0.parse().expect("a figure is a number")
-    }
-}
 
 /// A GPU in tables 3 and 4.
 pub struct Row {

@@ -27,6 +27,17 @@ pub struct Paper {
     pub gbit: f64,
 }
 
+/// A figure as a paper prints it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Quoted(pub &'static str);
+
+impl Quoted {
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0.parse().expect("a figure is a number")
+    }
+}
+
 /// A Gbit of 2^30 bits, in 10^9 bits.
 pub const BINARY_GBIT: f64 = (1 << 30) as f64 / 1e9;
 

@@ -654,7 +654,7 @@ fn lfsr(page: &mut Page) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::papers::hajihassani_2019::Quoted;
+    use crate::papers::paper::Quoted;
 
     #[test]
     fn a_rate_for_a_price() {

@@ -143,17 +143,18 @@ fn table_4(page: &mut Page) {
     let mut sums =
         vec![["size", "GPU", "none, Gbit/s:", "best, Gbit/s:", "and allocation counted:"].map(String::from).to_vec()];
     for Row { bytes, milliseconds, allocation } in ROWS {
-        let theirs = milliseconds.map(Some);
+        let theirs = milliseconds.map(|time| Some(time.value()));
+        let allocated = Some(allocation.value());
         let own = page.milliseconds(TABLE_4, &pageable, bytes);
         let ours = STREAMS.map(|streams| page.milliseconds(TABLE_4, &pinned(streams), bytes));
         let our_allocation = page.milliseconds(TABLE_4, ALLOCATION, bytes);
         let mut row = vec![size(bytes), GPU.into()];
-        let mut cells = theirs.map(|time| bold_if(time == least(theirs), time.map_or(String::new(), printed))).to_vec();
+        let mut cells = milliseconds.map(|time| bold_if(Some(time.value()) == least(theirs), time.0.into())).to_vec();
         // It is not known which of the two it is.
         let none = format!("{}, one of both", cells.remove(0));
         row.extend([none, String::new()]);
         row.extend(cells);
-        row.push(printed(allocation));
+        row.push(allocation.0.into());
         rows.push(row);
         let all: Vec<_> = [own].into_iter().chain(ours).collect();
         let shortest = least(all.clone());
@@ -165,16 +166,16 @@ fn table_4(page: &mut Page) {
         let none = [theirs[0]].into_iter().chain(theirs).zip(all).map(|(theirs, ours)| faster(theirs, ours));
         let mut row = vec![String::new(), "ours to theirs".into()];
         row.extend(none);
-        row.push(faster(Some(allocation), our_allocation));
+        row.push(faster(allocated, our_allocation));
         rows.push(row);
         // With the best number of streams, and with pinned memory allocated for it: input and output are one buffer there.
         let rate = |time: Option<f64>| figure(time.map(|time| 8.0 * bytes as f64 / time / 1e6));
         let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
         let (best, our_best) = (least(theirs[1..].to_vec()), least(ours[1..].to_vec()));
-        sums.push(vec![size(bytes), GPU.into(), rate(theirs[0]), rate(best), rate(sum(best, Some(allocation)))]);
+        sums.push(vec![size(bytes), GPU.into(), rate(theirs[0]), rate(best), rate(sum(best, allocated))]);
         let our_sum = sum(our_best, our_allocation);
         sums.push(vec![String::new(), page.gpu().into(), rate(own), rate(our_best), rate(our_sum)]);
-        let (none, sum) = (faster(theirs[0], own), faster(sum(best, Some(allocation)), our_sum));
+        let (none, sum) = (faster(theirs[0], own), faster(sum(best, allocated), our_sum));
         sums.push(vec![String::new(), "ours to theirs".into(), none, faster(best, our_best), sum]);
     }
     page.table(&rows);
