@@ -1,9 +1,9 @@
 //! Q. Li, C. Zhong, K. Zhao, X. Mei, X. Chu, 2012: T-boxes in shared memory, CBC decryption, streams.
 
 use crate::case::{Case, HostMemory, Kernel, Processor, Program, Work};
-use crate::papers::abdelrahman_2017;
-use crate::papers::claim::{Claim, Expected, Rates, Sentence};
+use crate::papers::claim::{Claim, Expected, Place, Rates, Sentence};
 use crate::papers::paper::{Api, Paper, Quoted};
+use crate::papers::{abdelrahman_2017, hajihassani_2019, ul_haq_2011};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_papers::kernels::{Rounds, TableSpec, WordMajor};
 
@@ -189,7 +189,46 @@ fn claims() -> Vec<Claim> {
     let [ecb, cbc] = MODES;
     let alone = |count| (TABLE_4, alone_name(count), large.bytes);
     let (to_pageable, to_pinned) = ("pinned, to none in pageable memory", "pinned, to none in pinned memory");
+    let points =
+        || MODES.into_iter().flat_map(|mode| POWERS.map(move |power| (FIGURE_1, curve_name(mode), 1 << power)));
+    // The rate of the fastest point to that of a processor.
+    let to_processor = |says, least, compared, processor: Place| Claim {
+        theirs: Some(CPU.2),
+        first: points().collect(),
+        expected: Expected::Times(least),
+        ..faster(says, compared, variant(ecb, 1), processor)
+    };
+    let one_core = || (VARIANTS, ONE_CORE.into(), PROCESSOR_BYTES);
+    let all_cores =
+        (hajihassani_2019::REPRESENTATION, hajihassani_2019::ON_PROCESSOR[1].into(), hajihassani_2019::BYTES);
+    let [.., most] = ul_haq_2011::CPU_POWERS;
+    let instructions = (ul_haq_2011::FIGURE_12, ul_haq_2011::ENGINES[0].1.into(), 1 << most);
     vec![
+        to_processor(
+            "up to 50 times a sequential implementation on a processor (abstract, VI.B)",
+            50,
+            "the fastest point of fig. 1 to one core with four T-boxes",
+            one_core(),
+        ),
+        to_processor(
+            "one order of magnitude to a processor (VII)",
+            10,
+            "the fastest point of fig. 1 to one core with four T-boxes",
+            one_core(),
+        ),
+        Claim {
+            theirs: None,
+            ..to_processor("the same", 10, "to all cores, bitsliced, without AES instructions; ECB, 256 MiB", all_cores)
+        },
+        Claim {
+            theirs: None,
+            ..to_processor(
+                "the same",
+                10,
+                "to all cores with AES instructions; ECB, 64 MiB, there with a key of 256 bits, which takes 14 rounds instead of 10",
+                instructions,
+            )
+        },
         same(
             "ECB encryption and CBC decryption lie on one another (VI.B)",
             "vectors, rounds unrolled, 256 MiB; CBC to ECB",
@@ -261,14 +300,52 @@ fn claims() -> Vec<Claim> {
     ]
 }
 
-/// Sentences of sections VI.C and VII.
+/// Sentences of the abstract and of sections VI.C and VII.
 fn sentences(rates: Rates) -> Vec<Sentence> {
     let large = &ROWS[ROWS.len() - 1];
     let with = |memory| rates(&(TABLE_4, streams_name(0, memory), large.bytes));
     let kernel = rates(&(VARIANTS, variant_name(MODES[1], 1), VARIANT_BYTES));
     let copies = |rate: Option<f64>| rate.zip(kernel).map(|(with, kernel)| (1.0 / with - 1.0 / kernel) / 2.0);
+    let most = |all: Vec<Option<f64>>| {
+        let all: Option<Vec<f64>> = all.into_iter().collect();
+        all?.into_iter().max_by(f64::total_cmp)
+    };
+    let points = MODES.into_iter().flat_map(|mode| POWERS.map(move |power| (FIGURE_1, curve_name(mode), 1 << power)));
+    let fastest = most(points.map(|place| rates(&place)).collect());
+    let pinned = |streams: &usize| rates(&(TABLE_4, streams_name(*streams, HostMemory::Pinned), large.bytes));
+    let overlapped = most(STREAMS[1..].iter().map(pinned).collect());
+    // One after the other: the times add up.
+    let allocated = overlapped.zip(rates(&(TABLE_4, ALLOCATION.into(), large.bytes)));
+    let allocated = allocated.map(|(overlapped, allocation)| 1.0 / (1.0 / overlapped + 1.0 / allocation));
+    let [theirs, their_allocation] = [large.milliseconds[3], large.allocation].map(Quoted::value);
+    let their_part = theirs / (theirs + their_allocation);
+    let their_rate = |milliseconds: f64| 8.0 * large.bytes as f64 / milliseconds / 1e6;
     let to_kernel = copies(with(HostMemory::Pageable)).zip(kernel).map(|(copy, kernel)| copy * kernel);
     vec![
+        Sentence::judged(
+            "the highest performance is around 60 Gbit/s (abstract)",
+            "fig. 1, on a Tesla C2050",
+            fastest,
+            |rate| format!("{rate:.0} Gbit/s, the fastest point of fig. 1"),
+            |rate| rate >= FASTEST,
+        ),
+        Sentence {
+            says: "the cost of allocating pinned memory is a vital limitation (VII)",
+            there: format!(
+                "table IV: 256 MB with 8 streams, {:.1} Gbit/s, and {:.1} with the allocation counted",
+                their_rate(theirs),
+                their_rate(theirs + their_allocation)
+            ),
+            here: allocated.zip(overlapped).map(|(with, without)| {
+                format!("256 MiB with the best number of streams, {without:.0} Gbit/s, and {with:.1} with the allocation counted")
+            }),
+            // As large a part as in the paper, or larger.
+            so: if allocated.zip(overlapped).is_some_and(|(with, without)| with / without <= their_part) {
+                "holds"
+            } else {
+                "does not hold"
+            },
+        },
         Sentence::judged(
             "a copy to the GPU takes longer than the computation, about twice (VI.C)",
             format!(

@@ -182,7 +182,9 @@ mod tests {
         }
         assert_eq!(files.keys().filter(|name| name.ends_with(".svg")).count(), 4);
         // The papers' own figures, one from each table.
-        for figure in ["35.2", "22.0", "25.0", "0.20", "0.60", "2.10", "1213.60", "1.660", "124.36", "279.86", "1478.42", "605.9"] {
+        for figure in
+            ["35.2", "22.0", "25.0", "0.20", "0.60", "2.10", "1213.60", "1.660", "124.36", "279.86", "1478.42", "605.9"]
+        {
             let is_shown = [format!(" {figure} "), format!("**{figure}**")].iter().any(|shown| page.contains(shown));
             assert!(is_shown, "{figure}");
         }

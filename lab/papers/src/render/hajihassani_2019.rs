@@ -37,7 +37,7 @@ pub fn render(page: &mut Page) {
     representation(page);
     lfsr(page);
     let utilisation = utilisation(page);
-    page.claims(&PAPER, vec![utilisation, no_byte_moves()]);
+    page.claims(&PAPER, vec![utilisation, no_byte_moves(), instructions::growth()]);
     page.say("### What is simplified");
     page.say(NOTES);
 }

@@ -2,6 +2,7 @@
 //! precision.
 
 use crate::measured::Gpu;
+use crate::papers::claim::Sentence;
 use crate::papers::hajihassani_2019::{BYTES, ON_PLANES, PAPER, REPRESENTATION, ROWS, SIZES, TABLES, V100, WAYS};
 use crate::render::page::{Page, figure, percent, times};
 use aes_bitslice_core::mode::Mode;
@@ -106,6 +107,31 @@ fn earlier(page: &mut Page, old: &BTreeMap<&'static str, i64>, new: &BTreeMap<&'
          code is counted with its share of packing the round keys.",
     );
     page.table(&rows);
+}
+
+/// The sentence about instructions and data, of threads with 2 and with 32 blocks.
+pub fn growth() -> Sentence {
+    /// How many times as many blocks the paper's thread has.
+    const DATA: f64 = 16.0;
+    let executed = executed();
+    let counts = executed.get("sm_90").and_then(|counts| {
+        let of = |name| counts.get(name).map(|count| *count as f64);
+        of(counted::EARLIER[1]).zip(of(counted::PAPER))
+    });
+    let told = |growth: f64| {
+        let (few, many) = counts.expect("there is growth, so there are counts");
+        format!(
+            "{growth:.1} times the instructions of a thread for {DATA} times the data: {few} for two blocks in eight words of 32 \
+             bits, {many} for 32 blocks, compute capability 9.0"
+        )
+    };
+    Sentence::judged(
+        "the number of instructions does not linearly increase with the number of data elements (3, 4.3)",
+        "",
+        counts.map(|(few, many)| many / few),
+        told,
+        |growth| growth < DATA,
+    )
 }
 
 /// The highest rate that a kernel's instructions allow, in Gbit/s.
