@@ -264,6 +264,22 @@ mod tests {
         assert_eq!(stale(&docs, &files), [""; 0], "run `cargo xtask papers --from docs/{FIGURES}`");
     }
 
+    /// Which cases have a clock, as the page says.
+    #[test]
+    fn kernels_on_one_gpu_have_a_clock_and_other_cases_have_none() {
+        let figures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(FIGURES);
+        if !figures.exists() {
+            return;
+        }
+        let measured = Measured::read(&figures).unwrap();
+        for case in papers::all::cases(&papers::all::ALL, 4) {
+            let Some(run) = measured.of(measured::paper_of(case.table)) else { continue };
+            let Ok(times) = run.times(case.table, &case.name, case.bytes) else { continue };
+            let has_one = matches!(case.work, case::Work::Kernel(_) | case::Work::Program(_));
+            assert_eq!(times.clock_mhz.is_some(), has_one, "{}, {}", case.table, case.name);
+        }
+    }
+
     #[test]
     fn figures_are_rendered_and_checked() {
         let folder = tempfile::tempdir().unwrap();

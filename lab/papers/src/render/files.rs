@@ -60,7 +60,10 @@ fn heading(measured: &Measured, page: &mut Page) {
     page.say(
         "AES-128 unless stated otherwise, with random key and data. A rate is that of the median run, in Gbit/s, 10^9 \
          bits per second; 5 to 20 runs follow a warm-up. Unless copies are counted, the time is the GPU's own, \
-         between two events around the kernel, from one buffer in its memory to another. The complete output of each \
+         between two events around the kernel, from one buffer in its memory to another. The clock of the multiprocessors \
+         is counted on the CUDA stream of a kernel, so kernels from one buffer in the memory of one GPU to another have one. \
+         The other timed cases have none: OpenCL's are on no CUDA stream; with copies and streams, and in allocations, \
+         multiprocessors wait for most of the time; each of several GPUs has its own; and a processor is no GPU. The complete output of each \
          cipher was compared with that of the engine `cpu`, which tests compare with other implementations, before a case was timed and again afterwards, \
          and the output of any other kernel with its definition; tests elsewhere cover the orders of words and planes \
          that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the kernel \
@@ -149,7 +152,10 @@ fn conditions(run: &Run) -> String {
             false => "right after a case, counted by a kernel",
         };
         let median = clocks[clocks.len() / 2];
-        text += &format!(" The clock {when}: {lowest:.0} to {highest:.0} MHz, median {median:.0}.");
+        text += &format!(
+            " The clock {when}: {lowest:.0} to {highest:.0} MHz, median {median:.0}, of {} cases.",
+            clocks.len()
+        );
     }
     let spreads: Vec<f64> = timed().filter_map(Times::spread).collect();
     if !spreads.is_empty() {
