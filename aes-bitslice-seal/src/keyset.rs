@@ -138,11 +138,11 @@ impl Keyset {
                 continue;
             }
             let stream_key = stream_key(&key.key_data.value)?;
-            match key.key_id == json.primary_key_id {
-                false => others.push(stream_key),
-                true if primary.is_none() => primary = Some(stream_key),
+            if key.key_id != json.primary_key_id {
+                others.push(stream_key);
+            } else if primary.replace(stream_key).is_some() {
                 // As in Tink's own libraries: nothing tells which one is to encrypt.
-                true => return Err(bad("two keys have the identifier of the primary key")),
+                return Err(bad("two keys have the identifier of the primary key"));
             }
         }
         let primary = primary.ok_or_else(|| bad("its primary key is no enabled key of type AesGcmHkdfStreamingKey"))?;

@@ -42,7 +42,7 @@ fn name_new(file: NamedTempFile, path: &Path) -> io::Result<()> {
         Err(error) if cannot(&error) => {}
         linked => return linked,
     }
-    // Whoever makes a file has its name.
+    // Without links and without a rename that replaces nothing: of several processes, the one that creates the empty file may replace it.
     File::create_new(path)?;
     let named = file.persist(path).inspect_err(|_| _ = fs::remove_file(path));
     named.map(drop).map_err(|error| error.error)

@@ -2,7 +2,7 @@
 
 use crate::proof::accesses::Symbolic;
 use crate::proof::anf::Cells;
-use crate::proof::copies::AsyncProxy;
+use crate::proof::async_proxy::AsyncProxy;
 use crate::proof::form::{Form, Unknowns};
 use crate::proof::memory::{Byte, Memory, known};
 use crate::proof::order::{Moment, Seen};

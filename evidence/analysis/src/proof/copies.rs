@@ -8,13 +8,13 @@
 //! Copies and tensor cores reach shared memory by another way than threads do, the async proxy. They see what a thread has written if a fence
 //! of this thread (`fence.proxy.async`) came after that, and a barrier after the fence.
 
+use crate::proof::async_proxy::Barrier;
 use crate::proof::context::Context;
 use crate::proof::instruction::{Next, operand};
-use crate::proof::order::{Access, Moment, WARP};
+use crate::proof::order::{Access, WARP};
 use crate::proof::thread::Thread;
 use crate::proof::value::{Value, Why};
 use crate::ptx::{Operand, Statement};
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Bytes of a barrier.
@@ -22,73 +22,6 @@ const BARRIER: u64 = 8;
 
 /// Copies are of pieces of this many bytes, at multiples of it.
 const PIECE: u64 = 16;
-
-/// A barrier in shared memory.
-struct Barrier {
-    /// Threads that arrive in each phase, and those of this phase that have not.
-    threads: u64,
-    missing: u64,
-    /// Bytes of this phase that are expected and have not come.
-    bytes: u64,
-    /// The phases that are over.
-    over: u32,
-}
-
-impl Barrier {
-    /// Ends the phase if nothing is missing.
-    fn complete(&mut self) {
-        if self.missing == 0 && self.bytes == 0 {
-            self.missing = self.threads;
-            self.over += 1;
-        }
-    }
-}
-
-/// Shared memory of a thread block, as far as the async proxy is concerned.
-#[derive(Default)]
-pub(crate) struct AsyncProxy {
-    /// By address.
-    barriers: HashMap<u64, Barrier>,
-    /// Bytes that were copied, until a thread writes there: the barrier, and its phase.
-    copied: HashMap<u64, (u64, u32)>,
-    /// Bytes that a thread has written, and when it came to a fence after that.
-    written: HashMap<u64, (usize, Option<Moment>)>,
-    /// What each thread has written since its last fence.
-    unpublished: HashMap<usize, Vec<u64>>,
-}
-
-impl AsyncProxy {
-    fn barrier(&mut self, at: u64) -> Result<&mut Barrier, Why> {
-        self.barriers.get_mut(&at).ok_or_else(|| format!("no barrier is at {at:#x}"))
-    }
-
-    /// Whether the copies of these bytes have arrived for threads.
-    fn have_arrived(&self, bytes: Range<u64>, threads: &[Thread]) -> Result<(), Why> {
-        let mut last = None;
-        for copy in bytes.filter_map(|at| self.copied.get(&at)) {
-            // Neighbours are of one copy, as a rule.
-            if last.replace(copy) != Some(copy) {
-                let (barrier, phase) = copy;
-                let has_waited = |thread: &Thread| thread.arrivals.get(barrier).is_some_and(|over| phase < over);
-                if !threads.iter().all(has_waited) {
-                    return Err("a thread has not waited for the copy of these bytes".into());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the async proxy sees what threads have written there.
-    fn are_published(&self, mut bytes: Range<u64>, by: &Moment) -> Result<(), Why> {
-        let is_published =
-            |at: u64| self.written.get(&at).is_none_or(|(_, fence)| fence.is_some_and(|fence| fence.is_before(by)));
-        if bytes.all(is_published) {
-            Ok(())
-        } else {
-            Err("no fence of the async proxy, with a barrier after it, follows what a thread has written there".into())
-        }
-    }
-}
 
 impl Context<'_> {
     /// Records that a thread reaches shared memory.

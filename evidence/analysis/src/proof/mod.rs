@@ -47,13 +47,14 @@
 //!
 //! Kernels with lookup tables are not covered. Of hashes, [`ghash`] says what is.
 //!
-//! For kernels of all modes but XTS, [`every_length`] proves the output of entry points for whole blocks for every length, counter, address and
-//! number of thread blocks; what it assumes besides is at its head.
+//! For kernels of all modes but XTS, [`every_length`] proves the output of entry points for aligned blocks and for any alignment, for every
+//! length, counter, address and number of thread blocks; what it assumes besides is at its head.
 
 mod accesses;
 pub mod aes;
 pub mod anf;
 mod arithmetic;
+mod async_proxy;
 pub mod batch;
 pub mod context;
 mod copies;

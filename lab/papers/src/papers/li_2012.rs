@@ -1,9 +1,9 @@
 //! Q. Li, C. Zhong, K. Zhao, X. Mei, X. Chu, 2012: T-boxes in shared memory, CBC decryption, streams.
 
 use crate::case::{Case, HostMemory, Kernel, Processor, Program, Work};
+use crate::papers::abdelrahman_2017;
 use crate::papers::claim::{Claim, Expected, Place, Rates, Sentence};
 use crate::papers::paper::{Api, Paper, Quoted};
-use crate::papers::{abdelrahman_2017, hajihassani_2019, ul_haq_2011};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_papers::kernels::{Rounds, TableSpec, WordMajor};
 
@@ -199,36 +199,15 @@ fn claims() -> Vec<Claim> {
         ..faster(says, compared, variant(ecb, 1), processor)
     };
     let one_core = || (VARIANTS, ONE_CORE.into(), PROCESSOR_BYTES);
-    let all_cores =
-        (hajihassani_2019::REPRESENTATION, hajihassani_2019::ON_PROCESSOR[1].into(), hajihassani_2019::BYTES);
-    let [.., most] = ul_haq_2011::CPU_POWERS;
-    let instructions = (ul_haq_2011::FIGURE_12, ul_haq_2011::ENGINES[0].1.into(), 1 << most);
+    let compared = "the fastest point of fig. 1 to one core with four T-boxes";
     vec![
         to_processor(
             "up to 50 times a sequential implementation on a processor (abstract, VI.B)",
             50,
-            "the fastest point of fig. 1 to one core with four T-boxes",
+            compared,
             one_core(),
         ),
-        to_processor(
-            "one order of magnitude to a processor (VII)",
-            10,
-            "the fastest point of fig. 1 to one core with four T-boxes",
-            one_core(),
-        ),
-        Claim {
-            theirs: None,
-            ..to_processor("the same", 10, "to all cores, bitsliced, without AES instructions; ECB, 256 MiB", all_cores)
-        },
-        Claim {
-            theirs: None,
-            ..to_processor(
-                "the same",
-                10,
-                "to all cores with AES instructions; ECB, 64 MiB, there with a key of 256 bits, which takes 14 rounds instead of 10",
-                instructions,
-            )
-        },
+        to_processor("one order of magnitude to a processor (VII)", 10, compared, one_core()),
         same(
             "ECB encryption and CBC decryption lie on one another (VI.B)",
             "vectors, rounds unrolled, 256 MiB; CBC to ECB",

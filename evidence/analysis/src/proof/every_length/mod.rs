@@ -37,7 +37,7 @@
 //!
 //! # Assumptions
 //!
-//! - The data has at most [`MOST_BLOCKS`] blocks, or parts of so many, and at least one piece. Addresses are at least 2^16 and at most 2^63, so
+//! - The data lies in at most [`MOST_BLOCKS`] blocks and has at least one piece. Addresses are at least 2^16 and at most 2^63, so
 //!   that no buffer wraps, and are multiples of 4 bytes where the entry point is for aligned data. The output is the input's buffer or does not
 //!   overlap it.
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
