@@ -119,10 +119,14 @@ class Torch(Case):
         in_place = plain.clone()
         cipher.cbc_decrypt(IV, in_place, out=in_place)
         self.assertEqual(self.bytes_of(in_place), cpu.cbc_decrypt(IV, data))
-        xts = Engine("cuda:0").cipher(Key.generate(xts=True))
-        for refused in [lambda: cipher.cbc_encrypt(IV, plain), lambda: xts.xts_encrypt(plain, unit_bytes=520)]:
-            with self.assertRaises(UnavailableError):
-                refused()
+        two = Key.generate(xts=True)
+        xts, on_cpu = Engine("cuda:0").cipher(two), Engine("cpu").cipher(two)
+        for unit in (512, 520, 4099):
+            secret = xts.xts_encrypt(plain, unit_bytes=unit, first_unit=7)
+            self.assertEqual(self.bytes_of(secret), on_cpu.xts_encrypt(data, unit_bytes=unit, first_unit=7))
+            self.assertEqual(self.bytes_of(xts.xts_decrypt(secret, unit_bytes=unit, first_unit=7)), data)
+        with self.assertRaises(UnavailableError):
+            cipher.cbc_encrypt(IV, plain)
         with self.assertRaisesRegex(ValueError, "CMAC of one message is computed in host memory"):
             cipher.cmac(plain)
 

@@ -154,7 +154,12 @@ def test_generators_and_processes(adapter, torch):
 
 
 def test_arrays_of_jax(cpu):
-    jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    with jax.default_device(jax.devices("cpu")[0]):
+        arrays_of_jax(cpu, jax.numpy)
+
+
+def arrays_of_jax(cpu, jnp):
     import numpy as np
 
     cipher = cpu.cipher(Key(bytes(16)))
