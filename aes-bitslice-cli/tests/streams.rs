@@ -688,17 +688,68 @@ fn bench_of_modes_with_a_tag_takes_any_size() {
     let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program(arguments), b"")).unwrap();
     let results = json["results"].as_array().unwrap();
     for (mode, count) in
-        [("gcm-encrypt", 8), ("gcm-decrypt", 8), ("gcm-siv-encrypt", 4), ("gcm-siv-decrypt", 4), ("cmac", 4)]
+        [("gcm-encrypt", 8), ("gcm-decrypt", 8), ("gcm-siv-encrypt", 4), ("gcm-siv-decrypt", 4), ("cmac", 8)]
     {
         assert_eq!(results.iter().filter(|result| result["mode"] == mode).count(), count, "{mode}");
     }
-    assert!(results.len() == 28 && results.iter().all(|result| result["strategy"].is_null()), "{json}");
-    for skipped in [
-        "gcm-siv-encrypt with keys of 192 bits",
-        "cmac on cpu-bitsliced: it is serial",
-        "cbc-decrypt of 1 B: whole blocks",
-    ] {
+    assert!(results.len() == 32 && results.iter().all(|result| result["strategy"].is_null()), "{json}");
+    for skipped in ["gcm-siv-encrypt with keys of 192 bits", "cbc-decrypt of 1 B: whole blocks"] {
         assert!(json["skipped"].to_string().contains(skipped), "{skipped}: {json}");
+    }
+}
+
+/// Under one key, and under keys of their own; whatever the order of the sizes.
+#[test]
+fn bench_of_many_messages() {
+    let bench = |modes: &str| {
+        let arguments =
+            "bench --backends cpu,cpu-bitsliced --key-bits 256 --sizes 64,300x1500,3x64,64x3 --runs 1 --json -";
+        let output = bytes(&mut program(&format!("{arguments} --modes {modes}")), b"");
+        let json: serde_json::Value = serde_json::from_slice(&output).unwrap();
+        let (rows, skipped) = (json["results"].as_array().unwrap().clone(), json["skipped"].to_string());
+        let of = |row: &serde_json::Value| ["bytes", "messages", "keys"].map(|field| row[field].as_u64().unwrap_or(0));
+        (rows.iter().map(of).collect::<Vec<_>>(), skipped)
+    };
+    let both = |sizes: &[[u64; 3]]| sizes.iter().flat_map(|&size| [size; 2]).collect::<Vec<_>>();
+    for mode in ["gcm-encrypt", "gcm-decrypt", "cmac"] {
+        let (rows, skipped) = bench(mode);
+        assert_eq!(rows, both(&[[64, 0, 0], [192, 3, 0], [192, 64, 0], [450_000, 300, 0]]), "{skipped}");
+        assert_eq!(skipped, "[]");
+        let (rows, skipped) = bench(&format!("{mode} --keys 2"));
+        assert!(rows.len() == 2 && skipped.contains("of 3 x 64 B: its messages have one key"), "{skipped}");
+    }
+    for mode in ["ctr", "keystream"] {
+        assert_eq!(bench(mode).0, both(&[[64, 0, 0], [192, 3, 3], [192, 64, 64], [450_000, 300, 300]]));
+        let (rows, _) = bench(&format!("{mode} --keys 7"));
+        assert_eq!(rows, both(&[[64, 0, 0], [192, 3, 3], [192, 64, 7], [450_000, 300, 7]]));
+    }
+    for mode in ["ecb-encrypt", "ecb-decrypt"] {
+        let (rows, skipped) = bench(mode);
+        assert_eq!(rows, both(&[[64, 0, 0], [192, 3, 3]]));
+        assert!(skipped.contains("of 300 x 1500 B: whole blocks"), "{skipped}");
+    }
+    for mode in ["gcm-siv", "cbc", "xts", "prg"] {
+        let (rows, skipped) = bench(mode);
+        assert!(rows.iter().all(|row| *row == [64, 0, 0]), "{rows:?}");
+        assert!(skipped.contains("of 300 x 1500 B: it has no calls on many messages"), "{skipped}");
+    }
+}
+
+#[test]
+fn bench_refuses_sizes_that_nothing_has() {
+    for (arguments, told) in [
+        ("--sizes 0", "a size is a positive number of bytes"),
+        ("--sizes 16x0", "many messages are their number"),
+        ("--sizes 0x16", "many messages are their number"),
+        ("--sizes 4096x16KB", "many messages are their number"),
+        ("--keys 0", "1 to 4294967295 are possible"),
+        ("--files . --sizes 16KiB,2x16KiB", "--files has one message in a file, and --sizes has 2 x 16 KiB"),
+        ("--backends cpu --modes xts --sizes 2x512", "nothing was measured: xts-encrypt of 2 x 512 B: it has no calls"),
+    ] {
+        let output = pipe(&mut program(&format!("bench {arguments}")), b"");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && message.contains(told), "{arguments}: {message}");
+        assert_eq!(message.lines().filter(|line| line.contains("error:")).count(), 1, "{message}");
     }
 }
 
@@ -772,8 +823,8 @@ fn bench_of_everything_draws_what_it_writes() {
     let all = "bench --all --backends cpu,cpu-bitsliced --sizes 4KiB,64KiB --runs 2";
     let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
-    // Modes with all key lengths and with two, engines; serial modes with all key lengths on one engine.
-    let cases = (8 * 3 + 4 * 2) * 2 + 2 * 3;
+    // Modes with all key lengths and with two, engines.
+    let cases = (10 * 3 + 4 * 2) * 2;
     // Sizes, in place and not.
     let results = json["results"].as_array().unwrap();
     assert_eq!(results.len(), cases * 2 * 2);

@@ -260,7 +260,7 @@ fn refused(outcome: Result<(), Error>, says: &str) {
 }
 
 fn from_one_buffer_to_another(engines: &'static [Engine]) {
-    use aes_bitslice_runtime::cuda::cudarc::driver::{DevicePtr, DevicePtrMut};
+    use aes_bitslice_runtime::cuda::cudarc::driver::DevicePtr;
     let engine = &engines[0];
     let stream = engine.cuda_context().unwrap().new_stream().unwrap();
     let lengths: [(Mode, &[(usize, usize)]); 2] = [
@@ -272,18 +272,16 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
         let jobs = Jobs::new(mode, &work.list()).unwrap();
         let input = stream.clone_htod(&work.plain).unwrap();
         let mut output = stream.clone_htod(&vec![0x33; work.plain.len()]).unwrap();
-        let len = work.plain.len() as u64;
-        let pending = {
+        let (device, len) = (engine.device_jobs().unwrap(), work.plain.len());
+        {
             let (from, _read) = input.device_ptr(&stream);
-            let (to, _written) = output.device_ptr_mut(&stream);
-            let device = engine.device_jobs().unwrap();
-            // SAFETY: both are that long, and outlive the work, which is waited for.
-            unsafe {
-                let overlaps = device.run_raw(stream.cu_stream(), &jobs, from, from + 1, len - 1);
-                assert!(matches!(overlaps.map(|_| ()), Err(Error::Jobs { .. } | Error::Overlap)));
-                device.run_raw(stream.cu_stream(), &jobs, from, to, len).unwrap()
-            }
-        };
+            // SAFETY: it is refused, and the memory is that long.
+            let overlaps = unsafe { device.run_raw(stream.cu_stream(), &jobs, from, from + 1, len as u64 - 1) };
+            assert!(matches!(overlaps.map(|_| ()), Err(Error::Jobs { .. } | Error::Overlap)));
+        }
+        let shorter = device.run_to(&stream, &jobs, &input.slice(1..), &mut output);
+        assert!(matches!(shorter.map(|_| ()), Err(Error::LengthMismatch { .. })));
+        let pending = device.run_to(&stream, &jobs, &input, &mut output).unwrap();
         let found = stream.clone_dtoh(&output).unwrap();
         pending.wait().unwrap();
         let (mut expected, by_another) = (vec![0x33; work.plain.len()], work.expected(mode));

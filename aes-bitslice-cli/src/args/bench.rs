@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::engine::{KernelName, KernelParser};
 use super::mode::{MeasuredModeParser, MeasuredModes};
 use super::numbers::{parse_chunk_bytes, parse_in, parse_key_bits, parse_sector_blocks, parse_size};
+use super::size::{Size, parse_call_size};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
 
@@ -22,6 +23,7 @@ Examples:
   aes-bitslice bench --modes gcm,gcm-siv,cmac --sizes 16,1MiB --backends cpu
   aes-bitslice bench --modes ctr,ecb-encrypt --key-bits 128,256 --sizes 1GiB \\
     --backends cuda,cpu --json few.json
+  aes-bitslice bench --modes gcm,cmac,ctr --sizes 4096x16KiB,44739x1500
   aes-bitslice bench --all --json rates.json --plot rates.svg
   aes-bitslice bench --backends cuda --modes ctr --sizes 16MiB,4GiB \\
     --timings host,host-in-place,pinned,pinned-in-place
@@ -39,7 +41,8 @@ host, and sizes are those of all together. Of more than 4 GiB in GPU memory some
 chunks are compared. `copy` is what the links give: pinned memory to the GPUs
 and as much back at once, nothing computed; rows of calls that go over the links
 both ways show how many percent of it they reach. `keystream` reads nothing: in
-place is the same for it. `cmac` only reads. `--files` measures the modes of
+place is the same for it. `cmac` only reads. Of many messages in one call, each
+is compared with `cpu` doing it alone. `--files` measures the modes of
 `encrypt` and `decrypt`. Kernels with the key baked in need NVRTC and are left
 out without it.";
 
@@ -61,10 +64,15 @@ pub struct BenchArgs {
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = parse_key_bits)]
     #[arg(default_value = "128,256", default_value_if("all", "true", "128,192,256"))]
     pub key_bits: Vec<KeyBits>,
-    /// In bytes or with KiB, MiB, GiB, TiB
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
+    /// In bytes or with KiB, MiB, GiB, TiB; many messages in one call as 4096x16KiB
+    ///
+    /// gcm and cmac have many messages under one key, ctr, ecb and keystream with keys of their own.
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_call_size)]
     #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
-    pub sizes: Vec<usize>,
+    pub sizes: Vec<Size>,
+    /// How many keys messages with keys of their own take in turn [default: one for each message]
+    #[arg(long, value_name = "N", value_parser = parse_in::<usize, 1, { u32::MAX as usize }>, hide_short_help = true)]
+    pub keys: Option<usize>,
     /// Bytes of a sector, for xts: whole blocks of 16 bytes
     #[arg(long, value_name = "N", default_value = "512", value_parser = parse_sector_blocks, hide_short_help = true)]
     pub sector_size: u64,
@@ -95,7 +103,7 @@ pub struct BenchArgs {
     ///
     /// On files of these sizes: this program with every backend, `openssl enc` and `cp`, with one file and with 16.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "all", "timings", "strategies", "host_largest", "chunk_bytes", "streams", "workers", "plot",
+        "all", "timings", "strategies", "host_largest", "keys", "chunk_bytes", "streams", "workers", "plot",
     ])]
     pub files: Option<PathBuf>,
     /// Timed runs of each case
@@ -114,7 +122,7 @@ pub struct BenchArgs {
     pub plot: Option<PathBuf>,
     /// Measure nothing: draw what --json wrote
     #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
-        "all", "modes", "key_bits", "sizes", "sector_size", "timings", "strategies", "kernels", "host_largest", "backends", "files",
+        "all", "modes", "key_bits", "sizes", "keys", "sector_size", "timings", "strategies", "kernels", "host_largest", "backends", "files",
         "chunk_bytes", "streams", "workers", "runs", "json",
     ])]
     pub plot_from: Option<PathBuf>,

@@ -12,6 +12,7 @@
 //! | `engine` | which engine is used |
 //! | `info`, `tune`, `bench`, `pages` | options of these commands |
 //! | `numbers` | sizes and numbers within bounds |
+//! | `size` | what one call of a measurement processes |
 
 pub mod bench;
 pub mod command;
@@ -26,5 +27,6 @@ mod numbers;
 pub mod pages;
 pub mod seal;
 mod sectors;
+pub mod size;
 pub mod stream;
 pub mod tune;

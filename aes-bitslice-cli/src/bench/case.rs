@@ -1,15 +1,17 @@
-//! One mode with one key on data of one size, and whether an engine computes it correctly.
+//! One mode with one key on data of one size, a message or a batch, and whether an engine computes it correctly.
 
-use aes_bitslice_runtime::{self as runtime, Access, Buffers, Cipher, Direction, Engine, Key, Tag};
+use aes_bitslice_runtime::{self as runtime, Access, Buffers, Cipher, Direction, Engine, Key};
 
 use super::chunks::{chunks, expected};
 use super::cores::first_difference;
 use super::host_data::HostData;
-use super::start::start;
+use super::start::{IV, start};
+use crate::args::size::Size;
 use crate::error::{Error, Exit, Result};
+use crate::modes::batch::{Batches, Messages};
 use crate::modes::measured::MeasuredMode;
-use crate::modes::mode::Sectors;
-use crate::modes::operation::{AnyOperation, Returned};
+use crate::modes::mode::{Place, Sectors};
+use crate::modes::operation::{AnyOperation, Returned, Tags};
 
 /// A mode with a key.
 #[derive(Clone, Copy)]
@@ -21,48 +23,95 @@ pub struct Keyed<'a> {
     pub reference: &'a Cipher,
     pub mode: MeasuredMode,
     pub sectors: Sectors,
+    /// How many keys messages with keys of their own take in turn; one for each, if not given.
+    pub keys: Option<usize>,
     pub runs: u32,
 }
 
-/// A measured key and mode with data of `bytes` bytes.
+/// A measured key and mode with data of one size.
 pub struct Case<'a> {
     pub keyed: Keyed<'a>,
+    pub size: Size,
+    /// Bytes of the data.
     pub bytes: usize,
     pub operation: Box<dyn AnyOperation>,
-    /// The tag that it makes.
-    pub tag: Option<Tag>,
+    /// The tags that it makes.
+    pub tags: Option<Tags>,
 }
 
 impl<'a> Case<'a> {
-    /// Computes what the first `bytes` of the input become, and their tag. If that is to be verified, the input becomes what it is
-    /// encrypted to. There may be more bytes than the host has: then nothing is computed.
-    pub fn new(keyed: Keyed<'a>, bytes: usize, data: &mut HostData) -> Result<Self> {
-        let Keyed { reference, mode, sectors, .. } = keyed;
+    /// Computes what the first bytes of the input become, and their tags; of a batch message by message. If tags are to be verified, the
+    /// input becomes what it is encrypted to. There may be more bytes than the host has: then nothing is computed.
+    pub fn new(keyed: Keyed<'a>, size: Size, data: &mut HostData) -> Result<Self> {
+        if let Some(count) = size.messages {
+            return Self::of_batch(keyed, count, size, data);
+        }
+        let (Keyed { reference, mode, sectors, .. }, bytes) = (keyed, size.each);
         let mut place = start(sectors);
-        let mut tag = None;
+        let mut tags = None;
         if let (Some(input), Some(expected)) = (data.input.get_mut(..bytes), data.expected.get_mut(..bytes)) {
             if mode.about().verifies {
                 let encrypt = (mode.mode.operation)(Direction::Encrypt, &place);
-                place.tag =
-                    encrypt.on_host(reference, Buffers::from((&*input, &mut *expected)))?.expect("a tag to verify");
+                let made = encrypt.on_host(reference, Buffers::from((&*input, &mut *expected)))?;
+                let Some(Tags::One(tag)) = made else { unreachable!("a tag to verify") };
+                place.tag = tag;
                 input.swap_with_slice(expected);
             }
-            tag = mode.operation(&place).on_host(reference, Buffers::from((&*input, expected)))?;
+            tags = mode.operation(&place).on_host(reference, Buffers::from((&*input, expected)))?;
         }
-        Ok(Case { keyed, bytes, operation: mode.operation(&place), tag })
+        Ok(Case { keyed, size, bytes, operation: mode.operation(&place), tags })
     }
 
-    /// An error if the `output` of an engine is not as `expected`, or its tag is another.
-    pub fn check(&self, engine: &Engine, tag: Option<Tag>, output: &[u8], expected: &[u8]) -> Result<()> {
+    fn of_batch(keyed: Keyed<'a>, count: usize, size: Size, data: &mut HostData) -> Result<Self> {
+        let (Keyed { reference, mode, key, .. }, bytes) = (keyed, size.bytes());
+        let number = if let Batches::ManyKeys = mode.mode.batches { keyed.keys.unwrap_or(count).min(count) } else { 0 };
+        let keys = (0..number).map(|_| mode.generate_key(key.bits())).collect::<std::result::Result<Vec<_>, _>>()?;
+        let own = |n: usize| keys.get(n.checked_rem(number)?);
+        let mut messages = Messages {
+            count,
+            bytes: size.each,
+            first_iv: IV,
+            keys: (0..count).filter_map(own).flat_map(Key::expose).copied().collect(),
+            tags: Vec::new(),
+        };
+        let about = mode.about();
+        let direction = if about.verifies { Direction::Encrypt } else { mode.direction };
+        if let (Some(input), Some(expected)) = (data.input.get_mut(..bytes), data.expected.get_mut(..bytes)) {
+            let engine = reference.engine();
+            for (n, (from, to)) in input.chunks(size.each).zip(expected.chunks_mut(size.each)).enumerate() {
+                let own = own(n).map(|key| engine.cipher(key)).transpose()?;
+                let operation = (mode.mode.operation)(direction, &Place::start(messages.iv(n)));
+                let made = operation.on_host(own.as_ref().unwrap_or(reference), Buffers::from((from, to)))?;
+                if let Some(Tags::One(tag)) = made {
+                    messages.tags.push(tag.as_bytes().try_into().expect("a whole tag"));
+                }
+            }
+            if about.verifies {
+                input.swap_with_slice(expected);
+            }
+        } else {
+            messages.tags = vec![[0; 16]; count];
+        }
+        let operation = mode.batch(key.bits(), &messages)?.expect("a mode that has batches");
+        let tags = (about.has_tag && !about.verifies).then_some(Tags::Each(messages.tags));
+        Ok(Case { keyed, size, bytes, operation, tags })
+    }
+
+    /// An error if the `output` of an engine is not as `expected`, or its tags are others.
+    pub fn check(&self, engine: &Engine, tags: Option<&Tags>, output: &[u8], expected: &[u8]) -> Result<()> {
         let writes = self.operation.about().access != Access::Reads;
         if let Some(first) = writes.then(|| first_difference(output, expected)).flatten() {
             return Err(self.is_wrong_at(engine, first));
         }
-        if tag == self.tag {
-            Ok(())
-        } else {
-            Err(self.is_wrong(engine, &format!("the tag of {} bytes is not that of `cpu`", self.bytes)))
-        }
+        let what = match (tags, &self.tags) {
+            (tags, expected) if tags == expected.as_ref() => return Ok(()),
+            (Some(Tags::Each(tags)), Some(Tags::Each(expected))) if tags.len() == expected.len() => {
+                let first = tags.iter().zip(expected).position(|(tag, expected)| tag != expected);
+                format!("the tag of message {} of {} is not that of `cpu`", first.expect("they differ"), self.size)
+            }
+            _ => format!("the tag of {} bytes is not that of `cpu`", self.bytes),
+        };
+        Err(self.is_wrong(engine, &what))
     }
 
     /// An error if chunks of an engine's output are not what the `cpu` engine makes of its input, which `input` and `output` copy from a
@@ -86,8 +135,8 @@ impl<'a> Case<'a> {
         Ok(())
     }
 
-    /// The tag that a call returned, if it succeeded. The input is authentic.
-    pub fn returned(&self, engine: &Engine, returned: Returned) -> Result<Option<Tag>> {
+    /// The tags that a call returned, if it succeeded. The input is authentic.
+    pub fn returned(&self, engine: &Engine, returned: Returned) -> Result<Option<Tags>> {
         returned.map_err(|error| match error {
             runtime::Error::Unauthenticated => {
                 self.is_wrong(engine, &format!("it refuses the tag of {} bytes that `cpu` made", self.bytes))

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use aes_bitslice_plot::size;
 use aes_bitslice_runtime::{Backend, Engine};
 
 use super::case::{Case, Keyed};
@@ -17,7 +16,9 @@ use super::subject::Subject;
 use super::{files, plot};
 use crate::args::bench::{BenchArgs, Timing};
 use crate::args::engine::KernelName;
+use crate::args::size::Size;
 use crate::error::{Error, Exit, Result, warn};
+use crate::modes::batch::Batches;
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Lengths;
 use crate::output::{self, Options, Output, Target};
@@ -33,6 +34,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let is_same = |(json, plot): (&Target, &Target)| json.is_same_file(plot);
     if (args.json.is_some() && args.json == args.plot) || json.as_ref().zip(plot.as_ref()).is_some_and(is_same) {
         return Err(Error::usage("--json and --plot name the same output; give each its own"));
+    }
+    if let Some(size) = args.sizes.iter().find(|size| size.messages.is_some()).filter(|_| args.files.is_some()) {
+        return Err(Error::usage(format!("--files has one message in a file, and --sizes has {size}")));
     }
     if let Some(from) = &args.plot_from
         && plot.as_ref().is_some_and(|plot| plot.is_file(from))
@@ -92,12 +96,21 @@ fn without_kernels(args: &BenchArgs, engines: &[Engine]) -> Vec<String> {
 }
 
 /// Why a mode is not measured at a size, if that is so.
-fn not_measured(mode: MeasuredMode, bytes: usize) -> Option<&'static str> {
+fn not_measured(mode: MeasuredMode, size: Size, keys: Option<usize>) -> Option<&'static str> {
+    let is_large = size.bytes() > WHOLE;
+    match (size.messages, mode.mode.batches) {
+        (Some(_), Batches::None) => return Some("it has no calls on many messages"),
+        (Some(_), Batches::OneKey(_)) if keys.is_some_and(|keys| keys > 1) => {
+            return Some("its messages have one key");
+        }
+        (Some(_), _) if is_large => return Some("many messages of up to 4 GiB in all are compared"),
+        _ => {}
+    }
     match mode.mode.lengths {
-        Lengths::WholeBlocks | Lengths::Sectors if !bytes.is_multiple_of(16) => {
+        Lengths::WholeBlocks | Lengths::Sectors if !size.each.is_multiple_of(16) => {
             Some("whole blocks of 16 bytes are measured")
         }
-        _ if mode.about().has_tag && bytes > WHOLE => Some("tags of up to 4 GiB are compared"),
+        _ if mode.about().has_tag && is_large => Some("tags of up to 4 GiB are compared"),
         _ => None,
     }
 }
@@ -113,9 +126,9 @@ fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Repo
     }
     say(&report.heading(args.sector_bytes()))?;
     let (keys, modes) = (keys(args, &mut report.skipped)?, args.modes());
-    for (&mode, &bytes) in modes.iter().flat_map(|mode| sizes.all.iter().map(move |bytes| (mode, bytes))) {
-        let skip = |why: &str| format!("{} of {}: {why}", mode.name, size(bytes as u64));
-        report.skipped.extend(not_measured(mode, bytes).map(skip));
+    for (&mode, &size) in modes.iter().flat_map(|mode| sizes.all.iter().map(move |size| (mode, size))) {
+        let skip = |why: &str| format!("{} of {size}: {why}", mode.name);
+        report.skipped.extend(not_measured(mode, size, args.keys).map(skip));
     }
     let mut subjects = Vec::new();
     for engine in engines {
@@ -137,9 +150,10 @@ fn measure(args: &BenchArgs, table: bool, engines: Vec<Engine>, mut report: Repo
     for (index, key) in keys.iter().enumerate() {
         let reference = reference.cipher(key)?;
         for mode in modes.iter().copied().filter(|mode| mode.takes(key)) {
-            for &bytes in sizes.all.iter().filter(|&&bytes| not_measured(mode, bytes).is_none()) {
-                let keyed = Keyed { index, key, reference: &reference, mode, sectors: args.sectors(), runs: args.runs };
-                let case = Case::new(keyed, bytes, &mut data)?;
+            for &size in sizes.all.iter().filter(|&&size| not_measured(mode, size, args.keys).is_none()) {
+                let (sectors, keys, runs) = (args.sectors(), args.keys, args.runs);
+                let keyed = Keyed { index, key, reference: &reference, mode, sectors, keys, runs };
+                let case = Case::new(keyed, size, &mut data)?;
                 for subject in &mut subjects {
                     let measured = subject.measure(&case, &sizes, &mut data, &mut report.skipped)?;
                     tell(&report.skipped)?;

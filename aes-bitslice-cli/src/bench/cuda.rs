@@ -19,7 +19,7 @@ use crate::args::bench::Timing;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
-use crate::modes::operation::{AnyOperation, Pending, Returned};
+use crate::modes::operation::{AnyOperation, Returned};
 
 /// The bytes that all calls of a run in a row process, the maximum number of these calls, and how many results are outstanding at a time.
 const LONG_ENOUGH: usize = 16 << 30;
@@ -87,25 +87,26 @@ impl Memory {
         mut check: impl FnMut(Returned, &Done) -> Result<()>,
     ) -> Result<Vec<Duration>> {
         let Memory { context, stream, input, output } = self;
-        let from = input.slice(..bytes);
-        let mut to = output.slice_mut(..bytes);
-        let run = |to: &mut CudaViewMut<u8>| operation.on_cuda(device, stream, &from, to);
-        let mut check = |pending: Pending, to: &CudaViewMut<u8>| {
-            check(pending(), &Done { stream, input: from.slice(..), output: to.slice(..) })
-        };
+        let (mut from, mut to) = (input.slice_mut(..bytes), output.slice_mut(..bytes));
+        let (from, to) = (&mut from, &mut to);
+        let run = |from: &mut CudaViewMut<u8>, to: &mut CudaViewMut<u8>| operation.on_cuda(device, stream, from, to);
         let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
 
         // Leave no trace of the expected output.
-        stream.memset_zeros(&mut to).map_err(driver)?;
-        check(run(&mut to)?, &to)?;
+        stream.memset_zeros(to).map_err(driver)?;
+        let first = run(from, to)?;
+        check(first(), &Done { stream, input: from.slice(..), output: to.slice(..) })?;
         for _ in 0..WARM_UP {
-            drop(run(&mut to)?);
+            drop(run(from, to)?);
         }
         // The check below covers the runs from here on.
-        stream.memset_zeros(&mut to).map_err(driver)?;
-        // Submitting a call with a tag takes longer than short ones run.
-        let mut ahead =
-            if operation.about().has_tag { Some(stream.alloc_zeros::<u8>(AHEAD).map_err(driver)?) } else { None };
+        stream.memset_zeros(to).map_err(driver)?;
+        // Submitting a call with tags takes longer than short ones run.
+        let mut ahead = if operation.about().waits_when_dropped {
+            Some(stream.alloc_zeros::<u8>(AHEAD).map_err(driver)?)
+        } else {
+            None
+        };
         let (mut times, mut last) = (Vec::new(), None);
         while timing == Timing::Stream && !enough(&times) {
             let calls = (LONG_ENOUGH / bytes).clamp(IN_FLIGHT, MOST_IN_A_ROW);
@@ -113,7 +114,7 @@ impl Memory {
             stream.synchronize().map_err(driver)?;
             let start = Instant::now();
             for _ in 0..calls {
-                in_flight.push_back(run(&mut to)?);
+                in_flight.push_back(run(from, to)?);
                 if in_flight.len() > IN_FLIGHT {
                     drop(in_flight.pop_front());
                 }
@@ -130,15 +131,15 @@ impl Memory {
             for _ in 0..LEAD {
                 match &mut ahead {
                     Some(ahead) => stream.memset_zeros(ahead).map_err(driver)?,
-                    None => drop(run(&mut to)?),
+                    None => drop(run(from, to)?),
                 }
             }
             start.record(stream).map_err(driver)?;
-            last = Some(run(&mut to)?);
+            last = Some(run(from, to)?);
             end.record(stream).map_err(driver)?;
             times.push(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3));
         }
-        last.map_or(Ok(()), |last| check(last, &to))?;
+        last.map_or(Ok(()), |last| check(last(), &Done { stream, input: from.slice(..), output: to.slice(..) }))?;
         Ok(times)
     }
 
@@ -156,10 +157,10 @@ impl Memory {
         self.fill(input.get(..bytes).unwrap_or(input))?;
         let enough = |times: &[Duration]| times.len() == case.keyed.runs as usize;
         self.time(&cipher.device()?, &*case.operation, bytes, timing, enough, |returned, done| {
-            let tag = case.returned(engine, returned)?;
+            let tags = case.returned(engine, returned)?;
             if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
                 done.output(0, output)?;
-                return case.check(engine, tag, output, expected);
+                return case.check(engine, tags.as_ref(), output, expected);
             }
             case.check_chunks(engine, &[], |at, to| done.input(at, to), |at, to| done.output(at, to))
         })
@@ -175,14 +176,14 @@ impl Memory {
         host: &mut [u8],
     ) -> Result<(Option<Duration>, Duration)> {
         self.fill(input)?;
-        let from = self.input.slice(..host.len());
+        let mut from = self.input.slice_mut(..host.len());
         let mut to = self.output.slice_mut(..host.len());
         self.stream.memset_zeros(&mut to).map_err(driver)?;
         self.stream.synchronize().map_err(driver)?;
         let operation = MeasuredMode::CTR.operation(&start(Sectors::DEFAULT));
         let start = Instant::now();
         let cipher = engine.cipher(&Key::new(key)?)?;
-        let _pending = operation.on_cuda(&cipher.device()?, &self.stream, &from, &mut to)?;
+        let _pending = operation.on_cuda(&cipher.device()?, &self.stream, &mut from, &mut to)?;
         let launched = start.elapsed();
         self.stream.synchronize().map_err(driver)?;
         let ended = start.elapsed();

@@ -80,7 +80,7 @@ pub fn measure(
     for what in &report.skipped {
         say(&format!("skipped: {what}\n"))?;
     }
-    for &bytes in &args.sizes {
+    for bytes in args.sizes.iter().map(|size| size.each) {
         for files in [1, MANY] {
             if !bytes.is_multiple_of(16 * files) {
                 let what = format!("{bytes} bytes in {files} files: none of them would be whole blocks");

@@ -41,8 +41,8 @@ impl Memory {
         matches!(self, Self::Cuda(_) | Self::OpenCl(_))
     }
 
-    /// Whether calls on it may have keys of their own.
-    pub fn takes_own_keys(&self) -> bool {
+    /// Whether all operations run on it: sharded memory and OpenCL buffers have no keys of one call, and no batches.
+    pub fn takes_all_operations(&self) -> bool {
         !matches!(self, Self::Sharded | Self::OpenCl(_))
     }
 

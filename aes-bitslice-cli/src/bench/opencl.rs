@@ -39,9 +39,9 @@ impl Memory {
             case.operation.on_opencl(&opencl, queue, input.slice(0, bytes), output.slice(0, bytes))
         };
         let check = |pending: Pending, output: &DeviceMemory, data: &mut HostData| {
-            let tag = case.returned(engine, pending())?;
+            let tags = case.returned(engine, pending())?;
             output.copy_to_host(0, &mut data.output[..bytes])?;
-            case.check(engine, tag, &data.output[..bytes], &data.expected[..bytes])
+            case.check(engine, tags.as_ref(), &data.output[..bytes], &data.expected[..bytes])
         };
 
         // Leave no trace of the expected output.

@@ -18,7 +18,8 @@ type Points<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
 /// If nothing was timed with keys given at launch, or a size or a rate is not plausible.
 pub fn svg(report: &Report) -> Result<String> {
     let bad = |what: &str| Err(Error::new(Exit::Failure, format!("cannot plot: {what}")));
-    let at_launch = |m: &&Measured| m.strategy.as_deref().is_none_or(|strategy| strategy == "planes");
+    let at_launch =
+        |m: &&Measured| m.messages.is_none() && m.strategy.as_deref().is_none_or(|strategy| strategy == "planes");
     let results: Vec<_> = report.results.iter().filter(at_launch).collect();
     let plotted = [
         (Timing::Device, "device memory, kernel time"),

@@ -14,7 +14,9 @@ use super::case::{Case, Keyed};
 use super::engines::{is_device, is_gpu};
 use crate::args::bench::{Strategy, Timing, TransferArgs};
 use crate::args::engine::KernelName;
+use crate::args::size::Size;
 use crate::error::{Error, Exit, Result};
+use crate::modes::batch::Batches;
 use crate::modes::measured::MeasuredMode;
 
 /// Everything measured.
@@ -90,7 +92,14 @@ pub struct Measured {
     /// Which kernels a GPU might use; `None` for a kernel with the key baked in.
     #[serde(default)]
     pub kernel: Option<String>,
+    /// Of all messages.
     pub bytes: usize,
+    /// Of a batch: how many there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<usize>,
+    /// Of a batch with keys of its messages' own: how many there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<usize>,
     pub backend: String,
     pub timing: Timing,
     #[serde(flatten)]
@@ -213,7 +222,7 @@ fn row(what: &[&str; 7], figures: &[&str; 6]) -> String {
     let [mode, key, strategy, kernel, size, engine, timing] = what;
     let [min, median, max_rate, median_rate, bits, of_copy] = figures;
     let row = format!(
-        "{mode:<15} {key:>4} {strategy:<12} {kernel:<11} {size:>8}  {engine:<14} {timing:<15} \
+        "{mode:<15} {key:>4} {strategy:<12} {kernel:<11} {size:>16}  {engine:<14} {timing:<15} \
          {min:>13} {median:>13} {max_rate:>9} {median_rate:>9} {bits:>9} {of_copy:>8}"
     );
     row.trim_end().to_string() + "\n"
@@ -274,7 +283,9 @@ impl Measured {
         times: Vec<Duration>,
         copied: Option<&Copied>,
     ) -> Self {
-        let Case { bytes, keyed: Keyed { key, mode, sectors, .. }, .. } = *case;
+        let Case { bytes, size: Size { messages, .. }, keyed: Keyed { key, mode, sectors, keys, .. }, .. } = *case;
+        let many_keys =
+            |count: usize| matches!(mode.mode.batches, Batches::ManyKeys).then_some(keys.unwrap_or(count).min(count));
         let rates = Rates::new(bytes, times);
         let percent = |copied: &Copied| 100.0 * rates.median_gbytes_per_second / copied.rates.median_gbytes_per_second;
         Measured {
@@ -284,6 +295,8 @@ impl Measured {
             strategy: is_device(engine).then(|| strategy.name()),
             kernel: kernel.filter(|_| is_gpu(engine)).map(|kernel| kernel.kernels().to_string()),
             bytes,
+            messages,
+            keys: messages.and_then(many_keys),
             backend: engine.backend().to_string(),
             timing,
             percent_of_copy: copied.map(percent),
@@ -294,7 +307,8 @@ impl Measured {
     /// A row of the table.
     pub fn row(&self) -> String {
         let Self { strategy, kernel, .. } = self;
-        let (key, size, timing) = (self.key_bits.to_string(), size(self.bytes as u64), self.timing.name());
+        let size = Size { messages: self.messages, each: self.bytes / self.messages.unwrap_or(1) };
+        let (key, size, timing) = (self.key_bits.to_string(), size.to_string(), self.timing.name());
         let [strategy, kernel] = [strategy, kernel].map(|name| name.as_deref().unwrap_or("-"));
         self.rates.row(&[&self.mode, &key, strategy, kernel, &size, &self.backend, &timing], self.percent_of_copy)
     }

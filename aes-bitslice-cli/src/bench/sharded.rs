@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use aes_bitslice_runtime::Cipher;
 use aes_bitslice_runtime::cuda::ShardedBuffer;
-use aes_bitslice_runtime::{Cipher, Tag};
 
 use super::case::Case;
 use super::host_data::HostData;
 use super::random;
 use super::warm_up::WARM_UP;
 use crate::error::Result;
+use crate::modes::operation::Tags;
 
 /// The time of each run on all GPUs together, checked before and after.
 pub fn time(case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Duration>> {
@@ -20,17 +21,21 @@ pub fn time(case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Dur
         None => random::cipher(engine)?.sharded()?.run(random::operation(0), &mut input)?,
     }
     let mut output = engine.sharded(bytes)?;
-    let (tag, _) = run(case, cipher, &input, &mut output)?;
-    check(case, cipher, tag, &input, &output, data)?;
+    let (mut tags, _) = run(case, cipher, &input, &mut output)?;
+    check(case, cipher, tags.as_ref(), &input, &output, data)?;
     // The check below covers the runs from here on.
     drop(output);
     let mut output = engine.sharded(bytes)?;
     for _ in 0..WARM_UP {
         run(case, cipher, &input, &mut output)?;
     }
-    let timed = (0..case.keyed.runs).map(|_| run(case, cipher, &input, &mut output)).collect::<Result<Vec<_>>>()?;
-    let (tags, times): (Vec<_>, _) = timed.into_iter().unzip();
-    check(case, cipher, tags.last().copied().flatten(), &input, &output, data)?;
+    let mut times = Vec::new();
+    for _ in 0..case.keyed.runs {
+        let time;
+        (tags, time) = run(case, cipher, &input, &mut output)?;
+        times.push(time);
+    }
+    check(case, cipher, tags.as_ref(), &input, &output, data)?;
     Ok(times)
 }
 
@@ -39,7 +44,7 @@ fn run(
     cipher: &Cipher,
     input: &ShardedBuffer,
     output: &mut ShardedBuffer,
-) -> Result<(Option<Tag>, Duration)> {
+) -> Result<(Option<Tags>, Duration)> {
     let sharded = cipher.sharded()?;
     let start = Instant::now();
     let returned = case.operation.on_sharded(&sharded, input, output);
@@ -50,7 +55,7 @@ fn run(
 fn check(
     case: &Case,
     cipher: &Cipher,
-    tag: Option<Tag>,
+    tags: Option<&Tags>,
     input: &ShardedBuffer,
     output: &ShardedBuffer,
     data: &mut HostData,
@@ -59,7 +64,7 @@ fn check(
     let HostData { output: host, expected, .. } = data;
     if let (Some(host), Some(expected)) = (host.get_mut(..bytes), expected.get(..bytes)) {
         output.copy_to_host(0, host)?;
-        return case.check(cipher.engine(), tag, host, expected);
+        return case.check(cipher.engine(), tags, host, expected);
     }
     let cuts: Vec<_> = output.shares().into_iter().map(|share| share.range.start).collect();
     let read = |from: &ShardedBuffer, at: usize, host: &mut [u8]| Ok(from.copy_to_host(at, host)?);

@@ -15,6 +15,7 @@ use super::report::{Copied, Measured, NewKey};
 use super::sizes::{NEW_KEY_BYTES, Sizes};
 use crate::args::bench::{BenchArgs, Strategy, Timing};
 use crate::args::engine::KernelName;
+use crate::args::size::Size;
 use crate::error::Result;
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
@@ -86,17 +87,20 @@ impl<'a> Subject<'a> {
     ) -> Result<Vec<Measured>> {
         let Subject { engine, kernels, timings, on_device, copies, memory, baked } = self;
         let (bytes, mode, about) = (case.bytes, case.keyed.mode, case.operation.about());
+        let is_batch = case.size.messages.is_some();
+        // In host memory, on every engine.
+        let is_on_cpu = is_batch || mode.kernels().is_none();
         let mut skip = |what: String| skipped.extend((!skipped.contains(&what)).then_some(what));
         let measured = |strategy, kernel, timing: Timing, times| {
             // A call that uses the links one way only is not compared with copies both ways.
-            let both_ways = timing.is_on_host() && about.access == Access::Maps;
+            let both_ways = timing.is_on_host() && about.access == Access::Maps && !is_on_cpu;
             let copied = copies.iter().find(|copied| both_ways && copied.bytes == bytes);
             Measured::new(engine, case, strategy, kernel, timing, times, copied)
         };
         let mut all = Vec::new();
         for &kernel in *kernels {
             let cipher = engine.clone().with_kernels(kernel.kernels()).cipher(case.keyed.key)?;
-            if let Some(why) = none_for(&cipher, mode, kernel)? {
+            if let Some(why) = none_for(&cipher, case, kernel)? {
                 skip(format!("{} {why}", mode.name));
                 continue;
             }
@@ -104,8 +108,10 @@ impl<'a> Subject<'a> {
                 all.push(measured(Strategy::Planes, Some(kernel), timing, host::time(case, &cipher, timing, data)?));
             }
             if sizes.device.contains(&bytes) {
-                if about.has_own_key && !memory.takes_own_keys() {
-                    skip(format!("{} in memory of {}: it is not supported there", mode.name, engine.backend()));
+                let is_elsewhere = (about.has_own_key || is_batch) && !memory.takes_all_operations();
+                if (is_elsewhere || (is_on_cpu && !is_batch)) && !matches!(memory, Memory::None) {
+                    let what = if is_batch { "many messages of " } else { "" };
+                    skip(format!("{what}{} in memory of {}: it is not supported there", mode.name, engine.backend()));
                     continue;
                 }
                 for &timing in on_device.iter() {
@@ -119,7 +125,7 @@ impl<'a> Subject<'a> {
                 }
             }
         }
-        for cipher in baked.of(case).filter(|_| sizes.baked == Some(bytes)) {
+        for cipher in baked.of(case).filter(|_| !is_batch && sizes.baked == Some(bytes)) {
             if let Some(times) = memory.time(case, cipher, Timing::Device, data)? {
                 all.push(measured(Strategy::OneHotMux, None, Timing::Device, times));
             }
@@ -135,8 +141,8 @@ impl<'a> Subject<'a> {
             let key = Key::generate(bits)?;
             let reference = reference.cipher(&key)?;
             let (mode, sectors) = (MeasuredMode::CTR, Sectors::DEFAULT);
-            let keyed = Keyed { index: 0, key: &key, reference: &reference, mode, sectors, runs: 1 };
-            let case = Case::new(keyed, NEW_KEY_BYTES, data)?;
+            let keyed = Keyed { index: 0, key: &key, reference: &reference, mode, sectors, keys: None, runs: 1 };
+            let case = Case::new(keyed, Size { messages: None, each: NEW_KEY_BYTES }, data)?;
             let HostData { input, output, expected, .. } = data;
             let [input, expected] = [input, expected].map(|bytes| &bytes[..NEW_KEY_BYTES]);
             let output = &mut output[..NEW_KEY_BYTES];
@@ -170,11 +176,12 @@ fn copies(engine: &Engine, sizes: &Sizes, runs: u32, data: &mut HostData) -> Res
 }
 
 /// Loads the kernels of a mode if the engine is a device. Why there are none, if that is so.
-fn none_for(cipher: &Cipher, mode: MeasuredMode, kernel: KernelName) -> Result<Option<String>> {
-    let backend = cipher.engine().backend();
-    let prepared = match (backend, mode.kernels()) {
-        (Backend::Cpu, None) => Ok(()),
-        (_, None) => return Ok(Some(format!("on {backend}: it is serial, and done by `cpu` on every engine"))),
+fn none_for(cipher: &Cipher, case: &Case, kernel: KernelName) -> Result<Option<String>> {
+    if case.size.messages.is_some() && kernel != KernelName::Auto {
+        return Ok(Some(format!("of many messages by {}: timed by auto", kernel.kernels())));
+    }
+    let prepared = match (cipher.engine().backend(), case.keyed.mode.kernels()) {
+        (_, None) => Ok(()),
         (Backend::Cuda { .. }, Some(kernels)) => cipher.device()?.prepare(kernels),
         (Backend::CudaAll, Some(kernels)) => cipher.sharded()?.prepare(kernels),
         (backend, Some(kernels)) if backend.is_opencl() => cipher.opencl()?.prepare(kernels),

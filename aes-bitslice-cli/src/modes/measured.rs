@@ -7,6 +7,7 @@ use aes_bitslice_runtime::{self as runtime, Direction, Key, KeyBits, Keys};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
+use super::batch::{Batches, Messages, many_keys};
 use super::mode::{Lengths, Mode, Place};
 use super::operation::{About, AnyOperation};
 use super::table::{CTR, MEASURED};
@@ -84,6 +85,15 @@ impl MeasuredMode {
     /// Whether its data is sectors.
     pub fn has_sectors(self) -> bool {
         self.mode.lengths == Lengths::Sectors
+    }
+
+    /// The operation on a batch, if there are any: keys have `bits` bits, those of messages with keys of their own, too.
+    pub fn batch(self, bits: KeyBits, messages: &Messages) -> Result<Option<Box<dyn AnyOperation>>, runtime::Error> {
+        match self.mode.batches {
+            Batches::None => Ok(None),
+            Batches::OneKey(make) => make(self.direction, messages).map(Some),
+            Batches::ManyKeys => self.kernels().map(|kernels| many_keys(kernels, bits, messages)).transpose(),
+        }
     }
 
     /// The operation on a chunk of a stream.

@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `operation` | any operation of the runtime, on each kind of memory |
+//! | `batch` | many messages in one call |
 //! | `mode` | the description of a mode |
 //! | `table` | the modes |
 //! | `measured` | modes by direction: what `bench` and `tune` measure |
@@ -10,6 +11,7 @@
 //! [`ALL`]: table::ALL
 //! [`MEASURED`]: table::MEASURED
 
+pub mod batch;
 pub mod measured;
 pub mod mode;
 pub mod operation;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use aes_bitslice_runtime::{self as runtime, Direction, Nonce, Tag};
 
+use super::batch::Batches;
 use super::operation::AnyOperation;
 
 /// A mode of operation, as the command line has it.
@@ -24,6 +25,8 @@ pub struct Mode {
     pub kernels: fn(Direction) -> Option<runtime::Mode>,
     /// The operation on a chunk of a stream.
     pub operation: fn(Direction, &Place) -> Box<dyn AnyOperation>,
+    /// What its batches are: many messages in one call.
+    pub batches: Batches,
 }
 
 /// The lengths of data that a mode takes.

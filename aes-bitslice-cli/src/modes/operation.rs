@@ -1,18 +1,27 @@
 //! Any operation of the runtime, on each kind of memory.
 
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaView, CudaViewMut};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
 use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
-use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, KeyBits, Keys, Operation, Tag};
+use aes_bitslice_runtime::{Access, Buffers, Cipher, Error, KeyBits, Keys, OpenedBatch, Operation, Tag};
 
-/// What a call returns: the tag, of an operation that makes one.
-pub type Returned = Result<Option<Tag>, Error>;
+/// What a call returns: the tags, of an operation that makes any.
+pub type Returned = Result<Option<Tags>, Error>;
+
+/// The tags that a call makes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tags {
+    /// Of its message.
+    One(Tag),
+    /// Of each message of a batch.
+    Each(Vec<[u8; 16]>),
+}
 
 /// Waits for what a call returns on device memory.
 pub type Pending = Box<dyn FnOnce() -> Returned>;
 
-/// An operation that returns nothing, or [one that returns a tag or verifies it](WithTag), besides what it writes. All of these have these
+/// An operation that returns nothing, or [one that returns tags or verifies them](WithTag), besides what it writes. All of these have these
 /// methods: each is one call of the runtime. An operation that only writes ignores the input that it is given, and one that only reads the
 /// output.
 pub trait AnyOperation {
@@ -22,12 +31,12 @@ pub trait AnyOperation {
     /// On host memory.
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned;
 
-    /// On the memory of a CUDA GPU, in the order of `stream`.
+    /// On the memory of a CUDA GPU, in the order of `stream`. The input stays as it is.
     fn on_cuda(
         &self,
         cipher: &DeviceCipher,
         stream: &CudaStream,
-        input: &CudaView<u8>,
+        input: &mut CudaViewMut<u8>,
         output: &mut CudaViewMut<u8>,
     ) -> Result<Pending, Error>;
 
@@ -63,6 +72,8 @@ pub struct About {
     pub has_tag: bool,
     /// Whether it verifies one.
     pub verifies: bool,
+    /// Whether a call on a device that is dropped before its end waits for that.
+    pub waits_when_dropped: bool,
 }
 
 impl About {
@@ -77,11 +88,12 @@ impl About {
             has_own_key: kernels.are_under_own_key(),
             has_tag,
             verifies,
+            waits_when_dropped: has_tag,
         }
     }
 
     /// The data of a call, without the part that the operation does not access.
-    fn accessed<'a>(&self, data: Buffers<'a>) -> Buffers<'a> {
+    pub fn accessed<'a>(&self, data: Buffers<'a>) -> Buffers<'a> {
         match (self.access, data) {
             (Access::Writes, Buffers::To { output, .. }) => Buffers::Write(output),
             (Access::Reads, Buffers::To { input, .. }) => Buffers::Read(input),
@@ -103,7 +115,7 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         &self,
         cipher: &DeviceCipher,
         stream: &CudaStream,
-        input: &CudaView<u8>,
+        input: &mut CudaViewMut<u8>,
         output: &mut CudaViewMut<u8>,
     ) -> Result<Pending, Error> {
         match O::ACCESS {
@@ -136,7 +148,7 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
     }
 }
 
-/// An operation that makes a tag or verifies one.
+/// An operation that makes tags or verifies them: of a message, or of each of a batch.
 pub struct WithTag<O>(pub O);
 
 impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
@@ -145,22 +157,25 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
     }
 
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
-        cipher.run(self.0.clone(), self.about().accessed(data)).map(Tagged::tag)
+        cipher.run(self.0.clone(), self.about().accessed(data))?.tags()
     }
 
     fn on_cuda(
         &self,
         cipher: &DeviceCipher,
         stream: &CudaStream,
-        input: &CudaView<u8>,
+        input: &mut CudaViewMut<u8>,
         output: &mut CudaViewMut<u8>,
     ) -> Result<Pending, Error> {
-        let pending = cipher.run_to_with_output(stream, self.0.clone(), input, output)?;
-        Ok(Box::new(|| pending.wait().map(Tagged::tag)))
+        let pending = match O::ACCESS {
+            Access::Reads => cipher.run_with_output(stream, self.0.clone(), input),
+            _ => cipher.run_to_with_output(stream, self.0.clone(), input, output),
+        }?;
+        Ok(Box::new(|| pending.wait()?.tags()))
     }
 
     fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
-        cipher.run_to(self.0.clone(), input, output).map(Tagged::tag)
+        cipher.run_to(self.0.clone(), input, output)?.tags()
     }
 
     fn on_opencl(
@@ -171,31 +186,46 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
         output: BufferSlice,
     ) -> Result<Pending, Error> {
         let pending = cipher.run_with_output(queue, self.0.clone(), input, output)?;
-        Ok(Box::new(|| pending.wait().map(Tagged::tag)))
+        Ok(Box::new(|| pending.wait()?.tags()))
     }
 }
 
-/// What an operation [`WithTag`] returns: the tag, or that the given one is right.
+/// What an operation [`WithTag`] returns: tags, or whether the given ones are right.
 pub trait Tagged {
-    /// Whether the call verifies a tag and returns none.
-    const VERIFIES: bool;
+    /// Whether the call verifies tags and returns none.
+    const VERIFIES: bool = false;
 
-    /// The tag, if that is returned.
-    fn tag(self) -> Option<Tag>;
+    /// The tags, if any are returned.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] if a message does not have its tag.
+    fn tags(self) -> Returned;
 }
 
 impl Tagged for Tag {
-    const VERIFIES: bool = false;
-
-    fn tag(self) -> Option<Tag> {
-        Some(self)
+    fn tags(self) -> Returned {
+        Ok(Some(Tags::One(self)))
     }
 }
 
 impl Tagged for () {
     const VERIFIES: bool = true;
 
-    fn tag(self) -> Option<Tag> {
-        None
+    fn tags(self) -> Returned {
+        Ok(None)
+    }
+}
+
+impl Tagged for Vec<[u8; 16]> {
+    fn tags(self) -> Returned {
+        Ok(Some(Tags::Each(self)))
+    }
+}
+
+impl Tagged for OpenedBatch {
+    const VERIFIES: bool = true;
+
+    fn tags(self) -> Returned {
+        self.all().map(|()| None)
     }
 }

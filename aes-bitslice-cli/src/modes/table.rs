@@ -5,6 +5,7 @@ use aes_bitslice_runtime::{
     GcmSivDecrypt, GcmSivEncrypt, Keystream, Prg, Xts,
 };
 
+use super::batch::{self, Batches};
 use super::mode::{Lengths, Mode};
 use super::operation::WithTag;
 
@@ -18,6 +19,7 @@ pub static ECB: Mode = Mode {
     lengths: Lengths::WholeBlocks,
     kernels: |direction| Some(runtime::Mode::ecb(direction)),
     operation: |direction, _| Box::new(Ecb::new(direction)),
+    batches: Batches::ManyKeys,
 };
 
 /// Cipher block chaining.
@@ -33,6 +35,7 @@ pub static CBC: Mode = Mode {
         Direction::Encrypt => Box::new(CbcEncrypt::new(&place.before)),
         Direction::Decrypt => Box::new(CbcDecrypt::new(&place.before)),
     },
+    batches: Batches::None,
 };
 
 /// Counter mode.
@@ -45,6 +48,7 @@ pub static CTR: Mode = Mode {
     lengths: Lengths::Any,
     kernels: |_| Some(runtime::Mode::Ctr),
     operation: |_, place| Box::new(Ctr::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),
+    batches: Batches::ManyKeys,
 };
 
 /// XTS: sectors of a disk, each under its number (IEEE 1619).
@@ -61,6 +65,7 @@ pub static XTS: Mode = Mode {
         let xts = Xts::new(direction, place.sectors.bytes, sector);
         Box::new(xts.expect("a length of sectors that the command line takes"))
     },
+    batches: Batches::None,
 };
 
 /// Galois/counter mode, whole messages: what `bench` measures. `seal` and `open` have it in segments.
@@ -76,6 +81,7 @@ pub static GCM: Mode = Mode {
         Direction::Encrypt => Box::new(WithTag(GcmEncrypt::new(&place.nonce(), &[]))),
         Direction::Decrypt => Box::new(WithTag(GcmDecrypt::new(&place.nonce(), &[], &place.tag))),
     },
+    batches: Batches::OneKey(batch::gcm),
 };
 
 /// AES-GCM-SIV, whole messages: what `bench` measures.
@@ -91,6 +97,7 @@ pub static GCM_SIV: Mode = Mode {
         Direction::Encrypt => Box::new(WithTag(GcmSivEncrypt::new(&place.nonce(), &[]))),
         Direction::Decrypt => Box::new(WithTag(GcmSivDecrypt::new(&place.nonce(), &[], &place.tag))),
     },
+    batches: Batches::None,
 };
 
 /// The key stream of counter mode, which reads no data: what `keystream` writes. It is not among the modes of `encrypt`, because it encrypts
@@ -104,6 +111,7 @@ pub static KEYSTREAM: Mode = Mode {
     lengths: Lengths::Any,
     kernels: |_| Some(runtime::Mode::Keystream),
     operation: |_, place| Box::new(Keystream::new(&Counter::new(CounterMode::Ctr128BE, place.iv), place.offset)),
+    batches: Batches::ManyKeys,
 };
 
 /// Encryption with feed-forward, a pseudorandom generator: only measured.
@@ -116,6 +124,7 @@ pub static PRG: Mode = Mode {
     lengths: Lengths::WholeBlocks,
     kernels: |_| Some(runtime::Mode::Prg),
     operation: |_, _| Box::new(Prg::new()),
+    batches: Batches::None,
 };
 
 /// CMAC, whole messages, which writes nothing but a tag: what `bench` measures.
@@ -128,6 +137,7 @@ pub static CMAC: Mode = Mode {
     lengths: Lengths::Any,
     kernels: |_| None,
     operation: |_, _| Box::new(WithTag(Cmac::new())),
+    batches: Batches::OneKey(batch::cmac),
 };
 
 /// The modes of `encrypt` and `decrypt`.

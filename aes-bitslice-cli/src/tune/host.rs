@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 
 use super::subject::{Subject, rate};
 use crate::args::bench::Timing;
+use crate::args::size::Size;
 use crate::bench::case::{Case, Keyed};
 use crate::bench::host;
 use crate::bench::host_data::HostData;
@@ -41,8 +42,8 @@ pub fn measure(
             bar.set_message(format!("{}, {}, in host memory", mode.name, size(bytes)));
             let runs = (slice.as_secs_f64() * SLOW / bytes as f64).clamp(2.0, 20.0) as u32;
             let sectors = Sectors::DEFAULT;
-            let keyed = Keyed { index: 0, key, reference: &on_cpu, mode: *mode, sectors, runs };
-            let case = Case::new(keyed, bytes as usize, &mut data)?;
+            let keyed = Keyed { index: 0, key, reference: &on_cpu, mode: *mode, sectors, keys: None, runs };
+            let case = Case::new(keyed, Size { messages: None, each: bytes as usize }, &mut data)?;
             let cpu = rate(bytes, host::time(&case, &on_cpu, Timing::Host, &mut data)?);
             let cuda = rate(bytes, host::time(&case, &on_gpu, Timing::Host, &mut data)?);
             all.push(HostRates { mode: *kernels, key_bits: key.bits(), bytes, cpu, cuda });

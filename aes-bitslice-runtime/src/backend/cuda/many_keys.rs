@@ -9,6 +9,7 @@
 
 use crate::backend::cuda::commands::{Kernel, Span};
 use crate::backend::cuda::device::Device;
+use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
 use crate::backend::cuda::select::stored::StoredKind;
@@ -85,6 +86,13 @@ impl Places {
     }
 }
 
+impl<'a> DeviceCipher<'a> {
+    /// Calls under many keys on the memory of this device, none of which uses the cipher's key.
+    pub fn jobs(&self) -> DeviceJobs<'a> {
+        DeviceJobs::new(self.key().device())
+    }
+}
+
 impl<'a> DeviceJobs<'a> {
     pub(crate) fn new(device: &'a Device) -> Self {
         Self { device }
@@ -121,6 +129,28 @@ impl<'a> DeviceJobs<'a> {
         let (pointer, _written) = data.device_ptr_mut(stream);
         // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
         unsafe { self.run_raw(stream.cu_stream(), jobs, pointer, pointer, len) }
+    }
+
+    /// Does jobs from `input` to `output`, which have equal lengths. Output between jobs stays as it is. Key stream ignores the input.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run), and [`Error::LengthMismatch`].
+    pub fn run_to<S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        jobs: &Jobs,
+        input: &S,
+        output: &mut D,
+    ) -> Result<PendingJobs, Error> {
+        [stream, input.stream(), output.stream()].into_iter().try_for_each(|stream| self.owns(stream))?;
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        let len = output.len() as u64;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.run_raw(stream.cu_stream(), jobs, from, to, len) }
     }
 
     /// Does jobs on raw device pointers and a raw stream; `input` may equal `output`. `len` is in bytes. Key stream ignores `input`, which

@@ -1,0 +1,130 @@
+//! Many messages of one length in one call: which modes have such batches, and their operations.
+
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
+use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
+use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
+use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
+use aes_bitslice_runtime::{
+    Aads, Access, Buffers, Cipher, CmacBatch, Direction, Error, GcmDecryptBatch, GcmEncryptBatch, Jobs, KeyBits, Keys,
+    Mode, Nonces, Ranges,
+};
+
+use super::operation::{About, AnyOperation, Pending, Returned, WithTag};
+
+/// An operation on a batch.
+pub type Made = Result<Box<dyn AnyOperation>, Error>;
+
+/// Messages that adjoin, and what belongs to them.
+pub struct Messages {
+    pub count: usize,
+    /// Bytes of each.
+    pub bytes: usize,
+    /// The IV of the first; [`iv`](Self::iv) has the others.
+    pub first_iv: [u8; 16],
+    /// The key of each, contiguous, if they have keys of their own.
+    pub keys: Vec<u8>,
+    /// The tag of each, for an operation that verifies them.
+    pub tags: Vec<[u8; 16]>,
+}
+
+/// What the batches of a mode are.
+#[derive(Clone, Copy)]
+pub enum Batches {
+    /// There are none.
+    None,
+    /// Messages under one key.
+    OneKey(fn(Direction, &Messages) -> Made),
+    /// Messages with keys of their own.
+    ManyKeys,
+}
+
+impl Messages {
+    /// The IV of a message. Its first 12 bytes, a nonce, count up (SP 800-38D, section 8.2.1).
+    pub fn iv(&self, n: usize) -> [u8; 16] {
+        (u128::from_be_bytes(self.first_iv) + ((n as u128) << 32)).to_be_bytes()
+    }
+
+    fn ranges(&self) -> Ranges<'static> {
+        Ranges::equal(self.count, self.bytes as u64)
+    }
+
+    fn nonces(&self) -> Nonces<'static> {
+        Nonces::counted(*self.first_iv.first_chunk().expect("12 of 16 bytes"), 64)
+    }
+}
+
+/// GCM.
+pub fn gcm(direction: Direction, messages: &Messages) -> Made {
+    let (ranges, nonces, aads) = (messages.ranges(), messages.nonces(), Aads::NONE);
+    Ok(match direction {
+        Direction::Encrypt => Box::new(WithTag(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?)),
+        Direction::Decrypt => {
+            let tags = messages.tags.as_flattened();
+            Box::new(WithTag(GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags, 16)?))
+        }
+    })
+}
+
+/// CMAC.
+pub fn cmac(_: Direction, messages: &Messages) -> Made {
+    Ok(Box::new(WithTag(CmacBatch::from_arrays(&messages.ranges())?)))
+}
+
+/// A mode without tags, each message under its key of `bits` bits.
+pub fn many_keys(mode: Mode, bits: KeyBits, messages: &Messages) -> Made {
+    let counts = matches!(mode, Mode::Ctr | Mode::Keystream);
+    let counters: Vec<_> = (0..messages.count).filter(|_| counts).map(|n| messages.iv(n)).collect();
+    let jobs = Jobs::from_arrays(mode, bits, &messages.keys, &counters, &messages.ranges())?;
+    Ok(Box::new(UnderManyKeys { jobs, access: if mode == Mode::Keystream { Access::Writes } else { Access::Maps } }))
+}
+
+/// Jobs, which use no key of a cipher: only its engine.
+struct UnderManyKeys {
+    jobs: Jobs,
+    access: Access,
+}
+
+impl UnderManyKeys {
+    fn unsupported<T>(&self, memory: &str) -> Result<T, Error> {
+        Err(Error::Unsupported { operation: self.about().name, backend: memory.into() })
+    }
+}
+
+impl AnyOperation for UnderManyKeys {
+    fn about(&self) -> About {
+        About {
+            name: "a call under many keys",
+            access: self.access,
+            keys: Keys::One,
+            key_lengths: &KeyBits::ALL,
+            is_serial: false,
+            has_own_key: false,
+            has_tag: false,
+            verifies: false,
+            waits_when_dropped: true,
+        }
+    }
+
+    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
+        cipher.engine().run_jobs(&self.jobs, self.about().accessed(data)).map(|()| None)
+    }
+
+    fn on_cuda(
+        &self,
+        cipher: &DeviceCipher,
+        stream: &CudaStream,
+        input: &mut CudaViewMut<u8>,
+        output: &mut CudaViewMut<u8>,
+    ) -> Result<Pending, Error> {
+        let pending = cipher.jobs().run_to(stream, &self.jobs, input, output)?;
+        Ok(Box::new(|| pending.wait().map(|()| None)))
+    }
+
+    fn on_sharded(&self, _: &ShardedCipher, _: &ShardedBuffer, _: &mut ShardedBuffer) -> Returned {
+        self.unsupported("sharded memory")
+    }
+
+    fn on_opencl(&self, _: &BufferCipher, _: &CommandQueue, _: BufferSlice, _: BufferSlice) -> Result<Pending, Error> {
+        self.unsupported("OpenCL buffers")
+    }
+}
