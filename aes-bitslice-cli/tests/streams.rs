@@ -684,15 +684,20 @@ fn bench_as_table_and_as_json() {
 
 #[test]
 fn bench_of_modes_with_a_tag_takes_any_size() {
-    let arguments = "bench --backends cpu,cpu-bitsliced --modes gcm,AES-GCM-SIV,cmac,cbc,cmac --key-bits 128,192 --sizes 1,1500 --runs 1 --json -";
+    let arguments = "bench --backends cpu,cpu-bitsliced --modes gcm,AES-GCM-SIV,cmac,cbc,cmac,gmac --key-bits 128,192 --sizes 1,1500 --runs 1 --json -";
     let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program(arguments), b"")).unwrap();
     let results = json["results"].as_array().unwrap();
-    for (mode, count) in
-        [("gcm-encrypt", 8), ("gcm-decrypt", 8), ("gcm-siv-encrypt", 4), ("gcm-siv-decrypt", 4), ("cmac", 8)]
-    {
+    for (mode, count) in [
+        ("gcm-encrypt", 8),
+        ("gcm-decrypt", 8),
+        ("gcm-siv-encrypt", 4),
+        ("gcm-siv-decrypt", 4),
+        ("cmac", 8),
+        ("gmac", 8),
+    ] {
         assert_eq!(results.iter().filter(|result| result["mode"] == mode).count(), count, "{mode}");
     }
-    assert!(results.len() == 32 && results.iter().all(|result| result["strategy"].is_null()), "{json}");
+    assert!(results.len() == 40 && results.iter().all(|result| result["strategy"].is_null()), "{json}");
     for skipped in ["gcm-siv-encrypt with keys of 192 bits", "cbc-decrypt of 1 B: whole blocks"] {
         assert!(json["skipped"].to_string().contains(skipped), "{skipped}: {json}");
     }
@@ -728,7 +733,7 @@ fn bench_of_many_messages() {
         assert_eq!(rows, both(&[[64, 0, 0], [192, 3, 3]]));
         assert!(skipped.contains("of 300 x 1500 B: whole blocks"), "{skipped}");
     }
-    for mode in ["gcm-siv", "cbc", "xts", "prg"] {
+    for mode in ["gcm-siv", "cbc", "xts", "prg", "gmac"] {
         let (rows, skipped) = bench(mode);
         assert!(rows.iter().all(|row| *row == [64, 0, 0]), "{rows:?}");
         assert!(skipped.contains("of 300 x 1500 B: it has no calls on many messages"), "{skipped}");
@@ -824,7 +829,7 @@ fn bench_of_everything_draws_what_it_writes() {
     let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
     // Modes with all key lengths and with two, engines.
-    let cases = (10 * 3 + 4 * 2) * 2;
+    let cases = (11 * 3 + 4 * 2) * 2;
     // Sizes, in place and not.
     let results = json["results"].as_array().unwrap();
     assert_eq!(results.len(), cases * 2 * 2);

@@ -41,7 +41,8 @@ host, and sizes are those of all together. Of more than 4 GiB in GPU memory some
 chunks are compared. `copy` is what the links give: pinned memory to the GPUs
 and as much back at once, nothing computed; rows of calls that go over the links
 both ways show how many percent of it they reach. `keystream` reads nothing: in
-place is the same for it. `cmac` only reads. Of many messages in one call, each
+place is the same for it. `cmac` and
+`gmac` only read. Of many messages in one call, each
 is compared with `cpu` doing it alone. `--files` measures the modes of
 `encrypt` and `decrypt`. Kernels with the key baked in need NVRTC and are left
 out without it.";

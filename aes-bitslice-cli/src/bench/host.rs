@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_wrong_tag_is_found() {
-        for name in ["gcm-encrypt", "gcm-siv-encrypt", "cmac"] {
+        for name in ["gcm-encrypt", "gcm-siv-encrypt", "cmac", "gmac"] {
             for told in reported(name, "48", |_, case| case.tags = Some(Tags::One(Tag::from([0; 16])))) {
                 assert!(told.contains(name) && told.contains("the tag of 48 bytes is not that of `cpu`"), "{told}");
             }

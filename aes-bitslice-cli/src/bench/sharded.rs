@@ -21,18 +21,18 @@ pub fn time(case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Dur
         None => random::cipher(engine)?.sharded()?.run(random::operation(0), &mut input)?,
     }
     let mut output = engine.sharded(bytes)?;
-    let (mut tags, _) = run(case, cipher, &input, &mut output)?;
+    let (mut tags, _) = run(case, cipher, &mut input, &mut output)?;
     check(case, cipher, tags.as_ref(), &input, &output, data)?;
     // The check below covers the runs from here on.
     drop(output);
     let mut output = engine.sharded(bytes)?;
     for _ in 0..WARM_UP {
-        run(case, cipher, &input, &mut output)?;
+        run(case, cipher, &mut input, &mut output)?;
     }
     let mut times = Vec::new();
     for _ in 0..case.keyed.runs {
         let time;
-        (tags, time) = run(case, cipher, &input, &mut output)?;
+        (tags, time) = run(case, cipher, &mut input, &mut output)?;
         times.push(time);
     }
     check(case, cipher, tags.as_ref(), &input, &output, data)?;
@@ -42,7 +42,7 @@ pub fn time(case: &Case, cipher: &Cipher, data: &mut HostData) -> Result<Vec<Dur
 fn run(
     case: &Case,
     cipher: &Cipher,
-    input: &ShardedBuffer,
+    input: &mut ShardedBuffer,
     output: &mut ShardedBuffer,
 ) -> Result<(Option<Tags>, Duration)> {
     let sharded = cipher.sharded()?;

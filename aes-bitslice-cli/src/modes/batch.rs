@@ -120,7 +120,7 @@ impl AnyOperation for UnderManyKeys {
         Ok(Box::new(|| pending.wait().map(|()| None)))
     }
 
-    fn on_sharded(&self, _: &ShardedCipher, _: &ShardedBuffer, _: &mut ShardedBuffer) -> Returned {
+    fn on_sharded(&self, _: &ShardedCipher, _: &mut ShardedBuffer, _: &mut ShardedBuffer) -> Returned {
         self.unsupported("sharded memory")
     }
 

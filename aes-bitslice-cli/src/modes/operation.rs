@@ -40,8 +40,8 @@ pub trait AnyOperation {
         output: &mut CudaViewMut<u8>,
     ) -> Result<Pending, Error>;
 
-    /// On memory that is sharded over several of them.
-    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Returned;
+    /// On memory that is sharded over several of them. The input stays as it is.
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &mut ShardedBuffer, output: &mut ShardedBuffer) -> Returned;
 
     /// On buffers of an OpenCL device, in the order of `queue`.
     fn on_opencl(
@@ -125,7 +125,7 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         Ok(Box::new(|| Ok(None)))
     }
 
-    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &mut ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
         match O::ACCESS {
             Access::Writes => cipher.run(self.clone(), output),
             _ => cipher.run_to(self.clone(), input, output),
@@ -174,8 +174,12 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
         Ok(Box::new(|| pending.wait()?.tags()))
     }
 
-    fn on_sharded(&self, cipher: &ShardedCipher, input: &ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
-        cipher.run_to(self.0.clone(), input, output)?.tags()
+    fn on_sharded(&self, cipher: &ShardedCipher, input: &mut ShardedBuffer, output: &mut ShardedBuffer) -> Returned {
+        match O::ACCESS {
+            Access::Reads => cipher.run(self.0.clone(), input),
+            _ => cipher.run_to(self.0.clone(), input, output),
+        }?
+        .tags()
     }
 
     fn on_opencl(
@@ -185,7 +189,10 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
         input: BufferSlice,
         output: BufferSlice,
     ) -> Result<Pending, Error> {
-        let pending = cipher.run_with_output(queue, self.0.clone(), input, output)?;
+        let pending = match O::ACCESS {
+            Access::Reads => cipher.read(queue, self.0.clone(), input),
+            _ => cipher.run_with_output(queue, self.0.clone(), input, output),
+        }?;
         Ok(Box::new(|| pending.wait()?.tags()))
     }
 }

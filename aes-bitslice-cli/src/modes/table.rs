@@ -2,7 +2,7 @@
 
 use aes_bitslice_runtime::{
     self as runtime, CbcDecrypt, CbcEncrypt, Cmac, Counter, CounterMode, Ctr, Direction, Ecb, GcmDecrypt, GcmEncrypt,
-    GcmSivDecrypt, GcmSivEncrypt, Keystream, Prg, Xts,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Keystream, Prg, Xts,
 };
 
 use super::batch::{self, Batches};
@@ -140,8 +140,21 @@ pub static CMAC: Mode = Mode {
     batches: Batches::OneKey(batch::cmac),
 };
 
+/// GMAC, whole messages, which writes nothing but a tag: what `bench` measures.
+pub static GMAC: Mode = Mode {
+    name: "gmac",
+    title: "GMAC",
+    help: "GMAC of SP 800-38D, any length",
+    measured: &[(Direction::Encrypt, "gmac")],
+    iv: true,
+    lengths: Lengths::Any,
+    kernels: |_| Some(runtime::Mode::Ctr),
+    operation: |_, place| Box::new(WithTag(Gmac::new(&place.nonce()))),
+    batches: Batches::None,
+};
+
 /// The modes of `encrypt` and `decrypt`.
 pub static ALL: [&Mode; 4] = [&ECB, &CBC, &CTR, &XTS];
 
 /// The modes that `bench` has.
-pub static MEASURED: [&Mode; 9] = [&GCM, &GCM_SIV, &ECB, &CBC, &CTR, &XTS, &KEYSTREAM, &PRG, &CMAC];
+pub static MEASURED: [&Mode; 10] = [&GCM, &GCM_SIV, &ECB, &CBC, &CTR, &XTS, &KEYSTREAM, &PRG, &CMAC, &GMAC];
