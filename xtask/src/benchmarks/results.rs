@@ -9,13 +9,8 @@ use std::fs;
 use std::path::Path;
 
 /// What examples print, by the name of their step in `run.sh`: lines of the name of a row and these columns.
-const LOGS: [(&str, &[&str]); 8] = [
-    ("gcm", &["CTR", "GCM", "GCM open", "GMAC"]),
-    ("gcm-siv", &["CTR", "GCM", "SIV", "SIV open"]),
-    ("gcm-batch", &["events", "alone", "ahead"]),
+const LOGS: [(&str, &[&str]); 3] = [
     ("many-keys", &["events", "alone", "ahead", "one key", "one key alone", "one key ahead"]),
-    ("cmac", &["events", "alone", "ahead"]),
-    ("cpu-gcm", &["16 KiB", "1 MiB", "64 MiB"]),
     ("cpu-speed", &["ECB encrypt", "ECB decrypt", "CBC decrypt", "CTR"]),
     ("sealed", &["GB/s"]),
 ];
@@ -52,7 +47,7 @@ pub fn read(folder: &Path) -> Result<Run> {
     Ok(Run { commit: commit.into(), date: date.into(), machine: machine.into(), figures })
 }
 
-/// The figures of `bench`: in device memory in Tbit/s, of new keys in µs, all others in GB/s. None if a field is missing.
+/// The figures of `bench`: in device memory in Tbit/s, also of calls in a row, of new keys in µs, all others in GB/s. None if a field is missing.
 fn bench(report: &Value) -> Option<Vec<(String, f64)>> {
     let mut figures = Vec::new();
     let bytes = |row: &Value| row["bytes"].as_u64().map(size);
@@ -66,9 +61,19 @@ fn bench(report: &Value) -> Option<Vec<(String, f64)>> {
         if let Some(kernel) = row["kernel"].as_str().filter(|kernel| *kernel != "auto") {
             mode += &format!(" {kernel}");
         }
-        let (bits, bytes, timing) = (row["key_bits"].as_u64()?, bytes(row)?, row["timing"].as_str()?);
+        let (bits, timing) = (row["key_bits"].as_u64()?, row["timing"].as_str()?);
+        let (messages, keys) = (row["messages"].as_u64(), row["keys"].as_u64());
+        let mut bytes = match messages {
+            Some(messages) => format!("{messages} x {}", size(row["bytes"].as_u64()? / messages)),
+            None => bytes(row)?,
+        };
+        if let Some(keys) = keys.filter(|_| keys != messages) {
+            bytes += &format!(" under {keys} keys");
+        }
         figures.push(match timing {
-            "device" => (format!("device/{mode}/{bits}, {bytes}"), row["median_tbits_per_second"].as_f64()?),
+            "device" | "stream" => {
+                (format!("{timing}/{mode}/{bits}, {bytes}"), row["median_tbits_per_second"].as_f64()?)
+            }
             _ => (format!("host/{} {timing} {mode} {bits}/{bytes}", backend(row)?), gbytes(row)?),
         });
     }
@@ -118,6 +123,12 @@ mod tests {
             "results": [
                 rates(json!({"mode": "ctr", "key_bits": 128, "kernel": "auto", "backend": "cuda", "timing": "device"})),
                 rates(json!({"mode": "ctr", "key_bits": 256, "kernel": "tbox", "backend": "cuda", "timing": "device"})),
+                rates(json!({"mode": "cmac", "key_bits": 128, "kernel": "auto", "backend": "cuda", "timing": "stream",
+                    "messages": 1 << 20})),
+                rates(json!({"mode": "ctr", "key_bits": 128, "kernel": "auto", "backend": "cuda", "timing": "device",
+                    "messages": 1 << 14, "keys": 1 << 14})),
+                rates(json!({"mode": "ctr", "key_bits": 128, "kernel": "auto", "backend": "cuda", "timing": "device",
+                    "messages": 1 << 14, "keys": 64})),
                 rates(json!({"mode": "xts-encrypt", "sector_bytes": 512, "key_bits": 128, "kernel": null, "backend": "cpu",
                     "timing": "host-in-place"})),
             ],
@@ -136,23 +147,23 @@ mod tests {
         write("machine.txt", "1234567\n2026-11-26\nNVIDIA H200, 16 cores\n");
         assert!(format!("{:#}", read(folder.path()).err().unwrap()).contains("no figures"));
         write("bench-device.json", &report().to_string());
-        let table = "     bytes    key      CTR      GCM GCM open     GMAC\n   1048576    128     0.98     0.54     0.63     1.05\n";
-        write("gcm.log", &format!("1 2 3\n{table}"));
+        write("sealed.log", "1 2 3\nseal cpu 5.25\nopen cpu -\n");
         let run = read(folder.path()).unwrap();
         assert_eq!((run.commit.as_str(), run.date.as_str()), ("1234567", "2026-11-26"));
         let found: Vec<String> = run.figures.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let expected = [
             "device/ctr tbox/256, 4 GiB = 6.3",
+            "device/ctr/128, 16384 x 256 KiB = 6.3",
+            "device/ctr/128, 16384 x 256 KiB under 64 keys = 6.3",
             "device/ctr/128, 4 GiB = 6.3",
             "files/openssl ctr 128/16, 4 GiB = 787.5",
-            "gcm/1048576 128/CTR = 0.98",
-            "gcm/1048576 128/GCM = 0.54",
-            "gcm/1048576 128/GCM open = 0.63",
-            "gcm/1048576 128/GMAC = 1.05",
             "host/cpu host-in-place xts-encrypt 512 128/4 GiB = 787.5",
             "host/cuda copy/4 GiB = 787.5",
             "new key/cuda 128/end = 20",
             "new key/cuda 128/launch = 8.4",
+            "sealed/1 2/GB/s = 3",
+            "sealed/seal cpu/GB/s = 5.25",
+            "stream/cmac/128, 1048576 x 4 KiB = 6.3",
         ];
         assert_eq!(found, expected);
         write("bench-device.json", "{}");

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// A label, and the part of a figure's name that it stands for.
 type Part = (&'static str, &'static str);
 
-/// A table: its figures are named `SOURCE/ROW/COLUMN`.
+/// A table: its figures are named `SOURCE/ROW/COLUMN`; of a table without a source `COLUMN/ROW`.
 struct Table {
     name: &'static str,
     source: &'static str,
@@ -17,25 +17,23 @@ struct Table {
     corner: &'static str,
     rows: &'static [Part],
     columns: &'static [Part],
-    /// Whether what the figures call rows are the columns here.
-    turned: bool,
 }
 
-/// Messages of one size by their length, as the examples for single calls print them.
+/// Messages by their length.
 const SIZES: &[Part] = &[
-    ("128: 1 MiB", "1048576 128"),
-    ("16 MiB", "16777216 128"),
-    ("256 MiB", "268435456 128"),
-    ("1 GiB", "1073741824 128"),
-    ("4 GiB", "4294967296 128"),
-    ("256: 16 MiB", "16777216 256"),
-    ("256 MiB", "268435456 256"),
-    ("1 GiB", "1073741824 256"),
-    ("4 GiB", "4294967296 256"),
+    ("128: 1 MiB", "128, 1 MiB"),
+    ("16 MiB", "128, 16 MiB"),
+    ("256 MiB", "128, 256 MiB"),
+    ("1 GiB", "128, 1 GiB"),
+    ("4 GiB", "128, 4 GiB"),
+    ("256: 16 MiB", "256, 16 MiB"),
+    ("256 MiB", "256, 256 MiB"),
+    ("1 GiB", "256, 1 GiB"),
+    ("4 GiB", "256, 4 GiB"),
 ];
 
-const TIMES: &[Part] =
-    &[("by events", "events"), ("alone, by the clock", "alone"), ("four calls on the stream", "ahead")];
+/// Calls on many messages: each by itself, and in a row.
+const CALLS: &[Part] = &[("by events", "device"), ("calls in a row, by the clock", "stream")];
 
 const TABLES: [Table; 12] = [
     Table {
@@ -62,7 +60,6 @@ const TABLES: [Table; 12] = [
             ("256 MiB", "256, 256 MiB"),
             ("4 GiB", "256, 4 GiB"),
         ],
-        turned: false,
     },
     Table {
         name: "table-kernels",
@@ -80,72 +77,61 @@ const TABLES: [Table; 12] = [
             ("256: 256 MiB", "256, 256 MiB"),
             ("4 GiB", "256, 4 GiB"),
         ],
-        turned: false,
     },
     Table {
         name: "gcm",
-        source: "gcm",
+        source: "device",
         corner: "Tbit/s",
-        rows: &[("CTR", "CTR"), ("GCM encryption", "GCM"), ("GCM decryption", "GCM open"), ("GMAC", "GMAC")],
+        rows: &[("CTR", "ctr"), ("GCM encryption", "gcm-encrypt"), ("GCM decryption", "gcm-decrypt"), ("GMAC", "gmac")],
         columns: SIZES,
-        turned: true,
     },
     Table {
         name: "gcm-siv",
-        source: "gcm-siv",
+        source: "device",
         corner: "Tbit/s",
-        rows: &[("encryption", "SIV"), ("decryption", "SIV open")],
+        rows: &[("encryption", "gcm-siv-encrypt"), ("decryption", "gcm-siv-decrypt")],
         columns: SIZES,
-        turned: true,
     },
     Table {
         name: "gcm-batch",
-        source: "gcm-batch",
+        source: "",
         corner: "Tbit/s",
         rows: &[
-            ("4,096 of 16 KiB, 128 bits: encryption", "4096 x 16384, 0 128 encrypt"),
-            ("decryption", "4096 x 16384, 0 128 decrypt"),
-            (
-                "44,739 of 1,500 bytes, each with 13 bytes of additional data: encryption",
-                "44739 x 1500, 13 128 encrypt",
-            ),
-            ("decryption", "44739 x 1500, 13 128 decrypt"),
-            ("4,096 of 16 KiB, 256 bits: encryption", "4096 x 16384, 0 256 encrypt"),
+            ("4,096 of 16 KiB, 128 bits: encryption", "gcm-encrypt/128, 4096 x 16 KiB"),
+            ("decryption", "gcm-decrypt/128, 4096 x 16 KiB"),
+            ("44,739 of 1,500 bytes: encryption", "gcm-encrypt/128, 44739 x 1500 B"),
+            ("decryption", "gcm-decrypt/128, 44739 x 1500 B"),
+            ("262,144 of 256 bytes: encryption", "gcm-encrypt/128, 262144 x 256 B"),
+            ("decryption", "gcm-decrypt/128, 262144 x 256 B"),
+            ("4,096 of 16 KiB, 256 bits: encryption", "gcm-encrypt/256, 4096 x 16 KiB"),
         ],
-        columns: TIMES,
-        turned: false,
+        columns: CALLS,
     },
     Table {
         name: "cmac",
-        source: "cmac",
+        source: "",
         corner: "Tbit/s",
         rows: &[
-            ("4,096 of 16 KiB, 128 bits", "4096 x 16384 128 make"),
-            ("65,536 of 1,500 bytes", "65536 x 1500 128 make"),
-            ("1,048,576 of 64 bytes", "1048576 x 64 128 make"),
+            ("4,096 of 16 KiB, 128 bits", "cmac/128, 4096 x 16 KiB"),
+            ("65,536 of 1,500 bytes", "cmac/128, 65536 x 1500 B"),
+            ("1,048,576 of 64 bytes", "cmac/128, 1048576 x 64 B"),
         ],
-        columns: TIMES,
-        turned: false,
+        columns: CALLS,
     },
     Table {
         name: "jobs",
-        source: "many-keys",
+        source: "",
         corner: "Tbit/s",
         rows: &[
-            ("CTR, 1,024 of 64 KiB, 128 bits", "ctr, 1024 x 65536 128"),
-            ("16,384 of 64 KiB", "ctr, 16384 x 65536 128"),
-            ("65,536 of 4 KiB", "ctr, 65536 x 4096 128"),
-            ("262,144 of 512 bytes", "ctr, 262144 x 512 128"),
-            ("16,384 of 64 KiB, 256 bits", "ctr, 16384 x 65536 256"),
-            ("ECB decryption, 16,384 of 64 KiB, 128 bits", "ecb-decrypt, 16384 x 65536 128"),
+            ("CTR, 1,024 of 64 KiB, 128 bits", "ctr/128, 1024 x 64 KiB"),
+            ("16,384 of 64 KiB", "ctr/128, 16384 x 64 KiB"),
+            ("16,384 of 64 KiB under 64 keys", "ctr/128, 16384 x 64 KiB under 64 keys"),
+            ("65,536 of 4 KiB", "ctr/128, 65536 x 4 KiB"),
+            ("262,144 of 512 bytes", "ctr/128, 262144 x 512 B"),
+            ("16,384 of 64 KiB, 256 bits", "ctr/256, 16384 x 64 KiB"),
+            ("ECB decryption, 16,384 of 64 KiB, 128 bits", "ecb-decrypt/128, 16384 x 64 KiB"),
         ],
-        columns: &[
-            ("by events", "events"),
-            ("alone, by the clock", "alone"),
-            ("four calls on the stream", "ahead"),
-            ("one key for all, by events", "one key"),
-        ],
-        turned: false,
+        columns: CALLS,
     },
     Table {
         name: "each-key",
@@ -156,8 +142,7 @@ const TABLES: [Table; 12] = [
             ("2^24 keys", "ecb-encrypt, 16777216 16 128"),
             ("2^24 keys of 256 bits", "ecb-encrypt, 16777216 16 256"),
         ],
-        columns: TIMES,
-        turned: false,
+        columns: &[("by events", "events"), ("alone, by the clock", "alone"), ("four calls on the stream", "ahead")],
     },
     Table {
         name: "host",
@@ -180,7 +165,6 @@ const TABLES: [Table; 12] = [
             ("256 MiB", "256 MiB"),
             ("4 GiB", "4 GiB"),
         ],
-        turned: false,
     },
     Table {
         name: "new-key",
@@ -188,15 +172,13 @@ const TABLES: [Table; 12] = [
         corner: "µs",
         rows: &[("`cuda`, 128 bits", "cuda 128"), ("256 bits", "cuda 256")],
         columns: &[("to the return of the first launch", "launch"), ("to the end of that kernel, 4 KiB of CTR", "end")],
-        turned: false,
     },
     Table {
         name: "cpu",
-        source: "cpu-gcm",
+        source: "host",
         corner: "GCM encryption by the `cpu` engine, GB/s",
-        rows: &[("128 bits", "AES-128"), ("256 bits", "AES-256")],
+        rows: &[("128 bits", "cpu host-in-place gcm-encrypt 128"), ("256 bits", "cpu host-in-place gcm-encrypt 256")],
         columns: &[("16 KiB", "16 KiB"), ("1 MiB", "1 MiB"), ("64 MiB", "64 MiB")],
-        turned: false,
     },
     Table {
         name: "sealed",
@@ -210,13 +192,12 @@ const TABLES: [Table; 12] = [
             ("`cp`", "cp"),
         ],
         columns: &[("4 GiB", "GB/s")],
-        turned: false,
     },
 ];
 
 /// The README's table: labels, and the figures with keys of 128 and 256 bits.
 const README: [(&str, [&str; 2]); 6] = [
-    ("GCM, tag included", ["gcm/4294967296 128/GCM", "gcm/4294967296 256/GCM"]),
+    ("GCM, tag included", ["device/gcm-encrypt/128, 4 GiB", "device/gcm-encrypt/256, 4 GiB"]),
     ("CTR", ["device/ctr/128, 4 GiB", "device/ctr/256, 4 GiB"]),
     ("ECB encrypt", ["device/ecb-encrypt/128, 4 GiB", "device/ecb-encrypt/256, 4 GiB"]),
     ("ECB decrypt", ["device/ecb-decrypt/128, 4 GiB", "device/ecb-decrypt/256, 4 GiB"]),
@@ -239,8 +220,8 @@ const PLOTTED_SIZES: std::ops::RangeInclusive<u32> = 12..=32;
 
 impl Table {
     fn figure(&self, row: &Part, column: &Part) -> String {
-        let (row, column) = if self.turned { (column.1, row.1) } else { (row.1, column.1) };
-        format!("{}/{row}/{column}", self.source)
+        let (row, column) = (row.1, column.1);
+        if self.source.is_empty() { format!("{column}/{row}") } else { format!("{}/{row}/{column}", self.source) }
     }
 }
 
