@@ -1,4 +1,5 @@
-//! Many keys in one call on GPU memory: all results are compared with the CPU, then the speed is measured and compared with one key.
+//! Many keys in one call on GPU memory: all results are compared with the CPU. Then the speed of an equal share of the data under each key,
+//! with keys in GPU memory, compared with one key; `aes-bitslice bench --modes ctr --sizes 65536x4KiB --timings device,stream` measures jobs.
 //!
 //! ```sh
 //! cargo run --release -p aes-bitslice-runtime --example device_many_keys
@@ -30,9 +31,7 @@ fn main() -> Outcome<()> {
     println!(
         "Medians of {RUNS}: of a call by events on its stream; of a call and the wait for it, by the clock; of {AHEAD}"
     );
-    println!(
-        "calls that are on the stream at a time, by the clock. Jobs are described before, and the same for all calls."
-    );
+    println!("calls that are on the stream at a time, by the clock.");
     for mode in [Mode::Ctr, Mode::EcbDecrypt] {
         jobs(&engine, &stream, mode)?;
     }
@@ -55,11 +54,6 @@ fn one_key(cipher: &Cipher, mode: Mode, stream: &CudaStream, data: &mut CudaSlic
 
 /// Jobs of one length.
 fn jobs(engine: &Engine, stream: &Arc<CudaStream>, mode: Mode) -> Outcome<()> {
-    println!("\nTbit/s");
-    println!(
-        "{:>32} {:>4} {:>7} {:>7} {:>7}   {:>8} {:>7} {:>7}",
-        "jobs", "key", "events", "alone", "ahead", "one key", "alone", "ahead"
-    );
     for bits in [KeyBits::Aes128, KeyBits::Aes256] {
         for (count, bytes) in [(1024, 65_536), (16_384, 65_536), (65_536, 4096), (262_144, 512)] {
             let keys = noise(1, count * bits.bytes());
@@ -76,23 +70,6 @@ fn jobs(engine: &Engine, stream: &Arc<CudaStream>, mode: Mode) -> Outcome<()> {
             let mut data = stream.clone_htod(&plain)?;
             device.run(stream, &jobs, &mut data)?.wait()?;
             assert!(stream.clone_dtoh(&data)? == expected, "{count} jobs of {bytes} bytes");
-
-            let all = 8e-12 * (count * bytes) as f64;
-            let [events, alone, ahead] = times(stream, &mut data, |data| device.run(stream, &jobs, data))?;
-            let cipher = engine.cipher(&Key::generate(bits)?)?;
-            let [one_events, one_alone, one_ahead] =
-                times(stream, &mut data, |data| one_key(&cipher, mode, stream, data))?;
-            println!(
-                "{:>32} {:>4} {:>7.2} {:>7.2} {:>7.2}   {:>8.2} {:>7.2} {:>7.2}",
-                format!("{mode}, {count} x {bytes}"),
-                bits.bits(),
-                all / events,
-                all / alone,
-                all / ahead,
-                all / one_events,
-                all / one_alone,
-                all / one_ahead
-            );
         }
     }
     Ok(())

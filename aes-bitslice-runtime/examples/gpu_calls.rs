@@ -5,8 +5,7 @@
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream};
 use aes_bitslice_runtime::{
-    Aads, Backend, Choice, Counter, CounterMode, Ctr, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch, Key,
-    KeyBits, Nonce, Nonces, Ranges, Tag,
+    Backend, Choice, Counter, CounterMode, Ctr, Engine, Error, GcmDecrypt, GcmEncrypt, Key, KeyBits, Nonce, Tag,
 };
 use std::collections::VecDeque;
 use std::error::Error as AnyError;
@@ -94,21 +93,6 @@ fn main() -> Result<(), Box<dyn AnyError>> {
         measure("GCM decryption, forged", &stream, bytes, || {
             device.run_to_with_output(&stream, GcmDecrypt::new(&nonce, b"", &forged), &data, &mut other).map(drop)
         })?;
-    }
-    for (count, bytes) in [(4096, 16 << 10), (44_739, 1500), (1 << 18, 256)] {
-        let mut data: CudaSlice<u8> = stream.alloc_zeros(count * bytes)?;
-        let name = format!("GCM of {count} x {bytes} bytes");
-        let mut pending = VecDeque::new();
-        measure(&name, &stream, count * bytes, || {
-            let batch = GcmEncryptBatch::from_arrays(
-                &Ranges::equal(count, bytes as u64),
-                &Nonces::counted([0; 12], 64),
-                &Aads::NONE,
-            )?;
-            pending.push_back(device.run_with_output(&stream, batch, &mut data)?);
-            if pending.len() > 4 { pending.pop_front().map_or(Ok(()), |first| first.wait().map(drop)) } else { Ok(()) }
-        })?;
-        drop(pending);
     }
     Ok(())
 }
