@@ -2,8 +2,10 @@
 //! that are wrong; a graph that is launched again with other nonces, ranges and data.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceRepr, result, sys};
-use aes_bitslice_runtime::cuda::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
-use aes_bitslice_runtime::{Cipher, Engine, Error, GcmEncryptBatch, Kernels};
+use aes_bitslice_runtime::cuda::{
+    DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, GcmArrays, IntegerType,
+};
+use aes_bitslice_runtime::{Cipher, Direction, Engine, Error, GcmEncryptBatch, Kernels};
 use aes_bitslice_tests::engines::{Device, cipher};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
     let all = tests_of_engines![
         messages_are_as_another_has_them,
         what_was_changed_is_cleared_alone,
+        slices_are_borrowed,
         what_is_wrong_changes_nothing,
         a_graph_reads_everything_again,
         what_cannot_be_is_refused,
@@ -306,6 +309,38 @@ fn count_up(mut nonce: [u8; 12], bits: u32, n: u64) -> [u8; 12] {
     let sum = counter.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte)) + n;
     counter.copy_from_slice(&sum.to_be_bytes()[8 - bits as usize / 8..]);
     nonce
+}
+
+/// Without an address, both ways; arrays of different numbers of messages.
+fn slices_are_borrowed(engines: &'static [Engine]) {
+    let (key, messages) = (noise(1, 24), Messages::new(5, &[(1500, 0, 4); 200]));
+    let (secret, tags) = messages.by_another(&key);
+    for engine in engines {
+        let stream = engine.cuda_context().unwrap().new_stream().unwrap();
+        let lengths: Vec<u64> = messages.ranges.iter().map(|range| range.end - range.start).collect();
+        let offsets: Vec<u64> = messages.ranges.iter().map(|range| range.start).collect();
+        let mut arrays = GcmArrays {
+            offsets: stream.clone_htod(&offsets).unwrap(),
+            lengths: stream.clone_htod(&lengths).unwrap(),
+            nonces: stream.clone_htod(messages.nonces.as_flattened()).unwrap(),
+            tags: stream.alloc_zeros(16 * lengths.len()).unwrap(),
+            verdicts: stream.clone_htod(&vec![7; lengths.len()]).unwrap(),
+            fault: stream.alloc_zeros(2).unwrap(),
+        };
+        let (cipher, input) = (cipher(engine, &key), stream.clone_htod(&messages.data).unwrap());
+        // Bytes between messages stay.
+        let (mut sealed, mut opened) = (input.clone(), stream.clone_htod(&secret).unwrap());
+        let device = cipher.device().unwrap();
+        device.run_arrays(&stream, Direction::Encrypt, &mut arrays, &input, &mut sealed).unwrap();
+        assert!(stream.clone_dtoh(&sealed).unwrap() == secret && stream.clone_dtoh(&arrays.tags).unwrap() == tags);
+        device.run_arrays(&stream, Direction::Decrypt, &mut arrays, &sealed, &mut opened).unwrap();
+        assert!(stream.clone_dtoh(&opened).unwrap() == messages.data);
+        assert_eq!(stream.clone_dtoh(&arrays.verdicts).unwrap(), vec![0; lengths.len()]);
+        arrays.nonces = stream.alloc_zeros(12 * lengths.len() - 1).unwrap();
+        let refused = device.run_arrays(&stream, Direction::Encrypt, &mut arrays, &input, &mut sealed);
+        assert!(matches!(refused, Err(Error::Batch { .. })), "{refused:?}");
+        assert!(stream.clone_dtoh(&sealed).unwrap() == secret);
+    }
 }
 
 /// The first message that is wrong is named; data, tags and verdicts stay, and no verdict says that a message is authentic.

@@ -191,6 +191,8 @@ pub enum Timing {
     Device,
     /// Calls in a row on a stream of a GPU, from and to its memory, without waiting for one's result before the next
     Stream,
+    /// The same with many messages of gcm, which arrays in that memory describe, where tags go, too
+    StreamArrays,
     /// Copies of pinned memory to the GPU and back at once; done with every timing of whole calls on a GPU
     Copy,
     /// From the bytes of a new key to the first kernel launched with it, and to that kernel's end
@@ -210,7 +212,7 @@ impl Timing {
 
     /// Whether calls on data in device memory are timed.
     pub fn is_on_device(self) -> bool {
-        matches!(self, Self::Device | Self::Stream)
+        matches!(self, Self::Device | Self::Stream | Self::StreamArrays)
     }
 
     /// Whether they are on pinned memory.

@@ -35,6 +35,8 @@ pub struct Case<'a> {
     /// Bytes of the data.
     pub bytes: usize,
     pub operation: Box<dyn AnyOperation>,
+    /// Those of a batch.
+    pub messages: Option<Messages>,
     /// The tags that it makes.
     pub tags: Option<Tags>,
 }
@@ -59,7 +61,7 @@ impl<'a> Case<'a> {
             }
             tags = mode.operation(&place).on_host(reference, Buffers::from((&*input, expected)))?;
         }
-        Ok(Case { keyed, size, bytes, operation: mode.operation(&place), tags })
+        Ok(Case { keyed, size, bytes, operation: mode.operation(&place), messages: None, tags })
     }
 
     fn of_batch(keyed: Keyed<'a>, count: usize, size: Size, data: &mut HostData) -> Result<Self> {
@@ -93,8 +95,8 @@ impl<'a> Case<'a> {
             messages.tags = vec![[0; 16]; count];
         }
         let operation = mode.batch(key.bits(), &messages)?.expect("a mode that has batches");
-        let tags = (about.has_tag && !about.verifies).then_some(Tags::Each(messages.tags));
-        Ok(Case { keyed, size, bytes, operation, tags })
+        let tags = (about.has_tag && !about.verifies).then(|| Tags::Each(messages.tags.clone()));
+        Ok(Case { keyed, size, bytes, operation, messages: Some(messages), tags })
     }
 
     /// An error if the `output` of an engine is not as `expected`, or its tags are others.

@@ -11,6 +11,7 @@ use aes_bitslice_runtime::cuda::cudarc::driver::{
 use aes_bitslice_runtime::{Cipher, Engine, Key};
 
 use super::case::Case;
+use super::described::Described;
 use super::host_data::HostData;
 use super::random;
 use super::start::start;
@@ -20,6 +21,7 @@ use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
 use crate::modes::operation::{AnyOperation, Returned};
+use crate::modes::table::GCM;
 
 /// The bytes that all calls of a run in a row process, the maximum number of these calls, and how many results are outstanding at a time.
 const LONG_ENOUGH: usize = 16 << 30;
@@ -108,7 +110,7 @@ impl Memory {
             None
         };
         let (mut times, mut last) = (Vec::new(), None);
-        while timing == Timing::Stream && !enough(&times) {
+        while timing != Timing::Device && !enough(&times) {
             let calls = (LONG_ENOUGH / bytes).clamp(IN_FLIGHT, MOST_IN_A_ROW);
             let mut in_flight = VecDeque::from_iter(last.take());
             stream.synchronize().map_err(driver)?;
@@ -143,27 +145,37 @@ impl Memory {
         Ok(times)
     }
 
-    /// The time of each run of a case, checked before and after.
+    /// The time of each run of a case, checked before and after; `None` if arrays in this memory cannot describe it, but should.
     pub fn time_case(
         &mut self,
         case: &Case,
         cipher: &Cipher,
         timing: Timing,
         data: &mut HostData,
-    ) -> Result<Vec<Duration>> {
+    ) -> Result<Option<Vec<Duration>>> {
+        let MeasuredMode { mode, direction, .. } = case.keyed.mode;
+        let described = match (timing, &case.messages) {
+            (Timing::StreamArrays, Some(messages)) if *mode == GCM => {
+                Some(Described::new(&self.stream, direction, messages).map_err(driver)?)
+            }
+            (Timing::StreamArrays, _) => return Ok(None),
+            _ => None,
+        };
+        let operation = described.as_ref().map_or(&*case.operation, |described| described);
         let HostData { input, output, expected, .. } = data;
         let (bytes, engine) = (case.bytes, cipher.engine());
         // More than the host has is random.
         self.fill(input.get(..bytes).unwrap_or(input))?;
         let enough = |times: &[Duration]| times.len() == case.keyed.runs as usize;
-        self.time(&cipher.device()?, &*case.operation, bytes, timing, enough, |returned, done| {
+        let times = self.time(&cipher.device()?, operation, bytes, timing, enough, |returned, done| {
             let tags = case.returned(engine, returned)?;
             if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
                 done.output(0, output)?;
                 return case.check(engine, tags.as_ref(), output, expected);
             }
             case.check_chunks(engine, &[], |at, to| done.input(at, to), |at, to| done.output(at, to))
-        })
+        });
+        times.map(Some)
     }
 
     /// The times from a key's bytes to the return of the call that launches CTR with it, and to the end of the kernel, on an idle stream.

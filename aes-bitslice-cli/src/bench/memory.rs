@@ -46,7 +46,7 @@ impl Memory {
         !matches!(self, Self::Sharded | Self::OpenCl(_))
     }
 
-    /// The time of each run of a case; `None` if there is no such memory, or no stream.
+    /// The time of each run of a case; `None` if there is no such memory, no stream, or no such description.
     pub fn time(
         &mut self,
         case: &Case,
@@ -56,8 +56,8 @@ impl Memory {
     ) -> Result<Option<Vec<Duration>>> {
         match self {
             Self::None => Ok(None),
-            Self::Cuda(memory) => memory.time_case(case, cipher, timing, data).map(Some),
-            Self::Sharded | Self::OpenCl(_) if timing == Timing::Stream => Ok(None),
+            Self::Cuda(memory) => memory.time_case(case, cipher, timing, data),
+            Self::Sharded | Self::OpenCl(_) if timing != Timing::Device => Ok(None),
             Self::Sharded => sharded::time(case, cipher, data).map(Some),
             Self::OpenCl(memory) => memory.time(case, cipher, data).map(Some),
         }

@@ -13,6 +13,7 @@
 //! | `host` | whole calls on host memory |
 //! | `memory` | memory of devices, of one of these kinds |
 //! | `cuda` | memory of a CUDA GPU: kernels alone; new keys |
+//! | `described` | messages that arrays in the memory of a CUDA GPU describe |
 //! | `opencl` | memory of an OpenCL device: kernels alone |
 //! | `sharded` | memory sharded over several CUDA GPUs: whole calls |
 //! | `copy` | the throughput of the links to GPUs: the ceiling of whole calls on them |
@@ -34,6 +35,7 @@ pub mod command;
 mod copy;
 pub mod cores;
 pub mod cuda;
+mod described;
 mod engines;
 mod files;
 pub mod host;

@@ -117,6 +117,11 @@ impl<'a> Subject<'a> {
                 for &timing in on_device.iter() {
                     match memory.time(case, &cipher, timing, data)? {
                         Some(times) => all.push(measured(Strategy::Planes, Some(kernel), timing, times)),
+                        None if timing == Timing::StreamArrays => skip(format!(
+                            "{} described by arrays in memory of {}: timed for gcm of many messages, on one CUDA GPU",
+                            mode.name,
+                            engine.backend()
+                        )),
                         None if timing == Timing::Stream => {
                             skip(format!("calls on a stream, on {}: timed on one CUDA GPU", engine.backend()));
                         }

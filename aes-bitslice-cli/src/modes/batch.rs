@@ -1,9 +1,7 @@
 //! Many messages of one length in one call: which modes have such batches, and their operations.
 
+use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
-use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
-use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
-use aes_bitslice_runtime::opencl::{BufferCipher, BufferSlice};
 use aes_bitslice_runtime::{
     Aads, Access, Buffers, Cipher, CmacBatch, Direction, Error, GcmDecryptBatch, GcmEncryptBatch, Jobs, KeyBits, Keys,
     Mode, Nonces, Ranges,
@@ -84,12 +82,6 @@ struct UnderManyKeys {
     access: Access,
 }
 
-impl UnderManyKeys {
-    fn unsupported<T>(&self, memory: &str) -> Result<T, Error> {
-        Err(Error::Unsupported { operation: self.about().name, backend: memory.into() })
-    }
-}
-
 impl AnyOperation for UnderManyKeys {
     fn about(&self) -> About {
         About {
@@ -118,13 +110,5 @@ impl AnyOperation for UnderManyKeys {
     ) -> Result<Pending, Error> {
         let pending = cipher.jobs().run_to(stream, &self.jobs, input, output)?;
         Ok(Box::new(|| pending.wait().map(|()| None)))
-    }
-
-    fn on_sharded(&self, _: &ShardedCipher, _: &mut ShardedBuffer, _: &mut ShardedBuffer) -> Returned {
-        self.unsupported("sharded memory")
-    }
-
-    fn on_opencl(&self, _: &BufferCipher, _: &CommandQueue, _: BufferSlice, _: BufferSlice) -> Result<Pending, Error> {
-        self.unsupported("OpenCL buffers")
     }
 }

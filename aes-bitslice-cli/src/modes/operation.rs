@@ -22,14 +22,16 @@ pub enum Tags {
 pub type Pending = Box<dyn FnOnce() -> Returned>;
 
 /// An operation that returns nothing, or [one that returns tags or verifies them](WithTag), besides what it writes. All of these have these
-/// methods: each is one call of the runtime. An operation that only writes ignores the input that it is given, and one that only reads the
+/// methods: each is one call of the runtime, or an error where there is none. An operation that only writes ignores the input that it is given, and one that only reads the
 /// output.
 pub trait AnyOperation {
     /// What is true of all operations of this type.
     fn about(&self) -> About;
 
     /// On host memory.
-    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned;
+    fn on_host(&self, _cipher: &Cipher, _data: Buffers<'_>) -> Returned {
+        Err(self.unsupported("host memory"))
+    }
 
     /// On the memory of a CUDA GPU, in the order of `stream`. The input stays as it is.
     fn on_cuda(
@@ -41,16 +43,25 @@ pub trait AnyOperation {
     ) -> Result<Pending, Error>;
 
     /// On memory that is sharded over several of them. The input stays as it is.
-    fn on_sharded(&self, cipher: &ShardedCipher, input: &mut ShardedBuffer, output: &mut ShardedBuffer) -> Returned;
+    fn on_sharded(&self, _: &ShardedCipher, _input: &mut ShardedBuffer, _output: &mut ShardedBuffer) -> Returned {
+        Err(self.unsupported("sharded memory"))
+    }
 
     /// On buffers of an OpenCL device, in the order of `queue`.
     fn on_opencl(
         &self,
-        cipher: &BufferCipher,
-        queue: &CommandQueue,
-        input: BufferSlice,
-        output: BufferSlice,
-    ) -> Result<Pending, Error>;
+        _cipher: &BufferCipher,
+        _queue: &CommandQueue,
+        _input: BufferSlice,
+        _output: BufferSlice,
+    ) -> Result<Pending, Error> {
+        Err(self.unsupported("OpenCL buffers"))
+    }
+
+    /// The error where it has no call.
+    fn unsupported(&self, memory: &str) -> Error {
+        Error::Unsupported { operation: self.about().name, backend: memory.into() }
+    }
 }
 
 /// What is true of all operations of a type, as [`Operation`] has it.

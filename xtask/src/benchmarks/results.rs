@@ -71,7 +71,7 @@ fn bench(report: &Value) -> Option<Vec<(String, f64)>> {
             bytes += &format!(" under {keys} keys");
         }
         figures.push(match timing {
-            "device" | "stream" => {
+            "device" | "stream" | "stream-arrays" => {
                 (format!("{timing}/{mode}/{bits}, {bytes}"), row["median_tbits_per_second"].as_f64()?)
             }
             _ => (format!("host/{} {timing} {mode} {bits}/{bytes}", backend(row)?), gbytes(row)?),

@@ -106,6 +106,7 @@ bench() {
         rates "$name" --backends cuda --timings device,stream --runs 9 "$@"
     }
     many gcm-batch --modes gcm --sizes 4096x16KiB,44739x1500,262144x256
+    rates gcm-arrays --backends cuda --timings stream-arrays --runs 9 --modes gcm --sizes 4096x16KiB,44739x1500,262144x256
     many cmac --modes cmac --sizes 4096x16KiB,65536x1500,1048576x64
     many jobs --modes ctr,ecb-decrypt --sizes 1024x64KiB,16384x64KiB,65536x4KiB,262144x512
     many few-keys --modes ctr --keys 64 --sizes 16384x64KiB

@@ -305,7 +305,7 @@ impl<'a> DeviceCipher<'a> {
     }
 
     /// Refuses streams of another context than the engine's.
-    fn own(&self, streams: &[&CudaStream]) -> Result<(), Error> {
+    pub(crate) fn own(&self, streams: &[&CudaStream]) -> Result<(), Error> {
         let own = self.key.device().context().shared().cu_ctx();
         if streams.iter().all(|stream| stream.context().cu_ctx() == own) { Ok(()) } else { Err(Error::OtherContext) }
     }

@@ -31,7 +31,7 @@
 //! | `program` | kernels that are not ciphers |
 //! | `launch` | one call on device memory: its choice of kernel, and its launch |
 //! | `gcm_batch`, `cmac_batch`, `batch` | one call on many messages in device memory |
-//! | `device_batch`, `described_batch` | messages that arrays in device memory describe: as the caller gives them; a call on them |
+//! | `device_batch`, `described_batch`, `gcm_arrays` | messages that arrays in device memory describe: as the caller gives them; a call on them; one on slices |
 //! | `gcm_self_test` | the known answers that the kernel of GCM in one launch must give first |
 //! | `batch_self_test` | the known answers that the batch kernels must give first |
 //! | `many_keys` | calls under many keys in device memory |
@@ -51,6 +51,7 @@ pub(crate) mod device_batch;
 pub(crate) mod device_data;
 pub(crate) mod device_key;
 pub(crate) mod driver;
+mod gcm_arrays;
 pub(crate) mod gcm_batch;
 mod gcm_self_test;
 pub(crate) mod kernel;
@@ -66,6 +67,7 @@ pub use cudarc;
 pub use device_batch::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
+pub use gcm_arrays::GcmArrays;
 pub use many_keys::{DeviceJobs, PendingJobs};
 pub use pending::Pending;
 pub use program::Program;
