@@ -23,8 +23,10 @@ use crate::modes::mode::Sectors;
 use crate::modes::operation::{AnyOperation, Returned};
 use crate::modes::table::GCM;
 
-/// The bytes that all calls of a run in a row process, the maximum number of these calls, and how many results are outstanding at a time.
+/// The bytes that all calls of a run in a row process, unless the host takes this long to submit them; the maximum number of these calls, and
+/// how many results are outstanding at a time, which is the minimum.
 const LONG_ENOUGH: usize = 16 << 30;
+const LONG: Duration = Duration::from_millis(200);
 const MOST_IN_A_ROW: usize = 2000;
 const IN_FLIGHT: usize = 16;
 
@@ -111,11 +113,13 @@ impl Memory {
         };
         let (mut times, mut last) = (Vec::new(), None);
         while timing != Timing::Device && !enough(&times) {
-            let calls = (LONG_ENOUGH / bytes).clamp(IN_FLIGHT, MOST_IN_A_ROW);
+            let most = (LONG_ENOUGH / bytes).clamp(IN_FLIGHT, MOST_IN_A_ROW);
+            let mut calls = 0;
             let mut in_flight = VecDeque::from_iter(last.take());
             stream.synchronize().map_err(driver)?;
             let start = Instant::now();
-            for _ in 0..calls {
+            while calls < IN_FLIGHT || (calls < most && start.elapsed() < LONG) {
+                calls += 1;
                 in_flight.push_back(run(from, to)?);
                 if in_flight.len() > IN_FLIGHT {
                     drop(in_flight.pop_front());
