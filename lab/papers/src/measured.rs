@@ -195,7 +195,7 @@ pub enum Outcome {
 }
 
 /// The times of the runs of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Times {
     /// The number of runs.
@@ -207,6 +207,9 @@ pub struct Times {
     /// The times between which the middle half of the runs is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quartiles: Option<[f64; 2]>,
+    /// The time of each run in nanoseconds, in the order of the runs, with spaces between them; all else but the clock follows from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nanoseconds: Option<String>,
     /// The clock of the GPU's multiprocessors in MHz, as a kernel there counts it: [`Run::clock_beside`] says when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
@@ -221,15 +224,28 @@ pub fn paper_of(table: &str) -> &str {
 }
 
 impl Times {
-    /// Sums up times in seconds, at least one. The median of an even number of times is the mean of the two in the middle; a clock too
-    /// coarse to see anything counts as one nanosecond.
-    pub fn new(mut seconds: Vec<f64>) -> Self {
-        seconds.iter_mut().for_each(|time| *time = time.max(1e-9));
+    /// Sums up times in seconds, at least one, rounded to nanoseconds. The median of an even number of times is the mean of the two in the
+    /// middle; a clock too coarse to see anything counts as one nanosecond.
+    pub fn new(seconds: &[f64]) -> Self {
+        Self::of(&seconds.iter().map(|time| (1e9 * time).round().max(1.0) as u64).collect::<Vec<_>>())
+    }
+
+    fn of(nanoseconds: &[u64]) -> Self {
+        let mut seconds: Vec<f64> = nanoseconds.iter().map(|&time| time as f64 / 1e9).collect();
         seconds.sort_by(f64::total_cmp);
         let last = seconds.len() - 1;
         let median_seconds = (seconds[last / 2] + seconds[last.div_ceil(2)]) / 2.0;
         let quartiles = Some([seconds[last / 4], seconds[last - last / 4]]);
-        Self { runs: seconds.len(), median_seconds, min_seconds: seconds[0], quartiles, clock_mhz: None }
+        let nanoseconds = nanoseconds.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+        let (runs, min_seconds) = (seconds.len(), seconds[0]);
+        Self { runs, median_seconds, min_seconds, quartiles, nanoseconds: Some(nanoseconds), clock_mhz: None }
+    }
+
+    /// Whether all else follows from the time of each run, where those are there.
+    fn is_of_its_runs(&self) -> bool {
+        let Some(nanoseconds) = &self.nanoseconds else { return true };
+        let each: Result<Vec<u64>, _> = nanoseconds.split(' ').map(str::parse).collect();
+        each.is_ok_and(|each| Self { clock_mhz: self.clock_mhz, ..Self::of(&each) } == *self)
     }
 
     /// How far apart the quartiles are, as a part of the median.
@@ -259,6 +275,9 @@ impl Measured {
                     && !(times.median_seconds > 0.0 && times.min_seconds > 0.0 && *bytes > 0)
                 {
                     bail!("{table}, {case} has a time or a size that nothing has");
+                }
+                if matches!(outcome, Outcome::Timed(times) if !times.is_of_its_runs()) {
+                    bail!("{table}, {case} has a median or a spread that its runs do not have");
                 }
             }
             if run.gpus.is_empty() && run.opencl.is_empty() {
@@ -308,10 +327,10 @@ impl Run {
     }
 
     /// The times of a case, or why there are none.
-    pub fn times(&self, table: &str, case: &str, bytes: u64) -> Result<Times, &str> {
+    pub fn times(&self, table: &str, case: &str, bytes: u64) -> Result<&Times, &str> {
         let is_it = |timing: &&Timing| timing.table == table && timing.case == case && timing.bytes == bytes;
         match self.timings.iter().find(is_it).map(|timing| &timing.outcome) {
-            Some(Outcome::Timed(times)) => Ok(*times),
+            Some(Outcome::Timed(times)) => Ok(times),
             Some(Outcome::Failed(why)) => Err(why),
             None => Err(NOT_MEASURED),
         }
@@ -344,15 +363,26 @@ mod tests {
     #[test]
     fn medians() {
         let sums = |seconds: &[f64]| {
-            let times = Times::new(seconds.to_vec());
+            let times = Times::new(seconds);
             (times.runs, times.min_seconds, times.median_seconds)
         };
         assert_eq!(sums(&[7.0]), (1, 7.0, 7.0));
         assert_eq!(sums(&[9.0, 1.0, 2.0]), (3, 1.0, 2.0));
         assert_eq!(sums(&[4.0, 3.0, 1.0, 9.0]), (4, 1.0, 3.5));
         assert_eq!(sums(&[0.0]), (1, 1e-9, 1e-9));
-        let quartiles = |count: u32| Times::new((1..=count).map(f64::from).collect()).quartiles.unwrap();
+        let quartiles = |count: u32| Times::new(&(1..=count).map(f64::from).collect::<Vec<_>>()).quartiles.unwrap();
         assert_eq!([1, 4, 5, 20].map(quartiles), [[1.0, 1.0], [1.0, 4.0], [2.0, 4.0], [5.0, 16.0]]);
-        assert_eq!(Times::new((1..=5).map(f64::from).collect()).spread(), Some(2.0 / 3.0));
+        assert_eq!(Times::new(&[1.0, 2.0, 3.0, 4.0, 5.0]).spread(), Some(2.0 / 3.0));
+    }
+
+    #[test]
+    fn medians_are_those_of_the_runs() {
+        let times = Times { clock_mhz: Some(1980.0), ..Times::new(&[3.0000004e-6, 1e-6, 0.0]) };
+        assert_eq!(times.nanoseconds.as_deref(), Some("3000 1000 1"));
+        assert!(times.is_of_its_runs());
+        assert!(!Times { median_seconds: 2e-6, ..times.clone() }.is_of_its_runs());
+        assert!(!Times { nanoseconds: Some("3000 1000".into()), ..times.clone() }.is_of_its_runs());
+        assert!(!Times { nanoseconds: Some("3000 1000 ".into()), ..times.clone() }.is_of_its_runs());
+        assert!(Times { nanoseconds: None, ..times }.is_of_its_runs(), "of an older run");
     }
 }

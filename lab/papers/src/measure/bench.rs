@@ -110,9 +110,14 @@ impl Bench {
                 with_clock(memory.time(kernels.get(None, kernel)?, kernel.mode, bytes, data, *runs, clock)?)
             }
             Work::Copied { kernel, chunks, memory } => {
-                copies::time(kernels.get(None, kernel)?, kernel.mode, bytes, (*chunks, *memory), data, *runs)?
+                let (_, _, clock) = devices.cuda()?;
+                let cipher = kernels.get(None, kernel)?;
+                with_clock(copies::time(cipher, kernel.mode, bytes, (*chunks, *memory), data, *runs, clock)?)
             }
-            Work::CopiesAlone { chunks } => copies::time_alone(devices.engine(None)?, bytes, *chunks, data, *runs)?,
+            Work::CopiesAlone { chunks } => {
+                let (engine, _, clock) = devices.cuda()?;
+                with_clock(copies::time_alone(engine, bytes, *chunks, data, *runs, clock)?)
+            }
             Work::Allocation => copies::time_allocation(devices.engine(None)?, bytes, *runs)?,
             Work::Program(what) => {
                 let (engine, _, clock) = devices.cuda()?;
@@ -126,13 +131,14 @@ impl Bench {
             }
             Work::OpenCl { kernel, on } => {
                 let cipher = kernels.get(Some(*on), kernel)?;
-                devices.opencl_memory(*on)?.time(cipher, kernel.mode, bytes, data, *runs)?
+                let (memory, clock) = devices.opencl_memory(*on)?;
+                with_clock(memory.time(cipher, kernel.mode, bytes, data, *runs, clock)?)
             }
             Work::Host { backend, mode, key_bits } => {
                 host::time(*backend, *mode, keys.get(*key_bits), bytes, data, *runs)?
             }
         };
-        Ok(Times { clock_mhz, ..Times::new(times) })
+        Ok(Times { clock_mhz, ..Times::new(&times) })
     }
 }
 

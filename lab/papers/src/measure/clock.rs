@@ -41,6 +41,11 @@ const TRIALS: usize = 8;
 /// runs.
 const NANOSECONDS: [f64; 2] = [1e5, 1e7];
 
+/// How long clocks are counted beside a case of which a run takes `seconds`.
+fn nanoseconds_of(seconds: f64) -> f64 {
+    (1e9 * seconds).clamp(NANOSECONDS[0], NANOSECONDS[1])
+}
+
 /// What reads the clock of a GPU.
 pub struct Clock {
     program: Program,
@@ -66,13 +71,9 @@ impl Clock {
     /// # Errors
     /// Those of the driver and of the run.
     pub fn mhz(&mut self, seconds: f64, mut run: impl FnMut() -> Result<()>) -> Result<Option<f64>> {
-        let nanoseconds = (1e9 * seconds).clamp(NANOSECONDS[0], NANOSECONDS[1]);
-        // Only for this: with another stream there, events would come between those that time a case. It has the highest priority, so that the
-        // thread has a place as soon as one is free.
-        let context = self.stream.context();
-        context.bind_to_thread().map_err(driver)?;
-        let (_, highest) = result::stream::get_priority_range().map_err(driver)?;
-        let beside = context.new_stream_with_priority(highest).map_err(driver)?;
+        let nanoseconds = nanoseconds_of(seconds);
+        // Only for this: with another stream there, events would come between those that time a case.
+        let beside = self.beside()?;
         // One run before the count begins, and enough runs that the count ends before the last of them.
         let mut runs = 2 + (3e-9 * nanoseconds / seconds).ceil() as usize;
         for _ in 0..TRIALS {
@@ -81,19 +82,51 @@ impl Clock {
             self.count(&beside, nanoseconds as u64)?;
             (0..runs).try_for_each(|_| run())?;
             let end = self.stream.record_event(None).map_err(driver)?;
-            let mut counts = [0; 16];
-            beside.memcpy_dtoh(&self.counts, &mut counts).map_err(driver)?;
-            beside.synchronize().map_err(driver)?;
+            let mhz = self.counted(&beside)?;
             let is_beside = !end.is_complete();
             self.stream.synchronize().map_err(driver)?;
             if is_beside {
-                let [clocks, nanoseconds] =
-                    [0, 8].map(|at| u64::from_le_bytes(counts[at..at + 8].try_into().expect("8 bytes")));
-                return Ok(Some(1e3 * clocks as f64 / nanoseconds as f64));
+                return Ok(Some(mhz));
             }
             runs *= 2;
         }
         Ok(None)
+    }
+
+    /// The clock in MHz while a case runs that waits for its own end: it is run again, without timing, until the count is done. A run takes
+    /// `seconds`.
+    ///
+    /// # Errors
+    /// Those of the driver and of the run.
+    pub fn mhz_of_waiting(&mut self, seconds: f64, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+        let beside = self.beside()?;
+        run()?;
+        self.count(&beside, nanoseconds_of(seconds) as u64)?;
+        let end = beside.record_event(None).map_err(driver)?;
+        loop {
+            run()?;
+            if end.is_complete() {
+                return self.counted(&beside);
+            }
+        }
+    }
+
+    /// A stream for the count. It has the highest priority, so that the thread has a place as soon as one is free.
+    fn beside(&self) -> Result<Arc<CudaStream>> {
+        let context = self.stream.context();
+        context.bind_to_thread().map_err(driver)?;
+        let (_, highest) = result::stream::get_priority_range().map_err(driver)?;
+        context.new_stream_with_priority(highest).map_err(driver)
+    }
+
+    /// Waits for a count, and returns the clock in MHz.
+    fn counted(&self, stream: &Arc<CudaStream>) -> Result<f64> {
+        let mut counts = [0; 16];
+        stream.memcpy_dtoh(&self.counts, &mut counts).map_err(driver)?;
+        stream.synchronize().map_err(driver)?;
+        let [clocks, nanoseconds] =
+            [0, 8].map(|at| u64::from_le_bytes(counts[at..at + 8].try_into().expect("8 bytes")));
+        Ok(1e3 * clocks as f64 / nanoseconds as f64)
     }
 
     /// Counts clocks on a stream.

@@ -1,6 +1,7 @@
 //! A kernel timed between copies from host memory and back, by the host's clock; and the time to allocate pinned memory.
 
 use crate::case::HostMemory;
+use crate::measure::clock::Clock;
 use crate::measure::data::{Data, apply};
 use crate::measure::driver::driver;
 use crate::measure::runs::Runs;
@@ -22,7 +23,7 @@ struct Chunk {
     output: CudaSlice<u8>,
 }
 
-/// The time of each run in seconds, from the first copy's submission until everything is back in host memory.
+/// The time of each run in seconds, from the first copy's submission until everything is back in host memory, and the clock.
 pub fn time(
     cipher: &Cipher,
     mode: Mode,
@@ -30,7 +31,8 @@ pub fn time(
     (chunks, memory): (usize, HostMemory),
     data: &mut Data,
     runs: Runs,
-) -> Result<Vec<f64>> {
+    clock: &mut Clock,
+) -> Result<(Vec<f64>, Option<f64>)> {
     let device = cipher.device()?;
     let context = cipher.engine().cuda_context()?;
     let mut chunks = cut(&context, bytes, chunks, data)?;
@@ -61,11 +63,13 @@ pub fn time(
     data.check(target, 0)?;
     // The first run warms up.
     run(target)?;
-    let runs = runs.count(run(target)?);
+    let one = run(target)?;
+    let runs = runs.count(one);
     target.fill(0);
     let times = (0..runs).map(|_| run(target)).collect::<Result<_>>()?;
     data.check(target, 0)?;
-    Ok(times)
+    let mhz = clock.mhz_of_waiting(one, || run(target).map(drop))?;
+    Ok((times, Some(mhz)))
 }
 
 /// Cuts the data. A single chunk is on the default stream.
@@ -91,8 +95,15 @@ fn cut(context: &Arc<CudaContext>, bytes: usize, chunks: usize, data: &Data) -> 
     Ok(chunks)
 }
 
-/// The time of each run in seconds, of copies to the GPU and back alone, without a kernel between them.
-pub fn time_alone(engine: &Engine, bytes: usize, chunks: usize, data: &Data, runs: Runs) -> Result<Vec<f64>> {
+/// The time of each run in seconds, of copies to the GPU and back alone, without a kernel between them, and the clock.
+pub fn time_alone(
+    engine: &Engine,
+    bytes: usize,
+    chunks: usize,
+    data: &Data,
+    runs: Runs,
+    clock: &mut Clock,
+) -> Result<(Vec<f64>, Option<f64>)> {
     let mut chunks = cut(&engine.cuda_context()?, bytes, chunks, data)?;
     let (mut source, mut target) = (engine.host_buffer(bytes)?, engine.host_buffer(bytes)?);
     source.copy_from_slice(&data.input[..bytes]);
@@ -108,11 +119,13 @@ pub fn time_alone(engine: &Engine, bytes: usize, chunks: usize, data: &Data, run
         Ok(start.elapsed().as_secs_f64())
     };
     run(&mut target)?;
-    let runs = runs.count(run(&mut target)?);
+    let one = run(&mut target)?;
+    let runs = runs.count(one);
     target.fill(0);
     let times = (0..runs).map(|_| run(&mut target)).collect::<Result<_>>()?;
     anyhow::ensure!(target[..] == data.input[..bytes], "what was copied to the GPU and back differs");
-    Ok(times)
+    let mhz = clock.mhz_of_waiting(one, || run(&mut target).map(drop))?;
+    Ok((times, Some(mhz)))
 }
 
 /// The time of each allocation of `bytes` of pinned memory, in seconds.

@@ -81,10 +81,13 @@ impl Devices {
         self.cuda.as_mut().map(|(engine, memory, clock)| (&*engine, memory, clock)).ok_or_else(no_cuda)
     }
 
-    /// Memory of the OpenCL device of a kind.
-    pub fn opencl_memory(&mut self, kind: Kind) -> Result<&mut opencl::Memory> {
+    /// Memory of the OpenCL device of a kind, and what reads its clock, if it is the first CUDA GPU, too: one of its name.
+    pub fn opencl_memory(&mut self, kind: Kind) -> Result<(&mut opencl::Memory, Option<&mut Clock>)> {
         let device = self.opencl.get_mut(&kind).ok_or_else(|| anyhow!("OpenCL was not opened"))?;
-        device.as_mut().map(|device| &mut device.memory).map_err(|why| anyhow!("{why}"))
+        let device = device.as_mut().map_err(|why| anyhow!("{why}"))?;
+        let is_cuda = self.gpus.first().is_some_and(|gpu| gpu.name == device.record.name);
+        let clock = self.cuda.as_mut().filter(|_| is_cuda).map(|(_, _, clock)| clock);
+        Ok((&mut device.memory, clock))
     }
 
     /// The OpenCL devices that opened.

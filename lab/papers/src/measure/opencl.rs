@@ -1,6 +1,7 @@
 //! A kernel timed through OpenCL, from one buffer in a device's memory to another: by the device's clock where it has one, else
 //! by the host's.
 
+use crate::measure::clock::Clock as ClockReader;
 use crate::measure::data::{Data, operation_of};
 use crate::measure::runs::Runs;
 use crate::measured::{Clock, Kind};
@@ -13,6 +14,9 @@ use std::time::Instant;
 
 /// The least number of timed runs on a processor, where each takes long.
 const RUNS_ON_CPU: usize = 3;
+
+/// Runs between two looks whether the clock is counted.
+const TURN: usize = 8;
 
 /// Memory of an OpenCL device, as much as was needed so far.
 pub struct Memory {
@@ -58,8 +62,17 @@ impl Memory {
         })
     }
 
-    /// The time of each run on the first bytes of the data, in seconds; the outputs of the first run and of the timed ones were correct.
-    pub fn time(&mut self, cipher: &Cipher, mode: Mode, bytes: usize, data: &mut Data, runs: Runs) -> Result<Vec<f64>> {
+    /// The time of each run on the first bytes of the data, in seconds, and the clock, if the device has what reads it; the outputs of the
+    /// first run and of the timed ones were correct.
+    pub fn time(
+        &mut self,
+        cipher: &Cipher,
+        mode: Mode,
+        bytes: usize,
+        data: &mut Data,
+        runs: Runs,
+        reader: Option<&mut ClockReader>,
+    ) -> Result<(Vec<f64>, Option<f64>)> {
         let Self { engine, queue, clock, kind, buffers } = self;
         let there = Self::buffers(engine, buffers.take(), &data.input[..bytes])?;
         let Buffers { input, output } = buffers.insert(there);
@@ -108,7 +121,13 @@ impl Memory {
         output.clear()?;
         let times = (0..runs).map(|_| timed(output)).collect::<Result<_>>()?;
         check(output, data)?;
-        Ok(times)
+        // CUDA and OpenCL take turns on the GPU: the shortest count, which is within one turn.
+        let mut several = || -> Result<()> {
+            (0..TURN).try_for_each(|_| run(queue.queue(), output))?;
+            Ok(queue.finish()?)
+        };
+        let mhz = reader.map(|reader| reader.mhz_of_waiting(0.0, &mut several)).transpose()?;
+        Ok((times, mhz))
     }
 }
 
@@ -139,11 +158,11 @@ mod tests {
             let Ok(engine) = devices.engine(Some(kind)).cloned() else { continue };
             let [right, wrong] = [KeyBits::Aes192, KeyBits::Aes256]
                 .map(|bits| printed::open(&engine, &keys, &kernel.clone().with_key_bits(bits)).unwrap().0);
-            let memory = devices.opencl_memory(kind).unwrap();
+            let (memory, _) = devices.opencl_memory(kind).unwrap();
             for (clock, bytes) in [(memory.clock, 4096), (Clock::Host, 8192), (memory.clock, 16)] {
                 memory.clock = clock;
-                let mut time = |cipher| memory.time(cipher, kernel.mode, bytes, &mut data, Runs::QUICK);
-                assert!(time(&right).unwrap().len() == 1, "{kind} {clock:?}");
+                let mut time = |cipher| memory.time(cipher, kernel.mode, bytes, &mut data, Runs::QUICK, None);
+                assert!(time(&right).unwrap().0.len() == 1, "{kind} {clock:?}");
                 assert!(time(&wrong).unwrap_err().to_string().contains("the output is wrong"), "{kind} {clock:?}");
             }
         }

@@ -88,7 +88,7 @@ impl Opened {
                 let mut rate = |(i, opened): (usize, &(Engine, Cipher))| -> Result<f64> {
                     let mut shards = [shard(opened, times(i), 0..alone, None, data)?];
                     let found = several(&mut shards, kernel.mode, data, runs)?;
-                    Ok(1.0 / Times::new(found).median_seconds)
+                    Ok(1.0 / Times::new(&found).median_seconds)
                 };
                 opened.iter().enumerate().map(&mut rate).collect::<Result<_>>()?
             }

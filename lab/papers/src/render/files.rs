@@ -60,10 +60,10 @@ fn heading(measured: &Measured, page: &mut Page) {
     page.say(
         "AES-128 unless stated otherwise, with random key and data. A rate is that of the median run, in Gbit/s, 10^9 \
          bits per second; 5 to 20 runs follow a warm-up. Unless copies are counted, the time is the GPU's own, \
-         between two events around the kernel, from one buffer in its memory to another. The clock of the multiprocessors \
-         is counted on the CUDA stream of a kernel, so kernels from one buffer in the memory of one GPU to another have one. \
-         The other timed cases have none: OpenCL's are on no CUDA stream; with copies and streams, and in allocations, \
-         multiprocessors wait for most of the time; each of several GPUs has its own; and a processor is no GPU. The complete output of each \
+         between two events around the kernel, from one buffer in its memory to another. A kernel of one thread counts clocks \
+         while a case is run once more; that thread takes the place of others, so no time is of this run. Cases without a clock in \
+         `papers.json` are those of a processor, allocations, cases of several GPUs, of which each has its own, and copies and \
+         OpenCL's cases of runs that do not have the time of each run of a case. The complete output of each \
          cipher was compared with that of the engine `cpu`, which tests compare with other implementations, before a case was timed and again afterwards, \
          and the output of any other kernel with its definition; tests elsewhere cover the orders of words and planes \
          that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the kernel \
@@ -204,7 +204,7 @@ mod tests {
         let rendered = render(&measured);
         for index in 0..measured.runs[0].timings.len() {
             let mut other = measured.clone();
-            other.runs[0].timings[index].outcome = Outcome::Timed(Times::new(vec![7.0]));
+            other.runs[0].timings[index].outcome = Outcome::Timed(Times::new(&[7.0]));
             let Timing { table, case, bytes, .. } = &measured.runs[0].timings[index];
             assert!(render(&other) != rendered, "{table}, {case}, {bytes} bytes is shown nowhere");
         }

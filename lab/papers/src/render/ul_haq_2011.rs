@@ -319,7 +319,7 @@ mod tests {
         let mut is_told = |slow: &[&str]| {
             for timing in &mut run.timings {
                 let is_slow = slow.iter().any(|name| timing.case.starts_with(name));
-                timing.outcome = Outcome::Timed(Timed::new(vec![if is_slow { 0.1 } else { 0.01 }]));
+                timing.outcome = Outcome::Timed(Timed::new(&[if is_slow { 0.1 } else { 0.01 }]));
             }
             let files = crate::render::files::render(&Measured { runs: vec![run.clone()] });
             files[crate::render::page::PAGE].contains("An S-box in constant memory is slow")
