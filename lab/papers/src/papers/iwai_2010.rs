@@ -95,8 +95,19 @@ pub const ABSTRACT: f64 = 22.5;
 impl Column {
     /// The kernel with this number of T-boxes, whose threads loop.
     fn spec(&self, count: TableCount) -> TableSpec {
+        let spec = self.direct(count);
+        if self.loads_first() { spec.with_plaintext_first().expect("a kernel of the paper") } else { spec }
+    }
+
+    /// The same kernel, whose threads load their parts of the plaintext from global memory.
+    fn direct(&self, count: TableCount) -> TableSpec {
         let spec = TableSpec::iwai_2010(self.granularity, self.tables, count, self.keys, self.staging);
         spec.expect("a kernel of the paper")
+    }
+
+    /// Whether a thread block loads its plaintext into shared memory before its threads take their parts of it (section V.B).
+    pub fn loads_first(&self) -> bool {
+        matches!(self.granularity, Granularity::B4 | Granularity::B8)
     }
 
     /// The name by which the result is found.
@@ -106,7 +117,9 @@ impl Column {
             Staging::Aos => "AoS",
             Staging::Soa => "SoA",
         };
-        format!("{} B a thread, T-box {}, keys {}, {staging}", self.granularity.bytes(), memory(self.tables), self.keys)
+        let first = if self.loads_first() { ", plaintext first" } else { "" };
+        let (bytes, tables, keys) = (self.granularity.bytes(), memory(self.tables), self.keys);
+        format!("{bytes} B a thread, T-box {tables}, keys {keys}, {staging}{first}")
     }
 }
 
@@ -142,32 +155,24 @@ pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
         let name = format!("16 B a thread, state in shared memory, {what}");
         choices.push((spec.expect("a kernel of the paper"), name, Some(best.clone())));
     }
-    for (granularity, staging, what) in [
-        (Granularity::B16, Staging::Aos, "16 B a thread, state in shared memory, AoS"),
-        (Granularity::B8, Staging::Aos, "8 B a thread, AoS"),
-        (Granularity::B8, Staging::Soa, "8 B a thread, SoA"),
-        (Granularity::B4, Staging::Aos, "4 B a thread, AoS"),
-        (Granularity::B4, Staging::Soa, "4 B a thread, SoA"),
-    ] {
-        let keys = if granularity == Granularity::B16 { KeyMemory::Shared } else { KeyMemory::Constant };
-        let spec = TableSpec::iwai_2010(granularity, TableMemory::Shared, TableCount::Four, keys, staging);
-        let first = spec.and_then(TableSpec::with_plaintext_first).expect("a kernel of the paper");
-        let without = match granularity {
-            Granularity::B16 => what.to_string(),
-            _ => {
-                let of = |column: &&Column| {
-                    (column.granularity, column.keys, column.staging) == (granularity, keys, staging)
-                };
-                COLUMNS.iter().find(of).expect("a column of table III").name()
-            }
-        };
-        choices.push((first, format!("{what}, plaintext loaded into shared memory first"), Some(without)));
+    let staged =
+        TableSpec::iwai_2010(Granularity::B16, TableMemory::Shared, TableCount::Four, KeyMemory::Shared, Staging::Aos);
+    let first = staged.and_then(TableSpec::with_plaintext_first).expect("a kernel of the paper");
+    let what = "16 B a thread, state in shared memory, AoS";
+    choices.push((first, format!("{what}, plaintext loaded into shared memory first"), Some(what.into())));
+    for column in COLUMNS.iter().filter(|column| column.loads_first()) {
+        choices.push((column.direct(TableCount::Four), direct_name(column), Some(column.name())));
     }
     for column in &COLUMNS {
         let spec = column.spec(TableCount::Four).with_threads(256).expect("a kernel of the paper");
         choices.push((looping(spec), narrow_name(column), Some(column.name())));
     }
     choices
+}
+
+/// The name by which a kernel of table III is found whose threads load their parts of the plaintext from global memory.
+fn direct_name(column: &Column) -> String {
+    column.name().replace("plaintext first", "plaintext loaded directly")
 }
 
 /// The name by which a kernel of table III with 256 threads is found.

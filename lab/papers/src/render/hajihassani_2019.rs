@@ -3,13 +3,14 @@
 use crate::measured::{COUNTED_BYTES, COUNTERS, Gpu, Price};
 use crate::papers::claim::Sentence;
 use crate::papers::hajihassani_2019::{
-    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, EARLIER, LFSR, MODES, ON_PLANES, ON_PROCESSOR, PAPER, READINGS,
-    RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES, SIZES, TABLE_2, TABLES, TIMES,
-    WAYS, cbc_name, earlier_name, price, registers, representation_name,
+    BYTES, CBC, CHANGED_MODES, CHANGES, CHANGES_BYTES, EARLIER, EARLIER_CTR, EARLIER_THREADS, LFSR, MODES, ON_PLANES,
+    ON_PROCESSOR, PAPER, READINGS, RELATED_CBC, RELATED_CTR, RELATED_ECB, REPRESENTATION, ROWS, Related, SBOX_GATES,
+    SIZES, TABLE_2, TABLES, TIMES, WAYS, cbc_name, earlier_ctr_name, earlier_name, price, registers,
+    representation_name,
 };
 use crate::papers::li_2012;
-use crate::render::instructions;
 use crate::render::page::{Page, best, figure, percent, times};
+use crate::render::{instructions, per_clock};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::circuit::Lut3;
@@ -25,6 +26,7 @@ pub fn render(page: &mut Page) {
     page.paper(&PAPER);
     table_2(page);
     tables_3_and_4(page);
+    per_clock::render(page);
     table_1(page);
     figures_12_and_13(page);
     earlier(page);
@@ -369,6 +371,23 @@ fn earlier(page: &mut Page) {
         row.extend(rates.map(figure));
         row.extend(papers.map(|paper| times(rates[1].and(paper), rates[1].unwrap_or(1.0))));
         rows.push(row);
+    }
+    page.table(&rows);
+    page.say(
+        "CTR, Gbit/s. The best before is Lee, Cheong, Phan and Goi 2016, 149 Gbit/s on a GTX 980. By its abstract, T-boxes are \
+         looked up, and the round keys are in registers and exchanged by shuffles within a warp. Its text and code are not at \
+         hand: four T-boxes in shared memory, a block a thread and unrolled rounds are this project's reading, and the threads of \
+         a thread block are tried.",
+    );
+    let mut rows = vec![vec!["kernel".to_string()]];
+    rows[0].extend(SIZES.map(|bytes| format!("{}:", size(bytes))));
+    rows[0].extend(["keys fetched to it:", "one-hot keys to it:"].map(String::from));
+    let papers = [0, 1].map(|way: usize| page.gbits(TABLES, &WAYS[way].case(Mode::Ctr), SIZES[1]));
+    for threads in EARLIER_THREADS {
+        let name = earlier_ctr_name(threads);
+        let rates = SIZES.map(|bytes| page.gbits(EARLIER_CTR, &name, bytes));
+        let ratios = papers.map(|paper| times(rates[1].and(paper), rates[1].unwrap_or(1.0)));
+        rows.push([vec![name], rates.map(figure).to_vec(), ratios.to_vec()].concat());
     }
     page.table(&rows);
 }

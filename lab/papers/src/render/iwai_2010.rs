@@ -38,7 +38,9 @@ fn table_3(page: &mut Page) {
     page.say(
         "ECB encryption of 256 MB, four T-boxes, rounds in a loop, 512 threads a thread block, and 4 thread blocks a \
          multiprocessor (in the paper 60 in all, 2 a multiprocessor), which loop over the data. With AoS and SoA, \
-         threads that share a block keep its state in shared memory between rounds; otherwise it stays in registers.",
+         threads that share a block keep its state in shared memory between rounds; otherwise it stays in registers. With 8 and \
+         4 B, a thread block first loads its plaintext into shared memory, and its threads take their parts from there (section \
+         V.B); with 1 B, each thread loads its byte.",
     );
     let ours: Vec<_> = COLUMNS.iter().map(|column| page.gbits(TABLE_3, &column.name(), BYTES)).collect();
     let (our_best, their_best) = (best(ours.clone()), best(COLUMNS.iter().map(|column| Some(column.gbits))));

@@ -8,6 +8,7 @@
 //! | `key_stream` | section 5 of Hajihassani et al. 2019 |
 //! | `layers` | section 6.2 of Hajihassani et al. 2019 |
 //! | `several_gpus` | section 6.6 of Hajihassani et al. 2019 |
+//! | `per_clock` | rates by clock and multiprocessor |
 //! | `instructions` | what the main paper's kernel executes, and the rates that follow |
 //! | `page` | text, tables, and notes on what is missing |
 
@@ -23,5 +24,6 @@ mod li_2012;
 #[cfg(test)]
 pub mod made_up;
 pub mod page;
+mod per_clock;
 mod several_gpus;
 mod ul_haq_2011;

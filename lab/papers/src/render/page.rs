@@ -20,7 +20,7 @@ pub struct Page<'a> {
 }
 
 /// The text in place of a missing figure.
-const MISSING: &str = "not measured";
+pub const MISSING: &str = "not measured";
 
 impl<'a> Page<'a> {
     /// Empty, with figures from a run.

@@ -249,7 +249,8 @@ impl TableSpec {
         Ok(spec.with_thread_blocks(ThreadBlocks::Loop { each: 4 }))
     }
 
-    /// The kernels of table III of Iwai et al. 2010, column by column: the state with one byte per thread is an array of structures.
+    /// The kernels of table III of Iwai et al. 2010, column by column: the state with one byte per thread is an array of structures, and
+    /// with four and eight the plaintext goes through shared memory first.
     pub fn iwai_2010_table_3() -> Vec<Self> {
         use {Granularity::*, KeyMemory as Key, Staging::*, TableMemory as Table};
         [
@@ -266,7 +267,10 @@ impl TableSpec {
             (B1, Table::Shared, Key::Constant, Aos),
         ]
         .map(|(granularity, memory, keys, staging)| {
-            Self::iwai_2010(granularity, memory, TableCount::Four, keys, staging).expect("a kernel of the paper")
+            let spec = Self::iwai_2010(granularity, memory, TableCount::Four, keys, staging);
+            let first = matches!(granularity, B4 | B8);
+            let spec = spec.and_then(|spec| if first { spec.with_plaintext_first() } else { Ok(spec) });
+            spec.expect("a kernel of the paper")
         })
         .into()
     }
@@ -293,10 +297,21 @@ impl TableSpec {
         specs
     }
 
-    /// The kernels of all three papers.
+    /// Lee, Cheong, Phan and Goi, "Fast implementation of block ciphers and PRNGs in Maxwell GPU architecture", Cluster Computing 19(1),
+    /// 2016, as its abstract describes it: CTR, T-boxes, and round keys in registers, exchanged by shuffles. What the abstract leaves open
+    /// is taken from Li et al. 2012: a block a thread, four T-boxes in shared memory, rounds unrolled.
+    pub fn lee_2016(threads: u32) -> Result<Self, TableError> {
+        let tables = Tables { memory: TableMemory::Shared, count: TableCount::Four };
+        let spec = Self::new(Mode::Ctr, Granularity::B16, tables, KeyMemory::Shuffle, Staging::Registers, threads)?;
+        Ok(spec.with_rounds(Rounds::Unrolled))
+    }
+
+    /// The kernels of all four papers.
     pub fn papers() -> Vec<Self> {
         let li = [Mode::EcbEncrypt, Mode::CbcDecrypt].map(|mode| Self::li_2012(mode).expect("a kernel of the paper"));
-        li.into_iter().chain(Self::iwai_2010_table_3()).chain(Self::abdelrahman_2017_tables_6_to_8()).collect()
+        let lee = Self::lee_2016(512).expect("a kernel of the paper");
+        let abdelrahman = Self::abdelrahman_2017_tables_6_to_8();
+        li.into_iter().chain([lee]).chain(Self::iwai_2010_table_3()).chain(abdelrahman).collect()
     }
 
     /// This kernel in another mode.
@@ -434,9 +449,10 @@ mod tests {
         assert_eq!(TableSpec::iwai_2010_table_3().len(), 11);
         assert_eq!(TableSpec::abdelrahman_2017_tables_6_to_8().len(), 40);
         let papers = TableSpec::papers();
-        assert_eq!(papers.len(), 2 + 11 + 40);
+        assert_eq!(papers.len(), 2 + 1 + 11 + 40);
         assert_eq!(papers.iter().map(TableSpec::name).collect::<BTreeSet<_>>().len(), papers.len());
         assert_eq!(papers[0].name(), "aes-ecb-encrypt-tbox-16b-shared4-keys-constant-512-unrolled");
+        assert_eq!(papers[2].name(), "aes-ctr-tbox-16b-shared4-keys-shuffle-512-unrolled");
         let one = TableSpec::iwai_2010(
             Granularity::B4,
             TableMemory::Constant,
