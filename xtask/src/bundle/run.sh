@@ -94,11 +94,8 @@ bench() {
     rates device --backends cuda --timings device,new-key --runs 20 --key-bits 128,192,256 \
         --modes ctr,keystream,ecb-encrypt,ecb-decrypt,cbc-decrypt --sizes 1MiB,4MiB,16MiB,64MiB,256MiB,1GiB,4GiB
     rates gcm --backends cuda --timings device --runs 20 --modes gcm,gcm-siv,gmac --sizes 1MiB,16MiB,256MiB,1GiB,4GiB
-    rates host --backends cuda,cpu,cpu-bitsliced --timings host,host-in-place,pinned,pinned-in-place --modes ctr --key-bits 128 \
-        --sizes 64KiB,1MiB,16MiB,256MiB,4GiB
     rates tables --backends cuda --timings device --runs 20 --modes ctr,ecb-encrypt --kernel tbox,co-resident --sizes 256MiB,4GiB
     rates xts --backends cuda --timings device --runs 20 --modes xts-encrypt,xts-decrypt --sizes 1MiB,16MiB,256MiB,4GiB
-    step sealed sealed
     # many NAME OPTION...: calls on many messages, alone and in a row.
     many() {
         name=$1
@@ -110,8 +107,11 @@ bench() {
     many cmac --modes cmac --sizes 4096x16KiB,65536x1500,1048576x64
     many jobs --modes ctr,ecb-decrypt --sizes 1024x64KiB,16384x64KiB,65536x4KiB,262144x512
     many few-keys --modes ctr --keys 64 --sizes 16384x64KiB
+    rates host --backends cuda,cpu,cpu-bitsliced --timings host,host-in-place,pinned,pinned-in-place --modes ctr --key-bits 128 \
+        --sizes 64KiB,1MiB,16MiB,256MiB,4GiB
     rates cpu --backends cpu --timings host-in-place --runs 200 --modes gcm-encrypt --sizes 16KiB,1MiB,64MiB
     step many-keys example device_many_keys
+    step sealed sealed
 }
 
 # example NAME ARGUMENT...: runs an example of this folder.
