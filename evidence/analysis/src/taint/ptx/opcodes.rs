@@ -1,4 +1,4 @@
-//! The instructions of PTX that there is a rule for: what each does, and what each of its operands is to it. `tests/ptx.rs` has an example
+//! The instructions of PTX that there is a rule for: what each does, and what each of its operands is to it. `tests/taint_ptx.rs` has an example
 //! of every one, and tries a secret in each of its operands.
 
 /// What an instruction does with values.
