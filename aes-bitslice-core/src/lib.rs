@@ -16,6 +16,7 @@
 //! | [`digest`] | SHA-256 in hexadecimal |
 //! | [`named`](mod@named) | values with names, written and read |
 //! | [`count`](mod@count) | numbers of things in messages |
+//! | [`sync`](mod@sync) | files that are to be on the disk |
 //!
 //! With the feature `manifest`, the crate has the modules [`manifest`], [`signature`] and [`digest`], and types that occur in a manifest
 //! are read and written by `serde`.
@@ -36,6 +37,7 @@ mod protocol;
 pub mod reference;
 pub mod self_test;
 pub mod strategy;
+pub mod sync;
 
 pub use protocol::{argument, cmac, described, entry, grid, jobs, key_source, messages, order};
 #[cfg(feature = "manifest")]

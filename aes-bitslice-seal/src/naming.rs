@@ -3,6 +3,7 @@
 //!
 //! Some file systems, such as those of networks and of programs (FUSE), lack operations that this takes elsewhere. They do without.
 
+use aes_bitslice_core::sync::{is_missing, sync};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -46,27 +47,6 @@ fn name_new(file: NamedTempFile, path: &Path) -> io::Result<()> {
     File::create_new(path)?;
     let named = file.persist(path).inspect_err(|_| _ = fs::remove_file(path));
     named.map(drop).map_err(|error| error.error)
-}
-
-/// Writes an open file or folder to the disk.
-///
-/// # Errors
-/// Those of the system, for instance of a disk that is full.
-pub fn sync(file: &File) -> io::Result<()> {
-    if_there(file.sync_all())
-}
-
-/// The outcome of an operation that some file systems lack, and that nothing can take the place of.
-///
-/// # Errors
-/// Any other than that the operation is missing.
-pub fn if_there(outcome: io::Result<()>) -> io::Result<()> {
-    outcome.or_else(|error| if is_missing(&error) { Ok(()) } else { Err(error) })
-}
-
-/// Whether the file system lacks the operation. Linux says of a missing `fsync` that the argument is invalid.
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
 }
 
 /// The folder of a file.

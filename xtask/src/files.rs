@@ -1,6 +1,7 @@
 //! Where the project is, and files that are written whole or not at all.
 
 use crate::scratch::{self, Pending};
+use aes_bitslice_core::sync::sync;
 use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::io::Write;
@@ -39,7 +40,7 @@ pub fn write_all(folder: &Path, files: &[(&str, &[u8])], private: bool) -> Resul
     drop(pending);
     persisted.into_iter().collect::<Result<()>>()?;
     // Makes the names durable, too; not every file system can promise it.
-    let _ = File::open(folder).and_then(|f| f.sync_all());
+    let _ = File::open(folder).and_then(|folder| sync(&folder));
     Ok(())
 }
 
@@ -54,7 +55,7 @@ fn write_temporary(folder: &Path, contents: &[u8], private: bool) -> std::io::Re
     let _ = private;
     let (mut file, pending) = scratch::file(builder.prefix(".xtask-"), folder)?;
     file.write_all(contents)?;
-    file.as_file().sync_all()?;
+    sync(file.as_file())?;
     Ok((file, pending))
 }
 

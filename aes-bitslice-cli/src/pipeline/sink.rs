@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use aes_bitslice_seal::naming::if_there;
+use aes_bitslice_core::sync::sync_data;
 
 #[cfg(target_os = "linux")]
 use super::mapped::Mapped;
@@ -80,7 +80,7 @@ impl Sink {
     /// Syncs what was written so far to the disk.
     pub fn sync(&self) -> io::Result<()> {
         match &self.kind {
-            Kind::Parallel { file, .. } => if_there(file.sync_data()),
+            Kind::Parallel { file, .. } => sync_data(file),
             Kind::InOrder(_) => Ok(()),
         }
     }

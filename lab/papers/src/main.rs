@@ -25,6 +25,7 @@ mod measured;
 mod papers;
 mod render;
 
+use aes_bitslice_core::sync::sync;
 use aes_bitslice_papers::kernels::counted;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
@@ -239,7 +240,7 @@ fn write(folder: &Path, files: &BTreeMap<String, String>) -> Result<()> {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
         let mut file = builder.prefix(".aes-bitslice-").tempfile_in(folder).with_context(context)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).with_context(context)?;
+        file.write_all(text.as_bytes()).and_then(|()| sync(file.as_file())).with_context(context)?;
         written.push((file, path));
     }
     for (file, path) in written {

@@ -3,6 +3,7 @@
 
 use crate::backend::cuda::select::measurements::{Measurements, Subject};
 use crate::base::error::Error;
+use aes_bitslice_core::sync::sync;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -128,7 +129,7 @@ fn write(path: &Path, measurements: &Measurements) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(measurements.to_json().as_bytes())?;
-    file.as_file().sync_all()?;
+    sync(file.as_file())?;
     file.persist(path)?;
     Ok(())
 }
