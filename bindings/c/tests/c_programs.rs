@@ -144,6 +144,35 @@ fn sealed_data_in_files_memory_and_functions() {
     assert!(said.contains("all checks passed"), "{said}");
 }
 
+/// From and to folders with spaces in their names; what is installed there need not be libraries.
+#[test]
+fn paths_with_spaces() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    symlink(common::file("../.."), at("a clone")).unwrap();
+    fs::create_dir(at("what is built")).unwrap();
+    for name in ["libaes_bitslice.so", "libaes_bitslice.a"] {
+        fs::write(at("what is built/") + name, "").unwrap();
+    }
+    let mut make = Command::new("make");
+    make.args(["-f", &at("a clone/bindings/c/Makefile"), &format!("BUILT={}", at("what is built"))]);
+    make.arg(format!("prefix={}", at("a prefix")));
+    let made = make.arg("install").output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    for name in ["lib/libaes_bitslice.so", "lib/libaes_bitslice.a", "include/aes_bitslice.h"] {
+        assert!(fs::exists(at("a prefix/") + name).unwrap(), "{name}");
+    }
+    let mut flags = Command::new("pkg-config");
+    flags.args(["--cflags", "--libs", "aes_bitslice"]).env("PKG_CONFIG_PATH", at("a prefix/lib/pkgconfig"));
+    let found = String::from_utf8(flags.output().unwrap().stdout).unwrap();
+    let (include, lib) = (at("a\\ prefix/include"), at("a\\ prefix/lib"));
+    assert_eq!(found.trim(), format!("-I{include} -L{lib} -laes_bitslice"));
+    make.arg("uninstall");
+    let removed =
+        Command::new("make").args(make.get_args().filter(|argument| *argument != "install")).output().unwrap();
+    assert!(removed.status.success() && !fs::exists(at("a prefix/include/aes_bitslice.h")).unwrap(), "{removed:?}");
+}
+
 /// As `strace` shows it: each file is on the disk before it has its name, and its name is there before the call ends.
 #[test]
 fn a_file_is_synced_then_named_and_then_its_folder_is_synced() {
