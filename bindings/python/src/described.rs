@@ -6,7 +6,7 @@ use crate::dlpack::Place;
 use crate::driver;
 use crate::error::of_runtime;
 use crate::loaded_key::LoadedKey;
-use crate::memory::{Call, Data, Memory, Stream, in_words};
+use crate::memory::{Call, Data, Memory, Stream, Written, in_words};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::Access;
 use aes_bitslice_runtime::cuda::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, IntegerType};
@@ -33,8 +33,8 @@ pub enum Tags<'a, 'py> {
 struct Besides<'a, 'py> {
     place: Place,
     stream: Option<Any<'a, 'py>>,
-    /// With whether it is written.
-    all: Vec<(Memory, Bound<'py, PyAny>, bool)>,
+    all: Vec<(Memory, Bound<'py, PyAny>)>,
+    written: Vec<Written<'py>>,
 }
 
 impl<'py> Besides<'_, 'py> {
@@ -48,7 +48,8 @@ impl<'py> Besides<'_, 'py> {
             )));
         }
         let found = (memory.pointer, memory.len);
-        self.all.push((memory, array.clone(), is_written));
+        self.written.extend(if is_written { Written::of(array, &memory) } else { None });
+        self.all.push((memory, array.clone()));
         Ok(found)
     }
 
@@ -148,7 +149,7 @@ pub fn run<'py>(
             "fault_out= is for calls on GPU memory, and data is in host memory: leave it out",
         ));
     };
-    let mut besides = Besides { place: call.place, stream: data.stream, all: vec![] };
+    let mut besides = Besides { place: call.place, stream: data.stream, all: vec![], written: vec![] };
     let (ranges, count) = besides.ranges(given.ranges, "ranges")?;
     let nonces = besides.nonces(given.nonces, count)?;
     let aads = besides.aads(given, count)?;
@@ -162,16 +163,11 @@ pub fn run<'py>(
         },
     };
     let fault = besides.exactly(fault_out, "fault_out", 8, true)?;
+    besides.written.iter().for_each(Written::begins);
     key.on_device(ordinal)?.run_described(&call, &batch, tags, fault)?;
     call.is_on_stream()?;
     let stream = call.stream.expect("memory of a GPU comes with a stream");
-    for (memory, array, is_written) in &besides.all {
-        memory.is_used(array, stream)?;
-        if *is_written {
-            Memory::is_written(array)?;
-        }
-    }
-    Ok(())
+    besides.all.iter().try_for_each(|(memory, array)| memory.is_used(array, stream))
 }
 
 /// Raises `ValueError` if what a call has written to `fault_out` says that its arrays were wrong: it has processed no message then.

@@ -218,11 +218,6 @@ impl Memory {
         }
     }
 
-    /// Tells the library of an array that it was written.
-    pub fn is_written(array: &Bound<'_, PyAny>) -> PyResult<()> {
-        Library::of(array)?.map_or(Ok(()), |library| library.written(array))
-    }
-
     /// The bytes, to be read. The caller keeps `self` while it uses the result.
     pub fn host(&self) -> Host {
         debug_assert_eq!(self.place, Place::Host);
@@ -231,23 +226,32 @@ impl Memory {
 }
 
 /// The caller's array that a call writes. Its library is told so when the call ends, even by an error, if the work had begun.
-struct Written<'py> {
+pub struct Written<'py> {
     array: Bound<'py, PyAny>,
     begun: Cell<bool>,
 }
 
 impl<'py> Written<'py> {
     /// `None` for memory that is not a library's.
-    fn of(array: &Bound<'py, PyAny>, memory: &Memory) -> Option<Self> {
+    pub fn of(array: &Bound<'py, PyAny>, memory: &Memory) -> Option<Self> {
         let is_theirs = !matches!(memory.kept, Kept::Buffer(_));
         is_theirs.then(|| Self { array: array.clone(), begun: Cell::new(false) })
+    }
+
+    /// Notes that the work begins.
+    pub fn begins(&self) {
+        self.begun.set(true);
+    }
+
+    fn tell(&self) -> PyResult<()> {
+        Library::of(&self.array)?.map_or(Ok(()), |library| library.written(&self.array))
     }
 }
 
 impl Drop for Written<'_> {
     fn drop(&mut self) {
         if self.begun.get()
-            && let Err(error) = Memory::is_written(&self.array)
+            && let Err(error) = self.tell()
         {
             error.write_unraisable(self.array.py(), Some(&self.array));
         }
@@ -434,7 +438,7 @@ impl<'py> Call<'py> {
 
     /// Notes that the work on the output begins.
     fn begins(&self) {
-        self.theirs.iter().for_each(|theirs| theirs.begun.set(true));
+        self.theirs.iter().for_each(Written::begins);
     }
 
     /// The addresses of the input and the output and the number of bytes, for work that begins on a GPU. An address that is not used is any.

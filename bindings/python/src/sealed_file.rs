@@ -6,7 +6,7 @@ use crate::error::{guarded, of_seal};
 use crate::file_object::raised;
 use crate::files::{Destination, FileSecret, Source, checked, on_engine};
 use crate::fork::generation;
-use crate::memory::{Host, Memory, on_host};
+use crate::memory::{Host, Memory, Written, on_host};
 use crate::new_file::Like;
 use crate::opened::Opened;
 use crate::signals::Looks;
@@ -74,6 +74,8 @@ impl SealedReader {
         self.engine.iter().try_for_each(|engine| engine.check())?;
         let memory = Memory::of(buffer, true, "buffer", None)?;
         on_host(memory.place, "what is read")?;
+        let written = Written::of(buffer, &memory);
+        written.iter().for_each(Written::begins);
         let len = self.length.saturating_sub(position).min(memory.len) as usize;
         let host = Host::new(memory.pointer, len);
         guarded(|| {

@@ -8,7 +8,7 @@ import array
 import ctypes
 import unittest
 
-from aes_bitslice import CountedNonces, Engine, Error, Key, Ranges, check_fault
+from aes_bitslice import CountedNonces, Engine, Error, Key, Ranges, _arrays, check_fault
 
 KEY = bytes(range(32))
 COUNT, STRIDE = 200, 160
@@ -37,7 +37,8 @@ class OnGpu:
 
     def bytes(self):
         content = ctypes.create_string_buffer(self.len + 1)
-        self.called("cuMemcpyDtoH_v2", content, self.pointer, ctypes.c_size_t(self.len))
+        self.called("cuMemcpyDtoHAsync_v2", content, self.pointer, ctypes.c_size_t(self.len), None)
+        self.called("cuCtxSynchronize")
         return content.raw[: self.len]
 
     def __del__(self):
@@ -116,6 +117,47 @@ class Described(unittest.TestCase):
         data = self.encrypt(Ranges.equal(COUNT, 100, stride=STRIDE), CountedNonces(OnGpu(first), counter_bits=64))
         check_fault(self.fault)
         self.assertEqual((data.bytes(), self.tags.bytes()), (secret, tags))
+
+    def told(self):
+        """The arrays that the library of `OnGpu` is told of as written, from now on."""
+        told = []
+
+        class Noting(_arrays._Library):
+            def __init__(self):
+                pass
+
+            def written(self, array):
+                told.append(id(array))
+
+        _arrays.known[OnGpu] = Noting()
+        self.addCleanup(_arrays.known.pop, OnGpu)
+        return told
+
+    def test_a_library_is_told_that_a_tag_was_written(self):
+        told, data, tag = self.told(), OnGpu(self.plain), OnGpu(bytes(16))
+        self.cipher.gcm_encrypt(bytes(12), data, out=data, tag_out=tag)
+        self.assertEqual(sorted(told), sorted(map(id, (data, tag))))
+        told.clear()
+        self.cipher.gmac(bytes(12), data, tag_out=tag)
+        self.assertEqual(told, [id(tag)])
+        told.clear()
+        for wrong in (OnGpu(bytes(15)), bytearray(16)):
+            self.assertRaises((TypeError, ValueError), self.cipher.gmac, bytes(12), data, tag_out=wrong)
+        self.assertEqual(told, [])
+
+    def test_a_library_is_told_what_a_batch_has_written(self):
+        told, data, nonces = self.told(), OnGpu(self.plain), OnGpu(self.nonces)
+        pairs = integers("q", [number for pair in self.ranges for number in pair], 2)
+        given = {"out": data, "fault_out": self.fault}
+        self.cipher.gcm_encrypt_batch(nonces, pairs, data, tag_out=self.tags, **given)
+        self.assertEqual(sorted(told), sorted(map(id, (data, self.tags, self.fault))))
+        told.clear()
+        self.cipher.gcm_decrypt_batch(nonces, pairs, data, self.tags, verdict_out=self.verdicts, **given)
+        self.assertEqual(sorted(told), sorted(map(id, (data, self.verdicts, self.fault))))
+        told.clear()
+        with self.assertRaises(ValueError):
+            self.cipher.gcm_encrypt_batch(nonces, pairs, data, tag_out=OnGpu(b"a"), **given)
+        self.assertEqual(told, [])
 
     def test_what_is_wrong_changes_nothing(self):
         self.ranges[7] = (self.ranges[7][0], self.ranges[8][0] + 1)

@@ -17,7 +17,7 @@ from unittest import mock
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import aes_bitslice  # noqa: E402
-from aes_bitslice import AuthenticationError, Engine, Error, Key, UnavailableError, _arrays  # noqa: E402
+from aes_bitslice import AuthenticationError, Engine, Error, Key, Ranges, UnavailableError, _arrays  # noqa: E402
 
 IV = bytes(range(16))
 NONCE = bytes(range(12))
@@ -766,7 +766,10 @@ class Torch(Case):
     def test_autograd_sees_what_is_written(self):
         ranges, nonces, tag = [(0, 16), (16, 64)], bytes(12) + NONCE, bytes(16)
         xts = self.engine.cipher(Key.generate(xts=True))
-        keys = self.tensor(32)
+        keys, other, tags, fault = map(self.tensor, (32, 64, 32, 8))
+
+        def described(call, *tags, **outs):
+            call(self.tensor(24), Ranges.equal(2, 32), other, *tags, **outs)
 
         def unauthentic(x):
             with self.assertRaises(AuthenticationError):
@@ -784,6 +787,12 @@ class Torch(Case):
             lambda x: self.cipher.gcm_encrypt_batch(nonces, ranges, x, out=x),
             lambda x: self.engine.run_each_key("ctr", keys, x, bytes_per_key=32, out=x),
             lambda x: self.engine.run_jobs("ctr", bytes(32), ranges, x, counters=bytes(32), out=x),
+            lambda x: self.cipher.gcm_encrypt(NONCE, keys, out=keys, tag_out=x[:4]),
+            lambda x: self.cipher.gmac(NONCE, keys, tag_out=x[:4]),
+            lambda x: described(self.cipher.gcm_encrypt_batch, out=x, tag_out=tags, fault_out=fault),
+            lambda x: described(self.cipher.gcm_encrypt_batch, out=other, tag_out=x[:8], fault_out=fault),
+            lambda x: described(self.cipher.gcm_encrypt_batch, out=other, tag_out=tags, fault_out=x[:2]),
+            lambda x: described(self.cipher.gcm_decrypt_batch, tags, out=other, verdict_out=x[:2], fault_out=fault),
             unauthentic,
         ]:
             weights = self.torch.ones(16, device="cuda", requires_grad=True)

@@ -2,12 +2,18 @@
 and random numbers. The tests of `_numbers` and of the version need no PyTorch; CI has none, because of its size.
 """
 
+import io
 import math
+import re
+import statistics
 import subprocess
 import sys
 
+import numpy
 import pytest
 
+import aes_bitslice
+from aes_bitslice import kv
 from aes_bitslice import AuthenticationError, Engine, Error, Key, UnavailableError, _arrays
 from aes_bitslice._numbers import acceptance, representable, steps
 
@@ -129,10 +135,12 @@ assert len(found) == 32 and found != generator.fill_(Tensor()).data
 
 def writes(engine):
     """Each call that writes a tensor of 64 bytes, by name."""
-    cipher = engine.cipher(Key(bytes(16)))
+    key = Key(bytes(32))
+    cipher = engine.cipher(key)
     xts = engine.cipher(Key.generate(xts=True))
-    ranges, nonces = [(0, 16), (16, 64)], bytes(24)
+    ranges, both = [(0, 16), (16, 64)], bytes(12) + NONCE
     yield "ctr", lambda x: cipher.ctr(IV, x, out=x)
+    yield "run", lambda x: cipher.run(aes_bitslice.Ctr(IV), x, out=x)
     yield "ctr, apart", lambda x: cipher.ctr(IV, bytes(64), out=x)
     yield "keystream", lambda x: cipher.keystream(IV, out=x)
     yield "ecb_encrypt", lambda x: cipher.ecb_encrypt(x, out=x)
@@ -143,12 +151,30 @@ def writes(engine):
     yield "xts_decrypt", lambda x: xts.xts_decrypt(x, unit_bytes=32, out=x)
     yield "gcm_encrypt", lambda x: cipher.gcm_encrypt(NONCE, x, out=x)
     yield "gcm_decrypt", lambda x: cipher.gcm_decrypt(NONCE, bytes(64), cipher.gcm_encrypt(NONCE, cipher.gcm_encrypt(NONCE, bytes(64))[0])[1], out=x)
+    yield "gcm_encrypt_with_random_nonce", lambda x: cipher.gcm_encrypt_with_random_nonce(x, out=x)
+    yield "xaes_encrypt", lambda x: cipher.xaes_encrypt(bytes(24), x, out=x)
+    yield "xaes_decrypt", lambda x: cipher.xaes_decrypt(bytes(24), *cipher.xaes_encrypt(bytes(24), bytes(64)), out=x)
+    yield "prg", lambda x: cipher.prg(x, out=x)
     yield "gcm_siv_encrypt", lambda x: cipher.gcm_siv_encrypt(NONCE, x, out=x)
     yield "gcm_siv_decrypt", lambda x: cipher.gcm_siv_decrypt(NONCE, *cipher.gcm_siv_encrypt(NONCE, bytes(64)), out=x)
-    yield "gcm_encrypt_batch", lambda x: cipher.gcm_encrypt_batch(nonces[:12] + NONCE, ranges, x, out=x)
+    yield "gcm_encrypt_batch", lambda x: cipher.gcm_encrypt_batch(both, ranges, x, out=x)
+    yield "gcm_decrypt_batch", lambda x: cipher.gcm_decrypt_batch(both, ranges, x, cipher.gcm_encrypt_batch(both, ranges, x, out=x), out=x)
     yield "run_each_key", lambda x: engine.run_each_key("ctr", bytes(32), x, bytes_per_key=32, out=x)
     yield "run_each_key, keystream", lambda x: engine.run_each_key("keystream", bytes(32), bytes_per_key=32, out=x)
     yield "run_jobs", lambda x: engine.run_jobs("ctr", bytes(32), ranges, x, counters=bytes(32), out=x)
+    blocks = kv.BlockCipher(bytes(32))
+    frames = blocks.encrypt(numpy.zeros((2, 32), numpy.uint8))
+    yield "BlockCipher.decrypt", lambda x: blocks.decrypt(frames, x.view(2, 8))
+    sealed = aes_bitslice.seal_bytes(bytes(64), key=key)
+    yield "SealedFile.readinto", lambda x: aes_bitslice.SealedFile(io.BytesIO(sealed), key=key).readinto(x)
+
+
+def test_each_call_that_writes_is_among_these():
+    names = {name.partition(",")[0] for name, _ in writes(Engine("cpu"))}
+    for kind in (aes_bitslice.Cipher, Engine):
+        for name, method in vars(kind).items():
+            if re.search(r"\bout=", getattr(method, "__text_signature__", None) or ""):
+                assert name in names, f"{kind.__name__}.{name} writes"
 
 
 @pytest.mark.parametrize("name", [name for name, _ in writes(Engine("cpu"))])
@@ -198,6 +224,24 @@ def test_a_write_through_a_detached_tensor_and_a_derived_type_is_seen(cpu, torch
     derived = torch.arange(16).as_subclass(Derived)
     cipher.ctr(IV, derived, out=derived)
     assert derived._version == 1
+
+
+def test_a_gradient_of_values_that_the_adapter_has_overwritten_is_an_error(torch, numbers):
+    data, key = torch.zeros(64, dtype=torch.uint8), bytes(16)
+    for call in (
+        numbers.random_,
+        numbers.uniform_,
+        numbers.normal_,
+        numbers.create_random_device_generator().fill_,
+        lambda x: numbers.encrypt(data, x, key, "aes128", "ecb"),
+        lambda x: numbers.decrypt(data, x, key, "aes128", "ctr"),
+        lambda x: numbers.encrypt(data, x.view(4, 4).T, key, "aes128", "ctr", iv=IV),  # not contiguous
+    ):
+        weights, x = torch.ones(16, requires_grad=True), torch.arange(16.0)
+        loss = (weights * x).sum()
+        call(x)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
 
 
 def test_tensors_that_must_not_be_read_or_written(cpu, torch, numbers, monkeypatch):
@@ -279,7 +323,7 @@ def test_the_measure_of_uniformity_finds_what_was_wrong():
 
 SAMPLES = 300_000
 WHOLE = [
-    ("uint8", 0, 256), ("uint8", 0, 100), ("uint8", 250, 256), ("int8", -128, 128), ("int8", -3, 4), ("bool", 0, 2),
+    ("uint8", 0, 256), ("uint8", 0, 100), ("uint8", 250, 256), ("int8", -128, 128), ("int8", -3, 4), ("bool", 0, 2), ("bool", 0, 1),
     ("int16", -(2**15), 2**15), ("int16", 0, 3000), ("int32", -(2**31), 2**31), ("int32", 7, 10), ("int64", 0, 3 * 2**61),
     ("uint16", 0, 2**16), ("uint32", 5, 2**32), ("uint64", 0, 2**63 - 1), ("int64", -(2**63), 2**63 - 1), ("int64", -(2**62), 2**62 + 2**61), ("int64", 0, 2**63 - 1), ("float16", -2048, 2049),
     ("float16", 0, 7), ("bfloat16", 0, 257), ("float32", 0, 2**24), ("float64", -5, 6), ("float64", 0, 2**53),
@@ -374,10 +418,30 @@ def test_numbers_of_a_range_are_uniform(torch, numbers, dtype, low, high):
     assert is_uniform(counts, [SAMPLES * (ends[n + 1] - ends[n]) / count for n in range(cells)])
 
 
-def test_the_excluded_bound_is_never_returned(torch, numbers):
-    for dtype, low, high in [(torch.float16, 1000, 1001), (torch.bfloat16, 0, 1), (torch.float32, 0, 1), (torch.float32, 3, 3.0000005)]:
-        found = numbers.uniform_(torch.empty(10_000_000, dtype=dtype), low, high)
-        assert found.min() >= low and found.max() < torch.tensor(high, dtype=dtype)
+MANY = 10_000_000
+BOUNDED = [
+    ("uniform_", "float16", 1000, 1001), ("uniform_", "bfloat16", 0, 1), ("uniform_", "float32", 0, 1), ("uniform_", "float32", 3, 3.0000005),
+    ("uniform_", "float64", 1, 1.0000000000000009), ("uniform_", "complex64", 0, 1), ("uniform_", "complex128", -1, 1),
+    ("random_", "bool", 0, 1), ("random_", "uint8", 250, 255), ("random_", "int8", -128, 127), ("random_", "int16", -(2**15), 2**15 - 1),
+    ("random_", "int32", -1, 2), ("random_", "int64", -2, 1), ("random_", "uint16", 0, 2**16 - 1), ("random_", "uint32", 1, 4),
+    ("random_", "uint64", 0, 3), ("random_", "float16", 0, 2047), ("random_", "bfloat16", -255, 255), ("random_", "float32", -3, 4),
+    ("random_", "float64", 0, 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "dtype", "low", "high"), BOUNDED)
+def test_the_excluded_bound_is_never_returned(torch, numbers, function, dtype, low, high):
+    if not hasattr(torch, dtype):
+        pytest.skip(f"PyTorch {torch.__version__} has no {dtype}")
+    found = getattr(numbers, function)(torch.empty(MANY, dtype=getattr(torch, dtype)), low, high)
+    for part in torch.view_as_real(found).unbind(-1) if found.is_complex() else (found,):
+        # The least and the largest number; of unsigned types PyTorch has no minimum.
+        part = part if part.is_floating_point() else part.long()
+        last = float(torch.tensor(high, dtype=torch.float64).to(part.dtype)) if function == "uniform_" else high
+        assert low <= part.min().item() and part.max().item() < last
+
+
+def test_equal_bounds(torch, numbers):
     assert numbers.uniform_(torch.empty(3), 2, 2).tolist() == [2] * 3
 
 
@@ -400,3 +464,14 @@ def test_normal_numbers(torch, numbers):
         assert inside == pytest.approx([0.6827, 0.9545, 0.9973], abs=0.006)
         assert float(found.mean()) == pytest.approx(0, abs=0.01) and float(found.std()) == pytest.approx(1, abs=0.01)
     assert numbers.normal_(torch.empty(3), 5.0, 0.0).tolist() == [5] * 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_normal_numbers_are_in_each_of_64_ranges_as_often(torch, numbers, dtype):
+    mean, deviation, dtype = -0.5, 2.0, getattr(torch, dtype)
+    found = numbers.normal_(torch.empty(SAMPLES, dtype=dtype), mean, deviation)
+    parts = torch.view_as_real(found).unbind(-1) if dtype.is_complex else (found,)
+    curve = statistics.NormalDist(mean, deviation / math.sqrt(len(parts)))
+    ends = torch.tensor([curve.inv_cdf(n / 64) for n in range(1, 64)], dtype=torch.float64)
+    for part in parts:
+        assert is_uniform(torch.bucketize(part.double(), ends).bincount(minlength=64).tolist())

@@ -203,6 +203,11 @@ pub unsafe extern "C" fn cuPointerGetAttribute(
             // SAFETY: the caller has room for it.
             unsafe { put(value.cast(), pointer) }
         }
+        CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL if state.has(pointer, 1) => {
+            let context = state.memory_at(pointer).map_or(0, |memory| memory.context);
+            // SAFETY: the caller has room for it.
+            unsafe { put(value.cast(), context as i32 - 1) }
+        }
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     })
 }
