@@ -68,9 +68,9 @@ pub type GcmEncrypt = Gcm<Make>;
 /// [`Error::Unauthenticated`], and its output is cleared.
 pub type GcmDecrypt = Gcm<Verify<Tag>>;
 
-/// Encrypts or decrypts a part of a message and returns the hash of its ciphertext. Parts may be processed in any
-/// order; [`Cipher::combine`](crate::Cipher::combine) computes the tag from all hashes, with the [`GcmEncrypt`] or
-/// [`GcmDecrypt`] of the whole.
+/// Encrypts or decrypts a part of a message, of any length, and returns the hash of its ciphertext. Parts may be processed
+/// in any order; [`Cipher::combine`](crate::Cipher::combine) computes the tag from all hashes, with the [`GcmEncrypt`] or
+/// [`GcmDecrypt`] of the whole; with a [`GcmPart`] it makes one hash of those of parts that adjoin.
 ///
 /// The plaintext of a decrypted part is **not authentic** until the tag of the whole message has been checked.
 pub type GcmPart = Gcm<Part>;
@@ -98,7 +98,7 @@ impl GcmDecrypt {
 }
 
 impl GcmPart {
-    /// A part of the message with this nonce, from byte `offset` on, a multiple of 16.
+    /// A part of the message with this nonce, from byte `offset` on; in the memory of a device, a multiple of 16.
     pub fn new(direction: Direction, nonce: &Nonce, offset: u64) -> Self {
         Self { at: Position { direction, offset }, ..Self::from_start(direction, nonce, &[], Part) }
     }
@@ -186,7 +186,8 @@ impl Derived {
         Ctr::new(&Counter::new(CounterMode::Inc32, first.block.to_be_bytes()), offset)
     }
 
-    /// Encrypts or decrypts data from byte `offset` of the message on, on one core, and continues a hash with the ciphertext.
+    /// Encrypts or decrypts data from byte `offset` of the message on, on one core, and continues a hash with the ciphertext. Where the data
+    /// begins within a block, the bytes before it count as zeros: hashes of parts of a block add up to that of the block.
     pub(crate) fn crypt_and_hash(
         &self,
         direction: Direction,
@@ -195,7 +196,28 @@ impl Derived {
         data: Buffers<'_>,
         hash: &mut [u8; 16],
     ) {
-        cipher.crypt_and_hash(direction, &self.hash, self.counter(offset), hash, data.into_in_out());
+        let skip = (offset % 16) as usize;
+        let len = data.len();
+        let (head, rest) = data.split_at(if skip == 0 { 0 } else { len.min(16 - skip) });
+        if head.len() > 0 {
+            let (mut head, mut block) = (head.into_in_out(), [0; 16]);
+            let ciphertext = &mut block[skip..skip + head.len()];
+            if direction == Direction::Decrypt {
+                ciphertext.copy_from_slice(head.get_in());
+            }
+            cipher.add_key_stream(self.counter(offset), skip, head.reborrow());
+            if direction == Direction::Encrypt {
+                ciphertext.copy_from_slice(head.get_out());
+            }
+            *hash = self.hash.append_block(hash, &block);
+        }
+        cipher.crypt_and_hash(
+            direction,
+            &self.hash,
+            self.counter(offset.next_multiple_of(16)),
+            hash,
+            rest.into_in_out(),
+        );
     }
 
     /// The counter of the block at byte `offset` of the message.
@@ -344,9 +366,6 @@ impl<E: End> Operation for Gcm<E> {
     fn check(&self, bytes: u64) -> Result<(), Error> {
         let refused = |what: String| Err(Error::Length { operation: "GCM", what });
         let offset = self.at.offset;
-        if !offset.is_multiple_of(16) {
-            return refused(format!("a part begins at a multiple of 16 bytes, and {offset} is not one"));
-        }
         if offset.checked_add(bytes).is_none_or(|end| end > LONGEST) {
             return refused(format!("a message has at most {LONGEST} bytes: cut it into several"));
         }
@@ -359,7 +378,11 @@ impl<E: End> Operation for Gcm<E> {
             Direction::Decrypt => Hashed::Input,
         };
         let counters_are_secret = self.counters_are_secret();
-        let on_host = if counters_are_secret { OnHost::DeviceOrCpu } else { OnHost::Device };
+        let on_host = match counters_are_secret {
+            _ if !self.at.offset.is_multiple_of(16) => OnHost::Cpu,
+            true => OnHost::DeviceOrCpu,
+            false => OnHost::Device,
+        };
         KernelsNeeded { hashed: Some(hashed), counters_are_secret, on_host, ..KernelsNeeded::of(Mode::Ctr) }
     }
 
@@ -405,11 +428,18 @@ impl<E: End> Ready for Keyed<E> {
     type Output = E::Output;
 
     fn cut(&self) -> Option<Cut<Self>> {
-        Cut::anywhere(|gcm, bytes| Self { at: Position { offset: gcm.at.offset + bytes, ..gcm.at }, ..gcm.clone() })
+        let after =
+            |gcm: &Self, bytes| Self { at: Position { offset: gcm.at.offset + bytes, ..gcm.at }, ..gcm.clone() };
+        Cut::anywhere(after).map(|cut| Cut { skip: (self.at.offset % 16) as usize, ..cut })
     }
 
     fn launches(&self, shape: &Shape<'_>) -> Result<Vec<Launch>, Error> {
-        let ctr = || self.derived.ctr(self.at.offset);
+        let offset = self.at.offset;
+        if !offset.is_multiple_of(16) {
+            let what = format!("on a device, a part begins at a multiple of 16 bytes, and {offset} is not one");
+            return Err(Error::Length { operation: "GCM", what });
+        }
+        let ctr = || self.derived.ctr(offset);
         match (self.counters_are_secret, shape.geometry.takes_secret_counters) {
             (false, _) => ctr().launches(shape),
             (true, true) => scrubbed::<DERIVED, _>(|| ctr().launch_of_secret(shape)),
@@ -523,6 +553,6 @@ mod tests {
         assert!(GcmEncrypt::new(&nonce, b"").check(LONGEST).is_ok() && part(LONGEST - 16, 16) && part(LONGEST, 0));
         assert!(GcmEncrypt::new(&nonce, b"").check(LONGEST + 1).is_err());
         assert!(!part(LONGEST - 16, 17) && !part(LONGEST, 1) && !part(16, u64::MAX) && !part(u64::MAX - 15, 0));
-        assert!(!part(8, 1) && !part(1, 0) && part(1 << 33, 1));
+        assert!(part(8, 1) && part((1 << 33) + 7, 1) && part(LONGEST - 15, 15) && !part(LONGEST - 15, 16));
     }
 }

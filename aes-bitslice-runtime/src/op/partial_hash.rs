@@ -15,15 +15,15 @@ use zeroize::Zeroizing;
 /// The length of a hash in bytes.
 pub(crate) const HASH: usize = 16;
 
-/// The GHASH of a part of a message (SP 800-38D, section 6.4), or for AES-GCM-SIV the POLYVAL in that form. A last block that is not whole
-/// is padded with zeros.
+/// The GHASH of a part of a message (SP 800-38D, section 6.4), or for AES-GCM-SIV the POLYVAL in that form. Where the first or the last
+/// block is not whole, zeros are in the place of what is missing.
 ///
 /// **It is a secret:** together with the ciphertext it reveals the hash key, with which any message under the key can
 /// be forged. Do not store it, send it or log it. It is not printed, it is compared in constant time, and it is not
 /// wiped.
 #[derive(Clone, Copy, Default)]
 pub struct PartialHash {
-    /// The first byte of the part in its message, from 0: a multiple of 16.
+    /// The first byte of the part in its message, from 0.
     pub offset: u64,
     /// The length of the part in bytes.
     pub bytes: u64,
@@ -58,8 +58,7 @@ impl HashKey {
     /// whether a part is missing at the end.
     ///
     /// # Errors
-    /// [`Error::PartsDoNotAdjoin`] if parts overlap, one is missing between others, or one that does not end with a
-    /// whole block is not the last.
+    /// [`Error::PartsDoNotAdjoin`] if parts overlap, or one is missing between others.
     pub(crate) fn combine(&self, offset: u64, mut parts: Vec<PartialHash>) -> Result<PartialHash, Error> {
         parts.sort_by_key(|part| (part.offset, part.bytes));
         let mut whole = PartialHash { offset, ..PartialHash::default() };
@@ -68,8 +67,8 @@ impl HashKey {
         for part in parts {
             let end = whole.offset.checked_add(whole.bytes);
             let bytes = whole.bytes.checked_add(part.bytes);
-            let ends_whole = part.bytes == 0 || whole.bytes.is_multiple_of(16);
-            let (Some(bytes), true, true) = (bytes, end == Some(part.offset), ends_whole) else {
+            let last = bytes.and_then(|bytes| offset.checked_add(bytes));
+            let (Some(bytes), Some(last), true) = (bytes, last, end == Some(part.offset)) else {
                 let next = end.map_or("none".into(), |end| end.to_string());
                 let what = format!("one begins with byte {} where byte {next} is next", part.offset);
                 return Err(Error::PartsDoNotAdjoin { what });
@@ -77,7 +76,8 @@ impl HashKey {
             if whole.bytes == 0 {
                 whole.hash = part.hash;
             } else {
-                let blocks = part.bytes.div_ceil(16);
+                // Those that begin in the part: in a block that another part begins, the two add up.
+                let blocks = last.div_ceil(16) - part.offset.div_ceil(16);
                 if power.0 != blocks {
                     power = (blocks, self.power(blocks));
                 }
@@ -189,16 +189,36 @@ mod tests {
             assert_eq!(key.combine(0, parts).unwrap(), whole, "{cuts:?}");
         }
         let far = PartialHash { offset: u64::MAX - 15, bytes: 16, hash: [0; 16] };
-        let ragged = PartialHash { bytes: 159, ..part(0, 10) };
         for missing in [
             vec![part(0, 10), part(11, 100)],
             vec![part(0, 10), part(9, 100)],
             vec![part(1, 100)],
             vec![far],
             vec![part(0, 10), PartialHash { bytes: u64::MAX, ..part(10, 11) }],
-            vec![ragged, PartialHash { offset: 159, ..part(10, 100) }],
+            vec![PartialHash { bytes: 159, ..part(0, 10) }, part(10, 100)],
         ] {
             assert!(matches!(key.combine(0, missing), Err(Error::PartsDoNotAdjoin { .. })));
+        }
+    }
+
+    /// The hash of a part within blocks is that of its bytes between zeros, and of two parts that adjoin it is their sum at their places.
+    #[test]
+    fn parts_that_end_within_blocks_are_the_whole() {
+        let key = key();
+        let data: Vec<u8> = (0..200_u32).map(|i| ((i * i) >> 3) as u8).collect();
+        let part = |from: usize, to: usize| {
+            let padded = [vec![0; from % 16], data[from..to].to_vec()].concat();
+            let hash = if from == to { [0; 16] } else { key.hash(&padded) };
+            PartialHash { offset: from as u64, bytes: (to - from) as u64, hash }
+        };
+        let ends = [0, 1, 3, 3, 15, 16, 17, 31, 33, 48, 48, 100, 113, 127, 128, 199, 200];
+        let parts = || ends.windows(2).map(|ends| part(ends[0], ends[1]));
+        assert_eq!(key.combine(0, parts().rev().collect()).unwrap(), part(0, 200));
+        for (n, &end) in ends.iter().enumerate() {
+            let two = [(0, parts().take(n).collect()), (end as u64, parts().skip(n).collect())];
+            let two = two.map(|(offset, parts)| key.combine(offset, parts).unwrap());
+            assert_eq!(two[1], part(end, 200), "from byte {}", end);
+            assert_eq!(key.combine(0, two.to_vec()).unwrap(), part(0, 200));
         }
     }
 

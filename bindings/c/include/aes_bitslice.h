@@ -104,9 +104,9 @@
 // is cleared. Needs `nonce` and `aad` as for encryption, and `tag`. There is no result.
 #define AES_BITSLICE_GCM_DECRYPT 10
 
-// GCM of a part of a message, from byte `offset` on. Parts may be processed in any order and at the same time; `offset` is a multiple of
-// 16, and so is the length except for the last part. Needs `nonce` and `offset`. The result is an aes_bitslice_part; from those of all
-// parts, aes_bitslice_combine computes the tag.
+// GCM of a part of a message, of any length, from byte `offset` on. Parts may be processed in any order and at the same time. In GPU
+// memory, `offset` is a multiple of 16. Needs `nonce` and `offset`. The result is an aes_bitslice_part; from those of all parts,
+// aes_bitslice_combine computes the tag.
 #define AES_BITSLICE_GCM_ENCRYPT_PART 11
 
 // Decryption of a part. Its plaintext is NOT AUTHENTIC until aes_bitslice_combine has found the tag right.
@@ -491,7 +491,8 @@ int aes_bitslice_prepare(const struct aes_bitslice_cipher *cipher,
 
 // Combines all `count` parts of a GCM message, in any order, for the operation on the whole message. With AES_BITSLICE_GCM_ENCRYPT, writes
 // its tag to `result`. With AES_BITSLICE_GCM_DECRYPT, verifies `tag` and has no result: if the call fails with
-// AES_BITSLICE_UNAUTHENTICATED, the plaintext must be thrown away.
+// AES_BITSLICE_UNAUTHENTICATED, the plaintext must be thrown away. With AES_BITSLICE_GCM_ENCRYPT_PART or AES_BITSLICE_GCM_DECRYPT_PART,
+// whose `offset` is that of the first part, writes one aes_bitslice_part for all: so that one is kept, however many came before.
 //
 // Parts that overlap, or a missing part between others, are refused with AES_BITSLICE_INVALID; a part missing at the end cannot be
 // detected.

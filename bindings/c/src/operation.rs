@@ -36,9 +36,9 @@ pub const AES_BITSLICE_GCM_ENCRYPT: c_int = 9;
 /// Decryption of GCM (SP 800-38D, section 7.2), if `tag` is right. Otherwise the call fails with AES_BITSLICE_UNAUTHENTICATED and the output
 /// is cleared. Needs `nonce` and `aad` as for encryption, and `tag`. There is no result.
 pub const AES_BITSLICE_GCM_DECRYPT: c_int = 10;
-/// GCM of a part of a message, from byte `offset` on. Parts may be processed in any order and at the same time; `offset` is a multiple of
-/// 16, and so is the length except for the last part. Needs `nonce` and `offset`. The result is an aes_bitslice_part; from those of all
-/// parts, aes_bitslice_combine computes the tag.
+/// GCM of a part of a message, of any length, from byte `offset` on. Parts may be processed in any order and at the same time. In GPU
+/// memory, `offset` is a multiple of 16. Needs `nonce` and `offset`. The result is an aes_bitslice_part; from those of all parts,
+/// aes_bitslice_combine computes the tag.
 pub const AES_BITSLICE_GCM_ENCRYPT_PART: c_int = 11;
 /// Decryption of a part. Its plaintext is NOT AUTHENTIC until aes_bitslice_combine has found the tag right.
 pub const AES_BITSLICE_GCM_DECRYPT_PART: c_int = 12;
@@ -182,8 +182,7 @@ impl Operation {
                 AES_BITSLICE_XTS_DECRYPT => work.data(self.xts(Decrypt)?),
                 AES_BITSLICE_GCM_ENCRYPT => work.tag(self.gcm_encrypt()?),
                 AES_BITSLICE_GCM_DECRYPT => work.outcome(self.gcm_decrypt()?, 1),
-                AES_BITSLICE_GCM_ENCRYPT_PART => work.outcome(GcmPart::new(Encrypt, &self.nonce()?, self.offset), 1),
-                AES_BITSLICE_GCM_DECRYPT_PART => work.outcome(GcmPart::new(Decrypt, &self.nonce()?, self.offset), 1),
+                AES_BITSLICE_GCM_ENCRYPT_PART | AES_BITSLICE_GCM_DECRYPT_PART => work.outcome(self.gcm_part()?, 1),
                 AES_BITSLICE_GCM_SIV_ENCRYPT => work.tag(GcmSivEncrypt::new(&self.nonce()?, self.aad()?)),
                 AES_BITSLICE_GCM_SIV_DECRYPT => {
                     let tag = self.tag(self.tag_len < 12)?;
@@ -362,6 +361,19 @@ impl Operation {
     pub(crate) unsafe fn gcm_decrypt(&self) -> Result<GcmDecrypt, Failure> {
         // SAFETY: as the caller guarantees.
         unsafe { Ok(GcmDecrypt::new(&self.nonce()?, self.aad()?, &self.tag(self.short_tags()?)?)) }
+    }
+
+    /// A part of GCM, or what several are combined to.
+    ///
+    /// # Safety
+    /// As [`give`](Self::give).
+    pub(crate) unsafe fn gcm_part(&self) -> Result<GcmPart, Failure> {
+        let direction = match self.kind {
+            AES_BITSLICE_GCM_ENCRYPT_PART => Direction::Encrypt,
+            _ => Direction::Decrypt,
+        };
+        // SAFETY: as the caller guarantees.
+        unsafe { Ok(GcmPart::new(direction, &self.nonce()?, self.offset)) }
     }
 }
 

@@ -5,7 +5,10 @@ use crate::batch::one_tag;
 use crate::border::call;
 use crate::handles::CipherHandle;
 use crate::memory::{Data, place, places, reference, values};
-use crate::operation::{AES_BITSLICE_GCM_DECRYPT, AES_BITSLICE_GCM_ENCRYPT, Operation, Work, unknown};
+use crate::operation::{
+    AES_BITSLICE_GCM_DECRYPT, AES_BITSLICE_GCM_DECRYPT_PART, AES_BITSLICE_GCM_ENCRYPT, AES_BITSLICE_GCM_ENCRYPT_PART,
+    Operation, Work, unknown,
+};
 use crate::outcome::{Outcome, Part, check_room};
 use crate::pending::PendingHandle;
 use crate::status::{AES_BITSLICE_UNAUTHENTICATED, AES_BITSLICE_UNSUPPORTED, Failure};
@@ -261,7 +264,8 @@ pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, opera
 
 /// Combines all `count` parts of a GCM message, in any order, for the operation on the whole message. With AES_BITSLICE_GCM_ENCRYPT, writes
 /// its tag to `result`. With AES_BITSLICE_GCM_DECRYPT, verifies `tag` and has no result: if the call fails with
-/// AES_BITSLICE_UNAUTHENTICATED, the plaintext must be thrown away.
+/// AES_BITSLICE_UNAUTHENTICATED, the plaintext must be thrown away. With AES_BITSLICE_GCM_ENCRYPT_PART or AES_BITSLICE_GCM_DECRYPT_PART,
+/// whose `offset` is that of the first part, writes one aes_bitslice_part for all: so that one is kept, however many came before.
 ///
 /// Parts that overlap, or a missing part between others, are refused with AES_BITSLICE_INVALID; a part missing at the end cannot be
 /// detected.
@@ -291,7 +295,13 @@ pub unsafe extern "C" fn aes_bitslice_combine(
                     check_room(result_len, 0)?;
                     Ok(cipher.combine(&operation.gcm_decrypt()?, parts)?)
                 }
-                kind => Err(unknown(kind, "AES_BITSLICE_GCM_ENCRYPT or AES_BITSLICE_GCM_DECRYPT")),
+                AES_BITSLICE_GCM_ENCRYPT_PART | AES_BITSLICE_GCM_DECRYPT_PART => {
+                    check_room(result_len, <PartialHash as Outcome>::bytes(1))?;
+                    let place = places(result.cast(), result_len, "result")?;
+                    cipher.combine(&operation.gcm_part()?, parts)?.write(place, 1);
+                    Ok(())
+                }
+                kind => Err(unknown(kind, "AES_BITSLICE_GCM_ENCRYPT, AES_BITSLICE_GCM_DECRYPT, or one of a part")),
             }
         }
     })

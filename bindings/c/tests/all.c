@@ -336,7 +336,7 @@ static void gcm(void)
         IS_NULL("operation", aes_bitslice_combine(cipher, NULL, parts, 3, state.tag, 16));
         REFUSED(AES_BITSLICE_INVALID, "the result has 16 bytes", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), parts, 3, state.tag, 12));
         REFUSED(AES_BITSLICE_INVALID, "the result has 0 bytes", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, state.tag, 16));
-        REFUSED(AES_BITSLICE_INVALID, "`kind` is 13: give AES_BITSLICE_GCM_ENCRYPT or", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), parts, 3, state.tag, 16));
+        REFUSED(AES_BITSLICE_INVALID, "`kind` is 13: give AES_BITSLICE_GCM_ENCRYPT, AES", aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), parts, 3, state.tag, 16));
         IS_NULL("cipher", aes_bitslice_combine(NULL, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
         IS_NULL("nonce", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, NULL, 12, aad, 20, tag, 16), parts, 3, NULL, 0));
         IS_NULL("aad", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, NULL, 20, tag, 16), parts, 3, NULL, 0));
@@ -344,7 +344,24 @@ static void gcm(void)
         IS_NULL("tag", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, NULL, 16), parts, 3, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_combine(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 17), parts, 3, NULL, 0));
 
-        REFUSED(AES_BITSLICE_INVALID, "multiple of 16", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 8), plain, output, 51, &state.part, sizeof(aes_bitslice_part)));
+        /* Pieces of any length, of which one part is kept. */
+        for (int decrypts = 0; decrypts < 2; decrypts++) {
+            int kind = decrypts ? AES_BITSLICE_GCM_DECRYPT_PART : AES_BITSLICE_GCM_ENCRYPT_PART;
+            aes_bitslice_part kept[2] = {{0}};
+            uint8_t pieces[51];
+            uint64_t at = 0;
+            memcpy(pieces, decrypts ? expected : plain, 51);
+            for (size_t piece = 0; at < 51; piece = piece % 20 + 3) {
+                size_t some = piece < 51 - at ? piece : (size_t)(51 - at);
+                OK(aes_bitslice_run(cipher, PART(kind, nonce, 12, at), pieces + at, pieces + at, some, &kept[1], sizeof *kept));
+                OK(aes_bitslice_combine(cipher, PART(kind, nonce, 12, 0), kept, 2, &kept[0], sizeof *kept));
+                at += some;
+            }
+            EQUAL(pieces, decrypts ? plain : expected, 51);
+            OK(aes_bitslice_combine(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), kept, 1, made, 16));
+            EQUAL(made, tag, 16);
+        }
+        REFUSED(AES_BITSLICE_INVALID, "the result has 32 bytes", aes_bitslice_combine(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), parts, 3, state.tag, 16));
         REFUSED(AES_BITSLICE_INVALID, "at most 68719476704", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, (uint64_t)1 << 36), plain, output, 51, &state.part, sizeof(aes_bitslice_part)));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), output, output + 1, 51, &state.part, sizeof(aes_bitslice_part)));
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), output, output, 64, (aes_bitslice_part *)(output + 32), sizeof(aes_bitslice_part)));
