@@ -21,16 +21,3 @@ pub fn exposure(metadata: &Metadata) -> Option<String> {
 pub fn exposure(_metadata: &Metadata) -> Option<String> {
     None
 }
-
-/// Whether it is a disk or a part of one, which holds data as a file does.
-#[cfg(unix)]
-pub fn is_block_device(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    metadata.file_type().is_block_device()
-}
-
-/// Elsewhere disks are not opened like files.
-#[cfg(not(unix))]
-pub fn is_block_device(_metadata: &Metadata) -> bool {
-    false
-}

@@ -44,7 +44,12 @@ impl Error {
 
     /// The failure of data that is not authentic, or badly padded.
     pub fn damaged(message: impl Into<String>) -> Self {
-        Error { is_of_data: true, ..Error::new(Exit::Failure, message) }
+        Error::of_data(Exit::Failure, message)
+    }
+
+    /// A failure that data may be at fault for.
+    pub fn of_data(exit: Exit, message: impl Into<String>) -> Self {
+        Error { is_of_data: true, ..Error::new(exit, message) }
     }
 
     /// A failure whose message was printed before.

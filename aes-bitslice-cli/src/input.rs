@@ -6,10 +6,9 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use aes_bitslice_seal::access::Access;
+use aes_bitslice_seal::access::{Access, is_block_device};
 use same_file::Handle;
 
-use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
 use crate::{keys, standard};
 

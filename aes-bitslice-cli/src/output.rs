@@ -8,10 +8,9 @@ use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use aes_bitslice_core::sync::sync;
-use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER};
+use aes_bitslice_seal::access::{ANYBODY, Access, Given, OWNER, is_block_device};
 use aes_bitslice_seal::naming::{Numbered, folder_of};
 
-use crate::access::is_block_device;
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::scratch::{self, Scratch};

@@ -209,14 +209,13 @@ pub fn explain(name: &str, error: SealError) -> Error {
         | SealError::EmptyPassphrase
         | SealError::PassphraseLines
         | SealError::Keyset(_) => Error::new(Exit::Key, error.to_string()),
-        SealError::WrongKey
-        | SealError::WrongPassphrase
-        | SealError::NeedsPassphrase
-        | SealError::NeedsKey
-        | SealError::NoKeyOpens => Error::new(Exit::Key, format!("{name}: {error}{advice}")),
+        SealError::WrongKey | SealError::WrongPassphrase | SealError::NeedsPassphrase | SealError::NeedsKey => {
+            Error::new(Exit::Key, format!("{name}: {error}{advice}"))
+        }
         SealError::Thread(_) | SealError::OutOfMemory | SealError::Random(_) => {
             Error::new(Exit::Failure, error.to_string())
         }
+        SealError::NoKeyOpens => Error::of_data(Exit::Key, format!("{name}: {error}")),
         SealError::Damaged { .. } | SealError::CutOff(_) => Error::damaged(format!("{name}: {error}")),
         SealError::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
         _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),

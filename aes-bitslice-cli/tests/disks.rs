@@ -5,7 +5,7 @@
 mod common;
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -124,6 +124,35 @@ fn a_length_is_told_when_a_disk_is_written_and_taken_when_it_is_read() {
     assert!(told.is_empty(), "{told}");
     let (_, told) = run(folder.path(), &format!("RUN decrypt {options} -m cbc -p pkcs7 -i $IV -q {device}"), 1);
     assert!(told.contains("bad padding") && told.contains("give their number with --length"), "{told}");
+}
+
+/// Of a stream of one segment, the end is all that shows which of several keys opens it.
+#[test]
+fn a_short_stream_of_tinks_on_a_disk_needs_its_length() {
+    let folder = folder();
+    let Some(disk) = Disk::new(folder.path(), "disk", 1 << 20) else { return };
+    let key = |id: u32, value: &str| {
+        format!(
+            r#"{{"keyData": {{"typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
+            "value": "EggIgIBAECAYAxog{value}", "keyMaterialType": "SYMMETRIC"}}, "status": "ENABLED", "keyId": {id},
+            "outputPrefixType": "RAW"}}"#
+        )
+    };
+    let keys = [
+        key(1, "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+        key(2, "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA="),
+    ]
+    .join(", ");
+    let keyset = folder.path().join("keyset");
+    fs::write(&keyset, format!(r#"{{"primaryKeyId": 1, "key": [{keys}]}}"#)).unwrap();
+    fs::set_permissions(&keyset, fs::Permissions::from_mode(0o600)).unwrap();
+    let (device, options) = (&disk.device, "-b cpu --keyset keyset --format tink");
+    let (_, told) = run(folder.path(), &format!("head -c 1000 in | RUN seal {options} --force -o {device}"), 0);
+    let length = length_in(&told);
+    let (_, told) = run(folder.path(), &format!("RUN open {options} {device}"), 3);
+    assert!(told.contains("no key of the keyset opens") && told.contains("give their number with --length"), "{told}");
+    let (opened, _) = run(folder.path(), &format!("RUN open {options} --length {length} {device}"), 0);
+    assert!(opened == message(MESSAGE)[..1000]);
 }
 
 /// What fills a disk needs no length, and what does not fit changes nothing.

@@ -169,7 +169,11 @@ mod list {
     }
 
     fn read_by(get: impl FnOnce(&mut [u8]) -> Result<usize>) -> List {
-        let mut entries = vec![0; LARGEST];
+        let mut entries = Vec::new();
+        if entries.try_reserve_exact(LARGEST).is_err() {
+            return List::Unknown;
+        }
+        entries.resize(LARGEST, 0);
         match get(&mut entries) {
             Ok(length) => {
                 entries.truncate(length);
@@ -250,4 +254,18 @@ mod tests {
             assert_eq!((access.mode_if(true, true), access.mode_if(false, false)), (0o600, 0o600));
         }
     }
+}
+/// Whether it is a disk or a part of one, which holds data as a file does.
+#[cfg(unix)]
+#[must_use]
+pub fn is_block_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_block_device()
+}
+
+/// Elsewhere disks are not opened like files.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_block_device(_metadata: &Metadata) -> bool {
+    false
 }

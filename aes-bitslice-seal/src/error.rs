@@ -102,6 +102,15 @@ pub enum Error {
     Keyset(String),
 }
 
+impl Error {
+    /// Whether the reason may be that the source goes on after the end of the data, as a disk does.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn may_be_of_what_follows(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::CutOff(_) | Self::NoKeyOpens)
+    }
+}
+
 /// What to do where the system's words are that a resource is unavailable.
 fn on_threads(error: &io::Error) -> &'static str {
     match error.kind() {

@@ -6,7 +6,7 @@ use crate::handles::{EngineHandle, KeyHandle};
 use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
-use aes_bitslice_seal::access::Access;
+use aes_bitslice_seal::access::{Access, is_block_device};
 use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, sync_folder_of};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
@@ -563,6 +563,7 @@ const OPEN: &str = "it names an open file of this process, which is not replaced
                     descriptor in the function `write` of a sink";
 const OPEN_ELSEWHERE: &str =
     "it names an open file of another process, which is not replaced; give the name of the file itself";
+const DISK: &str = "; it is a disk, and nothing marks there where sealed data ends: give a `read` that ends there";
 const SAME: &str = "it is the source; give another name";
 const EXISTS: &str = "it exists already; remove it, or give another name";
 
@@ -583,7 +584,9 @@ fn what_failed(verb: &str, path: &Path, why: &str) -> String {
 /// name of their file, and those of the secret its name.
 fn about(source: &Source, error: Error) -> Failure {
     // SAFETY: it was read as a path.
-    let name = (!source.path.is_null()).then(|| unsafe { CStr::from_ptr(source.path) }.to_string_lossy());
+    let name = (!source.path.is_null()).then(|| unsafe { CStr::from_ptr(source.path) });
+    let file = name.and_then(|name| path(name).ok());
+    let name = name.map(CStr::to_string_lossy);
     let of = match (&error, name) {
         (Error::Io(_) | Error::EmptyPassphrase, _) => String::new(),
         (Error::KeyLength(_) | Error::XtsKey, _) => "`key`: ".into(),
@@ -594,8 +597,11 @@ fn about(source: &Source, error: Error) -> Failure {
         // No memory of the caller's is too small for a file.
         Error::Io(of) if of.kind() == io::ErrorKind::WriteZero => Failure::invalid(of.to_string()),
         _ => {
+            let is_disk =
+                || file.and_then(|path| path.metadata().ok()).is_some_and(|metadata| is_block_device(&metadata));
+            let advice = if error.may_be_of_what_follows() && is_disk() { DISK } else { "" };
             let Failure { status, message } = error.into();
-            Failure::new(status, format!("{of}{message}"))
+            Failure::new(status, format!("{of}{message}{advice}"))
         }
     }
 }

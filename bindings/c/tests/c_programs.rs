@@ -10,7 +10,7 @@ use aes_bitslice_tests::environment::{RUN_BY, all_or, sample};
 use aes_bitslice_tests::vectors::{self, Case};
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use tempfile::TempDir;
@@ -139,8 +139,21 @@ fn published_vectors() {
 fn sealed_data_in_files_memory_and_functions() {
     let folder = TempDir::new().unwrap();
     let vectors = common::file("../../tests/vectors/sealed");
-    let arguments = [folder.path().to_str().unwrap(), vectors.to_str().unwrap()];
-    let said = run(&compiler("CC", "cc"), "-std=c11", "tests/sealed.c", &arguments);
+    let file = folder.path().join("disk");
+    File::create(&file).unwrap().set_len(4 << 20).unwrap();
+    let losetup = |arguments: &[&str]| Command::new("losetup").args(arguments).output();
+    let made = losetup(&["--find", "--show", file.to_str().unwrap()]).ok().filter(|made| made.status.success());
+    let device = made.map(|made| String::from_utf8(made.stdout).unwrap().trim().to_owned());
+    let files = folder.path().join("files");
+    fs::create_dir(&files).unwrap();
+    let mut arguments = vec![files.to_str().unwrap(), vectors.to_str().unwrap()];
+    match &device {
+        Some(device) => arguments.push(device),
+        None => eprintln!("SKIPPED: no loop device can be made here"),
+    }
+    let said = std::panic::catch_unwind(|| run(&compiler("CC", "cc"), "-std=c11", "tests/sealed.c", &arguments));
+    device.iter().for_each(|device| drop(losetup(&["--detach", device])));
+    let said = said.unwrap_or_else(|failed| std::panic::resume_unwind(failed));
     assert!(said.contains("all checks passed"), "{said}");
 }
 

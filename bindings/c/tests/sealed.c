@@ -1,7 +1,7 @@
 /*
  * Sealed data in files, in memory and through functions; and the files that were sealed once and are kept, which must open to the byte.
  *
- *     sealed FOLDER VECTORS: an empty folder, and the folder tests/vectors/sealed
+ *     sealed FOLDER VECTORS [DISK]: an empty folder, the folder tests/vectors/sealed, and a block device that is written over
  */
 #define _POSIX_C_SOURCE 200809L
 #include "aes_bitslice.h"
@@ -298,9 +298,36 @@ static void files(const char *folder)
     CHECK(unlink(path) == 0 && rmdir(folder) == 0 && mkdir(folder, 0700) == 0); /* nothing else is left in it */
 }
 
+/* Nothing marks on a disk where sealed data ends. */
+static void disk(const char *path)
+{
+    aes_bitslice_secret secret = {.key = key};
+    aes_bitslice_source source = from(message, 1234567), whole = {.path = path};
+    aes_bitslice_sink sink = to(sealed, ROOM), device = {.path = path, .overwrite = 1};
+    uint64_t length = 0, written = 0;
+    REFUSED(AES_BITSLICE_IO, "a device", aes_bitslice_seal(engine, &secret, &source, &device, NULL));
+    OK(aes_bitslice_seal(engine, &secret, &source, &sink, &length));
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(sealed, 1, length, file) == length && fclose(file) == 0);
+    memset(opened, 0, ROOM);
+    sink = to(opened, ROOM);
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "it is a disk", aes_bitslice_open(engine, &secret, &whole, 0, UINT64_MAX, &sink, NULL));
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "give a `read` that ends there", aes_bitslice_open(engine, &secret, &whole, 1200000, 1200001, &sink, NULL));
+    REFUSED(AES_BITSLICE_UNAUTHENTICATED, "it is a disk", aes_bitslice_message_bytes(engine, &secret, &whole, &written));
+    CHECK(is_zero(opened, ROOM));
+    secret.key = other;
+    CHECK(aes_bitslice_open(engine, &secret, &whole, 0, UINT64_MAX, &sink, NULL) == AES_BITSLICE_UNAUTHENTICATED);
+    CHECK(strstr(aes_bitslice_last_error(), "disk") == NULL);
+    secret.key = key;
+    struct buffer buffer = {.bytes = sealed, .end = length};
+    aes_bitslice_source part = {.read = read_some, .context = &buffer, .bytes = length};
+    OK(aes_bitslice_open(engine, &secret, &part, 0, UINT64_MAX, &sink, &written));
+    CHECK(written == 1234567 && memcmp(opened, message, written) == 0);
+}
+
 int main(int count, char **arguments)
 {
-    CHECK(count == 3);
+    CHECK(count == 3 || count == 4);
     uint8_t bytes[32];
     for (unsigned i = 0; i < 32; i++) {
         bytes[i] = (uint8_t)i;
@@ -315,6 +342,9 @@ int main(int count, char **arguments)
     kept_files(arguments[2]);
     memory_and_functions();
     files(arguments[1]);
+    if (count == 4) {
+        disk(arguments[3]);
+    }
     aes_bitslice_key_free(key);
     aes_bitslice_key_free(other);
     aes_bitslice_engine_free(engine);

@@ -80,9 +80,14 @@ fn with_text(error: Runtime, text: String) -> PyErr {
 }
 
 /// An error of sealing or opening as an exception; its text begins with the path of the source, if that has one, or names the argument that
-/// is wrong whatever the source is.
-pub fn of_seal(error: Seal, source: Option<&Path>) -> PyErr {
+/// is wrong whatever the source is. It says what to do if the source is a disk, and may go on after its data.
+pub fn of_seal(error: Seal, source: Option<&Path>, is_disk: bool) -> PyErr {
     let text = match &error {
+        _ if is_disk && error.may_be_of_what_follows() => {
+            format!(
+                "{error}; it is a disk, and nothing marks there where sealed data ends: give a file object that ends there"
+            )
+        }
         Seal::Range { start, end, len } => {
             let end = end.map_or("None".into(), |end| end.to_string());
             let len = counted(len, "byte");

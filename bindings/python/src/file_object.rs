@@ -3,6 +3,7 @@
 use crate::buffer::small;
 use crate::new_file::{holds_data, open_path};
 use aes_bitslice_core::count::counted;
+use aes_bitslice_seal::access::is_block_device;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -45,15 +46,15 @@ impl FileObject {
 }
 
 /// Whether reading an object may have to wait for as long as somebody else likes: unless it is a file or plain memory. Python then looks for
-/// signals meanwhile, but only on the thread that made the call.
-pub fn may_wait(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// signals meanwhile, but only on the thread that made the call. And whether it is a disk.
+pub fn may_wait_and_is_disk(object: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
     let in_memory = object.py().import(intern!(object.py(), "io"))?.getattr(intern!(object.py(), "BytesIO"))?;
     // Not of a derived class, which may do anything.
     if object.get_type().is(&in_memory) {
-        return Ok(false);
+        return Ok((false, false));
     }
     let metadata = open_path(object).and_then(|path| fs::metadata(path).ok());
-    Ok(!metadata.is_some_and(|metadata| holds_data(&metadata)))
+    Ok((!metadata.as_ref().is_some_and(holds_data), metadata.as_ref().is_some_and(is_block_device)))
 }
 
 impl Read for FileObject {

@@ -4,7 +4,7 @@ use crate::buffer::small;
 use crate::documented::parameter;
 use crate::engine::Engine;
 use crate::error::{guarded, of_io, of_seal, os_error};
-use crate::file_object::{FileObject, may_wait, raised};
+use crate::file_object::{FileObject, may_wait_and_is_disk, raised};
 use crate::key::Key;
 use crate::new_file::{Like, NewFile, path_of};
 use crate::number;
@@ -142,7 +142,7 @@ impl FileSecret {
             (None, None, Some(keyset)) => {
                 let data = associated_data
                     .map_or(Ok(vec![]), |data| PyResult::Ok(small(data, "associated_data")?.bytes().to_vec()))?;
-                let keyset = Keyset::from_json(keyset).map_err(|error| of_seal(error, None))?;
+                let keyset = Keyset::from_json(keyset).map_err(|error| of_seal(error, None, false))?;
                 Ok(Self(Given::Keyset(keyset, data)))
             }
             _ => Err(PyTypeError::new_err("give one of key=, passphrase= and keyset=")),
@@ -210,7 +210,7 @@ fn run(
     let mut output = Destination::of(destination, overwrite, &like)?;
     guarded(|| {
         let bytes = on_engine(py, &opened, |engine| work(engine, &mut input, &mut output));
-        let bytes = bytes.map_err(|error| of_seal(error, input.path()));
+        let bytes = bytes.map_err(|error| input.failed(error));
         let restored = input.restore(seeks);
         let bytes = bytes?;
         restored?;
@@ -280,6 +280,7 @@ pub enum Source {
     Object {
         object: FileObject,
         may_wait: bool,
+        is_disk: bool,
     },
 }
 
@@ -287,7 +288,8 @@ impl Source {
     pub fn of(source: &Bound<'_, PyAny>, seeks: bool) -> PyResult<Self> {
         if source.hasattr(intern!(source.py(), "read"))? {
             let object = if seeks { FileObject::to_seek(source)? } else { FileObject::new(source) };
-            return Ok(Self::Object { object, may_wait: may_wait(source)? });
+            let (may_wait, is_disk) = may_wait_and_is_disk(source)?;
+            return Ok(Self::Object { object, may_wait, is_disk });
         }
         let path = path_of(source, "source")?;
         match source.py().detach(|| Patient::open(&path)) {
@@ -312,10 +314,11 @@ impl Source {
         }
     }
 
-    pub fn path(&self) -> Option<&Path> {
+    /// The exception for an error of sealing or opening it.
+    pub fn failed(&self, error: Error) -> PyErr {
         match self {
-            Self::File { path, .. } => Some(path),
-            Self::Object { .. } => None,
+            Self::File { file, path, .. } => of_seal(error, Some(path), file.is_disk()),
+            Self::Object { is_disk, .. } => of_seal(error, None, *is_disk),
         }
     }
 }

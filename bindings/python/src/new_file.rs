@@ -5,7 +5,7 @@ use crate::at_exit;
 use crate::error::os_error;
 use crate::fork::generation;
 use crate::signals;
-use aes_bitslice_seal::access::{ANYBODY, Access, OWNER};
+use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, is_block_device};
 use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, sync_folder_of};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -78,11 +78,7 @@ pub fn open_path(object: &Bound<'_, PyAny>) -> Option<PathBuf> {
 
 /// Whether it is a file or a disk, whose data only some users may read, and which is never silent.
 pub fn holds_data(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
-    #[cfg(not(unix))]
-    let is_disk = false;
-    metadata.is_file() || is_disk
+    metadata.is_file() || is_block_device(metadata)
 }
 
 /// A temporary file, which the process that made it removes when it drops it. A forked child has a copy of it, and must not.

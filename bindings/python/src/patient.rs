@@ -3,6 +3,7 @@
 use crate::file_object::raised;
 use crate::new_file::holds_data;
 use crate::signals::{self, EVERY};
+use aes_bitslice_seal::access::is_block_device;
 use pyo3::prelude::*;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
@@ -35,6 +36,10 @@ impl Patient {
     /// Whether reading may have to wait for as long as somebody else likes.
     pub fn may_wait(&self) -> bool {
         self.may_wait
+    }
+
+    pub fn is_disk(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| is_block_device(&metadata))
     }
 
     pub fn file(&self) -> &File {

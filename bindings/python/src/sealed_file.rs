@@ -57,7 +57,7 @@ impl SealedReader {
                 })?;
                 Ok((opening, length))
             });
-            let (opening, length) = found.map_err(|error| of_seal(error, input.path()))?;
+            let (opening, length) = found.map_err(|error| input.failed(error))?;
             let segment = (0, Zeroizing::new(Vec::new()));
             Ok(Self { engine, length, state: Mutex::new(Reading { opening, input, segment }) })
         })
@@ -82,7 +82,7 @@ impl SealedReader {
             py.detach(|| {
                 let mut state = held(&self.state)?;
                 let read = state.read(position, self.length, host);
-                read.map_err(|error| of_seal(error, state.input.path()))
+                read.map_err(|error| state.input.failed(error))
             })
         })?;
         Ok(len)
@@ -109,7 +109,8 @@ impl Reading {
                 self.opening.open_range(&mut self.input, at..end, Into::new(to.part(done..to.len)))?;
                 return Ok(());
             }
-            let mut bytes = Zeroizing::new(Vec::with_capacity((segment.end - segment.start) as usize));
+            let mut bytes = Zeroizing::new(Vec::new());
+            bytes.try_reserve_exact((segment.end - segment.start) as usize).map_err(|_| Error::OutOfMemory)?;
             self.opening.open_range(&mut self.input, segment.clone(), &mut *bytes)?;
             self.segment = (segment.start, bytes);
         }
@@ -184,7 +185,7 @@ impl SealedWriter {
                 output.write_all(sealing.header())?;
                 Ok(Writing { sealing, output, memory: Zeroizing::new(Vec::new()), number: 0 })
             });
-            let begun = begun.map_err(|error| of_seal(error, None))?;
+            let begun = begun.map_err(|error| of_seal(error, None, false))?;
             Ok(Self { engine, generation: generation(), state: Mutex::new(Some(begun)) })
         })
     }
@@ -239,7 +240,7 @@ impl SealedWriter {
             py.detach(|| {
                 let mut state = held(&self.state)?;
                 let closed = || PyValueError::new_err("the sealed file is closed, or was given up after an error");
-                *state = work(state.take().ok_or_else(closed)?).map_err(|error| of_seal(error, None))?;
+                *state = work(state.take().ok_or_else(closed)?).map_err(|error| of_seal(error, None, false))?;
                 Ok(())
             })
         })

@@ -54,7 +54,7 @@ impl SealedSegments {
                 let (count, length) = opening.places().message(file)?;
                 Ok((opening, file, count, length))
             });
-            let (opening, file, count, length) = found.map_err(|error| of_seal(error, input.path()))?;
+            let (opening, file, count, length) = found.map_err(|error| input.failed(error))?;
             let (path, kept) = match input {
                 Source::File { file, path, .. } => (Some(path), Some(file)),
                 Source::Object { .. } => (None, None),
@@ -183,7 +183,7 @@ impl SealedSegments {
     }
 
     fn failed(&self, error: Error) -> PyErr {
-        of_seal(error, self.path.as_deref())
+        of_seal(error, self.path.as_deref(), self.opened.as_ref().is_some_and(Patient::is_disk))
     }
 }
 

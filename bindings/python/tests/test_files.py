@@ -6,6 +6,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,43 @@ PROGRAM = Path(__file__).resolve().parents[3] / "target" / "debug" / "aes-bitsli
 @pytest.fixture
 def key():
     return Key.generate(256)
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A loop device of 4 MiB."""
+    file = tmp_path / "disk"
+    file.write_bytes(bytes(4 << 20))
+    made = subprocess.run(["losetup", "--find", "--show", file], capture_output=True, text=True) if shutil.which("losetup") else None
+    if made is None or made.returncode:
+        pytest.skip("no loop device can be made here")
+    yield made.stdout.strip()
+    subprocess.run(["losetup", "--detach", made.stdout.strip()], check=True)
+
+
+def test_nothing_marks_on_a_disk_where_sealed_data_ends(disk):
+    key, message = Key.generate(), bytes(range(250)) * 5000
+    with pytest.raises((OSError, ValueError), match="device"):
+        aes_bitslice.seal(io.BytesIO(message), disk, key=key, overwrite=True)
+    with open(disk, "r+b") as file:
+        aes_bitslice.seal(io.BytesIO(message), file, key=key)
+        length = file.tell()
+    advice = "it is a disk, and nothing marks there where sealed data ends: give a file object that ends there"
+    for source in (disk, open(disk, "rb"), open(disk, "rb", buffering=0)):
+        for read in (
+            lambda: aes_bitslice.open(source, io.BytesIO(), key=key),
+            lambda: aes_bitslice.open(source, io.BytesIO(), key=key, range=(1_200_000, 1_200_001)),
+            lambda: aes_bitslice.SealedFile(source, key=key),
+        ):
+            getattr(source, "seek", int)(0)
+            with pytest.raises(AuthenticationError, match=advice):
+                read()
+        getattr(source, "seek", int)(0)
+        with pytest.raises(AuthenticationError) as raised:
+            aes_bitslice.open(source, io.BytesIO(), key=Key.generate())
+        assert "disk" not in str(raised.value)
+    with open(disk, "rb") as file:
+        assert aes_bitslice.open_bytes(file.read(length), key=key) == message
 
 
 @pytest.mark.parametrize("size", [0, 1, 5_000_000])
