@@ -481,6 +481,49 @@ fn a_library_that_ends_the_process_leaves_no_file() {
     }
 }
 
+/// Under any limit of its address space (`ulimit -v`) that it starts under, the program does its work or says what is missing, and the
+/// output is whole or not there. Where the last few bytes are missing to the system's own libraries, these end the program.
+#[test]
+fn a_limit_of_the_address_space() {
+    let folder = folder(3 << 20);
+    let limited = |kilobytes: u32, arguments: &str| {
+        let line = format!("ulimit -c 0; ulimit -v {kilobytes}; exec {PROGRAM} {arguments}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).env("KEY", SEAL_KEY).current_dir(&folder).output().unwrap()
+    };
+    let least = (2..100).map(|n| 4096 * n).find(|&least| limited(least, "--version").status.success());
+    let least = least.expect("it starts with less than 400 MB");
+    for command in ["seal", "encrypt --mode ctr --backend cpu"] {
+        let mut ends = [0; 3];
+        for limit in (0..20).map(|n| least + 1024 * n) {
+            let output = limited(limit, &format!("{command} --key-env KEY -o new in"));
+            let told = String::from_utf8_lossy(&output.stderr);
+            let is_there = folder.path().join("new").exists();
+            let end = match output.status.code() {
+                Some(0) => 0,
+                Some(1) if told.lines().count() == 1 => 1,
+                code => {
+                    assert!(
+                        matches!(code, None | Some(1)) && told.contains("memory"),
+                        "{command} {limit}: {code:?} {told}"
+                    );
+                    2
+                }
+            };
+            let words = ["not enough memory", "too little memory", "no memory for the stack of another"];
+            let is_clear = words.iter().any(|words| told.contains(words));
+            assert!(if end == 0 { told.is_empty() } else { end == 2 || is_clear }, "{command} {limit}: {told}");
+            assert_eq!(is_there, end == 0, "{command} {limit}: {told}");
+            if is_there {
+                assert!(fs::metadata(folder.path().join("new")).unwrap().len() > 3 << 20, "{command} {limit}");
+                fs::remove_file(folder.path().join("new")).unwrap();
+            }
+            ends[end] += 1;
+        }
+        assert!(ends[0] > 0 && ends[1] > 0 && ends[2] <= 5, "{command}: {ends:?}");
+    }
+}
+
 /// However many threads cannot be started: the existing ones do the work, or it is an error.
 #[test]
 fn threads_that_cannot_be_started() {

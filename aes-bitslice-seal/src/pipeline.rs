@@ -68,8 +68,8 @@ pub(crate) fn run<W: Write>(
             done.send(Vec::new()).expect("there is room for each");
         }
         let bytes = &bytes;
+        let mut input = buffered(Wanted { input, by })?;
         let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
-            let mut input = BufReader::with_capacity(BUFFER, Wanted { input, by });
             let mut number = 0;
             while let Ok(mut batch) = buffers.recv() {
                 let outcome = fill(&mut input, &mut batch, batch_len, &mut number, bytes, room);
@@ -117,6 +117,13 @@ impl<R: Read> Read for Wanted<R> {
     }
 }
 
+/// A reader with a buffer. Too little memory for that is an error: `BufReader` alone would end the program.
+fn buffered<R: Read>(input: R) -> Result<BufReader<R>, Error> {
+    // It is free again, and taken at once.
+    Vec::<u8>::new().try_reserve_exact(BUFFER).map_err(|_| Error::OutOfMemory)?;
+    Ok(BufReader::with_capacity(BUFFER, input))
+}
+
 /// As [`run`], one chunk after another, and all on the caller's thread: for an input that may stay silent. Its `read` can then end the call,
 /// and no thread is left in it. A chunk is worked on and written as soon as a byte after it shows that it is not the last.
 pub(crate) fn in_turn<W: Write>(
@@ -127,7 +134,7 @@ pub(crate) fn in_turn<W: Write>(
     work: impl Fn(&Chunk, &mut [u8]) -> Result<usize, Error>,
     mut write: impl FnMut(&mut W, &Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut input = BufReader::with_capacity(BUFFER, input);
+    let mut input = buffered(input)?;
     let (mut batch, mut number, mut is_last) = (Vec::new(), 0, false);
     while !is_last {
         is_last = fill(&mut input, &mut batch, 1, &mut number, &bytes, room)?;

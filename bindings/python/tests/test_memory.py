@@ -6,6 +6,8 @@ import gc
 import mmap
 import os
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -413,3 +415,40 @@ def test_whatever_is_given_is_an_exception_at_most(cipher):
         except Exception as error:
             raised.add(type(error))
     assert raised >= {TypeError, ValueError, BufferError} and OverflowError not in raised
+
+
+@pytest.mark.parametrize("what", ["ctr", "seal", "passphrase", "SealedFile"])
+def test_a_limit_of_the_address_space(what, tmp_path):
+    """As `ulimit -v` sets it, from where nothing more can be had, when the system's libraries may end the process, to where all can be."""
+    code = """
+import io, os, resource, sys
+import aes_bitslice
+what, more, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+key, data = aes_bitslice.Key(bytes(32)), bytearray(3 << 20)
+sealed, out = aes_bitslice.seal_bytes(data, key=key), io.BytesIO()
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+limit = size + (more << 10)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    if what == "ctr":
+        aes_bitslice.Engine("cpu-bitsliced").cipher(key).ctr(bytes(16), data)
+    elif what == "SealedFile":
+        aes_bitslice.SealedFile(io.BytesIO(sealed), key=key).read(1 << 20)
+    else:
+        aes_bitslice.seal(io.BytesIO(data), path, **({"key": key} if what == "seal" else {"passphrase": "a passphrase"}))
+    print("done", os.path.exists(path))
+except (MemoryError, OSError) as error:
+    assert not isinstance(error, OSError) or "ulimit -v" in str(error), error
+    print("refused", os.path.exists(path))
+"""
+    ends = set()
+    for n, more in enumerate([0, 1000, 3000, 6000, 20_000, 66_000, 200_000]):
+        path = str(tmp_path / str(n))
+        found = subprocess.run([sys.executable, "-c", code, what, str(more), path], capture_output=True, text=True)
+        is_sealed = what in ("seal", "passphrase")
+        if not found.stdout:
+            assert found.returncode and "memory" in found.stderr and not os.path.exists(path), (more, found)
+            continue
+        assert found.stdout in (f"done {is_sealed}\n", "refused False\n"), (more, found)
+        ends.add(found.stdout.split()[0])
+    assert ends == {"done", "refused"}
