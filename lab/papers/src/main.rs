@@ -300,7 +300,9 @@ mod tests {
                 OpenCl { on: measured::Kind::Gpu, .. } => continue,
                 OpenCl { .. } | Allocation | Processor(_) | Sharded { .. } | Host { .. } => false,
             };
-            assert_eq!(times.clock_mhz.is_some(), has_one, "{}, {}", case.table, case.name);
+            // Runs of microseconds may end before the count, however many there are.
+            let may_have_none = has_one && times.median_seconds < 2e-5;
+            assert!(times.clock_mhz.is_some() == has_one || may_have_none, "{}, {}", case.table, case.name);
         }
     }
 

@@ -62,8 +62,8 @@ fn heading(measured: &Measured, page: &mut Page) {
          bits per second; 5 to 20 runs follow a warm-up. Unless copies are counted, the time is the GPU's own, \
          between two events around the kernel, from one buffer in its memory to another. A kernel of one thread counts clocks \
          while a case is run once more; that thread takes the place of others, so no time is of this run. Cases without a clock in \
-         `papers.json` are those of a processor, allocations, cases of several GPUs, of which each has its own, and copies and \
-         OpenCL's cases of runs that do not have the time of each run of a case. The complete output of each \
+         `papers.json` are those of a processor, allocations, cases of several GPUs, of which each has its own, copies and \
+         OpenCL's cases of runs that do not have the time of each run of a case, and cases of microseconds that ended before the count. The complete output of each \
          cipher was compared with that of the engine `cpu`, which tests compare with other implementations, before a case was timed and again afterwards, \
          and the output of any other kernel with its definition; tests elsewhere cover the orders of words and planes \
          that the processor produces. MB in a paper is taken as 2^20 bytes. This project's generator prints the kernel \
