@@ -11,11 +11,10 @@ use aes_bitslice_kernels::KERNELS;
 use aes_bitslice_tests::environment::{PROOFS, is_set, sample, turn};
 use rayon::prelude::*;
 
-/// The kernels that are stored as PTX and called constant-time, of modes that have this proof.
+/// The kernels that are stored as PTX and called constant-time.
 fn kernels() -> Vec<(Manifest, &'static str)> {
     let parsed = KERNELS.iter().map(|kernel| (<Manifest>::parse(kernel.manifest).unwrap(), kernel.ptx));
-    let has_proof = |manifest: &Manifest| manifest.mode().is_ok_and(|mode| !mode.has_tweaks());
-    parsed.filter(|(manifest, _)| manifest.bitsliced.is_some() && has_proof(manifest)).collect()
+    parsed.filter(|(manifest, _)| manifest.bitsliced.is_some()).collect()
 }
 
 /// The entry points that are proved.
@@ -28,19 +27,26 @@ fn cases(manifest: &Manifest) -> Vec<Case> {
     let carries: Vec<_> = if has_counters { Carries::all().map(Some).collect() } else { vec![None] };
     let carries = &carries;
     let of_key = |key_bits| {
-        let case = move |entry, carries| Case { entry, key_bits, warps, followed: (0, warps - 1), carries };
-        ENTRIES.into_iter().flat_map(move |entry| carries.iter().map(move |&carries| case(entry, carries)))
+        let case =
+            Case { entry: Entry::Blocks, key_bits, warps, followed: (0, warps - 1), carries: None, unit_blocks: None };
+        if manifest.mode().is_ok_and(Mode::has_tweaks) {
+            return (0..9).map(|n| Case { unit_blocks: Some(1 << n), ..case }).collect::<Vec<_>>();
+        }
+        let of_entry = move |entry| carries.iter().map(move |&carries| Case { entry, carries, ..case });
+        ENTRIES.into_iter().flat_map(of_entry).collect()
     };
     KeyBits::ALL.into_iter().flat_map(of_key).collect()
 }
 
 /// The ways between cuts that each warp can go in entry points for whole blocks, and how many of these write a tile. Of counters, some ways
 /// depend on the case.
-fn ways(mode: Mode) -> (Option<usize>, usize) {
+fn ways(mode: Mode, unit_blocks: Option<usize>) -> (Option<usize>, usize) {
     match mode {
         Mode::EcbEncrypt | Mode::EcbDecrypt => (Some(12), 6),
         Mode::Prg => (Some(8), 4),
         Mode::CbcDecrypt => (Some(6), 3),
+        // Units of one block have stretches of one tile, which none follows.
+        Mode::XtsEncrypt | Mode::XtsDecrypt => (None, if unit_blocks == Some(1) { 2 } else { 4 }),
         _ => (None, 12),
     }
 }
@@ -51,18 +57,18 @@ fn ways(mode: Mode) -> (Option<usize>, usize) {
 #[test]
 fn every_stored_kernel() {
     let kernels = kernels();
-    assert_eq!(kernels.len(), 10, "another number of kernels is stored");
+    assert_eq!(kernels.len(), 12, "another number of kernels is stored");
     let step = if is_set(PROOFS) { 1 } else { 2 };
     let mut chosen = vec![];
     for (n, (manifest, ptx)) in sample(0, step, kernels.iter().enumerate()) {
         let all = cases(manifest);
         if is_set(PROOFS) {
-            let last = |entry| all.iter().rfind(|case| case.entry == entry).unwrap();
-            chosen.extend(ENTRIES.map(|entry| (manifest, ptx, Case { followed: (0, 1), ..*last(entry) })));
+            let last = ENTRIES.into_iter().filter_map(|entry| all.iter().rfind(|case| case.entry == entry));
+            chosen.extend(last.map(|case| (manifest, ptx, Case { followed: (0, 1), ..*case })));
             chosen.extend(all.into_iter().map(|case| (manifest, ptx, case)));
         } else {
             let (turn, one) = (turn() / step + 5 * n, all[0]);
-            // With all cases for each warp: both numbers are even.
+            // With all cases for each warp.
             let case = all[turn / one.warps % all.len()];
             chosen.push((manifest, ptx, Case { followed: (turn % one.warps, one.warps), ..case }));
         }
@@ -72,7 +78,7 @@ fn every_stored_kernel() {
         let warps = (case.followed.0..case.warps).step_by(case.followed.1).count();
         assert!(proved.tiles > 0 && proved.ways > proved.tiles);
         if case.entry == Entry::Blocks {
-            let (ways, tiles) = ways(manifest.mode().unwrap());
+            let (ways, tiles) = ways(manifest.mode().unwrap(), case.unit_blocks);
             assert_eq!(proved.tiles, tiles * warps);
             assert!(ways.is_none_or(|ways| proved.ways == ways * warps), "{} ways", proved.ways);
         }
@@ -85,7 +91,7 @@ type Fault = (&'static str, [&'static str; 2], isize, [&'static str; 2], &'stati
 
 /// Faults of kernels, by their names and entry points.
 #[rustfmt::skip]
-const FAULTS: [(&str, Entry, &[Fault]); 10] = [
+const FAULTS: [(&str, Entry, &[Fault]); 11] = [
     ("aes-ctr-planes", Entry::Blocks, &[
         ("a carry into the second word of the counter is lost", ["shr.u64", ", 32"], 0, [", 32", ", 33"], "not known"),
         ("a carry into the third word is lost", ["shr.u64", ", 32"], 1, [", 32", ", 33"], "not known"),
@@ -177,6 +183,21 @@ const FAULTS: [(&str, Entry, &[Fault]); 10] = [
     ("aes-keystream-planes", Entry::Bytes, &[
         ("a byte after the data is written", ["add.s64", ", 3"], -1, [", 3", ", 2"], "may not exist"),
         ("an output is another byte", ["shr.u32", ", 24"], -1, [", 24", ", 16"], "differs"),
+    ]),
+    ("aes-xts-encrypt-planes", Entry::Blocks, &[
+        ("a carry into the second word of a unit's number is lost", ["shr.u64", ", 32"], 0, [", 32", ", 33"], "not known"),
+        ("a unit's number wraps where it does not", ["setp.lt.u32", "%r69"], 0, ["setp.lt", "setp.le"], "no S-box of the cipher together"),
+        ("a stretch may be longer than its units", ["min.u32", "%r1450"], 0, ["%r1450", "%r1480"], "a stretch"),
+        ("a warp after the last one has a stretch", ["setp.lt.u32", "%r12941"], 0, ["setp.lt", "setp.le"], "a stretch"),
+        ("a share's stretches begin elsewhere", ["add.s32", ", -1"], 2, [", -1", ", 0"], "a stretch"),
+        ("a warp takes every second stretch", ["atom.shared.add.u32", ", 1"], 0, [", 1", ", 2"], "leave some out"),
+        ("a tile after the stretch is read early", ["setp.ge.u32", "%r62"], -1, ["setp.ge", "setp.gt"], "not of the tile"),
+        ("a tweak is reduced by another polynomial", ["and.b32", ", 135"], 0, [", 135", ", 134"], "tweak of block"),
+        ("rows are apart by too little", ["mul.wide.u32", ", 144"], 0, ["144", "128"], "tweak of block"),
+        ("an output is the complement", ["lop3.b32", ", 150"], -1, [", 150", ", 105"], "differs"),
+        ("tweaks of units are read before they are written", ["bar.warp.sync", ""], 1, ["bar.warp.sync", "//"], "race"),
+        ("rows are replaced before they have been used", ["bar.warp.sync", ""], -1, ["bar.warp.sync", "//"], "race"),
+        ("the tweaks of the next tile are of the unit after", ["mul.wide.u32", "%r1153, 16"], 0, [", 16", ", 32"], "nothing was written"),
     ]),
 ];
 

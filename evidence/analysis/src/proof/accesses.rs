@@ -50,13 +50,15 @@ pub(crate) struct Symbolic {
     pub taken: Vec<Taken>,
     /// The bytes that loads have found, or will find, by buffer and offset.
     pub read: HashMap<(Unknown, Form), Byte>,
+    /// Words that are numbers, and have bits of their own.
+    pub words: HashMap<Form, [Bit; 32]>,
     /// The registers that are still needed at each statement.
     pub live: Vec<HashSet<usize>>,
 }
 
 impl Symbolic {
     pub(crate) fn new([block, blocks]: [Form; 2], buffers: BTreeMap<Unknown, i128>, live: Vec<HashSet<usize>>) -> Self {
-        let (reached, taken, read) = (vec![], vec![], HashMap::new());
-        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, live }
+        let (reached, taken, read, words) = (vec![], vec![], HashMap::new(), HashMap::new());
+        Self { warp: 0, answer: None, block, blocks, buffers, reached, taken, read, words, live }
     }
 }

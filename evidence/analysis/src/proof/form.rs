@@ -6,6 +6,7 @@
 
 use crate::proof::anf::{Bit, Cells};
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// An unknown, by its number.
@@ -28,17 +29,19 @@ impl Form {
 
     /// The sum of this and a multiple of another form.
     pub fn plus(&self, factor: i128, other: &Self) -> Self {
-        let add = |to: &mut i128, number: i128| {
-            let product = factor.checked_mul(number).and_then(|product| to.checked_add(product));
-            *to = product.expect("numbers of a proof stay far below 2^127");
-        };
+        self.checked_plus(factor, other).expect("numbers of a proof stay far below 2^127")
+    }
+
+    fn checked_plus(&self, factor: i128, other: &Self) -> Option<Self> {
+        let add = |to: i128, number: i128| factor.checked_mul(number).and_then(|product| to.checked_add(product));
         let mut sum = self.clone();
-        add(&mut sum.constant, other.constant);
+        sum.constant = add(sum.constant, other.constant)?;
         for (&unknown, &coefficient) in &other.terms {
-            add(sum.terms.entry(unknown).or_default(), coefficient);
+            let to = sum.terms.entry(unknown).or_default();
+            *to = add(*to, coefficient)?;
         }
         sum.terms.retain(|_, coefficient| *coefficient != 0);
-        sum
+        Some(sum)
     }
 
     /// A multiple.
@@ -151,6 +154,12 @@ impl Unknowns {
         Form { constant: 0, terms: BTreeMap::from([(unknown, 1)]) }
     }
 
+    /// A number of 32 bits: one of two, the first if a form is at least 0.
+    pub fn one_of(&mut self, condition: &Form, [a, b]: [&Form; 2]) -> Form {
+        let [a, b] = [a, b].map(|form| self.congruent(form, 32));
+        if a == b { a } else { self.result("one of", vec![condition.clone(), a, b], (0, u32::MAX.into())) }
+    }
+
     /// The number of unknowns so far: they are numbered from 0.
     pub fn count(&self) -> usize {
         self.bounds.len()
@@ -209,18 +218,20 @@ impl Unknowns {
         // Facts take away what pulls the bound down most.
         let pull = |(unknown, factor): &(&Unknown, &i128)| {
             let (from, to) = self.bounds[**unknown];
-            -factor.unsigned_abs().saturating_mul((to - from).unsigned_abs()).cast_signed()
+            Reverse(factor.unsigned_abs().saturating_mul((to - from).unsigned_abs()))
         };
         let mut terms: Vec<(&Unknown, &i128)> = form.terms.iter().collect();
         terms.sort_by_key(pull);
         for (unknown, factor) in terms {
             let multiple = |fact: &Form| {
                 let of = fact.terms.get(unknown).copied().unwrap_or(0);
-                (of != 0 && factor % of == 0 && factor / of > 0).then(|| factor / of)
+                let by = factor.checked_div(of)?;
+                (by > 0 && by * of == *factor).then_some(by)
             };
             let mut is_known = false;
             for (fact, by) in self.facts.iter().filter_map(|fact| Some((fact, multiple(fact)?))) {
-                best = best.max(self.least_by(&form.plus(-by, fact), enough, depth - 1));
+                let Some(without) = form.checked_plus(-by, fact) else { continue };
+                best = best.max(self.least_by(&without, enough, depth - 1));
                 is_known = true;
                 if best >= enough {
                     return best;
@@ -300,7 +311,7 @@ impl Unknowns {
     }
 
     /// A form with its remainders modulo at least 2^`bits` replaced by what they are remainders of.
-    fn congruent(&self, form: &Form, bits: u32) -> Form {
+    pub(crate) fn congruent(&self, form: &Form, bits: u32) -> Form {
         let mut found = form.modulo(bits);
         while let Some((unknown, of)) = found.terms.keys().find_map(|unknown| {
             let (of, width) = self.remainders.get(unknown)?;
@@ -313,7 +324,7 @@ impl Unknowns {
     }
 
     /// A form with unknown bits in place of sums of them.
-    fn in_bits(&self, form: &Form) -> Form {
+    pub(crate) fn in_bits(&self, form: &Form) -> Form {
         let mut found = form.clone();
         for unknown in form.terms.keys() {
             if let Some(sum) = self.sums.get(unknown) {

@@ -125,13 +125,17 @@ impl Context<'_> {
             _ => {}
         }
         if parts[0] == "atom"
+            && self.symbolic.is_some()
             && let Value::Number(at) = self.value(thread, operand(operands, 1)?)?
-            && self.memory.holds_form(at)
         {
             let step = self.value(thread, operand(operands, 2)?)?.number()?;
             self.reaches(parts[1], at, 4)?;
             let taken = self.take(thread, at, step)?;
             thread.write(operand(operands, 0)?, taken)?;
+            return Ok(Next::Following);
+        }
+        if let Some(word) = self.chosen_word(thread, parts, operands)? {
+            thread.write(operand(operands, 0)?, word)?;
             return Ok(Next::Following);
         }
         if let Some(condition) = self.choice(thread, parts, operands, of_type)? {

@@ -3,11 +3,13 @@
 use crate::ptx::{Function, Operand, Statement};
 use std::collections::{BTreeSet, HashSet};
 
-/// A loop: its first statement, and its last, a branch to the first.
+/// A loop: its first statement, and its last, a branch to the first or after that one into the loop; and its head, the statement at which it is entered, the first one or
+/// one below it, before which the first turn does nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Loop {
+    first: usize,
     pub head: usize,
-    pub back: usize,
+    back: usize,
 }
 
 fn target(statement: &Statement) -> Option<usize> {
@@ -48,35 +50,49 @@ fn read(statement: &Statement) -> Vec<usize> {
 }
 
 impl Loop {
-    /// The loops around the stores to device memory, from the inside out, each entered at its head only.
+    /// The loops around the stores to device memory, from the inside out, each entered at one statement only.
     pub(crate) fn around_stores(function: &Function) -> Result<Vec<Self>, String> {
         let statements = &function.statements;
         let stores = || statements.iter().enumerate().filter(|(_, one)| one.opcode.starts_with("st.global."));
-        let heads: BTreeSet<usize> =
+        let firsts: BTreeSet<usize> =
             statements.iter().enumerate().filter_map(|(n, one)| target(one).filter(|to| *to <= n)).collect();
-        let of_head = |head: usize| {
-            let back = (head..statements.len()).rev().find(|n| target(&statements[*n]) == Some(head));
-            Self { head, back: back.unwrap_or(head) }
+        let from = |first: usize| {
+            let back =
+                (first..statements.len()).rev().find(|n| target(&statements[*n]) == Some(first)).unwrap_or(first);
+            let leads_back = |n: &usize| target(&statements[*n]).is_some_and(|to| (first..=back).contains(&to));
+            let more = (back + 1..statements.len()).take_while(leads_back).count();
+            Self { first, head: first, back: back + more }
         };
-        let mut all: Vec<Self> = heads.into_iter().map(of_head).collect();
+        let mut all: Vec<Self> = firsts.into_iter().map(from).collect();
         all.retain(|one| stores().all(|(n, _)| one.contains(n)));
-        all.sort_by_key(|one| one.back - one.head);
-        let enters = |one: &Self, (n, statement): (usize, &Statement)| {
-            !one.contains(n) && target(statement).is_some_and(|to| to != one.head && one.contains(to))
-        };
-        if all.iter().any(|one| statements.iter().enumerate().any(|each| enters(one, each))) {
-            return Err("a loop is entered elsewhere than at its head".into());
+        all.sort_by_key(|one| one.back - one.first);
+        for one in &mut all {
+            let is_within = |to: &usize| one.contains(*to);
+            let outside = statements.iter().enumerate().filter(|(n, _)| !one.contains(*n));
+            let mut entries: BTreeSet<usize> =
+                outside.filter_map(|(_, statement)| target(statement)).filter(is_within).collect();
+            entries.extend((one.first > 0 && !is_end(&statements[one.first - 1])).then_some(one.first));
+            let [head] = entries.into_iter().collect::<Vec<_>>()[..] else {
+                return Err("a loop is entered at more statements than one".into());
+            };
+            one.head = head;
         }
         Ok(all)
     }
 
     pub(crate) fn contains(&self, statement: usize) -> bool {
-        (self.head..=self.back).contains(&statement)
+        (self.first..=self.back).contains(&statement)
+    }
+
+    /// The statement after the first branch that may leave the loop.
+    pub(crate) fn after_exit(&self, function: &Function) -> Option<usize> {
+        let leaves = |n: &usize| target(&function.statements[*n]).is_some_and(|to| !self.contains(to));
+        (self.head..=self.back).find(leaves).map(|n| n + 1)
     }
 
     /// The registers that it writes.
     pub(crate) fn written(&self, function: &Function) -> BTreeSet<usize> {
-        function.statements[self.head..=self.back].iter().flat_map(written).collect()
+        function.statements[self.first..=self.back].iter().flat_map(written).collect()
     }
 }
 
@@ -99,5 +115,28 @@ pub(crate) fn live(function: &Function) -> Vec<HashSet<usize>> {
         if !has_changed {
             return live;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::Program;
+
+    /// Each loop is entered at one statement, which may be below its first, or it is refused.
+    #[test]
+    fn loops_are_entered_at_one_statement() {
+        let loops = |before: &str, more: &str| {
+            let program = Program::read(&format!(
+                ".entry f()\n{{\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n.reg .pred %p<3>;\n{before}\n$L:\nmov.u32 %r1, 1;\n$M:\n\
+                 st.global.u32 [%rd1], %r1;\n@%p2 bra $N;\n@%p1 bra $L;\n{more}\n$N:\nret;\n}}"
+            ));
+            let function = &program.unwrap().functions[0];
+            Loop::around_stores(function).map(|all| (all[0].head, all[0].back, all[0].after_exit(function)))
+        };
+        assert_eq!(loops("mov.u32 %r1, 0;", ""), Ok((1, 4, Some(4))));
+        assert_eq!(loops("bra.uni $M;", ""), Ok((2, 4, Some(4))));
+        assert_eq!(loops("bra.uni $M;", "bra.uni $M;"), Ok((2, 5, Some(4))));
+        assert!(loops("@%p1 bra $M;", "").is_err());
     }
 }

@@ -51,11 +51,6 @@ impl Memory {
         self.forms.values_mut().for_each(|(_, value)| value.replace(number, instead));
     }
 
-    /// Whether a number at an address is a form.
-    pub(crate) fn holds_form(&self, address: u64) -> bool {
-        self.forms.contains_key(&address)
-    }
-
     /// What is there now.
     pub(crate) fn contents(&self) -> Contents {
         (self.bytes.clone(), self.forms.clone())
@@ -158,15 +153,12 @@ impl Memory {
     /// Takes a number of 4 bytes by an atomic addition, whose result is left to the caller. Returns what was stored.
     ///
     /// # Errors
-    /// If it is no form, or it is a race.
+    /// If it is not there, or it is a race.
     pub fn take(&mut self, address: u64, by: Moment) -> Result<Value, Why> {
         for at in address..address + 4 {
             self.note(at, Access::Atomic, by)?;
         }
-        match self.forms.get(&address) {
-            Some((4, value)) => Ok(value.clone()),
-            _ => Err(format!("no number is at {address:#x}")),
-        }
+        self.value(address, 4)
     }
 
     /// A byte.

@@ -47,8 +47,8 @@
 //!
 //! Kernels with lookup tables are not covered. Of hashes, [`ghash`] says what is.
 //!
-//! For kernels of all modes but XTS, [`every_length`] proves the output of entry points for aligned blocks and for any alignment, for every
-//! length, counter, address and number of thread blocks; what it assumes besides is at its head.
+//! [`every_length`] proves the output of entry points for aligned blocks, and in all modes but XTS for any alignment, for every length,
+//! counter, address and number of thread blocks; for which units of XTS, and what it assumes besides, is at its head.
 
 mod accesses;
 pub mod aes;

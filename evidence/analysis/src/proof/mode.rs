@@ -61,7 +61,7 @@ pub(crate) fn swap_if(mode: Mode, block: u128) -> u128 {
 }
 
 /// The block times α (IEEE 1619, section 5.2).
-fn times_alpha(block: &Block) -> Block {
+pub(crate) fn times_alpha(block: &Block) -> Block {
     std::array::from_fn(|i| {
         let below = if i == 0 { Bit::ZERO } else { block[i - 1] };
         if 0x87u128 >> i & 1 == 1 { below ^ block[127] } else { below }

@@ -53,6 +53,12 @@ impl Context<'_> {
 
     /// A comparison of integers, by its name, of numbers of this many bits without a sign.
     pub(crate) fn compare(&mut self, name: &str, a: &Form, b: &Form, bits: u32) -> Result<Condition, Why> {
+        if name == "lt"
+            && bits == 32
+            && let Some(wraps) = self.wraps(a, b)
+        {
+            return Ok(wraps);
+        }
         let exact = [a, b].map(|form| match bits {
             32 => Some(self.unknowns.integer(form, 32)),
             _ => self.unknowns.exact(form, bits),
@@ -79,10 +85,55 @@ impl Context<'_> {
         })
     }
 
+    /// Whether the first of two words is below the second, if it is the sum of this and of a known number, one of which is the second: so
+    /// whether the sum wraps.
+    fn wraps(&mut self, sum: &Form, summand: &Form) -> Option<Condition> {
+        if self.unknowns.exact(sum, 32).is_some() {
+            return None;
+        }
+        let other = self.unknowns.congruent(&sum.plus(-1, summand), 32);
+        let (unknown, known) = match (other.terms.is_empty(), summand.terms.is_empty()) {
+            (true, _) => (summand, &other),
+            (_, true) => (&other, summand),
+            _ => return None,
+        };
+        let known = Form::constant(known.constant.rem_euclid(1 << 32) - (1 << 32));
+        Some(Condition::NotNegative(self.unknowns.integer(unknown, 32).plus(1, &known)))
+    }
+
+    /// What `selp` takes of two words under a condition that is not known, if that is a word that has bits of its own.
+    pub(crate) fn chosen_word(
+        &mut self,
+        thread: &Thread,
+        parts: &[&str],
+        operands: &[Operand],
+    ) -> Result<Option<Value>, Why> {
+        if parts[0] != "selp" || self.symbolic.as_ref().is_none_or(|symbolic| symbolic.words.is_empty()) {
+            return Ok(None);
+        }
+        let values = operands.iter().skip(1).map(|one| self.value(thread, one)).collect::<Result<Vec<_>, _>>()?;
+        let [Value::Form(a, 32), Value::Form(b, 32), Value::Condition(condition)] = &values[..] else {
+            return Ok(None);
+        };
+        let Condition::NotNegative(form) = &**condition else { return Ok(None) };
+        if self.unknowns.decide(condition).is_some() {
+            return Ok(None);
+        }
+        let found = self.unknowns.one_of(form, [a, b]);
+        let has_bits = self.symbolic.as_ref().is_some_and(|symbolic| symbolic.words.contains_key(&found));
+        Ok(has_bits.then(|| Value::of_form(found, 32)))
+    }
+
     /// A word: for a form of unknown bits, these bits.
     pub(crate) fn word(&self, value: Value) -> Result<Value, Why> {
         match &value {
             Value::Form(form, bits) => {
+                let words = self.symbolic.as_ref().map(|symbolic| &symbolic.words);
+                if *bits == 32
+                    && let Some(found) = words.and_then(|words| words.get(&self.unknowns.congruent(form, 32)))
+                {
+                    return Ok(Value::of_bits(*found));
+                }
                 let found = self.unknowns.as_bits(form, *bits).ok_or("the bits of a number that is not known")?;
                 Ok(Value::of_bits64(found).first(*bits))
             }
@@ -171,6 +222,10 @@ impl Context<'_> {
             }
             ("mul", _) => product(self),
             ("mad", _) => product(self).plus(1, &forms[2]),
+            ("div", 32) if known(1).is_some_and(|by| by > 0 && by & (by - 1) == 0) => {
+                let (number, by) = (self.unknowns.integer(&forms[0], 32), forms[1].constant.trailing_zeros());
+                self.unknowns.shifted(&number, by)
+            }
             ("div", 32) => {
                 let both: Vec<Form> = forms.iter().map(|form| self.unknowns.integer(form, 32)).collect();
                 if !self.unknowns.is_not_negative(&both[1].plus(-1, &Form::constant(1))) {
@@ -197,6 +252,7 @@ impl Context<'_> {
                 None => return Ok(None),
             },
             // Of bits that are set in one of the two at most.
+            ("or", _) if self.are_apart(&forms[0], &forms[1], bits) => forms[0].plus(1, &forms[1]),
             ("or", _) => match (known(0).or(known(1)), factors().1) {
                 (Some(number), other)
                     if {
@@ -221,6 +277,13 @@ impl Context<'_> {
                 }
                 _ => return Ok(None),
             },
+            ("bfi", 32) if known(1).is_none() => match (known(2), known(3)) {
+                (Some(at), Some(count)) if at + count == 32 => {
+                    let below = self.unknowns.integer(&forms[1], at as u32);
+                    below.plus(1 << at, &self.unknowns.integer(&forms[0], count as u32))
+                }
+                _ => return Ok(None),
+            },
             ("bfi", 32) => match (known(1), known(2), known(3)) {
                 (Some(into), Some(at), Some(count)) => {
                     let mask = (1i128 << count) - 1;
@@ -235,6 +298,17 @@ impl Context<'_> {
             _ => return Ok(None),
         };
         Ok(Some(Value::of_form(result, bits)))
+    }
+
+    /// Whether all bits of one number are below those of the other.
+    fn are_apart(&self, a: &Form, b: &Form, bits: u32) -> bool {
+        let [Some(a), Some(b)] = [a, b].map(|form| self.unknowns.exact(form, bits)) else { return false };
+        let are = |above: &Form, below: &Form| {
+            let factors = above.terms.values().chain([&above.constant]);
+            let step = factors.filter(|factor| **factor != 0).map(|factor| factor.trailing_zeros()).min().unwrap_or(0);
+            self.unknowns.is_not_negative(&Form::constant((1 << step.min(126)) - 1).plus(-1, below))
+        };
+        are(&a, &b) || are(&b, &a)
     }
 
     /// The lower 32 or 64 bits of a product.

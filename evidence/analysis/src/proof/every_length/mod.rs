@@ -19,10 +19,10 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`counters`], `chain` | what is special to counters, and to CBC |
+//! | [`counters`], `chain`, `units` | what is special to counters, to CBC, and to XTS |
 //! | `shares` | who takes which tiles |
 //! | `data` | what a tile may access, and must write |
-//! | `walk`, `turns` | ways between cuts, and what is proved of them |
+//! | `walk`, `turns`, `stretches` | ways between cuts, and what is proved of them; in XTS, where a share is in stretches of tiles |
 //!
 //! # Arguments on paper
 //!
@@ -43,13 +43,16 @@
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
 //! - Of a turn of a loop that follows another, only one way is followed, to see whether barriers order the accesses of both.
-//! - The entry point, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
+//! - In XTS, units have a power of two of blocks, at most those of a tile, and the data begins with a unit; the number of warps is a power of two.
+//! - The entry point, the blocks of a unit, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
 mod chain;
 pub mod counters;
 mod data;
 mod shares;
+mod stretches;
 mod turns;
+mod units;
 mod walk;
 
 use crate::proof::accesses::Symbolic;
@@ -60,17 +63,21 @@ use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::counters::{Carries, Counters};
 use crate::proof::every_length::data::{Data, Pieces, Tiles};
 use crate::proof::every_length::shares::{Owner, Shares};
+use crate::proof::every_length::units::Units;
 use crate::proof::every_length::walk::{Cut, Proof};
 use crate::proof::form::{Form, Unknown, Unknowns};
 use crate::proof::kernel::key_argument;
 use crate::proof::kernel_cells::TILE;
 use crate::proof::loops::{Loop, live};
 use crate::proof::machine::Machine;
+use crate::proof::memory::number;
 use crate::proof::mode::{Given, Start};
 use crate::proof::order::WARP;
 use crate::ptx::Program;
+use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::aes::schedule::KeyBits;
 use aes_bitslice_core::argument::Argument;
+use aes_bitslice_core::basis::Basis;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::Manifest;
 use aes_bitslice_core::mode::Mode;
@@ -92,6 +99,8 @@ pub struct Case {
     pub followed: (usize, usize),
     /// What carries, in counter modes.
     pub carries: Option<Carries>,
+    /// Blocks of a unit, in XTS: a power of two, at most those of a tile.
+    pub unit_blocks: Option<usize>,
 }
 
 /// What a proof looked at.
@@ -117,8 +126,12 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let mode = manifest.mode().map_err(|e| words(&e))?;
     let entry = manifest.entry(case.entry).map_err(|e| words(&e))?;
     let basis = manifest.key_basis().map_err(|e| words(&e))?;
-    let mut cells = Cells::in_bases(&[manifest.basis().map_err(|e| words(&e))?]);
-    let keys = aes::unknown_keys(&mut cells, case.key_bits);
+    let tweak_basis = manifest.tweak_key_basis().map_err(|e| words(&e))?;
+    let mut bases = vec![manifest.basis().map_err(|e| words(&e))?];
+    bases.extend(manifest.tweak_basis.and_then(|rows| Basis::new(rows).ok()));
+    let mut cells = Cells::in_bases(&bases);
+    let [keys, tweak_keys] = [0, 1].map(|_| aes::unknown_keys(&mut cells, case.key_bits));
+    let given_tweak_keys = tweak_basis.map(|basis| key_argument(&mut cells, &tweak_keys, Direction::Encrypt, &basis));
     let given_keys = key_argument(&mut cells, &keys, mode.direction(), &basis);
     let program = Program::read(ptx)?;
     let threads = WARP * case.warps;
@@ -136,6 +149,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let context = &mut machine.context;
     let input: Vec<Block> = (0..TILE).map(|_| aes::unknown(context.cells)).collect();
     let before = aes::unknown(context.cells);
+    let mut units = None;
     let (tiles, counter, output) = match mode {
         Mode::Ctr | Mode::CtrLe32 | Mode::Keystream => {
             let carries = case.carries.ok_or("a counter carries somehow")?;
@@ -148,6 +162,12 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             let given = Given { mode, start, keys: &keys, tweak_keys: &[], iv: &before };
             let output = given.of_blocks(context.cells, &input)?;
             (Tiles::of_data(&mut context.unknowns), vec![], output)
+        }
+        Mode::XtsEncrypt | Mode::XtsDecrypt => {
+            let blocks = case.unit_blocks.ok_or("a unit has some blocks")?;
+            let units = units.insert(Units::new(context, &tweak_keys, blocks)?);
+            let output = units.output(context, &input, &keys, mode.direction())?;
+            (Tiles::of_data(&mut context.unknowns), units.first.to_vec(), output)
         }
         other => return Err(format!("{other} has no proof for every length")),
     };
@@ -189,10 +209,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let live = live(machine.function);
     let grid = [&shares.thread_block, &shares.thread_blocks].map(Form::clone);
     let mut symbolic = Symbolic::new(grid, buffers, live.clone());
-    let first = data.beginning(&data.tiles.tile);
-    let given = std::iter::once(&before).chain(&input).flat_map(|block| block.as_chunks().0);
-    let given = (-16..).zip(given).map(|(at, byte)| ((data.input, first.plus(1, &Form::constant(at))), *byte));
-    symbolic.read.extend(given);
+    symbolic.words.extend(units.iter_mut().flat_map(|units| std::mem::take(&mut units.words)));
     context.symbolic = Some(symbolic);
     for (n, parameter) in entry.parameters.iter().enumerate() {
         let function = machine.function;
@@ -206,24 +223,31 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             (Argument::Previous, Some((at, _))) => machine.context.number(function, n, 0, 8, at.clone()),
             (Argument::Stride, Some((_, chain))) => machine.context.number(function, n, 0, 8, chain.stride.clone()),
             (Argument::Iv, Some((_, chain))) => machine.parameter(n, chain.iv.as_chunks().0)?,
-            (Argument::Counter, _) => {
+            (Argument::Counter | Argument::FirstUnit, _) => {
                 for (at, word) in (0..).step_by(4).zip(&counter) {
                     machine.context.number(function, n, at, 4, word.clone());
                 }
             }
             (Argument::Keys, _) => machine.parameter(n, &given_keys)?,
+            (Argument::TweakKeys, _) => machine.parameter(n, given_tweak_keys.as_deref().unwrap_or_default())?,
+            (Argument::UnitBytes, _) => machine.parameter(n, &number(16 * case.unit_blocks.unwrap_or(0) as u64, 4))?,
+            (Argument::Before, _) => machine.parameter(n, &number(0, 4))?,
             (other, _) => return Err(format!("no value is known for `{other}`")),
         }
     }
 
     let cut = |of: &Loop| Cut::new(machine.function, of, &live);
     let loops = Loop::around_stores(machine.function)?;
-    let (tile_cut, run_cut) = match (&loops[..], &data.tiles.next_run) {
-        ([tiles], None) => (cut(tiles), None),
-        ([tiles, runs], Some(_)) => (cut(tiles), Some(cut(runs))),
-        _ => return Err("the stores are not within a loop over tiles, and in counter modes one over runs".into()),
+    let (tile_cut, run_cut) = match (&loops[..], data.tiles.next_run.is_some() || units.is_some()) {
+        ([tiles], false) => (cut(tiles), None),
+        ([tiles, runs], true) => (cut(tiles), Some(cut(runs))),
+        _ => return Err(
+            "the stores are not within a loop over tiles, and in counter modes one over runs, in XTS over stretches"
+                .into(),
+        ),
     };
-    machine.stops = loops.iter().map(|one| one.head).collect();
+    let tiles_known = units.as_ref().and_then(|_| loops.last()?.after_exit(machine.function));
+    machine.stops = loops.iter().map(|one| one.head).chain(tiles_known).collect();
     let mut proof = Proof {
         threads: machine.threads(),
         machine,
@@ -233,6 +257,11 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         data,
         shares,
         chain: chained.map(|(_, chain)| chain),
+        units,
+        tiles_known,
+        after_first: Form::default(),
+        input,
+        before,
         output,
         to,
         run_end,
@@ -240,6 +269,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         owners: HashMap::new(),
         proved: Proved::default(),
     };
+    proof.give(&proof.data.tiles.tile.clone())?;
     let start = proof.snapshot();
     for warp in (case.followed.0..case.warps).step_by(case.followed.1) {
         proof.follow(warp, start.clone())?;

@@ -11,6 +11,9 @@ impl Proof<'_> {
     pub fn follow(&mut self, warp: usize, start: Snapshot) -> Result<(), String> {
         self.restore(start);
         (self.warp, self.symbolic()?.warp) = (warp, warp);
+        if self.units.is_some() {
+            return self.follow_stretches();
+        }
         self.share()?;
         let before_run = self.run_cut.is_some().then(|| self.machine.context.memory.contents());
         self.run(before_run.as_ref())?;
@@ -122,11 +125,7 @@ impl Proof<'_> {
             let stored = proof.data.stores(&mut proof.machine.context.unknowns, &reached, tiles)?;
             proof.data.compare(proof.unknowns(), &stored, &proof.output)?;
             proof.proved.tiles += 1;
-            for at in proof.machine.context.memory.elsewhere(&before_tile) {
-                if *proof.owners.entry(at).or_insert(proof.warp) != proof.warp {
-                    return Err("two warps write to the same shared memory during their tiles".into());
-                }
-            }
+            proof.own(&before_tile)?;
             if !proof.machine.context.memory.return_to(&before_tile) {
                 return Err("a tile changes what the next needs".into());
             }
@@ -170,8 +169,18 @@ impl Proof<'_> {
         }
     }
 
+    /// Checks that no other warp that is followed writes to shared memory elsewhere than these contents were.
+    pub(super) fn own(&mut self, contents: &Contents) -> Result<(), String> {
+        for at in self.machine.context.memory.elsewhere(contents) {
+            if *self.owners.entry(at).or_insert(self.warp) != self.warp {
+                return Err("two warps write to the same shared memory during their tiles".into());
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that nothing was accessed in device memory, except for words of the tile that comes next, and no tile taken.
-    fn only_reads(&mut self, reached: &[Reached], next: Option<&Form>) -> Result<(), String> {
+    pub(super) fn only_reads(&mut self, reached: &[Reached], next: Option<&Form>) -> Result<(), String> {
         self.data.stores(&mut self.machine.context.unknowns, reached, [None, next])?;
         if self.symbolic()?.taken.is_empty() {
             Ok(())

@@ -7,6 +7,7 @@ use crate::proof::every_length::Proved;
 use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::data::Data;
 use crate::proof::every_length::shares::Shares;
+use crate::proof::every_length::units::Units;
 use crate::proof::form::{Form, Unknowns};
 use crate::proof::loops::Loop;
 use crate::proof::machine::Machine;
@@ -38,6 +39,9 @@ enum Handed {
     Word(i128),
     /// That, in bytes, and this more: an address.
     Address(Form),
+    /// Where the lane's row begins: the unit, or the block of it.
+    Unit,
+    Block,
 }
 
 impl Cut {
@@ -51,7 +55,7 @@ impl Cut {
 /// The state of a launch, and what it has reached in device memory and taken since the last cut.
 #[derive(Clone)]
 pub(super) struct Snapshot {
-    threads: Vec<Thread>,
+    pub threads: Vec<Thread>,
     memory: Memory,
     unknowns: Unknowns,
     reached: Vec<Reached>,
@@ -71,7 +75,13 @@ pub(super) struct Proof<'a> {
     pub shares: Shares,
     /// The block before a share, if a tile depends on the one before it.
     pub chain: Option<Chain>,
-    /// What a tile must become, by its blocks.
+    /// The units of XTS, the statement at which the tiles of a stretch are known, and tiles from its first to that of a turn.
+    pub units: Option<Units>,
+    pub tiles_known: Option<usize>,
+    pub after_first: Form,
+    /// The input of a tile, by its blocks, the block before it, and what the tile must become.
+    pub input: Vec<Block>,
+    pub before: Block,
     pub output: Vec<Block>,
     /// The end of the share, and that of the run.
     pub to: Form,
@@ -243,10 +253,27 @@ impl Proof<'_> {
         }
         let of_block = (-16..).zip(before.into_iter().flat_map(|block| block.as_chunks().0));
         distances.extend(of_block.map(|(distance, byte)| ((None, *byte), distance)));
+        // What was not written is not handed on: a turn that reads it ends the proof.
+        cut.handed.retain(|register| self.threads[threads.clone()].iter().any(|one| one.written(*register).is_some()));
         for register in cut.handed.clone() {
+            if cut.of == self.tile_cut.of
+                && let Some(handed) = self.place(register, &threads)?
+            {
+                for thread in threads.clone() {
+                    if *cut.others.entry((thread % WARP, register)).or_insert_with(|| handed.clone()) != handed {
+                        return Err("a loop hands on another place of a row than before".into());
+                    }
+                }
+                continue;
+            }
             for thread in threads.clone() {
                 let found = self.threads[thread].register(register)?;
-                if let Value::Form(form, 32) = &found {
+                let form = match &found {
+                    Value::Form(form, 32) => Some((**form).clone()),
+                    Value::Number(known) if number.terms.is_empty() => Some(Form::constant((*known).into())),
+                    _ => None,
+                };
+                if let Some(form) = form {
                     let difference = form.plus(-1, number);
                     let is_it = self.unknowns().exact(&difference, 32) == Some(Form::default());
                     if !is_it || *cut.number.get_or_insert(register) != register {
@@ -280,13 +307,19 @@ impl Proof<'_> {
     /// threads stay where they are.
     pub fn begin(&mut self, cut: &Cut, threads: Range<usize>, tile: &Form) -> Result<(), String> {
         let number = cut.number.ok_or("a loop is not handed one number")?;
-        let value = |handed: &Handed| -> Result<Value, String> {
+        let value = |lane: usize, handed: &Handed| -> Result<Value, String> {
+            let place = |n: usize| {
+                let places = self.units.as_ref().map(|units| units.places(lane, &self.after_first));
+                places.map(|places| Value::of_form(places[n].clone(), 32)).ok_or("no units")
+            };
             Ok(match handed {
                 Handed::Word(distance) => Value::of_bits64(self.given(tile, *distance)?).first(32),
                 Handed::Address(rest) => Value::of_form(self.data.beginning(tile).plus(1, rest), 64),
+                Handed::Unit => place(0)?,
+                Handed::Block => place(1)?,
             })
         };
-        let given = cut.others.iter().map(|(at, handed)| Ok((*at, value(handed)?)));
+        let given = cut.others.iter().map(|(at, handed)| Ok((*at, value(at.0, handed)?)));
         let given: Vec<((usize, usize), Value)> = given.collect::<Result<_, String>>()?;
         for thread in &mut self.threads {
             if !threads.contains(&thread.index) {
@@ -302,6 +335,35 @@ impl Proof<'_> {
             }
             (thread.next, thread.state, thread.goes_on) = (cut.of.head, State::Runs, true);
         }
+        Ok(())
+    }
+
+    /// What a register has if, in all lanes, it is a place in the units of XTS where the lane's row begins.
+    fn place(&self, register: usize, threads: &Range<usize>) -> Result<Option<Handed>, String> {
+        let Some(units) = &self.units else { return Ok(None) };
+        for (n, handed) in [Handed::Unit, Handed::Block].into_iter().enumerate() {
+            let mut is_it = true;
+            for thread in &self.threads[threads.clone()] {
+                let place = units.places(thread.index % WARP, &self.after_first)[n].clone();
+                is_it &= match thread.register(register)? {
+                    Value::Form(form, 32) => self.unknowns().exact(&form.plus(-1, &place), 32) == Some(Form::default()),
+                    found => found == Value::of_form(place, 32),
+                };
+            }
+            if is_it {
+                return Ok(Some(handed));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives the input of a tile to the launch, and the block before it.
+    pub fn give(&mut self, tile: &Form) -> Result<(), String> {
+        let (buffer, first) = (self.data.input, self.data.beginning(tile));
+        let given: Vec<Byte> =
+            std::iter::once(&self.before).chain(&self.input).flat_map(|block| block.as_chunks().0).copied().collect();
+        let given = (-16..).zip(given).map(|(at, byte)| ((buffer, first.plus(1, &Form::constant(at))), byte));
+        self.symbolic()?.read.extend(given);
         Ok(())
     }
 

@@ -1,0 +1,275 @@
+//! What is proved between cuts in XTS: of the way to the first stretch, from a stretch's number to its tiles, from there to its first tile, and
+//! of a tile, the last one of its stretch or one that another one follows.
+//!
+//! | cut | invariant |
+//! |---|---|
+//! | loop over stretches | the stretch has any number; the planes of the round keys are in shared memory |
+//! | within it, where its tiles are known | they are any from `from` up to but not including `to`: one at least, and as many as a unit has blocks at most |
+//! | tile | `tile` is any of these; the tweaks of the stretch's units and of the tile's blocks are in the warp's shared memory; registers have what they have in other modes, and where the lane's row begins |
+//!
+//! A warp's first stretch has the warp's number, and the next one the next number of an atomic counter that began with the number of warps: so
+//! every number is taken once, up to the first whose stretch has no tiles.
+//!
+//! # Argument on paper
+//!
+//! With `w` warps and `u` blocks in a unit, stretches `w k` to `w k + w - 1` are turn `k`. While a share has `w u` tiles or more left, each
+//! stretch of a turn has `u` of them, one after the other. Then `r < w u` tiles are left, and each stretch of the turn has the next `e` of them
+//! that exist, where `e` is `r` divided by `w`, rounded up: `e <= u`, and `w e >= r`. Stretches of later turns have none. So each tile of the
+//! share is in one stretch, none follows a stretch that has no tiles, and no number exceeds the end of the share by `w` or more, so that none
+//! wraps.
+
+use crate::proof::accesses::Reached;
+use crate::proof::context::Context;
+use crate::proof::every_length::units::Units;
+use crate::proof::every_length::walk::{Cut, Proof, Snapshot};
+use crate::proof::form::{Condition, Form};
+use crate::proof::memory::Contents;
+use crate::proof::order::WARP;
+use crate::proof::thread::State;
+use crate::proof::value::Value;
+use crate::ptx::Operand;
+
+/// The smaller of two numbers, where it is known which that is.
+fn smaller(context: &mut Context<'_>, a: &Form, b: &Form) -> Result<Form, String> {
+    let is_first = context.compare("le", a, b, 32)?;
+    let is_first = context.unknowns.decide(&is_first).ok_or("a stretch is not what it should be")?;
+    Ok(if is_first { a.clone() } else { b.clone() })
+}
+
+impl Proof<'_> {
+    fn units(&self) -> Result<&Units, String> {
+        self.units.as_ref().ok_or_else(|| "no units".into())
+    }
+
+    /// Whole turns of a share, in each of which every warp has a stretch of as many tiles as a stretch can have.
+    fn whole_turns(&mut self, tiles: &Form) -> Result<Form, String> {
+        let turn = self.units()?.blocks * self.shares.warps;
+        let unknowns = &mut self.machine.context.unknowns;
+        let tiles = unknowns.integer(tiles, 32);
+        Ok(unknowns.shifted(&tiles, turn.ilog2()))
+    }
+
+    /// Follows a warp from the beginning of a launch through its stretches.
+    pub fn follow_stretches(&mut self) -> Result<(), String> {
+        if !self.shares.warps.is_power_of_two() {
+            return Err("it is for a power of two of warps".into());
+        }
+        self.first_stretch()?;
+        self.stretch()?;
+        let at_stretch = self.snapshot();
+        let before_stretch = self.machine.context.memory.contents();
+        self.first_tile(&before_stretch)?;
+        let at_tile = self.snapshot();
+        if self.units()?.blocks > 1 {
+            self.tile_of_stretch(false, &at_stretch, &before_stretch)?;
+            self.restore(at_tile);
+        }
+        self.tile_of_stretch(true, &at_stretch, &before_stretch)
+    }
+
+    /// Up to the loop over stretches, of which a warp takes that of its number first.
+    fn first_stretch(&mut self) -> Result<(), String> {
+        let mut cut = self.run_cut.clone().ok_or("no loop over stretches")?;
+        let (number, threads) = (Form::constant(self.warp as i128), self.of_warp());
+        let (share, to) = (self.units()?.share.clone(), self.to.clone());
+        let tiles_instead = to.plus(-1, &share);
+        self.machine.context.unknowns.assume(tiles_instead.clone());
+        let turns_instead = self.whole_turns(&tiles_instead)?;
+        let at_cut = self.ways(&threads, |proof, reached| {
+            let [begin, end] = proof.shares.of(&mut proof.machine.context, proof.warp)?;
+            proof.only_reads(&reached, None)?;
+            let stopped = proof.stopped()?;
+            proof.hand(&mut cut, proof.of_warp(), &number, &reached, None)?;
+            let tiles = end.plus(-1, &begin);
+            let turns = proof.whole_turns(&tiles)?;
+            let numbers = [(&begin, &share), (&end, &to), (&tiles, &tiles_instead), (&turns, &turns_instead)];
+            numbers.iter().for_each(|(number, instead)| proof.replace(|_| true, number, instead));
+            Ok(stopped)
+        })?;
+        self.run_cut = Some(cut);
+        self.restore(at_cut.ok_or("there is no stretch")?);
+        Ok(())
+    }
+
+    /// The tiles of a stretch, or nothing if it has none. In turns each warp has a stretch of as many tiles as a stretch can have; the warps
+    /// of the last turn have equal shares of the rest, which is fewer tiles than a turn has.
+    fn tiles_of_stretch(&mut self) -> Result<Option<[Form; 2]>, String> {
+        let warps = self.shares.warps;
+        let Units { blocks, share, stretch, .. } = self.units()?;
+        let (longest, share, stretch, to) = (*blocks as i128, share.clone(), stretch.clone(), self.to.clone());
+        let whole_turns = self.whole_turns(&to.plus(-1, &share))?;
+        let context = &mut self.machine.context;
+        let constant = |number: usize| Form::constant(number as i128);
+        let turns = context.unknowns.shifted(&stretch, warps.ilog2());
+        let turns = smaller(context, &turns, &whole_turns)?;
+        let begin = turns.times(longest * warps as i128).plus(1, &share);
+        let number = stretch.plus(-(warps as i128), &turns);
+        let rest = context.unknowns.integer(&to.plus(1, &constant(warps - 1)).plus(-1, &begin), 32);
+        let each = context.unknowns.shifted(&rest, warps.ilog2());
+        let each = smaller(context, &each, &Form::constant(longest))?;
+        let is_of_turn = context.compare("lt", &number, &constant(warps), 32)?;
+        let from = match context.unknowns.decide(&is_of_turn) {
+            Some(true) if each.terms.is_empty() => number.times(each.constant).plus(1, &begin),
+            Some(true) => context.product(&number, &each, 32).plus(1, &begin),
+            Some(false) => to.clone(),
+            None => return Err("a stretch is not what it should be".into()),
+        };
+        let end = smaller(context, &from.plus(1, &each), &to)?;
+        let is_none = [&to, &end].map(|end| context.compare("ge", &from, end, 32).map(Box::new));
+        let [a, b] = is_none;
+        match context.unknowns.decide(&Condition::Or(a?, b?)) {
+            Some(true) => Ok(None),
+            Some(false) => Ok(Some([from, end])),
+            None => Err("a stretch is not what it should be".into()),
+        }
+    }
+
+    /// A stretch, by any number, up to where its tiles are known.
+    fn stretch(&mut self) -> Result<(), String> {
+        let cut = self.run_cut.clone().ok_or("no loop over stretches")?;
+        let Units { share, stretch, from, to, .. } = self.units()?;
+        let (share, stretch, from, to) = (share.clone(), stretch.clone(), from.clone(), to.clone());
+        self.know(&[self.to.plus(-1, &share), self.shares.all.plus(-1, &self.to)]);
+        self.whole_turns(&self.to.plus(-1, &share))?;
+        self.begin(&cut, self.of_warp(), &stretch)?;
+        let at_tiles = self.ways(&self.of_warp(), |proof, reached| {
+            proof.only_reads(&reached, None)?;
+            let (tiles, stopped) = (proof.tiles_of_stretch()?, proof.stopped()?);
+            if tiles.is_some() != stopped.is_some() || stopped.is_some_and(|at| Some(at) != proof.tiles_known) {
+                return Err("a warp goes on with a stretch that has no tiles, or ends before one that has some".into());
+            }
+            let Some(tiles) = tiles else { return Ok(None) };
+            let of_warp = proof.of_warp();
+            for thread in &mut proof.threads[of_warp] {
+                for &register in &cut.written {
+                    let Some(Value::Form(form, 32)) = thread.written(register) else { continue };
+                    if let Some(n) = tiles.iter().position(|number| *number == *form) {
+                        let instead = [&from, &to][n].clone();
+                        thread.write(&Operand::Register(register), Value::of_form(instead, 32))?;
+                    }
+                }
+            }
+            Ok(stopped)
+        })?;
+        self.restore(at_tiles.ok_or("no stretch has tiles")?);
+        Ok(())
+    }
+
+    /// What is known of the tiles of a stretch.
+    fn of_stretch(&self) -> Result<Vec<Form>, String> {
+        let Units { blocks, from, to, .. } = self.units()?;
+        let tiles = to.plus(-1, from);
+        let most = Form::constant(*blocks as i128).plus(-1, &tiles);
+        Ok(vec![tiles.plus(-1, &Form::constant(1)), most, self.shares.all.plus(-1, to)])
+    }
+
+    /// Has the threads of the warp go on from where they are stopped.
+    fn go_on(&mut self) {
+        let of_warp = self.of_warp();
+        for thread in &mut self.threads[of_warp] {
+            (thread.state, thread.goes_on) = (State::Runs, true);
+        }
+    }
+
+    /// From the beginning of a stretch, with the tweaks of its units, to its first tile.
+    fn first_tile(&mut self, before_stretch: &Contents) -> Result<(), String> {
+        let mut cut = self.tile_cut.clone();
+        let from = self.units()?.from.clone();
+        self.know(&self.of_stretch()?);
+        self.go_on();
+        let at_tile = self.ways(&self.of_warp(), |proof, reached| {
+            proof.only_reads(&reached, Some(&from))?;
+            proof.hand_tile(&mut cut, &from, false, &reached)?;
+            proof.own(before_stretch)?;
+            Ok(Some(cut.of.head))
+        })?;
+        self.tile_cut = cut;
+        self.restore(at_tile.ok_or("no stretch has a tile")?);
+        Ok(())
+    }
+
+    /// Checks what the loop over tiles hands to a turn: a stretch's first tile, or another one, and its tweaks.
+    fn hand_tile(&mut self, cut: &mut Cut, tile: &Form, is_other: bool, reached: &[Reached]) -> Result<(), String> {
+        self.after_first = if is_other { self.units()?.tiles.clone() } else { Form::default() };
+        self.hand(cut, self.of_warp(), tile, reached, None)?;
+        let units = self.units.as_ref().ok_or("no units")?;
+        units.forget(&mut self.machine.context, self.warp, if is_other { &units.of_other } else { &units.of_first })
+    }
+
+    /// A tile of a stretch: the last one, or any that another one follows.
+    fn tile_of_stretch(
+        &mut self,
+        is_last: bool,
+        at_stretch: &Snapshot,
+        before_stretch: &Contents,
+    ) -> Result<(), String> {
+        let one = Form::constant(1);
+        let Units { from, to, tiles, blocks, .. } = self.units()?;
+        let (from, to, tiles, most) = (from.clone(), to.clone(), tiles.clone(), *blocks as i128 - 1);
+        let before = if is_last { self.machine.context.unknowns.number(0, most) } else { tiles.plus(-1, &one) };
+        let tile = from.plus(1, &before);
+        let next = tile.plus(1, &one);
+        let mut facts = self.of_stretch()?;
+        facts.extend([before.clone(), to.plus(-1, &next)]);
+        facts.extend(tile.in_word().into_iter().chain(next.in_word()));
+        facts.push(if is_last { next.plus(-1, &to) } else { to.plus(-1, &next).plus(-1, &one) });
+        self.know(&facts);
+        self.data.tiles.tile = tile.clone();
+        self.give(&tile)?;
+        let mut cut = self.tile_cut.clone();
+        let run = self.run_cut.clone().ok_or("no loop over stretches")?;
+        let before_tile = self.machine.context.memory.contents();
+        self.after_first = before.clone();
+        self.begin(&cut, self.of_warp(), &tile)?;
+        let handed = self.handed_loads()?;
+        let mut is_again = false;
+        self.ways(&self.of_warp(), |proof, reached| {
+            let stopped = proof.stopped()?;
+            let taken = std::mem::take(&mut proof.symbolic()?.taken);
+            let reached = [&handed[..], &reached].concat();
+            let tiles = [Some(&tile), Some(&next).filter(|_| !is_last)];
+            let stored = proof.data.stores(&mut proof.machine.context.unknowns, &reached, tiles)?;
+            proof.data.compare(proof.unknowns(), &stored, &proof.output)?;
+            proof.proved.tiles += 1;
+            proof.own(before_stretch)?;
+            if stopped != Some(if is_last { run.of.head } else { cut.of.head }) {
+                return Err("a warp goes on after its stretch, or leaves a tile of it".into());
+            }
+            match (&taken[..], is_last) {
+                ([], false) => proof.hand_tile(&mut cut, &next, true, &reached)?,
+                ([taken], true) => {
+                    let first = Form::constant(proof.shares.warps as i128);
+                    if taken.first != first || taken.step != 1 {
+                        return Err(
+                            "the numbers of stretches do not begin after the warps' own, or leave some out".into()
+                        );
+                    }
+                    proof.hand(&mut run.clone(), proof.of_warp(), &taken.number, &[], None)?;
+                }
+                _ => return Err("a warp does not take one stretch after a stretch".into()),
+            }
+            let contents = if is_last { before_stretch } else { &before_tile };
+            if !proof.machine.context.memory.return_to(contents) {
+                return Err("a tile changes what the next needs".into());
+            }
+            // Accesses to shared memory in one turn must be ordered with those in the next: any will do, so the one that was.
+            if std::mem::replace(&mut is_again, true) {
+                return Ok(None);
+            }
+            if is_last {
+                for n in WARP * proof.warp..WARP * proof.warp + WARP {
+                    let barriers = proof.threads[n].barriers;
+                    proof.threads[n] = at_stretch.threads[n].clone();
+                    proof.threads[n].barriers = barriers;
+                }
+                proof.go_on();
+            } else {
+                proof.after_first = before.clone();
+                proof.begin(&cut, proof.of_warp(), &tile)?;
+            }
+            proof.go_any_way()?;
+            Ok(None)
+        })?;
+        if is_again { Ok(()) } else { Err("there is no next tile, or no next stretch".into()) }
+    }
+}
