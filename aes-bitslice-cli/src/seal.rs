@@ -247,7 +247,8 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     }
     // Room for all of it at once, even from a pipe: growing would leave copies behind.
     let mut bytes = Zeroizing::new(Vec::new());
-    bytes.try_reserve_exact(MOST + 1).map_err(|error| refuse(&error.to_string()))?;
+    let no_room = |_| Error::new(Exit::Failure, format!("{name}: there is too little memory to read it"));
+    bytes.try_reserve_exact(MOST + 1).map_err(no_room)?;
     file.take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(|error| refuse(&error.to_string()))?;
     if bytes.len() > MOST {
         return Err(refuse("it is too large; a file of a secret has at most 1 MiB"));

@@ -223,6 +223,21 @@ mod list {
     }
 }
 
+/// Whether it is a disk or a part of one, which holds data as a file does.
+#[cfg(unix)]
+#[must_use]
+pub fn is_block_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_block_device()
+}
+
+/// Elsewhere disks are not opened like files.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_block_device(_metadata: &Metadata) -> bool {
+    false
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
@@ -254,18 +269,4 @@ mod tests {
             assert_eq!((access.mode_if(true, true), access.mode_if(false, false)), (0o600, 0o600));
         }
     }
-}
-/// Whether it is a disk or a part of one, which holds data as a file does.
-#[cfg(unix)]
-#[must_use]
-pub fn is_block_device(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    metadata.file_type().is_block_device()
-}
-
-/// Elsewhere disks are not opened like files.
-#[cfg(not(unix))]
-#[must_use]
-pub fn is_block_device(_metadata: &Metadata) -> bool {
-    false
 }

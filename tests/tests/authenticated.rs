@@ -336,6 +336,9 @@ fn one_launch_or_two(engines: &'static [Engine]) {
             let mut data = output.slice_mut(..len);
             tags.push(device.run_to_with_output(&stream, encrypt, &input, &mut data).unwrap().wait().unwrap());
         }
+        let within = GcmPart::new(Direction::Encrypt, &nonce, 8);
+        let refused = one.run_with_output(&stream, within, &mut outputs[0].slice_mut(..len));
+        assert!(matches!(refused.err(), Some(Error::Length { .. })), "{len} bytes");
         let [first, second] = [0, 1].map(|n| stream.clone_dtoh(&outputs[n]).unwrap());
         assert!(first == second && first[len..] == [0x5a; 64], "{len} bytes");
         assert!(tags[0] == tags[1], "{len} bytes");

@@ -41,9 +41,8 @@ host, and sizes are those of all together. Of more than 4 GiB in GPU memory some
 chunks are compared. `copy` is what the links give: pinned memory to the GPUs
 and as much back at once, nothing computed; rows of calls that go over the links
 both ways show how many percent of it they reach. `keystream` reads nothing: in
-place is the same for it. `cmac` and
-`gmac` only read. Of many messages in one call, each
-is compared with `cpu` doing it alone. `--files` measures the modes of
+place is the same for it. `cmac` and `gmac` only read. Of many messages in one
+call, each is compared with `cpu` doing it alone. `--files` measures the modes of
 `encrypt` and `decrypt`. Kernels with the key baked in need NVRTC and are left
 out without it.";
 
@@ -191,7 +190,7 @@ pub enum Timing {
     Device,
     /// Calls in a row on a stream of a GPU, from and to its memory, without waiting for one's result before the next
     Stream,
-    /// The same with many messages of gcm, which arrays in that memory describe, where tags go, too
+    /// Calls in a row on many messages of gcm, whose offsets, lengths, nonces and tags are arrays in the memory of the GPU
     StreamArrays,
     /// Copies of pinned memory to the GPU and back at once; done with every timing of whole calls on a GPU
     Copy,

@@ -1,6 +1,7 @@
 //! One mode with one key on data of one size, a message or a batch, and whether an engine computes it correctly.
 
 use aes_bitslice_runtime::{self as runtime, Access, Buffers, Cipher, Direction, Engine, Key};
+use zeroize::Zeroizing;
 
 use super::chunks::{chunks, expected};
 use super::cores::first_difference;
@@ -73,9 +74,10 @@ impl<'a> Case<'a> {
             count,
             bytes: size.each,
             first_iv: IV,
-            keys: (0..count).filter_map(own).flat_map(Key::expose).copied().collect(),
+            keys: Zeroizing::new(Vec::with_capacity(number.min(1) * count * key.bits().bytes())),
             tags: Vec::new(),
         };
+        (0..count).filter_map(own).for_each(|key| messages.keys.extend_from_slice(key.expose()));
         let about = mode.about();
         let direction = if about.verifies { Direction::Encrypt } else { mode.direction };
         if let (Some(input), Some(expected)) = (data.input.get_mut(..bytes), data.expected.get_mut(..bytes)) {

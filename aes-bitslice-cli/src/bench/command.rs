@@ -103,6 +103,7 @@ fn not_measured(mode: MeasuredMode, size: Size, keys: Option<usize>) -> Option<&
         (Some(_), Batches::OneKey(_)) if keys.is_some_and(|keys| keys > 1) => {
             return Some("its messages have one key");
         }
+        (Some(count), _) if count > 1 << 24 => return Some("up to 2^24 messages in a call are compared"),
         (Some(_), _) if is_large => return Some("many messages of up to 4 GiB in all are compared"),
         _ => {}
     }

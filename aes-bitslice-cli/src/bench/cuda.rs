@@ -23,11 +23,13 @@ use crate::modes::mode::Sectors;
 use crate::modes::operation::{AnyOperation, Returned};
 use crate::modes::table::GCM;
 
-/// The bytes that all calls of a run in a row process, unless the host takes this long to submit them; the maximum number of these calls, and
-/// how many results are outstanding at a time, which is the minimum.
+/// Calls of a run in a row process this many bytes,
 const LONG_ENOUGH: usize = 16 << 30;
+/// or fewer, if the host takes this long to submit them.
 const LONG: Duration = Duration::from_millis(200);
+/// The most calls of such a run.
 const MOST_IN_A_ROW: usize = 2000;
+/// How many results are outstanding at a time, and the fewest calls of a run.
 const IN_FLIGHT: usize = 16;
 
 /// Input and output in device memory, of the largest size that is measured.

@@ -182,8 +182,9 @@ fn copies(engine: &Engine, sizes: &Sizes, runs: u32, data: &mut HostData) -> Res
 
 /// Loads the kernels of a mode if the engine is a device. Why there are none, if that is so.
 fn none_for(cipher: &Cipher, case: &Case, kernel: KernelName) -> Result<Option<String>> {
-    if case.size.messages.is_some() && kernel != KernelName::Auto {
-        return Ok(Some(format!("of many messages by {}: timed by auto", kernel.kernels())));
+    let has_choice = case.size.messages.is_none() && case.keyed.mode.kernels().is_some();
+    if !has_choice && kernel != KernelName::Auto {
+        return Ok(Some(format!("by {}: timed by auto", kernel.kernels())));
     }
     let prepared = match (cipher.engine().backend(), case.keyed.mode.kernels()) {
         (_, None) => Ok(()),

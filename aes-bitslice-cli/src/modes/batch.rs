@@ -7,6 +7,8 @@ use aes_bitslice_runtime::{
     Mode, Nonces, Ranges,
 };
 
+use zeroize::Zeroizing;
+
 use super::operation::{About, AnyOperation, Pending, Returned, WithTag};
 
 /// An operation on a batch.
@@ -20,7 +22,7 @@ pub struct Messages {
     /// The IV of the first; [`iv`](Self::iv) has the others.
     pub first_iv: [u8; 16],
     /// The key of each, contiguous, if they have keys of their own.
-    pub keys: Vec<u8>,
+    pub keys: Zeroizing<Vec<u8>>,
     /// The tag of each, for an operation that verifies them.
     pub tags: Vec<[u8; 16]>,
 }

@@ -462,7 +462,8 @@ impl<E: End> Ready for Keyed<E> {
     }
 
     fn counter(&self) -> Option<u128> {
-        (!self.counters_are_secret).then(|| self.derived.counter(self.at.offset).block)
+        let is_at_block = self.at.offset.is_multiple_of(16);
+        (is_at_block && !self.counters_are_secret).then(|| self.derived.counter(self.at.offset).block)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {

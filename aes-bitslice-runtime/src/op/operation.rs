@@ -217,7 +217,8 @@ pub trait Ready: Clone + Send + Sync + 'static {
         None
     }
 
-    /// The counter of the first block, a big-endian number whose last four bytes count, and wrap: of GCM, unless it is secret.
+    /// The counter of the first block, a big-endian number whose last four bytes count, and wrap: of GCM, unless it is
+    /// secret, or the data begins within a block.
     fn counter(&self) -> Option<u128> {
         None
     }

@@ -171,10 +171,13 @@ def writes(engine):
 
 def test_each_call_that_writes_is_among_these():
     names = {name.partition(",")[0] for name, _ in writes(Engine("cpu"))}
-    for kind in (aes_bitslice.Cipher, Engine):
-        for name, method in vars(kind).items():
-            if re.search(r"\bout=", getattr(method, "__text_signature__", None) or ""):
-                assert name in names, f"{kind.__name__}.{name} writes"
+    writing = {
+        name
+        for kind in (aes_bitslice.Cipher, Engine)
+        for name, method in vars(kind).items()
+        if re.search(r"\bout=", getattr(method, "__text_signature__", None) or "")
+    }
+    assert "ctr" in writing and writing <= names
 
 
 @pytest.mark.parametrize("name", [name for name, _ in writes(Engine("cpu"))])

@@ -33,7 +33,7 @@ const SHORT: u64 = 512;
 
 /// Calls under many keys on the memory of a CUDA device ([`Engine::device_jobs`](crate::Engine::device_jobs)).
 ///
-/// They return when the work is on the stream, as those of [`DeviceCipher`](crate::cuda::DeviceCipher) do. Keys are expanded on the device,
+/// They return when the work is on the stream, as those of [`DeviceCipher`] do. Keys are expanded on the device,
 /// in constant time. Data of any alignment works; it is fast at multiples of four bytes. Jobs of a few KiB or more are fast. For short jobs
 /// with the same number of bytes under each key, [`run_each_key`](Self::run_each_key) is fast, because jobs work in runs of 32 blocks.
 ///
