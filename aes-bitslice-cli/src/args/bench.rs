@@ -42,9 +42,9 @@ chunks are compared. `copy` is what the links give: pinned memory to the GPUs
 and as much back at once, nothing computed; rows of calls that go over the links
 both ways show how many percent of it they reach. `keystream` reads nothing: in
 place is the same for it. `cmac` and `gmac` only read. Of many messages in one
-call, each is compared with `cpu` doing it alone. `--files` measures the modes of
-`encrypt` and `decrypt`. Kernels with the key baked in need NVRTC and are left
-out without it.";
+call, each is compared with `cpu` doing it alone. `--files` measures the modes
+of `encrypt` and `decrypt`. Kernels with the key baked in need NVRTC and are
+left out without it.";
 
 /// Options of `bench`.
 #[derive(Args, Debug)]
