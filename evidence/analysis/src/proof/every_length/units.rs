@@ -118,8 +118,8 @@ impl Units {
         TILE / self.blocks
     }
 
-    /// What registers of a lane have besides the number of a tile, in a turn that has a tile so many tiles after the stretch's first: the
-    /// number of the unit in which the lane's row begins, from that of the stretch's first; and the block of that unit.
+    /// Where the row of `lane` begins in the tile that is `tiles` tiles after the first of its stretch: the number of the unit, counted from
+    /// the stretch's first unit; and the number of the block in that unit. A lane has both in registers.
     pub fn places(&self, lane: usize, tiles: &Form) -> [Form; 2] {
         let [unit, block] = [ROW * lane / self.blocks, ROW * lane % self.blocks].map(|n| Form::constant(n as i128));
         [unit.plus(self.of_tile() as i128, tiles), block]
