@@ -556,4 +556,14 @@ mod tests {
         assert!(!part(LONGEST - 16, 17) && !part(LONGEST, 1) && !part(16, u64::MAX) && !part(u64::MAX - 15, 0));
         assert!(part(8, 1) && part((1 << 33) + 7, 1) && part(LONGEST - 15, 15) && !part(LONGEST - 15, 16));
     }
+
+    /// A kernel counts from a block on: a part that begins within one gives it no counter.
+    #[test]
+    fn a_part_has_a_counter_where_it_begins_with_a_block() {
+        let (key, nonce) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), Nonce::from([3; 12]));
+        for offset in 0..50 {
+            let part = GcmPart::new(Direction::Encrypt, &nonce, offset).ready(Some(&key)).unwrap();
+            assert_eq!(part.counter().is_some(), offset % 16 == 0, "from byte {offset}");
+        }
+    }
 }
