@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use aes_bitslice_runtime::cuda::DeviceCipher;
 use aes_bitslice_runtime::cuda::cudarc::driver::{
-    CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DriverError, sys::CUevent_flags,
+    CudaContext, CudaSlice, CudaStream, CudaViewMut, DriverError, sys::CUevent_flags,
 };
 use aes_bitslice_runtime::{Cipher, Engine, Key};
 
@@ -20,7 +20,7 @@ use crate::args::bench::Timing;
 use crate::error::{Error, Exit, Result};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
-use crate::modes::operation::{AnyOperation, Returned};
+use crate::modes::operation::{AnyOperation, OnCuda, Returned};
 use crate::modes::table::GCM;
 
 /// Calls of a run in a row process this many bytes,
@@ -40,28 +40,14 @@ pub struct Memory {
     output: CudaSlice<u8>,
 }
 
-/// The input and the output of a call, in device memory.
-pub struct Done<'a> {
-    stream: &'a Arc<CudaStream>,
-    input: CudaView<'a, u8>,
-    output: CudaView<'a, u8>,
-}
-
 /// An error of the driver.
 pub fn driver(error: DriverError) -> Error {
     Error::new(Exit::Failure, format!("CUDA: {:?}; use smaller sizes?", error.0))
 }
 
-impl Done<'_> {
-    /// Copies the input from byte `at` on to the host.
-    pub fn input(&self, at: usize, host: &mut [u8]) -> Result<()> {
-        self.stream.memcpy_dtoh(&self.input.slice(at..at + host.len()), host).map_err(driver)
-    }
-
-    /// Copies the output from byte `at` on to the host.
-    pub fn output(&self, at: usize, host: &mut [u8]) -> Result<()> {
-        self.stream.memcpy_dtoh(&self.output.slice(at..at + host.len()), host).map_err(driver)
-    }
+/// Copies bytes of device memory, from byte `at` on, to the host.
+pub fn to_host(stream: &Arc<CudaStream>, from: &CudaViewMut<'_, u8>, at: usize, host: &mut [u8]) -> Result<()> {
+    stream.memcpy_dtoh(&from.slice(at..at + host.len()), host).map_err(driver)
 }
 
 impl Memory {
@@ -90,23 +76,22 @@ impl Memory {
         bytes: usize,
         timing: Timing,
         enough: impl Fn(&[Duration]) -> bool,
-        mut check: impl FnMut(Returned, &Done) -> Result<()>,
+        mut check: impl FnMut(Returned, &OnCuda<'_>) -> Result<()>,
     ) -> Result<Vec<Duration>> {
         let Memory { context, stream, input, output } = self;
-        let (mut from, mut to) = (input.slice_mut(..bytes), output.slice_mut(..bytes));
-        let (from, to) = (&mut from, &mut to);
-        let run = |from: &mut CudaViewMut<u8>, to: &mut CudaViewMut<u8>| operation.on_cuda(device, stream, from, to);
+        let (input, output) = (input.slice_mut(..bytes), output.slice_mut(..bytes));
+        let mut call = OnCuda { cipher: device, stream, input, output };
         let event = || context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver);
 
         // Leave no trace of the expected output.
-        stream.memset_zeros(to).map_err(driver)?;
-        let first = run(from, to)?;
-        check(first(), &Done { stream, input: from.slice(..), output: to.slice(..) })?;
+        stream.memset_zeros(&mut call.output).map_err(driver)?;
+        let first = operation.on_cuda(&mut call)?;
+        check(first(), &call)?;
         for _ in 0..WARM_UP {
-            drop(run(from, to)?);
+            drop(operation.on_cuda(&mut call)?);
         }
         // The check below covers the runs from here on.
-        stream.memset_zeros(to).map_err(driver)?;
+        stream.memset_zeros(&mut call.output).map_err(driver)?;
         // Submitting a call with tags takes longer than short ones run.
         let mut ahead = if operation.about().waits_when_dropped {
             Some(stream.alloc_zeros::<u8>(AHEAD).map_err(driver)?)
@@ -122,7 +107,7 @@ impl Memory {
             let start = Instant::now();
             while calls < IN_FLIGHT || (calls < most && start.elapsed() < LONG) {
                 calls += 1;
-                in_flight.push_back(run(from, to)?);
+                in_flight.push_back(operation.on_cuda(&mut call)?);
                 if in_flight.len() > IN_FLIGHT {
                     drop(in_flight.pop_front());
                 }
@@ -139,15 +124,15 @@ impl Memory {
             for _ in 0..LEAD {
                 match &mut ahead {
                     Some(ahead) => stream.memset_zeros(ahead).map_err(driver)?,
-                    None => drop(run(from, to)?),
+                    None => drop(operation.on_cuda(&mut call)?),
                 }
             }
             start.record(stream).map_err(driver)?;
-            last = Some(run(from, to)?);
+            last = Some(operation.on_cuda(&mut call)?);
             end.record(stream).map_err(driver)?;
             times.push(Duration::from_secs_f64(f64::from(start.elapsed_ms(&end).map_err(driver)?) / 1e3));
         }
-        last.map_or(Ok(()), |last| check(last(), &Done { stream, input: from.slice(..), output: to.slice(..) }))?;
+        last.map_or(Ok(()), |last| check(last(), &call))?;
         Ok(times)
     }
 
@@ -173,13 +158,14 @@ impl Memory {
         // More than the host has is random.
         self.fill(input.get(..bytes).unwrap_or(input))?;
         let enough = |times: &[Duration]| times.len() == case.keyed.runs as usize;
-        let times = self.time(&cipher.device()?, operation, bytes, timing, enough, |returned, done| {
+        let times = self.time(&cipher.device()?, operation, bytes, timing, enough, |returned, call| {
             let tags = case.returned(engine, returned)?;
             if let (Some(output), Some(expected)) = (output.get_mut(..bytes), expected.get(..bytes)) {
-                done.output(0, output)?;
+                to_host(call.stream, &call.output, 0, output)?;
                 return case.check(engine, tags.as_ref(), output, expected);
             }
-            case.check_chunks(engine, &[], |at, to| done.input(at, to), |at, to| done.output(at, to))
+            let of = |memory| move |at, host: &mut [u8]| to_host(call.stream, memory, at, host);
+            case.check_chunks(engine, &[], of(&call.input), of(&call.output))
         });
         times.map(Some)
     }
@@ -194,18 +180,20 @@ impl Memory {
         host: &mut [u8],
     ) -> Result<(Option<Duration>, Duration)> {
         self.fill(input)?;
-        let mut from = self.input.slice_mut(..host.len());
-        let mut to = self.output.slice_mut(..host.len());
-        self.stream.memset_zeros(&mut to).map_err(driver)?;
+        let input = self.input.slice_mut(..host.len());
+        let mut output = self.output.slice_mut(..host.len());
+        self.stream.memset_zeros(&mut output).map_err(driver)?;
         self.stream.synchronize().map_err(driver)?;
         let operation = MeasuredMode::CTR.operation(&start(Sectors::DEFAULT));
         let start = Instant::now();
         let cipher = engine.cipher(&Key::new(key)?)?;
-        let _pending = operation.on_cuda(&cipher.device()?, &self.stream, &mut from, &mut to)?;
+        let device = cipher.device()?;
+        let mut call = OnCuda { cipher: &device, stream: &self.stream, input, output };
+        let _pending = operation.on_cuda(&mut call)?;
         let launched = start.elapsed();
         self.stream.synchronize().map_err(driver)?;
         let ended = start.elapsed();
-        self.stream.memcpy_dtoh(&to, host).map_err(driver)?;
+        self.stream.memcpy_dtoh(&call.output, host).map_err(driver)?;
         Ok((Some(launched), ended))
     }
 }

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut, DriverError};
-use aes_bitslice_runtime::cuda::{DeviceBatch, DeviceCipher, GcmArrays};
+use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DriverError};
+use aes_bitslice_runtime::cuda::{DeviceBatch, GcmArrays};
 use aes_bitslice_runtime::{Access, Direction, Error, KeyBits, Keys};
 
 use crate::modes::batch::Messages;
-use crate::modes::operation::{About, AnyOperation, Pending, Tags};
+use crate::modes::operation::{About, AnyOperation, OnCuda, Pending, Tags};
 
 /// An operation on such messages, which leaves results in the arrays.
 pub struct Described {
@@ -53,13 +53,8 @@ impl AnyOperation for Described {
         }
     }
 
-    fn on_cuda(
-        &self,
-        cipher: &DeviceCipher,
-        stream: &CudaStream,
-        input: &mut CudaViewMut<u8>,
-        output: &mut CudaViewMut<u8>,
-    ) -> Result<Pending, Error> {
+    fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
+        let OnCuda { cipher, stream, input, output } = call;
         cipher.run_arrays(stream, self.direction, &mut self.arrays.borrow_mut(), input, output)?;
         let (direction, stream, arrays) = (self.direction, self.stream.clone(), self.arrays.clone());
         Ok(Box::new(move || {

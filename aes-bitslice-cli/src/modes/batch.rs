@@ -1,7 +1,5 @@
 //! Many messages of one length in one call: which modes have such batches, and their operations.
 
-use aes_bitslice_runtime::cuda::DeviceCipher;
-use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
 use aes_bitslice_runtime::{
     Aads, Access, Buffers, Cipher, CmacBatch, Direction, Error, GcmDecryptBatch, GcmEncryptBatch, Jobs, KeyBits, Keys,
     Mode, Nonces, Ranges,
@@ -9,7 +7,7 @@ use aes_bitslice_runtime::{
 
 use zeroize::Zeroizing;
 
-use super::operation::{About, AnyOperation, Pending, Returned, WithTag};
+use super::operation::{About, AnyOperation, OnCuda, Pending, Returned, WithTag};
 
 /// An operation on a batch.
 pub type Made = Result<Box<dyn AnyOperation>, Error>;
@@ -103,13 +101,8 @@ impl AnyOperation for UnderManyKeys {
         cipher.engine().run_jobs(&self.jobs, self.about().accessed(data)).map(|()| None)
     }
 
-    fn on_cuda(
-        &self,
-        cipher: &DeviceCipher,
-        stream: &CudaStream,
-        input: &mut CudaViewMut<u8>,
-        output: &mut CudaViewMut<u8>,
-    ) -> Result<Pending, Error> {
+    fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
+        let OnCuda { cipher, stream, input, output } = call;
         let pending = cipher.jobs().run_to(stream, &self.jobs, input, output)?;
         Ok(Box::new(|| pending.wait().map(|()| None)))
     }

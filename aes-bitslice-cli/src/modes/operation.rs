@@ -1,5 +1,7 @@
 //! Any operation of the runtime, on each kind of memory.
 
+use std::sync::Arc;
+
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, CudaViewMut};
 use aes_bitslice_runtime::cuda::{DeviceCipher, ShardedBuffer, ShardedCipher};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;
@@ -21,9 +23,17 @@ pub enum Tags {
 /// Waits for what a call returns on device memory.
 pub type Pending = Box<dyn FnOnce() -> Returned>;
 
+/// What a call on the memory of a CUDA GPU takes. It is made in the order of `stream`, and the input stays as it is.
+pub struct OnCuda<'a> {
+    pub cipher: &'a DeviceCipher<'a>,
+    pub stream: &'a Arc<CudaStream>,
+    pub input: CudaViewMut<'a, u8>,
+    pub output: CudaViewMut<'a, u8>,
+}
+
 /// An operation that returns nothing, or [one that returns tags or verifies them](WithTag), besides what it writes. All of these have these
-/// methods: each is one call of the runtime, or an error where there is none. An operation that only writes ignores the input that it is given, and one that only reads the
-/// output.
+/// methods: each is one call of the runtime, or an error where there is none. An operation that only writes ignores the input that it is
+/// given, and one that only reads the output.
 pub trait AnyOperation {
     /// What is true of all operations of this type.
     fn about(&self) -> About;
@@ -33,14 +43,8 @@ pub trait AnyOperation {
         Err(self.unsupported("host memory"))
     }
 
-    /// On the memory of a CUDA GPU, in the order of `stream`. The input stays as it is.
-    fn on_cuda(
-        &self,
-        cipher: &DeviceCipher,
-        stream: &CudaStream,
-        input: &mut CudaViewMut<u8>,
-        output: &mut CudaViewMut<u8>,
-    ) -> Result<Pending, Error>;
+    /// On the memory of a CUDA GPU.
+    fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error>;
 
     /// On memory that is sharded over several of them. The input stays as it is.
     fn on_sharded(&self, _: &ShardedCipher, _input: &mut ShardedBuffer, _output: &mut ShardedBuffer) -> Returned {
@@ -122,13 +126,8 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         cipher.run(self.clone(), self.about().accessed(data)).map(|()| None)
     }
 
-    fn on_cuda(
-        &self,
-        cipher: &DeviceCipher,
-        stream: &CudaStream,
-        input: &mut CudaViewMut<u8>,
-        output: &mut CudaViewMut<u8>,
-    ) -> Result<Pending, Error> {
+    fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
+        let OnCuda { cipher, stream, input, output } = call;
         match O::ACCESS {
             Access::Writes => cipher.run(stream, self.clone(), output),
             _ => cipher.run_to(stream, self.clone(), input, output),
@@ -171,13 +170,8 @@ impl<O: Operation<Output: Tagged>> AnyOperation for WithTag<O> {
         cipher.run(self.0.clone(), self.about().accessed(data))?.tags()
     }
 
-    fn on_cuda(
-        &self,
-        cipher: &DeviceCipher,
-        stream: &CudaStream,
-        input: &mut CudaViewMut<u8>,
-        output: &mut CudaViewMut<u8>,
-    ) -> Result<Pending, Error> {
+    fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
+        let OnCuda { cipher, stream, input, output } = call;
         let pending = match O::ACCESS {
             Access::Reads => cipher.run_with_output(stream, self.0.clone(), input),
             _ => cipher.run_to_with_output(stream, self.0.clone(), input, output),

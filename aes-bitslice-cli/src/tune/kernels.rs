@@ -12,11 +12,12 @@ use super::subject::{Subject, rate};
 use crate::args::bench::Timing;
 use crate::bench::chunks::{CHUNKS, expected, from_start_to_end};
 use crate::bench::cores;
-use crate::bench::cuda::{Done, Memory};
+use crate::bench::cuda::{Memory, to_host};
 use crate::bench::warm_up::LEAD;
 use crate::error::{Error, Exit, Result, warn};
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::Sectors;
+use crate::modes::operation::OnCuda;
 
 /// Timed runs of a candidate: no fewer, however long they take, and no more.
 const RUNS: Range<usize> = 3..30;
@@ -144,12 +145,12 @@ impl Keyed<'_> {
                 bytes as usize,
                 Timing::Device,
                 enough,
-                |_, done| {
+                |_, call| {
                     let expected = match &mut expected {
                         Some(expected) => expected,
-                        None => expected.insert(self.expected(bytes as usize, done)?),
+                        None => expected.insert(self.expected(bytes as usize, call)?),
                     };
-                    let wrong = first_difference(expected, done)?;
+                    let wrong = first_difference(expected, call)?;
                     wrong.map_or(Ok(()), |at| Err(self.is_wrong(choice, bytes, at)))
                 },
             )?;
@@ -160,11 +161,11 @@ impl Keyed<'_> {
     }
 
     /// What the `cpu` engine makes of the input.
-    fn expected(&self, bytes: usize, done: &Done) -> Result<Vec<Expected>> {
+    fn expected(&self, bytes: usize, call: &OnCuda<'_>) -> Result<Vec<Expected>> {
         let chunk = |range: Range<usize>| {
             let at = range.start;
-            let data =
-                expected(&self.reference, self.subject.mode, Sectors::DEFAULT, range, |at, host| done.input(at, host))?;
+            let input = |at, host: &mut [u8]| to_host(call.stream, &call.input, at, host);
+            let data = expected(&self.reference, self.subject.mode, Sectors::DEFAULT, range, input)?;
             Ok(Expected { at, data })
         };
         chunks(bytes).into_iter().map(chunk).collect()
@@ -189,10 +190,10 @@ struct Expected {
 }
 
 /// Where the output differs from the expected one, if it does.
-fn first_difference(expected: &[Expected], done: &Done) -> Result<Option<usize>> {
+fn first_difference(expected: &[Expected], call: &OnCuda<'_>) -> Result<Option<usize>> {
     for Expected { at, data } in expected {
         let mut output = vec![0; data.len()];
-        done.output(*at, &mut output)?;
+        to_host(call.stream, &call.output, *at, &mut output)?;
         if let Some(offset) = cores::first_difference(&output, data) {
             return Ok(Some(at + offset));
         }
