@@ -282,7 +282,7 @@ fn what_cannot_be_is_refused() {
     let cipher = cipher(&Engine::open(Backend::Cpu).unwrap(), &[1; 16]);
     let messages = [10..20, 0..10];
     let refused = cipher.run(CmacBatch::new(&messages).unwrap(), &[7; 19]).unwrap_err();
-    assert!(matches!(&refused, Error::Batch { what } if what.contains("ends at byte 20")), "{refused}");
+    assert!(matches!(&refused, Error::Batch { what } if what.contains("message 0 ends at byte 20")), "{refused}");
     let batch = CmacBatch::new(&messages).unwrap();
     assert_eq!((batch.len(), batch.is_empty(), format!("{batch:?}")), (2, false, "CMAC of 2 messages".into()));
     let tags = cipher.run(batch, &[7; 20]).unwrap();

@@ -239,7 +239,10 @@ fn arrays_that_do_not_fit_are_refused() {
     let of_one = Aads::each(b"header", Ranges::equal(1, 6));
     says(make(&two, of_two(), &of_one), "1 range of additional data for 2 messages");
     let outside = Aads::each(b"header", Ranges::equal(2, 4));
-    says(make(&two, of_two(), &outside), "additional data ends at byte 8, and there are 6 bytes");
+    says(
+        make(&two, of_two(), &outside),
+        "additional data of message 1 ends at byte 8, and all additional data has 6 bytes",
+    );
     let backwards = Aads::each(b"header", Ranges::pairs(&[0_u64, 2, 4, 3][..]));
     says(make(&two, of_two(), &backwards), "additional data of message 1 ends at byte 3");
     let open = |tags: &[u8], bytes| GcmDecryptBatch::from_arrays(&two, &of_two(), &none, tags, bytes).map(drop);
@@ -253,7 +256,7 @@ fn arrays_that_do_not_fit_are_refused() {
     let cipher = cipher(&Engine::open(Backend::Cpu).unwrap(), &[1; 16]);
     let mut data = [7; 17];
     let batch = GcmEncryptBatch::from_arrays(&two, &of_two(), &none).unwrap();
-    says(cipher.run(batch, &mut data).map(drop), "ends at byte 18, and the data has 17");
+    says(cipher.run(batch, &mut data).map(drop), "message 1 ends at byte 18, and the data has 17 bytes");
     assert_eq!(data, [7; 17]);
 }
 
@@ -417,7 +420,7 @@ fn what_cannot_be_is_refused() {
     let messages = [message(one, 0..10), message(two, 10..20)];
     let mut data = [7; 19];
     let refused = cipher.run(GcmEncryptBatch::new(&messages).unwrap(), &mut data).unwrap_err();
-    assert!(matches!(&refused, Error::Batch { what } if what.contains("ends at byte 20")), "{refused}");
+    assert!(matches!(&refused, Error::Batch { what } if what.contains("message 1 ends at byte 20")), "{refused}");
     let tags = cipher.run(GcmEncryptBatch::new(&messages[..1]).unwrap(), &mut data).unwrap();
     assert_eq!((tags.len(), data[10..].to_vec()), (1, vec![7; 9]));
     let refused = GcmDecryptBatch::new(&messages, &tags).unwrap_err();

@@ -357,7 +357,7 @@ fn what_cannot_be_is_refused() {
     let jobs = Jobs::new(Mode::Ctr, &[job(key, 0..5), job(key, 5..10)]).unwrap();
     let mut data = [1; 9];
     let error = engine.run_jobs(&jobs, &mut data).unwrap_err();
-    assert!(error.to_string().contains("ends at byte 10, and the data has 9"), "{error}");
+    assert!(error.to_string().contains("job 1 ends at byte 10, and the data has 9 bytes"), "{error}");
     assert_eq!(data, [1; 9]);
     assert!(matches!(engine.run_jobs(&jobs, &[1; 10]), Err(Error::WrongAccess { .. })));
     assert!(matches!(engine.run_jobs(&jobs, (&[1; 10][..], &mut data[..])), Err(Error::LengthMismatch { .. })));

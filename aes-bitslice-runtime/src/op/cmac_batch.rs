@@ -225,10 +225,7 @@ impl<E: Tagging<Results>> Operation for CmacMessages<E> {
     const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
-        match self.messages.end() {
-            end if end > bytes => refused(format!("a message ends at byte {end}, and the data has {bytes}")),
-            _ => Ok(()),
-        }
+        self.messages.within(bytes, RANGES.what, "the data").or_else(refused)
     }
 
     fn kernels(&self) -> KernelsNeeded {

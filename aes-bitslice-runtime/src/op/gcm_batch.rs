@@ -261,10 +261,7 @@ impl<E: Tagging<Results>> GcmBatch<E> {
             return refused(format!("{found} of additional data for {messages}: give one for each"));
         }
         let of_each = of_each.placed(&ADDITIONAL).or_else(refused)?;
-        if of_each.end() > all {
-            let end = of_each.end();
-            return refused(format!("additional data ends at byte {end}, and there are {}", counted(all, "byte")));
-        }
+        of_each.within(all, ADDITIONAL.what, "all additional data").or_else(refused)?;
         Self::of(data, first, others, (aads.bytes.into(), of_each), end)
     }
 
@@ -364,10 +361,7 @@ impl<E: Tagging<Results>> Operation for GcmBatch<E> {
     const KEYS: Keys = Keys::OnCpu(&KeyBits::ALL);
 
     fn check(&self, bytes: u64) -> Result<(), Error> {
-        match self.messages.end() {
-            end if end > bytes => refused(format!("the last message ends at byte {end}, and the data has {bytes}")),
-            _ => Ok(()),
-        }
+        self.messages.within(bytes, RANGES.what).or_else(refused)
     }
 
     fn clear(&self, output: &mut [u8]) {

@@ -58,9 +58,9 @@ impl Messages {
         self.data.len()
     }
 
-    /// The byte after the last message; 0 if there is none.
-    pub(crate) fn end(&self) -> u64 {
-        self.data.end()
+    /// What is wrong if they are not within so many bytes of data.
+    pub(crate) fn within(&self, bytes: u64, what: &str) -> Result<(), String> {
+        self.data.within(bytes, what, "the data")
     }
 
     /// Where the message with this number is in the data.

@@ -297,10 +297,7 @@ impl Jobs {
 
     /// Refuses data that does not contain all ranges.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
-        match self.ranges.end() {
-            end if end > bytes => refused(format!("the last job ends at byte {end}, and the data has {bytes}")),
-            _ => Ok(()),
-        }
+        self.ranges.within(bytes, RANGES.what, "the data").or_else(refused)
     }
 
     /// Clears the output of all jobs, in data that contains their ranges.

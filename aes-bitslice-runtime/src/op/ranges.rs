@@ -252,6 +252,16 @@ impl Placed {
         self.end
     }
 
+    /// What is wrong if they are not within so many bytes of `data`: the first range that ends after it. `what` says what a range is of.
+    pub(crate) fn within(&self, bytes: u64, what: &str, data: &str) -> Result<(), String> {
+        if self.end <= bytes {
+            return Ok(());
+        }
+        let (n, Range { end, .. }) =
+            self.iter().enumerate().find(|(_, range)| range.end > bytes).expect("the one that ends last is one");
+        Err(format!("{what} {n} ends at byte {end}, and {data} has {}", counted(bytes, "byte")))
+    }
+
     /// The range with this number.
     #[inline]
     pub(crate) fn get(&self, n: usize) -> Range<u64> {
@@ -367,6 +377,21 @@ mod tests {
             assert_eq!((placed.len(), placed.end()), (list.len(), list.iter().map(|r| r.end).max().unwrap_or(0)));
             let stride = if is_even && list.len() > 1 { list[1].start - list[0].start } else { 0 };
             assert_eq!((placed.stride(), placed.listed()), (stride, if stride > 0 { 1 } else { list.len() }));
+        }
+    }
+
+    #[test]
+    fn the_first_range_beyond_the_data_is_named() {
+        for (list, bytes, wrong) in [
+            (vec![0..5, 20..30, 7..9, 2..40], 40, None),
+            (vec![0..5, 20..30, 7..9, 2..40], 39, Some("job 3 ends at byte 40, and the data has 39 bytes")),
+            (vec![0..5, 20..30, 7..9, 2..40], 29, Some("job 1 ends at byte 30, and the data has 29 bytes")),
+            (vec![0..4, 4..8, 8..12], 7, Some("job 1 ends at byte 8, and the data has 7 bytes")),
+            (vec![1..2], 1, Some("job 0 ends at byte 2, and the data has 1 byte")),
+            (vec![], 0, None),
+        ] {
+            let within = Ranges::from(&*list).placed(&ANY).unwrap().within(bytes, "job", "the data");
+            assert_eq!(within.err().as_deref(), wrong, "{list:?}");
         }
     }
 

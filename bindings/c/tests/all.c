@@ -634,7 +634,7 @@ static void arrays(void)
     REFUSED_FIELDS("`nonce` is NULL", .nonce = NULL);
     REFUSED_FIELDS("it has 32 or 64", .nonce = FIRST, .counter_bits = 96);
     REFUSED_FIELDS("`aad` is NULL", .nonce = nonces, .aad_len = 20);
-    REFUSED_FIELDS("additional data ends at byte 20, and there are 12 bytes", .nonce = nonces, .aad = aad, .aad_len = 12, .aad_arrays = &of_aad);
+    REFUSED_FIELDS("additional data of message 1 ends at byte 20, and all additional data has 12 bytes", .nonce = nonces, .aad = aad, .aad_len = 12, .aad_arrays = &of_aad);
     REFUSED_FIELDS("`messages` and `ranges` have to be", .nonce = nonces, .messages = messages);
     REFUSED(AES_BITSLICE_INVALID, "`nonce_len` is 16", aes_bitslice_run(cipher, OP(AES_BITSLICE_GCM_ENCRYPT_BATCH, .arrays = &equal, .count = MESSAGES, .nonce = nonces, .nonce_len = 16), plain, output, 96, state.tags, 16 * MESSAGES));
     memset(nonces, 9, sizeof nonces);

@@ -172,7 +172,7 @@ def test_rules_are_as_lists(engine, counter_bits):
         (lambda c, d: CountedNonces(bytes(12)), TypeError, "counter_bits"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, aad_ranges=[(0, 1)], out=d), TypeError, "give aads, too"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, [b"a"], aad_ranges=[(0, 1)], out=d), TypeError, "aads must be bytes"),
-        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"aad", aad_ranges=[(0, 4)], out=d), ValueError, "ends at byte 4, and there are 3 bytes"),
+        (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"aad", aad_ranges=[(0, 4)], out=d), ValueError, "message 0 ends at byte 4, and all additional data has 3 bytes"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, b"aad", aad_ranges=[], out=d), ValueError, "0 ranges of additional data for 1 message"),
         (lambda c, d: c.gcm_encrypt_batch(bytes(12), [(0, 8)], d, np.zeros((1, 3), np.uint8), out=d), TypeError, "for a row of each message"),
     ],
