@@ -5,7 +5,7 @@
 //! The command line is that of Rust's own test harness. Output of tests is not captured.
 
 use crate::engines::{self, Device};
-use crate::environment::{LARGE, REQUIRE_GPU, REQUIRE_OPENCL, SMALL, all_or, has_turn, is_set, small};
+use crate::environment::{LARGE, REQUIRE_GPU, REQUIRE_OPENCL, SMALL, is_set, small};
 use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_gen::check::has_compiler;
 use aes_bitslice_runtime::{Engine, Kernels};
@@ -34,9 +34,6 @@ pub enum Need {
     Memory,
     /// None of these variables in the environment.
     Unset(&'static [&'static str]),
-    /// Nothing except more time: it repeats other tests with other values. Other than exhaustive runs have those of one such number
-    /// in eleven, which has no common factor with the steps of samples in them.
-    Turn(usize),
 }
 
 impl Need {
@@ -53,8 +50,6 @@ impl Need {
             Self::Unset(names) => {
                 names.iter().find(|name| env::var_os(name).is_some()).map(|name| format!("{name} is set"))
             }
-            Self::Turn(number) => (!has_turn(number, all_or(1, 11)))
-                .then(|| format!("{number}: cargo xtask test --all, or its turn, AES_BITSLICE_TURN")),
         }
     }
 
@@ -67,13 +62,7 @@ impl Need {
             Self::Device(Device::Cuda(_) | Device::SeveralGpus) => is_set(REQUIRE_GPU) && engines::gpu_count() == 0,
             Self::Device(Device::OpenCl) => is_set(REQUIRE_OPENCL),
             Self::CudaCompiler => is_set(REQUIRE_GPU),
-            Self::Nvrtc
-            | Self::CCompiler
-            | Self::Disassembler
-            | Self::Time
-            | Self::Memory
-            | Self::Unset(_)
-            | Self::Turn(_) => false,
+            Self::Nvrtc | Self::CCompiler | Self::Disassembler | Self::Time | Self::Memory | Self::Unset(_) => false,
         }
     }
 }

@@ -12,7 +12,7 @@ use aes_bitslice_runtime::{
 };
 use aes_bitslice_tests::engines::{Device, cipher, has_mode, is_slow, name};
 use aes_bitslice_tests::environment::{all_or, sample};
-use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::tests_of_engines;
 use aes_bitslice_tests::vectors::{Case, any_tag, cases};
 use std::process::ExitCode;
@@ -24,10 +24,7 @@ fn main() -> ExitCode {
     let gpu = Device::Cuda(Kernels::Auto);
     Tests::default()
         .on_each(&Device::ALL, &[], tests_of_engines![ecb, cbc, ctr, ecb_monte_carlo, cbc_monte_carlo])
-        .on_each(&[Device::Cpu, gpu, Device::OpenCl], &[], tests_of_engines![gcm, gcm_siv, gmac])
-        .on_each(&[Device::Cpu, gpu], &[], tests_of_engines![xts])
-        // Compilers for processors take minutes over these kernels, before they cache them.
-        .on_each(&[Device::OpenCl], &[Need::Turn(5)], tests_of_engines![xts])
+        .on_each(&[Device::Cpu, gpu, Device::OpenCl], &[], tests_of_engines![gcm, gcm_siv, gmac, xts])
         .on_each(&[Device::Cpu], &[], tests_of_engines![cmac])
         .run()
 }

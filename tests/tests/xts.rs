@@ -10,7 +10,7 @@ use aes_bitslice_runtime::opencl::opencl3::types::CL_TRUE;
 use aes_bitslice_runtime::{Backend, Direction, Ecb, Engine, Error, Kernels, Key, KeyBits, Mode, Transfers, Xts};
 use aes_bitslice_tests::engines::{Device, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random, small};
-use aes_bitslice_tests::harness::{Need, Tests};
+use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::both_ways;
 use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::vectors::{Case, cases};
@@ -24,12 +24,10 @@ use std::sync::Arc;
 fn main() -> ExitCode {
     let on_host = tests_of_engines![vectors, host_memory, keys_of_another_kind_are_refused, equal_halves_decrypt];
     Tests::default()
-        .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto)], &[], on_host)
+        .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl], &[], on_host)
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, stretches_of_every_length])
         .on_each(&Device::GROUPS, &[], tests_of_engines![sharded_memory])
-        // Compilers for processors take minutes over these kernels, before they cache them.
-        .on_each(&[Device::OpenCl], &[Need::Turn(1)], on_host)
-        .on_each(&[Device::OpenCl], &[Need::Turn(1)], tests_of_engines![opencl_buffers])
+        .on_each(&[Device::OpenCl], &[], tests_of_engines![opencl_buffers])
         .run()
 }
 
