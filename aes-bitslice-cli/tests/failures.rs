@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -481,18 +482,25 @@ fn a_library_that_ends_the_process_leaves_no_file() {
     }
 }
 
+/// What a command does under a limit of its address space (`ulimit -v`).
+fn with_address_space(folder: &Path, kilobytes: u32, arguments: &str) -> Output {
+    let line = format!("ulimit -c 0; ulimit -v {kilobytes}; exec {PROGRAM} {arguments}");
+    Command::new("sh").args(["-c", &line]).env("KEY", SEAL_KEY).current_dir(folder).output().unwrap()
+}
+
+/// A limit, in multiples of 4 MiB, under which it starts.
+fn least_address_space(folder: &Path) -> u32 {
+    let starts = |&least: &u32| with_address_space(folder, least, "--version").status.success();
+    (2..100).map(|n| 4096 * n).find(starts).expect("it starts with less than 400 MB")
+}
+
 /// Under any limit of its address space (`ulimit -v`) that it starts under, the program does its work or says what is missing, and the
 /// output is whole or not there. Where the last few bytes are missing to the system's own libraries, these end the program.
 #[test]
 fn a_limit_of_the_address_space() {
     let folder = folder(3 << 20);
-    let limited = |kilobytes: u32, arguments: &str| {
-        let line = format!("ulimit -c 0; ulimit -v {kilobytes}; exec {PROGRAM} {arguments}");
-        let mut command = Command::new("sh");
-        command.args(["-c", &line]).env("KEY", SEAL_KEY).current_dir(&folder).output().unwrap()
-    };
-    let least = (2..100).map(|n| 4096 * n).find(|&least| limited(least, "--version").status.success());
-    let least = least.expect("it starts with less than 400 MB");
+    let limited = |kilobytes, arguments: &str| with_address_space(folder.path(), kilobytes, arguments);
+    let least = least_address_space(folder.path());
     for command in ["seal", "encrypt --mode ctr --backend cpu"] {
         let mut ends = [0; 3];
         for limit in (0..20).map(|n| least + 1024 * n) {
@@ -522,6 +530,37 @@ fn a_limit_of_the_address_space() {
         }
         assert!(ends[0] > 0 && ends[1] > 0 && ends[2] <= 5, "{command}: {ends:?}");
     }
+}
+
+/// A file of a secret is read into memory that is reserved for all that it may have. Where that is missing, or what a passphrase is
+/// stretched in, the message says so, and nothing is made.
+#[test]
+fn a_file_of_a_secret_where_memory_is_short() {
+    let folder = folder(64);
+    fs::write(folder.path().join("words"), "correct horse battery staple\n").unwrap();
+    fs::set_permissions(folder.path().join("words"), fs::Permissions::from_mode(0o600)).unwrap();
+    let least = least_address_space(folder.path());
+    let mut told = BTreeMap::new();
+    for limit in (least - 4096..least + 8192).step_by(256) {
+        for (secret, name) in
+            [("--passphrase-file words", "`words`"), ("--format tink --keyset - <words", "standard input (--keyset)")]
+        {
+            let output = with_address_space(folder.path(), limit, &format!("seal {secret} -o new in"));
+            let line = String::from_utf8_lossy(&output.stderr).into_owned();
+            let is_short = line.contains("memory") || line.contains("cannot start a thread");
+            let is_read = output.status.code() == Some(3) && line.contains("not a usable Tink keyset");
+            // Before it starts, the system's loader ends it.
+            assert!(
+                is_short || is_read || output.status.code() != Some(1),
+                "{secret} {limit}: {:?} {line}",
+                output.status
+            );
+            assert!(!line.contains("horse") && !folder.path().join("new").exists(), "{secret} {limit}: {line}");
+            let is_of_file = line.contains(&format!("error: {name}: there is too little memory to read it"));
+            *told.entry(secret).or_insert(0) += usize::from(is_of_file);
+        }
+    }
+    assert!(told.values().all(|&times| times > 0), "a file for which memory is missing is not among them: {told:?}");
 }
 
 /// However many threads cannot be started: the existing ones do the work, or it is an error.
