@@ -228,6 +228,7 @@ pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> Py
 #[pyfunction(name = "_refuse_open")]
 #[expect(clippy::needless_pass_by_value, reason = "Python's argument")]
 pub fn refuse_open(path: PathBuf) -> PyResult<()> {
+    let path = without_nul(path, "the destination")?;
     refuse_numbered(&path, &path.display().to_string(), false)
 }
 
@@ -251,17 +252,27 @@ fn refuse_numbered(path: &Path, shown: &str, takes_objects: bool) -> PyResult<()
 
 /// The path that an argument is, where nothing but a path is taken.
 pub fn only_path(argument: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    argument.extract().or_else(|_| {
+    let path = argument.extract().or_else(|_| {
         let kind = argument.get_type();
         Err(PyTypeError::new_err(format!("path must be a str or a pathlib.Path, not {}", kind.name()?)))
-    })
+    })?;
+    without_nul(path, "path")
 }
 
 /// The path that an argument of this name is.
 pub fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
-    argument.extract().map_err(|_| {
+    let path = argument.extract().map_err(|_| {
         PyTypeError::new_err(format!("{name} must be a path, or a file object that reads or writes bytes"))
-    })
+    })?;
+    without_nul(path, name)
+}
+
+/// The path, if the system can have it: Python's own functions raise a `ValueError` for others, too.
+fn without_nul(path: PathBuf, name: &str) -> PyResult<PathBuf> {
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(PyValueError::new_err(format!("{name} has a NUL byte, and no path has one")));
+    }
+    Ok(path)
 }
 
 fn exists(shown: &str, overwrite: Option<bool>) -> PyErr {

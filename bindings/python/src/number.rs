@@ -101,7 +101,8 @@ pub fn range(given: &Bound<'_, PyAny>) -> PyResult<Option<(u64, Option<u64>)>> {
         let what = || {
             let kind = numbers_or_kind(&given);
             format!(
-                "range must be (start, end) or a slice, with numbers of 0 to 2^64 - 1 or None as the end, not {kind}"
+                "range must be (start, end) or a slice without a step, with numbers of 0 to 2^64 - 1, which count from the start, or None as the \
+                 end, not {kind}"
             )
         };
         match error {
@@ -133,13 +134,17 @@ fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -
     PyValueError::new_err(format!("{name} must be {allowed}, not {shown}"))
 }
 
-/// Numbers themselves; of anything else its type: it may be a secret that was meant for another parameter.
+/// Numbers and `None` themselves; of anything else its type: it may be a secret that was meant for another parameter.
 fn numbers_or_kind(given: &Bound<'_, PyAny>) -> String {
-    let Ok(tuple) = given.cast::<PyTuple>() else { return kind_of(given) };
-    if tuple.iter().all(|item| item.is_instance_of::<PyInt>()) {
-        shown(given.repr()).unwrap_or_else(|| "these".into())
-    } else {
-        format!("({})", tuple.iter().map(|item| kind_of(&item)).collect::<Vec<_>>().join(", "))
+    let is_number = |item: &Bound<'_, PyAny>| item.is_none() || item.is_instance_of::<PyInt>();
+    let of_slice = || ["start", "stop", "step"].into_iter().map(|name| given.getattr(name)).collect::<PyResult<Vec<_>>>();
+    let items = given.cast::<PyTuple>().map_or_else(|_| of_slice(), |tuple| Ok(tuple.iter().collect()));
+    match items {
+        Ok(items) if items.iter().all(is_number) => shown(given.repr()).unwrap_or_else(|| "these".into()),
+        Ok(items) if given.is_instance_of::<PyTuple>() => {
+            format!("({})", items.iter().map(kind_of).collect::<Vec<_>>().join(", "))
+        }
+        _ => kind_of(given),
     }
 }
 

@@ -429,7 +429,7 @@ def test_the_benchmark_beside_the_rust_program(tmp_path):
         "print(json.dumps({'results': [result], 'skipped': []}))\n"
     )
     program.chmod(0o700)
-    command = [sys.executable, "-m", "aes_bitslice.bench", "--rust", program, "--bytes", "65536", "--runs", "2", "--rounds", "2", "--json"]
+    command = [sys.executable, "-m", "aes_bitslice.bench", "--rust", program, "--bytes", "64KiB", "--runs", "2", "--rounds", "2", "--json"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran
     lines = [json.loads(line) for line in ran.stdout.splitlines() if not line.startswith("#")]

@@ -139,6 +139,20 @@ def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
     assert raised.value.filename == str(tmp_path / "no folder" / "out") and ".aes-bitslice" not in str(raised.value)
 
 
+def test_a_path_with_a_nul_byte_is_refused_as_by_python(key, tmp_path):
+    (tmp_path / "there").write_bytes(b"data")
+    for name, call in [
+        ("source", lambda: aes_bitslice.seal("a\0b", tmp_path / "out", key=key)),
+        ("destination", lambda: aes_bitslice.seal(tmp_path / "there", "a\0b", key=key)),
+        ("source", lambda: aes_bitslice.open("a\0b", tmp_path / "out", key=key)),
+        ("path", lambda: aes_bitslice.Key.from_file("a\0b")),
+        ("path", lambda: key.save("a\0b")),
+    ]:
+        with pytest.raises(ValueError, match=f"^{name} has a NUL byte, and no path has one$"):
+            call()
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
 def test_a_replaced_file_keeps_its_owner(key, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("only root can give files to others")
@@ -412,9 +426,16 @@ def test_messages_say_what_to_do(key, tmp_path):
         aes_bitslice.open(io.BytesIO(b"\x28" + bytes(100)), io.BytesIO(), key=key)
     bench = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", "--rust", "/nofile"], capture_output=True, text=True)
     assert bench.returncode == 2 and "--rust /nofile: there is no such program" in bench.stderr
-    for option, number in [("--bytes", "0"), ("--bytes", "-5"), ("--runs", "0"), ("--rounds", "1.5")]:
+    size = "number of bytes from 1 on, such as 1500, 64MiB or 1GiB"
+    for option, number, what in [
+        ("--bytes", "0KiB", size),
+        ("--bytes", "-5", size),
+        ("--bytes", "1MB", size),
+        ("--runs", "0", "whole number from 1 on"),
+        ("--rounds", "1.5", "whole number from 1 on"),
+    ]:
         bench = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", option, number], capture_output=True, text=True)
-        assert bench.returncode == 2 and f"argument {option}: {number} is no whole number from 1 on" in bench.stderr
+        assert bench.returncode == 2 and f"argument {option}: {number} is no {what}" in bench.stderr
 
 
 def test_every_error_about_a_path_contains_it(key, tmp_path):
@@ -547,18 +568,20 @@ def test_what_a_file_object_raises_has_no_path_of_another_file(key, tmp_path):
     [
         ((9, 2), ValueError, "^range ends before it starts: its start is 9, and its end 2; give "),
         ((2, 10), ValueError, r"^range is \(2, 10\), and the message has 9 bytes: give a range inside it$"),
-        ((2**64, 5), ValueError, "^range must be .start, end. or a slice, with numbers of 0 to "),
-        ((1,), ValueError, r"^range must be .start, end. or a slice, .* not \(1,\)"),
-        ((1, 2, 3), ValueError, "^range must be .start, end. or a slice, "),
-        (("a", 3), TypeError, r"^range must be .start, end. or a slice, .* not \(str, int\)(\n|$)"),
-        ("1-2", TypeError, "^range must be .start, end. or a slice, .* not str(\\n|$)"),
-        (b"0123456789abcdef", TypeError, "^range must be .start, end. or a slice, .* not bytes(\\n|$)"),
-        (5, TypeError, "^range must be .start, end. or a slice, .* not int(\\n|$)"),
-        (slice(1, 5, 2), ValueError, "^range must be .start, end. or a slice, .* not slice"),
-        (slice(-5, None), ValueError, "^range must be .start, end. or a slice, .* not slice"),
-        ((None, None), TypeError, "^range must be .start, end. or a slice, "),
+        ((2**64, 5), ValueError, "^range must be .start, end. or a slice without a step, with numbers of 0 to "),
+        ((1,), ValueError, r"^range must be .start, end. or a slice without a step, .* not \(1,\)"),
+        ((1, 2, 3), ValueError, "^range must be .start, end. or a slice without a step, "),
+        (("a", 3), TypeError, r"^range must be .start, end. or a slice without a step, .* not \(str, int\)(\n|$)"),
+        ("1-2", TypeError, "^range must be .start, end. or a slice without a step, .* not str(\\n|$)"),
+        (b"0123456789abcdef", TypeError, "^range must be .start, end. or a slice without a step, .* not bytes(\\n|$)"),
+        (5, TypeError, "^range must be .start, end. or a slice without a step, .* not int(\\n|$)"),
+        (slice(1, 5, 2), ValueError, r"^range must be .start, end. or a slice without a step, .* not slice\(1, 5, 2\)$"),
+        (slice(-5, None), ValueError, r"^range must be .*, which count from the start, .* not slice\(-5, None, None\)$"),
+        ((-5, None), ValueError, r"^range must be .*, which count from the start, .* not \(-5, None\)$"),
+        (slice("a", 5), TypeError, "^range must be .start, end. or a slice without a step, .* not slice(\\n|$)"),
+        ((None, None), TypeError, "^range must be .start, end. or a slice without a step, "),
         ((10, None), ValueError, r"^range is \(10, None\), and the message has 9 bytes: give a range inside it$"),
-        ((10**5000, 5), ValueError, "^range must be .start, end. or a slice, .* not these"),
+        ((10**5000, 5), ValueError, "^range must be .start, end. or a slice without a step, .* not these"),
     ],
 )
 def test_errors_about_a_range_name_it(key, given, kind, words):

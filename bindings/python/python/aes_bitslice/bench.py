@@ -20,6 +20,7 @@ from ._beside_rust import Beside, check
 
 IV, NONCE = bytes(16), bytes(12)
 KEY = bytes(range(32))
+_UNITS = {"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 
 
 def _count(text: str) -> int:
@@ -29,9 +30,18 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _size(text: str) -> int:
+    """A number of bytes, with or without a unit, as the command line takes it."""
+    unit = next((unit for unit in _UNITS if text.endswith(unit)), "")
+    number = text.removesuffix(unit)
+    if not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of bytes from 1 on, such as 1500, 64MiB or 1GiB")
+    return int(number) << _UNITS.get(unit, 0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m aes_bitslice.bench", description=__doc__.splitlines()[0])
-    parser.add_argument("--bytes", type=_count, default=1 << 30, help="bytes of a large call (default: 1 GiB)")
+    parser.add_argument("--bytes", type=_size, default=1 << 30, help="bytes of a large call, or with KiB, MiB, GiB, TiB (default: 1GiB)")
     parser.add_argument("--runs", type=_count, default=9, help="timed runs of each case (default: 9)")
     parser.add_argument("--key-bits", type=int, default=128, choices=(128, 192, 256))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
