@@ -7,9 +7,9 @@
 //! | kernels that are printed for a key: every preset | compiled here, to PTX and to machine code for `sm_90` |
 //! | the stored OpenCL C | its page of words must hold no condition and no index; the rest is CUDA C with another page in front, compiled to PTX |
 //!
-//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. A key in the code is constants, which nothing follows: there,
-//! the data is secret, and another key must give the same branches, barriers, loads, stores and shuffles in the same order. Every table kernel must be found guilty, in PTX and,
-//! where there is a disassembler, in machine code.
+//! What is secret in an entry point, and how it is followed, is in [`crate::secrets`]. A key in the code is constants, which nothing
+//! follows: there, the data is secret, and another key must give the same branches, barriers, loads, stores and shuffles in the same order.
+//! Every table kernel must be found guilty, in PTX and, where there is a disassembler, in machine code.
 
 use crate::kernels::{self, StoredHash, StoredKernel, ToCompile, image_file};
 use crate::secrets::{Entries, in_listing, intermediate, machine_code, secrets};

@@ -202,8 +202,8 @@ pub unsafe extern "C" fn aes_bitslice_run(
 /// message or zeros; the handle tells which. Do not read the output from the host or another stream before that.
 ///
 /// AES-GCM-SIV and XAES-256-GCM: each call has its own tables on the GPU. Encryption with AES-GCM-SIV reads the data twice, and waits until
-/// the stream has finished the first pass. The other calls wait until the tables are on the GPU, hence also for the default stream and for streams made without
-/// cudaStreamNonBlocking. Waiting for the result, or freeing its handle, waits for all work of the GPU.
+/// the stream has finished the first pass. The other calls wait until the tables are on the GPU, hence also for the default stream and for
+/// streams made without cudaStreamNonBlocking. Waiting for the result, or freeing its handle, waits for all work of the GPU.
 ///
 /// Batches of GCM are fast for messages at multiples of 16 bytes, almost as fast at multiples of 4. In batches of CMAC the blocks of a
 /// message are processed in sequence: thousands of messages are fast, a few are not.
@@ -265,7 +265,8 @@ pub unsafe extern "C" fn aes_bitslice_prepare(cipher: *const CipherHandle, opera
 /// Combines all `count` parts of a GCM message, in any order, for the operation on the whole message. With AES_BITSLICE_GCM_ENCRYPT, writes
 /// its tag to `result`. With AES_BITSLICE_GCM_DECRYPT, verifies `tag` and has no result: if the call fails with
 /// AES_BITSLICE_UNAUTHENTICATED, the plaintext must be thrown away. With AES_BITSLICE_GCM_ENCRYPT_PART or AES_BITSLICE_GCM_DECRYPT_PART,
-/// whose `offset` is that of the first part, writes one aes_bitslice_part for all: so that one is kept, however many came before.
+/// whose `offset` is that of the first part, writes one aes_bitslice_part for all: so that one is kept, however many came before. `result`
+/// may be one of `parts`: all are read before it is written.
 ///
 /// Parts that overlap, or a missing part between others, are refused with AES_BITSLICE_INVALID; a part missing at the end cannot be
 /// detected.

@@ -47,7 +47,8 @@ pub fn read(folder: &Path) -> Result<Run> {
     Ok(Run { commit: commit.into(), date: date.into(), machine: machine.into(), figures })
 }
 
-/// The figures of `bench`: in device memory in Tbit/s, also of calls in a row, of new keys in µs, all others in GB/s. None if a field is missing.
+/// The figures of `bench`: in device memory in Tbit/s, also of calls in a row, of new keys in µs, all others in GB/s. None if a field is
+/// missing.
 fn bench(report: &Value) -> Option<Vec<(String, f64)>> {
     let mut figures = Vec::new();
     let bytes = |row: &Value| row["bytes"].as_u64().map(size);

@@ -137,10 +137,10 @@ impl<'a> DeviceCipher<'a> {
     /// The first call under a key builds the hash tables of the key, and waits for them, unless [`prepare_for`](Self::prepare_for) did.
     ///
     /// AES-GCM-SIV and XAES-256-GCM have their own key and tables for each message. So each call waits until these are on the device, and
-    /// the [`Pending`], when it has the value or is dropped, waits for everything the device is doing. [`GcmSivEncrypt`](crate::GcmSivEncrypt) makes two passes
-    /// over the data, and waits here until the stream reaches the end of the first. [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait
-    /// for the stream, unless it is the default stream or was created without `CU_STREAM_NON_BLOCKING`: copies of the tables wait for such
-    /// streams.
+    /// the [`Pending`], when it has the value or is dropped, waits for everything the device is doing.
+    /// [`GcmSivEncrypt`](crate::GcmSivEncrypt) makes two passes over the data, and waits here until the stream reaches the end of the
+    /// first. [`GcmSivDecrypt`](crate::GcmSivDecrypt) does not wait for the stream, unless it is the default stream or was created without
+    /// `CU_STREAM_NON_BLOCKING`: copies of the tables wait for such streams.
     ///
     /// # Errors
     /// Any error of the operation's own checks, [`Error::Unsupported`] for an operation without kernels, [`Error::WrongCall`] for one that

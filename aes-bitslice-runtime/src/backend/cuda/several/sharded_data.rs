@@ -73,8 +73,8 @@ impl<'a> ShardedCipher<'a> {
     ///
     /// # Errors
     /// Any error of the operation's own checks or of its result, [`Error::Unsupported`] for an operation without kernels, [`Error::Length`]
-    /// for XTS with a multiple of 1 MiB in the last 16 bytes of a data unit, or within a block, [`Error::NeedsKey`] for an operation that needs the key on the
-    /// CPU, on a cipher of one kernel, [`Error::OtherEngine`], and any error the devices report.
+    /// for XTS with a multiple of 1 MiB in the last 16 bytes of a data unit, or within a block, [`Error::NeedsKey`] for an operation that
+    /// needs the key on the CPU, on a cipher of one kernel, [`Error::OtherEngine`], and any error the devices report.
     pub fn run<O: Operation>(&self, operation: O, data: &mut ShardedBuffer) -> Result<O::Output, Error> {
         operation.carry_out(InShards { cipher: self, input: None, output: data })
     }
