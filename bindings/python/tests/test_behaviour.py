@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -418,27 +419,6 @@ def test_the_command_shows_engines():
     assert ran.returncode == 0 and "+ cpu " in ran.stdout and aes_bitslice.__version__ in ran.stdout
 
 
-def test_the_benchmark_beside_the_rust_program(tmp_path):
-    """With a stand-in program that takes a millisecond for everything."""
-    program = tmp_path / "aes-bitslice"
-    program.write_text(
-        f"#!{sys.executable}\n"
-        "import json, sys\n"
-        "given = dict(option[2:].split('=') for option in sys.argv[2:])\n"
-        "result = {'timing': given['timings'], 'bytes': int(given['sizes']), 'median_seconds': 1e-3}\n"
-        "print(json.dumps({'results': [result], 'skipped': []}))\n"
-    )
-    program.chmod(0o700)
-    command = [sys.executable, "-m", "aes_bitslice.bench", "--rust", program, "--bytes", "64KiB", "--runs", "2", "--rounds", "2", "--json"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0, ran
-    lines = [json.loads(line) for line in ran.stdout.splitlines() if not line.startswith("#")]
-    found = {line["bytes"]: line for line in lines if line["what"].startswith("cpu: ")}
-    assert list(found) == [16384, 65536]
-    for line in found.values():
-        assert line["rust_seconds"] == 1e-3 and line["share"] == 1e-3 / line["python_seconds"]
-
-
 def test_the_benchmark_compares_gcm_too():
     ran = subprocess.run([sys.executable, "-m", "aes_bitslice.bench", "--bytes", "2000000", "--runs", "1", "--json"], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran
@@ -449,14 +429,13 @@ def test_the_benchmark_compares_gcm_too():
 
 
 def test_the_benchmark_ends_where_an_output_is_wrong(monkeypatch):
-    from aes_bitslice._beside_rust import Beside
+    from aes_bitslice import bench
 
-    beside = Beside("", 1 << 16, 1, 1, True)
-    monkeypatch.setattr(beside, "by_rust", lambda *_: [1e-3])
-    beside.in_host_memory("cpu", 1 << 16)
-    beside.cpu = Engine("cpu").cipher(Key(bytes(16)))
-    with pytest.raises(SystemExit, match="^cpu: the output is not that of the engine `cpu`"):
-        beside.in_host_memory("cpu", 1 << 16)
+    of_another_key = Engine("cpu").cipher(Key(bytes(16)))
+    monkeypatch.setattr(bench, "Engine", lambda name: Engine(name) if name != "cpu-bitsliced" else SimpleNamespace(cipher=lambda _: of_another_key))
+    monkeypatch.setattr(bench, "timed", lambda call: [1.0])
+    with pytest.raises(SystemExit, match="^cpu-bitsliced: the output is not that of the engine `cpu`"):
+        bench.host(Key(SECRET), 1 << 20)
 
 
 def test_what_is_documented_is_there_and_has_a_text():

@@ -9,14 +9,12 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import shutil
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 from . import Engine, Error, Key
-from ._beside_rust import Beside, check
 
 IV, NONCE = bytes(16), bytes(12)
 KEY = bytes(range(32))
@@ -45,15 +43,8 @@ def main() -> None:
     parser.add_argument("--runs", type=_count, default=9, help="timed runs of each case (default: 9)")
     parser.add_argument("--key-bits", type=int, default=128, choices=(128, 192, 256))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
-    parser.add_argument("--rust", metavar="PROGRAM", help="compare with this `aes-bitslice` instead, in turns with its `bench`: CTR-128")
     parser.add_argument("--parquet", action="store_true", help="decrypt an encrypted Parquet file instead, beside pyarrow")
-    parser.add_argument("--rounds", type=_count, default=3, help="with --rust, turns of each (default: 3)")
     arguments = parser.parse_args()
-    if arguments.rust is not None:
-        if shutil.which(arguments.rust) is None:
-            parser.error(f"--rust {arguments.rust}: there is no such program that can be run: build it, with `cargo build --release`")
-        Beside(arguments.rust, arguments.bytes, arguments.runs, arguments.rounds, arguments.json).all()
-        return
     global _runs, _as_json
     _runs, _as_json = arguments.runs, arguments.json
     if importlib.util.find_spec("numpy") is None:
@@ -76,6 +67,12 @@ def main() -> None:
 
 
 _runs, _as_json = 9, False
+
+
+def check(is_right: bool, what: str) -> None:
+    """Ends the benchmark if an output is wrong: its times would mean nothing."""
+    if not is_right:
+        raise SystemExit(f"{what}: the output is not that of the engine `cpu`: do not use it, and report it")
 
 
 def report(what: str, seconds: list[float], size: int | None = None) -> None:
@@ -227,69 +224,6 @@ def torch_tensors(engine: Engine, key: Key, size: int) -> None:
     report("torch: a call of CTR on 4 KiB, out=", each(lambda: cipher.ctr(IV, small, out=small_out), 500, end))
     report("torch: a call of CTR on 4 KiB, to a new tensor", each(lambda: cipher.ctr(IV, small), 500, end))
     report("torch: its own bitwise_not on 4 KiB, out=", each(lambda: torch.bitwise_not(small, out=small_out), 500, end))
-    by_torch(key, data[: min(size, 64 << 20)], on_gpu)
-
-
-def by_torch(key: Key, data: Any, on_gpu: Callable[[Callable[[], Any]], list[float]]) -> None:
-    """AES-ECB with PyTorch operations alone, with the S-box as a table, as one would write it without this package."""
-    import torch
-
-    table, schedule = _sbox(), None
-    device, keys = data.device, _schedule(key.expose(), table)
-    sbox = torch.tensor(table, dtype=torch.uint8, device=device)
-    schedule = torch.tensor(keys, dtype=torch.uint8, device=device).view(-1, 16)
-    shift = torch.tensor([0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11], device=device)
-
-    def encrypt(plain: Any) -> Any:
-        state = plain.view(-1, 16) ^ schedule[0]
-        for each_round in range(1, len(schedule)):
-            state = sbox[state.int()][:, shift]
-            if each_round < len(schedule) - 1:
-                columns = state.view(-1, 4, 4)
-                double = (columns << 1) ^ ((columns >> 7) * 0x1B)
-                rolled = [columns.roll(-n, 2) for n in (1, 2, 3)]
-                state = (double ^ double.roll(-1, 2) ^ rolled[0] ^ rolled[1] ^ rolled[2]).view(-1, 16)
-            state = state ^ schedule[each_round]
-        return state
-
-    expected = Engine("cpu").cipher(key).ecb_encrypt(data[: 1 << 16].cpu().numpy())
-    check(bool((encrypt(data[: 1 << 16]).flatten().cpu().numpy() == expected).all()), "PyTorch's own operations")
-    report("PyTorch's own operations: ECB, S-box as a table", on_gpu(lambda: encrypt(data)), data.numel())
-
-
-def _sbox() -> list[int]:
-    """The S-box of FIPS 197, by walking through the field with 3 and with its inverse."""
-    table, p, q = [0] * 256, 1, 1
-
-    def rotated(x: int, n: int) -> int:
-        return (x << n | x >> (8 - n)) & 0xFF
-
-    while True:
-        p ^= (p << 1 & 0xFF) ^ (0x1B if p & 0x80 else 0)
-        for shift in (1, 2, 4):
-            q ^= q << shift & 0xFF
-        q ^= 0x09 if q & 0x80 else 0
-        table[p] = q ^ rotated(q, 1) ^ rotated(q, 2) ^ rotated(q, 3) ^ rotated(q, 4) ^ 0x63
-        if p == 1:
-            break
-    table[0] = 0x63
-    return table
-
-
-def _schedule(key: bytes, table: list[int]) -> list[int]:
-    """FIPS 197, section 5.2."""
-    words, count = [list(key[i : i + 4]) for i in range(0, len(key), 4)], len(key) // 4
-    constant = 1
-    for i in range(count, 4 * (count + 7)):
-        word = words[-1]
-        if i % count == 0:
-            word = [table[b] for b in word[1:] + word[:1]]
-            word[0] ^= constant
-            constant = (constant << 1) ^ (0x11B if constant & 0x80 else 0)
-        elif count > 6 and i % count == 4:
-            word = [table[b] for b in word]
-        words.append([a ^ b for a, b in zip(words[i - count], word, strict=True)])
-    return [byte for word in words for byte in word]
 
 
 def cupy_arrays(engine: Engine, key: Key, size: int) -> None:
