@@ -109,6 +109,21 @@ def test_rows_that_cannot_be_are_refused(key_ref, tmp_path):
         ranges.encrypt_row(row, "0123456789abcdef" * 2)
 
 
+@pytest.mark.parametrize("name", ["key", "link to key", "also key", "file:///key"])
+@pytest.mark.parametrize("work", [ranges.encrypt_row, ranges.seal_row, ranges.open_row])
+def test_the_file_of_the_key_is_no_destination(key, key_ref, tmp_path, work, name):
+    (tmp_path / "link to key").symlink_to("key")
+    os.link(tmp_path / "key", tmp_path / "also key")
+    (tmp_path / "data").write_bytes(bytes(100))
+    aes_bitslice.seal(tmp_path / "data", tmp_path / "sealed", key=key)
+    row = ranges.rows(tmp_path / ("sealed" if work == ranges.open_row else "data"), tmp_path / "new")[0]
+    destination = f"file://{tmp_path}/key" if "://" in name else str(tmp_path / name)
+    with pytest.raises(ValueError, match="is the file of the key: give another destination"):
+        work({**row, "destination": destination}, key_ref)
+    assert Key.from_file(tmp_path / "key") == Key.from_file(tmp_path / "also key") == key
+    assert (tmp_path / "link to key").is_symlink()
+
+
 @pytest.mark.parametrize("name", ["pipe", "folder", "/dev/zero"])
 def test_only_files_have_ranges(key_ref, tmp_path, name):
     """They are refused at once: opening a pipe would wait for its other end."""

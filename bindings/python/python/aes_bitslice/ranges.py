@@ -76,18 +76,20 @@ def encrypt_row(row: Mapping[str, Any], key_ref: str, engine: str = "auto") -> i
 
 
 def seal_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
-    """Seals the whole source of a row, with a key of 256 bits; returns the number of bytes in the message."""
+    """Seals the whole source of a row, with a key of 256 bits; returns the number of bytes in the message. A destination that exists is
+    replaced."""
     return _files(row, seal, key_ref, engine)
 
 
 def open_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
-    """Opens the sealed source of a row; returns the number of bytes in the message."""
+    """Opens the sealed source of a row; returns the number of bytes in the message. A destination that exists is replaced."""
     return _files(row, open, key_ref, engine)
 
 
 def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
     source, destination = str(row["source"]), str(row["destination"])
     _refuse_same(source, destination)
+    _refuse_key(destination, key_ref)
     options = {"key": keys.resolve(key_ref), "engine": _Worker.of_this_thread(engine).engine}
     if _is_local(source) and _is_local(destination):
         return int(work(_path(source), _path(destination), overwrite=True, **options))
@@ -143,6 +145,7 @@ class _Worker:
             raise ValueError(f"a row has a length, and an offset not before the source begins, and not {length} and {offset}")
         iv, cipher = _iv(str(row["iv"])), self.cipher(key_ref)
         _refuse_same(source, destination)
+        _refuse_key(destination, key_ref)
         if _is_local(source) and _is_local(destination):
             return self._encrypt_local(cipher, iv, _file(source), _path(destination), offset, length)
         with _reading(source) as file:
@@ -187,8 +190,7 @@ def _refuse_same(source: str, destination: str) -> None:
         outer, _, _ = destination.partition("::")
         raise ValueError(f"{destination} is in a local file or folder, behind {outer!r}: give the path of a local file, without it")
     if _is_local(source) and _is_local(destination):
-        one, other = _path(source), _path(destination)
-        same = other.exists() and one.exists() and one.samefile(other)
+        same = _are_one(_path(source), _path(destination))
     elif _is_local(source) or _is_local(destination):
         return
     else:
@@ -198,6 +200,18 @@ def _refuse_same(source: str, destination: str) -> None:
         same = store == other_store and (one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/"))
     if same:
         raise ValueError(f"source and destination are the same: give {source} another destination")
+
+
+def _refuse_key(destination: str, key_ref: str) -> None:
+    """Refuses a destination that is the file of its own key: nothing would open what was written in its place."""
+    scheme, _, path = key_ref.partition(":")
+    if scheme == "file" and _is_local(destination) and _are_one(_path(destination), Path(path)):
+        raise ValueError(f"{destination} is the file of the key: give another destination")
+
+
+def _are_one(one: Path, other: Path) -> bool:
+    """Whether both paths lead to one file, also by links."""
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _make_way(destination: str, overwrite: bool) -> None:
