@@ -16,6 +16,7 @@
 //! | [`digest`] | SHA-256 in hexadecimal |
 //! | [`named`](mod@named) | values with names, written and read |
 //! | [`count`](mod@count) | numbers of things in messages |
+//! | [`memory`](mod@memory) | memory for as many values as a caller asks for |
 //! | [`sync`](mod@sync) | files that are to be on the disk |
 //!
 //! With the feature `manifest`, the crate has the modules [`manifest`], [`signature`] and [`digest`], and types that occur in a manifest
@@ -31,6 +32,7 @@ pub mod dialect;
 pub mod digest;
 pub mod ghash;
 pub mod layout;
+pub mod memory;
 pub mod mode;
 pub mod named;
 mod protocol;

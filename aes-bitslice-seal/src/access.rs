@@ -150,6 +150,7 @@ impl Access {
 #[cfg(target_os = "linux")]
 mod list {
     use super::List;
+    use aes_bitslice_core::memory::filled;
     use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr, getxattr};
     use rustix::io::{Errno, Result};
     use std::fs::File;
@@ -169,11 +170,7 @@ mod list {
     }
 
     fn read_by(get: impl FnOnce(&mut [u8]) -> Result<usize>) -> List {
-        let mut entries = Vec::new();
-        if entries.try_reserve_exact(LARGEST).is_err() {
-            return List::Unknown;
-        }
-        entries.resize(LARGEST, 0);
+        let Ok(mut entries) = filled(0, LARGEST) else { return List::Unknown };
         match get(&mut entries) {
             Ok(length) => {
                 entries.truncate(length);
@@ -202,6 +199,7 @@ mod list {
 #[cfg(all(unix, not(target_os = "linux")))]
 mod list {
     use super::List;
+    use aes_bitslice_core::memory::filled;
     use std::fs::File;
     use std::io::Result;
     use std::path::Path;

@@ -1,6 +1,7 @@
 //! Everything that can go wrong, and what to do about it.
 
 use crate::start::VERSION;
+use aes_bitslice_core::memory::NoMemory;
 use std::io;
 
 /// Why nothing, or not everything, was sealed or opened.
@@ -119,5 +120,11 @@ fn on_threads(error: &io::Error) -> &'static str {
              `ulimit -u` or `ulimit -v`"
         }
         _ => "",
+    }
+}
+
+impl From<NoMemory> for Error {
+    fn from(_: NoMemory) -> Self {
+        Self::OutOfMemory
     }
 }

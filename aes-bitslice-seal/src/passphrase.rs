@@ -2,6 +2,7 @@
 //! expensive.
 
 use crate::error::Error;
+use aes_bitslice_core::memory::filled;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use zeroize::Zeroizing;
 
@@ -39,9 +40,7 @@ impl PassphraseCost {
         let mut bytes = Zeroizing::new(vec![0; 32]);
         let params = self.params()?;
         // Its last blocks reveal the key: it is wiped.
-        let mut memory = Zeroizing::new(Vec::new());
-        memory.try_reserve_exact(params.block_count()).map_err(|_| Error::OutOfMemory)?;
-        memory.resize(params.block_count(), Block::new());
+        let mut memory = Zeroizing::new(filled(Block::new(), params.block_count())?);
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let stretched = argon2.hash_password_into_with_memory(passphrase, salt, &mut bytes, &mut memory[..]);
         stretched.map_err(|e| Error::PassphraseCost(e.to_string()))?;

@@ -13,6 +13,7 @@
 
 use crate::chunk::Chunk;
 use crate::error::Error;
+use aes_bitslice_core::memory::room;
 use aes_bitslice_runtime::{at_once, divided, threads};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -88,13 +89,15 @@ pub(crate) fn run<W: Write>(
                     received => break received.expect("the reader ends with the last segment or an error")?,
                 }
             };
-            // If several fail, the first is reported.
             let outcomes = if on_cpu {
-                divided(batch.iter_mut().collect(), work)
+                let mut outcomes: Vec<_> = batch.iter().map(|_| Ok(())).collect();
+                divided(batch.iter_mut().zip(&mut outcomes), |(chunk, outcome)| *outcome = work(chunk));
+                outcomes
             } else {
                 let each = batch.len().div_ceil(threads());
                 at_once(batch.chunks_mut(each), |some| some.iter_mut().try_for_each(work))
             };
+            // If several fail, the first is reported.
             outcomes.into_iter().collect::<Result<(), _>>()?;
             batch.iter().try_for_each(|chunk| write(&mut output, chunk))?;
             is_last = batch.last().is_some_and(|chunk| chunk.is_last);
@@ -120,7 +123,7 @@ impl<R: Read> Read for Wanted<R> {
 /// A reader with a buffer. Too little memory for that is an error: `BufReader` alone would end the program.
 fn buffered<R: Read>(input: R) -> Result<BufReader<R>, Error> {
     // It is free again, and taken at once.
-    Vec::<u8>::new().try_reserve_exact(BUFFER).map_err(|_| Error::OutOfMemory)?;
+    drop(room::<u8>(BUFFER)?);
     Ok(BufReader::with_capacity(BUFFER, input))
 }
 

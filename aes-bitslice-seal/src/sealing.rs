@@ -9,6 +9,7 @@ use crate::places::{Part, Places, TAG};
 use crate::secret::Secret;
 use crate::start::stream_header_bytes;
 use crate::stream::Stream;
+use aes_bitslice_core::memory::filled;
 use aes_bitslice_runtime::{Cipher, Engine};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::RangeBounds;
@@ -227,9 +228,7 @@ impl Opening {
         let (_, len) = self.places().message(file)?;
         let Part { first, read: place, .. } = self.places().part(file, &(len..len))?;
         let bytes = (place.end - place.start) as usize;
-        let mut memory = Zeroizing::new(Vec::new());
-        memory.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory)?;
-        memory.resize(bytes, 0);
+        let mut memory = Zeroizing::new(filled(0, bytes)?);
         read(place.start, &mut memory)?;
         self.open(first, true, &mut memory, bytes).map(|_| len)
     }

@@ -11,6 +11,7 @@
 use crate::error::Error;
 use crate::places::{Places, TAG};
 use crate::stream::Stream;
+use aes_bitslice_core::memory::{collected, room, tried};
 use aes_bitslice_runtime::{
     self as runtime, GcmDecrypt, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Operation, Tag,
 };
@@ -46,14 +47,14 @@ impl Stream {
             memory.copy_within(message.clone(), file.start);
         }
         let data = &mut memory[..end];
-        let tags: Vec<Tag> = if self.is_batched(segments.len()) {
-            let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
+        let tags = if self.is_batched(segments.len()) {
+            let messages = collected(segments.iter().map(Segment::in_batch))?;
             self.run(GcmEncryptBatch::new(&messages)?, data)?
         } else {
             let one = |segment: &Segment| {
                 self.run(GcmEncrypt::new(&segment.nonce.into(), &[]), &mut data[segment.file.clone()])
             };
-            segments.iter().map(one).collect::<Result<_, _>>()?
+            tried(segments.iter().map(one))?
         };
         for (segment, tag) in segments.iter().zip(&tags) {
             data[segment.tag()].copy_from_slice(tag.as_bytes());
@@ -70,9 +71,9 @@ impl Stream {
 
     fn open_all(&self, first: u64, is_last: bool, data: &mut [u8]) -> Result<usize, Error> {
         let segments = self.segments(first, is_last, data.len(), TAG)?;
-        let tags: Vec<Tag> = segments.iter().map(|segment| Tag::new(&data[segment.tag()])).collect::<Result<_, _>>()?;
+        let tags = tried(segments.iter().map(|segment| Tag::new(&data[segment.tag()])))?;
         let damaged = if self.is_batched(segments.len()) {
-            let messages: Vec<_> = segments.iter().map(Segment::in_batch).collect();
+            let messages = collected(segments.iter().map(Segment::in_batch))?;
             self.run(GcmDecryptBatch::new(&messages, &tags)?, data)?.failed().first().copied()
         } else {
             let mut is_damaged = |(segment, tag): (&Segment, &Tag)| {
@@ -119,7 +120,7 @@ impl Stream {
     /// [`Error::Damaged`] if a segment of a file is cut off; [`Error::TooLong`].
     fn segments(&self, first: u64, is_last: bool, bytes: usize, more: usize) -> Result<Vec<Segment>, Error> {
         let Places { segment, .. } = self.places;
-        let mut segments = Vec::with_capacity(bytes / (segment - TAG + more) + 2);
+        let mut segments = room(bytes / (segment - TAG + more) + 2)?;
         let (mut index, mut message, mut file, mut left) = (first, 0, 0, bytes);
         loop {
             let most = self.places.plaintext_bytes(index) + more;

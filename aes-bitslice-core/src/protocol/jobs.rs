@@ -30,6 +30,7 @@
 //! The description of the work is public. Keys, round keys and data are secret: the code that launches these kernels clears the round keys.
 
 use super::messages::{RUN, TILE};
+use crate::memory::{NoMemory, room};
 
 /// The largest `wide`: runs have up to [`run_blocks`] of this.
 pub const WIDEST: u32 = 3;
@@ -65,9 +66,13 @@ pub fn widest(runs: impl Fn(u32) -> u64) -> u32 {
 }
 
 /// The tables of jobs and of runs, in little-endian words; with a stride, that of runs is empty, and `all` is the first job alone.
-pub fn tables(all: impl IntoIterator<Item = Job>, stride: u64, wide: u32) -> [Vec<[u8; 4]>; 2] {
-    let all = all.into_iter();
-    let [mut jobs, mut runs] = [Vec::with_capacity(8 * all.size_hint().0), vec![]];
+pub fn tables(
+    all: impl ExactSizeIterator<Item = Job> + Clone,
+    stride: u64,
+    wide: u32,
+) -> Result<[Vec<[u8; 4]>; 2], NoMemory> {
+    let count: u64 = if stride == 0 { all.clone().map(|job| job.runs(wide)).sum() } else { 0 };
+    let (mut jobs, mut runs) = (room(8 * all.len())?, room(count as usize)?);
     for (n, job) in all.enumerate() {
         let [at, bytes] = [job.at, job.bytes].map(|x| [x as u32, (x >> 32) as u32]);
         jobs.extend([at[0], at[1], bytes[0], bytes[1], runs.len() as u32, 0, 0, 0].map(u32::to_le_bytes));
@@ -75,7 +80,7 @@ pub fn tables(all: impl IntoIterator<Item = Job>, stride: u64, wide: u32) -> [Ve
             runs.resize(runs.len() + job.runs(wide) as usize, (n as u32).to_le_bytes());
         }
     }
-    [jobs, runs]
+    Ok([jobs, runs])
 }
 
 #[cfg(test)]
@@ -86,8 +91,11 @@ mod tests {
     fn jobs_in_their_tables() {
         let job = |at, bytes| Job { at, bytes };
         let all = [job(0, 512), job(1 << 33, 513), job(7, 0), job(9, 1)];
-        let words =
-            |stride| tables(all, stride, 0).map(|table| table.into_iter().map(u32::from_le_bytes).collect::<Vec<_>>());
+        let words = |stride| {
+            tables(all.into_iter(), stride, 0)
+                .unwrap()
+                .map(|table| table.into_iter().map(u32::from_le_bytes).collect::<Vec<_>>())
+        };
         let [jobs, runs] = words(0);
         assert_eq!(runs, [0, 1, 1, 3]);
         assert_eq!(jobs.len(), 32);

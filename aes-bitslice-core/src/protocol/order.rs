@@ -1,6 +1,8 @@
 //! The order in which messages of a batch are processed side by side: those with the most blocks first, so that neighbours are about equally
 //! long. Messages with equally many blocks stay in the order in which they were given.
 
+use crate::memory::{NoMemory, filled};
+
 /// Bits of a number of blocks by which messages are sorted at a time.
 const DIGIT: u32 = 11;
 
@@ -16,9 +18,9 @@ impl Order {
     pub const AS_GIVEN: Self = Self { numbers: None };
 
     /// The order of `count` messages, at most 2^32, of which each has this number of blocks, the longest first.
-    pub fn longest_first(count: usize, blocks: impl Fn(usize) -> u64) -> Self {
+    pub fn longest_first(count: usize, blocks: impl Fn(usize) -> u64) -> Result<Self, NoMemory> {
         if (0..count).map(&blocks).is_sorted_by(|one, next| one >= next) {
-            return Self::AS_GIVEN;
+            return Ok(Self::AS_GIVEN);
         }
         let (least, most) = (0..count).map(&blocks).fold((u64::MAX, 0), |(a, b), n| (a.min(n), b.max(n)));
         // From the lowest digit to the highest: what is in order by lower digits stays so among equal ones.
@@ -29,7 +31,7 @@ impl Order {
             (0..count).for_each(|n| places[digit(n)] += 1);
             let mut begin = 0;
             places.iter_mut().for_each(|place| begin += std::mem::replace(place, begin));
-            let mut next = vec![0; count];
+            let mut next = filled(0, count)?;
             for n in (0..count).map(|position| order.at(position)) {
                 let place = &mut places[digit(n)];
                 next[*place] = n as u32;
@@ -37,7 +39,7 @@ impl Order {
             }
             order = Self { numbers: Some(next) };
         }
-        order
+        Ok(order)
     }
 
     /// The number of the message at this position.
@@ -71,7 +73,7 @@ mod tests {
         ];
         for (i, length) in lengths.iter().enumerate() {
             for count in [0, 1, 2, 3, 100, 5000] {
-                let order = Order::longest_first(count, |n| length(n as u64));
+                let order = Order::longest_first(count, |n| length(n as u64)).unwrap();
                 let mut expected: Vec<usize> = (0..count).collect();
                 expected.sort_by_key(|&n| std::cmp::Reverse(length(n as u64)));
                 assert_eq!((0..count).map(|n| order.at(n)).collect::<Vec<_>>(), expected, "{i}, {count}");

@@ -145,7 +145,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             let wide = (m + n) as u32 % (WIDEST + 1);
             let runs: u64 = jobs.iter().map(|job| job.runs(wide)).sum();
             let (stride, listed) = if lengths == equal { (1056, 1) } else { (0, jobs.len()) };
-            let [table, of_runs] = tables(jobs[..listed].iter().copied(), stride, wide);
+            let [table, of_runs] = tables(jobs[..listed].iter().copied(), stride, wide).expect("few");
             let of_each: Vec<[u8; 16]> = (0..jobs.len()).map(|i| counter(i).to_be_bytes()).collect();
             let data = stream(90 + m as u128, at as usize + 9);
             let in_place = m % 2 == 0;

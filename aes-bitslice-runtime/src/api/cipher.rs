@@ -209,15 +209,15 @@ impl Place for InHostMemory<'_, '_> {
 
     fn pass<O: Pass>(self, operation: O) -> Result<O::Output, Error> {
         let Self { cipher, data, on_cpu } = self;
-        let (call, mut data) = Call::new(cipher, operation, data)?;
+        let (call, mut data) = Call::new(cipher, operation.clone(), data)?;
         let parts = match (data.len(), on_cpu) {
             (0, _) => vec![],
             (_, true) => {
-                cores::run(cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })?, &call, data.reborrow())
+                cores::run(cipher.cpu.as_deref().ok_or(Error::NeedsKey { what: O::NAME })?, &call, data.reborrow())?
             }
             (_, false) => cipher.key.run(call.clone(), data.reborrow())?,
         };
-        call.operation().finish(parts).inspect_err(|_| data.output().fill(0))
+        call.operation().finish(parts).inspect_err(|_| operation.clear(data.output()))
     }
 
     fn composed<C: Composition>(self, composition: C) -> Result<C::Output, Error> {

@@ -2,6 +2,7 @@
 
 use crate::base::error::Error;
 use crate::exec::backend::HostMemory;
+use aes_bitslice_core::memory::filled;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use zeroize::Zeroizing;
@@ -21,11 +22,7 @@ enum Memory {
 
 impl HostBuffer {
     pub(crate) fn ordinary(len: usize) -> Result<Self, Error> {
-        let mut bytes = Zeroizing::new(Vec::new());
-        let reserved = bytes.try_reserve_exact(len);
-        reserved.map_err(|_| Error::OutOfHostMemory { what: format!("a buffer of {len} bytes") })?;
-        bytes.resize(len, 0);
-        Ok(Self(Memory::Ordinary(bytes)))
+        Ok(Self(Memory::Ordinary(Zeroizing::new(filled(0, len)?))))
     }
 
     pub(crate) fn of_backend(memory: Box<dyn HostMemory>) -> Self {

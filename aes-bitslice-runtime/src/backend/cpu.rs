@@ -42,7 +42,7 @@ impl KeyOnCores for CpuKey {
 
 impl<K: KeyOnCores> OnBackend for K {
     fn run<O: Pass>(&self, call: Call<O>, data: Buffers<'_>) -> Result<Vec<PartOf<O>>, Error> {
-        Ok(self.scrubbed(|| cores::run(self, &call, data)))
+        Ok(self.scrubbed(|| cores::run(self, &call, data))?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Everything that can go wrong, each error with a remedy.
 
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::NoMemory;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -494,6 +495,12 @@ impl std::error::Error for Error {
             Self::Random(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+impl From<NoMemory> for Error {
+    fn from(error: NoMemory) -> Self {
+        Self::OutOfHostMemory { what: counted(error.bytes, "byte") }
     }
 }
 

@@ -1,19 +1,19 @@
-//! The threads that share a call's work: a rayon pool of this library's own, which each process starts with its first large call.
+//! The threads that share a call's work: rayon pools of this library's own, which each process starts with its first large calls.
 //!
 //! A thread that waits in rayon takes up other work of its pool, on the same stack. Where that work waits for something that the stack below
-//! it holds, such as a lock, both wait for ever. So no thread waits in this pool: a thread of it does what it is given alone. And none of a
-//! program's own pools waits for this one: a plain thread does.
+//! it holds, such as a lock, both wait for ever. So no thread waits in these pools: a thread of one does what it is given alone. And none of
+//! a program's own pools waits for them: a plain thread does.
 
 use crate::base::error::Error;
+use crate::base::lock::lock;
 use crate::base::per_process::PerProcess;
 use crate::base::scrubbed::{DERIVED, scrubbed};
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::env;
 use std::num::NonZero;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::panic::resume_unwind;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 /// The environment variable with the number of threads.
@@ -70,51 +70,100 @@ fn refused<T>(what: &str) -> Result<T, Error> {
     Err(Error::Threads { what: format!("{what} is not possible: give a whole number from {least} to {most}") })
 }
 
-/// The pool of this process; `None` where the system starts no threads.
-fn pool() -> Option<&'static ThreadPool> {
-    static POOL: PerProcess<Option<ThreadPool>> = PerProcess::new();
-    let name = |n| format!("aes-bitslice-{n}");
-    let start = || ThreadPoolBuilder::new().num_threads(threads()).thread_name(name).build().ok();
-    POOL.get(start).as_ref()
+/// The most threads of a pool. Each that has nothing to do looks at all others for some, several times, before it sleeps: in a pool of a
+/// thousand threads that would take seconds of the processors' time, for every call.
+const POOL: usize = 32;
+
+/// Threads with these numbers, which start when they are needed.
+struct Pool {
+    threads: Range<usize>,
+    /// `None` where the system starts no threads.
+    started: OnceLock<Option<ThreadPool>>,
 }
 
-/// Does `work` on all items, divided between the threads, and returns the results in order. On this thread alone if there is one item or no
-/// other thread.
-pub fn divided<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-    let alone = |items: Vec<T>| items.into_iter().map(&work).collect();
-    if items.len() < 2 || threads() == 1 {
-        return alone(items);
+impl Pool {
+    fn start(&self) -> Option<&ThreadPool> {
+        let Range { start, end } = self.threads;
+        let name = move |n| format!("aes-bitslice-{}", start + n);
+        let pool = || ThreadPoolBuilder::new().num_threads(end - start).thread_name(name).build().ok();
+        self.started.get_or_init(pool).as_ref()
+    }
+
+    /// Whether this thread is one of them.
+    fn is_here(&self) -> bool {
+        self.started.get().and_then(Option::as_ref).is_some_and(|pool| pool.current_thread_index().is_some())
+    }
+}
+
+/// The pools of this process, which together have [`threads`].
+fn pools() -> &'static [Pool] {
+    static POOLS: PerProcess<Vec<Pool>> = PerProcess::new();
+    let pool = |start| Pool { threads: start..threads().min(start + POOL), started: OnceLock::new() };
+    POOLS.get(|| (0..threads()).step_by(POOL).map(pool).collect())
+}
+
+/// Runs `worker` on `count` threads of the pools, or on fewer where the system starts no more, and waits for all.
+fn at_once_on(pools: &[Pool], count: usize, worker: &(dyn Fn() + Sync)) {
+    let Some((first, others)) = pools.split_first().filter(|_| count > 0) else { return };
+    let here = count.min(first.threads.len());
+    if let Some(pool) = first.start() {
+        pool.in_place_scope(|scope| {
+            (0..here).for_each(|_| scope.spawn(|_| worker()));
+            at_once_on(others, count - here, worker);
+        });
+    }
+}
+
+/// Does `work` on all items, divided between the threads, each of which takes one item after the other. On this thread alone if there is one
+/// item or no other thread.
+pub fn divided<T: Send>(
+    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator + Send>,
+    work: impl Fn(T) + Sync,
+) {
+    let items = items.into_iter();
+    let count = items.len().min(threads());
+    if count < 2 || pools().iter().any(Pool::is_here) {
+        return items.for_each(work);
     }
     // What is moved to the heap from here on, such as the pool, takes what the stack holds between its fields with it.
     scrubbed::<DERIVED, _>(|| ());
-    let Some(pool) = pool().filter(|pool| pool.current_thread_index().is_none()) else {
-        return alone(items);
+    let items = Mutex::new(items);
+    let worker = || {
+        let next = || lock(&items).next();
+        std::iter::from_fn(next).for_each(&work);
     };
-    let together = |items: Vec<T>| pool.install(|| items.into_par_iter().map(&work).collect());
+    let together = || at_once_on(pools(), count, &worker);
     if rayon::current_thread_index().is_none() {
-        return together(items);
+        together();
+    } else {
+        thread::scope(|scope| {
+            let waiting = thread::Builder::new().spawn_scoped(scope, together);
+            if let Ok(Err(thrown)) = waiting.map(|thread| thread.join()) {
+                resume_unwind(thrown);
+            }
+        });
     }
-    let mut items = Some(items);
-    let results = thread::scope(|scope| {
-        let waiting = thread::Builder::new().spawn_scoped(scope, || items.take().map(together));
-        waiting.ok()?.join().unwrap_or_else(|thrown| resume_unwind(thrown))
-    });
-    results.unwrap_or_else(|| items.map(alone).unwrap_or_default())
+    // What is left where no thread was started.
+    worker();
+}
+
+/// The numbers below `count` in groups of at most `most`, and small enough that each thread has several.
+pub(crate) fn groups(count: usize, most: usize) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Send {
+    let at_a_time = count.div_ceil(8 * threads()).clamp(1, most);
+    (0..count).step_by(at_a_time).map(move |first| first..count.min(first + at_a_time))
 }
 
 /// Sets memory to zero, on all cores.
 pub(crate) fn clear(data: &mut [u8]) {
-    const PIECE: usize = 1 << 20;
-    divided(data.chunks_mut(PIECE).collect(), |piece| piece.fill(0));
+    divided(data.chunks_mut(1 << 20), |piece| piece.fill(0));
 }
 
 /// Copies to the first of each two, which are equally long, what the second has: on all cores if it is worth waking them.
 pub(crate) fn copy<'a>(all: impl IntoIterator<Item = (&'a mut [u8], &'a [u8])>) {
     const PIECE: usize = 128 << 10;
-    let all: Vec<(&mut [u8], &[u8])> = all.into_iter().collect();
-    let one = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);
-    if all.iter().map(|(to, _)| to.len()).sum::<usize>() <= 2 * PIECE {
-        return all.into_iter().for_each(one);
+    for (to, from) in all {
+        let pieces = to.chunks_mut(PIECE).zip(from.chunks(PIECE));
+        let one = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);
+        if pieces.len() <= 2 { pieces.for_each(one) } else { divided(pieces, one) }
     }
-    divided(all.into_iter().flat_map(|(to, from)| to.chunks_mut(PIECE).zip(from.chunks(PIECE))).collect(), one);
 }

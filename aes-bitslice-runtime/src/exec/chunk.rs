@@ -3,6 +3,7 @@
 use crate::exec::call::Call;
 use crate::op::buffers::Buffers;
 use crate::op::operation::Pass;
+use aes_bitslice_core::memory::{NoMemory, room};
 
 /// A chunk of a call's data, with the call on it.
 pub(crate) struct Chunk<'a, O: Pass> {
@@ -15,12 +16,12 @@ pub(crate) struct Chunk<'a, O: Pass> {
 /// the operation cannot be [cut](crate::op::operation::Cut::place), and if `bytes` is less than that, longer.
 ///
 /// The block that a chunk is chained to is read now, before anything is overwritten.
-pub(crate) fn cut<O: Pass>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Vec<Chunk<'_, O>> {
+pub(crate) fn cut<O: Pass>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Result<Vec<Chunk<'_, O>>, NoMemory> {
     debug_assert!(bytes > 0 && bytes.is_multiple_of(16));
     if call.cut().is_none() {
-        return vec![Chunk { call, data }];
+        return Ok(vec![Chunk { call, data }]);
     }
-    let mut chunks = Vec::with_capacity((call.skip() + data.len()).div_ceil(bytes));
+    let mut chunks = room((call.skip() + data.len()).div_ceil(bytes))?;
     let (mut call, mut rest) = (call, data);
     while rest.len() > 0
         && let Some(cut) = call.cut()
@@ -33,7 +34,7 @@ pub(crate) fn cut<O: Pass>(call: Call<O>, data: Buffers<'_>, bytes: usize) -> Ve
         chunks.push(Chunk { call, data });
         (call, rest) = (next, after);
     }
-    chunks
+    Ok(chunks)
 }
 
 #[cfg(test)]
@@ -47,7 +48,8 @@ mod tests {
     fn lengths(operation: impl Pass, len: usize, bytes: usize) -> Vec<usize> {
         let data: Vec<u8> = (0..len).map(|i| i as u8).collect();
         let mut output = vec![0; len];
-        let chunks = cut(Call::on_a_device(operation), Buffers::To { input: &data, output: &mut output }, bytes);
+        let chunks =
+            cut(Call::on_a_device(operation), Buffers::To { input: &data, output: &mut output }, bytes).unwrap();
         assert_eq!(chunks.iter().flat_map(|chunk| chunk.data.input()).copied().collect::<Vec<_>>(), data);
         chunks.iter().map(|chunk| chunk.data.len()).collect()
     }
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn chunks_carry_on_where_the_one_before_ends() {
         fn operations<O: Pass>(operation: O, data: &mut [u8]) -> Vec<O::Ready> {
-            let chunks = cut(Call::on_a_device(operation), Buffers::InPlace(data), 32);
+            let chunks = cut(Call::on_a_device(operation), Buffers::InPlace(data), 32).unwrap();
             chunks.into_iter().map(|chunk| chunk.call.operation().clone()).collect()
         }
         let mut data: Vec<u8> = (0..96).collect();

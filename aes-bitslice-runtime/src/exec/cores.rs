@@ -8,6 +8,7 @@ use crate::exec::call::{Call, PartOf};
 use crate::exec::chunk::{Chunk, cut};
 use crate::op::buffers::Buffers;
 use crate::op::operation::{Pass, Ready};
+use aes_bitslice_core::memory::{NoMemory, collected};
 use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a chunk: small enough to balance the cores and stay in their second-level caches, large enough that starting one
@@ -17,21 +18,26 @@ const CHUNK: usize = 256 << 10;
 /// Performs a call on all cores; a call that is worth only [one](is_of_one) stays on this thread, and is within work that is
 /// [scrubbed](CpuCipher::scrubbed). Returns the result of each chunk, in order; of those that were left undone, because the call was
 /// stopped, any.
-pub(crate) fn run<O: Pass>(cipher: &impl CpuCipher, call: &Call<O>, data: Buffers<'_>) -> Vec<PartOf<O>> {
+pub(crate) fn run<O: Pass>(
+    cipher: &impl CpuCipher,
+    call: &Call<O>,
+    data: Buffers<'_>,
+) -> Result<Vec<PartOf<O>>, NoMemory> {
     if call.cut().is_none() || is_of_one(cipher, data.len()) {
-        return vec![call.operation().on_cpu(cipher, data)];
+        return Ok(vec![call.operation().on_cpu(cipher, data)]);
     }
     // Values that are moved to the heap take what the stack holds between their fields with them.
     cipher.scrubbed(|| ());
-    let chunks: Vec<_> = cut(call.clone(), data, CHUNK).into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
-    let parts = Mutex::new(chunks.iter().map(|_| PartOf::<O>::default()).collect::<Vec<_>>());
+    let chunks = cut(call.clone(), data, CHUNK)?.into_iter().map(|chunk| Mutex::new(Some(chunk)));
+    let chunks = collected(chunks)?;
+    let parts = Mutex::new(collected(chunks.iter().map(|_| PartOf::<O>::default()))?);
     let stop = Stop::current();
     on_all(chunks.len(), &|index| {
         let Some(Chunk { call, data }) = lock(&chunks[index]).take().filter(|_| !stop.is_now()) else { return };
         let part = cipher.scrubbed(|| call.operation().on_cpu(cipher, data));
         lock(&parts)[index] = part;
     });
-    parts.into_inner().unwrap_or_else(PoisonError::into_inner)
+    Ok(parts.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Whether one core performs a call on this many bytes in one go. It does not look whether the call is stopped.
@@ -42,7 +48,7 @@ pub(crate) fn is_of_one(cipher: &impl CpuCipher, bytes: usize) -> bool {
 /// Runs the jobs with all numbers below `jobs`, divided between the cores. It has the same type for all operations, so that the division is
 /// compiled once, here, and not for each operation in each crate that calls it.
 fn on_all(jobs: usize, job: &(dyn Fn(usize) + Sync)) {
-    divided((0..jobs).collect(), job);
+    divided(0..jobs, job);
 }
 
 #[cfg(test)]
@@ -62,7 +68,8 @@ mod tests {
     fn one_core_performs_what_is_over_before_others_begin() {
         for instructions in Instructions::available() {
             let cipher = CpuKey::on(instructions, &Key::new(&[7; 16]).unwrap());
-            let chunks = |bytes| run(&cipher, &Call::on_a_device(Ecb::encrypt()), (&mut vec![0; bytes]).into()).len();
+            let chunks =
+                |bytes| run(&cipher, &Call::on_a_device(Ecb::encrypt()), (&mut vec![0; bytes]).into()).unwrap().len();
             let alone = cipher.alone();
             let all = if threads() == 1 { 1 } else { alone / CHUNK + 1 };
             assert_eq!([chunks(alone), chunks(alone + 16)], [1, all], "{instructions}");

@@ -18,6 +18,7 @@ use crate::exec::call::PartOf;
 use crate::exec::chunk::Chunk;
 use crate::exec::schedule::Schedule;
 use crate::op::operation::Pass;
+use aes_bitslice_core::memory::collected;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,8 +49,8 @@ pub(crate) fn run<'a, O: Pass, L: Slot<'a, O>>(
     started: &AtomicBool,
 ) -> Result<Vec<PartOf<O>>, Error> {
     let schedule = Schedule::new(chunks.len(), weights);
-    let outputs = Mutex::new(chunks.iter().map(|_| PartOf::<O>::default()).collect::<Vec<_>>());
-    let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
+    let outputs = Mutex::new(collected(chunks.iter().map(|_| PartOf::<O>::default()))?);
+    let chunks = collected(chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))))?;
     let (failed, stop) = (AtomicBool::new(false), Stop::current());
     let no_room = Mutex::new(None);
     let next = |device: usize| {
@@ -248,7 +249,7 @@ mod tests {
         chunk: usize,
     ) -> (Vec<u8>, Result<(), Error>, bool) {
         let mut data: Vec<u8> = (0..len).map(|i| i as u8).collect();
-        let chunks = cut(Call::on_a_device(ctr(3 * 16 + 7)), Buffers::InPlace(&mut data), chunk);
+        let chunks = cut(Call::on_a_device(ctr(3 * 16 + 7)), Buffers::InPlace(&mut data), chunk).unwrap();
         let started = AtomicBool::new(false);
         let slots =
             |device: usize| Ok((0..slots).map(|_| FakeSlot { device: &devices[device], chunk: None }).collect());
@@ -300,7 +301,7 @@ mod tests {
         for with_room in [0, 1, 2] {
             let device = Fake::default();
             let mut data = vec![1; 16 * 50];
-            let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16);
+            let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16).unwrap();
             let (started, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
             let slots = |_| {
                 if asked.fetch_add(1, Ordering::SeqCst) < with_room {
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn without_slots_nothing_is_started() {
         let mut data = [1; 64];
-        let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16);
+        let chunks = cut(Call::on_a_device(ctr(0)), Buffers::InPlace(&mut data), 16).unwrap();
         let started = AtomicBool::new(false);
         let none = |_| Err::<Vec<FakeSlot<'_, '_>>, _>(Error::OutOfDeviceMemory { what: "a slot".into() });
         assert!(matches!(run(chunks, &[1.0], &[0, 0], none, &started), Err(Error::OutOfDeviceMemory { .. })));

@@ -5,9 +5,10 @@ use crate::base::tag::{Tag, is_right};
 use crate::base::threads::divided;
 use crate::cpu::hash_key::HashKey;
 use crate::op::gcm_messages::Messages;
-use crate::op::ranges::Placed;
+use crate::op::ranges::{Fault, Placed};
 use crate::op::tagging::{Computed, Make, Tagging, Verify};
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::{NoMemory, collected, filled, room};
 use aes_bitslice_core::order::Order;
 use std::fmt;
 use std::sync::Arc;
@@ -61,8 +62,8 @@ pub struct OfCmac<'a> {
 /// The number of messages whose tags are compared at a time, by a thread.
 const PART: usize = 8192;
 
-/// The result of a batch: for each message its tag, or whether it is authentic.
-#[derive(Clone, Default)]
+/// The result of a batch: for each message its tag, or whether it is authentic. A call has `None` where there is no memory for it.
+#[derive(Default)]
 pub struct Results {
     pub(crate) tags: Vec<[u8; 16]>,
     pub(crate) authentic: Vec<bool>,
@@ -78,22 +79,27 @@ impl fmt::Debug for Results {
 impl Results {
     /// For messages that have these tags, if others were expected or none. Runs in constant time, and does not leave the tags of forged
     /// messages in memory.
-    pub(crate) fn of(tags: Vec<[u8; 16]>, expected: Option<&Tags>) -> Self {
-        let Some(expected) = expected else { return Self { tags, authentic: vec![] } };
+    pub(crate) fn of(tags: Vec<[u8; 16]>, expected: Option<&Tags>) -> Result<Self, NoMemory> {
+        let Some(expected) = expected else { return Ok(Self { tags, authentic: vec![] }) };
         Self::compared(&Zeroizing::new(tags), expected)
     }
 
     /// For messages that have these tags, where others were expected: compared by all cores, in constant time. Who owns the tags wipes them.
-    pub(crate) fn compared(tags: &[[u8; 16]], expected: &Tags) -> Self {
-        let mut authentic = vec![false; tags.len()];
-        let [computed, padded] = [tags, &expected.padded].map(|tags| tags.chunks(PART));
+    pub(crate) fn compared(tags: &[[u8; 16]], expected: &Tags) -> Result<Self, NoMemory> {
+        let mut authentic = filled(false, tags.len())?;
+        let [computed, padded] = [tags, &expected.padded[..]].map(|tags| tags.chunks(PART));
         let parts = computed.zip(padded).zip(expected.bytes.chunks(PART)).zip(authentic.chunks_mut(PART));
-        divided(parts.collect(), |(((computed, padded), bytes), authentic)| {
+        divided(parts, |(((computed, padded), bytes), authentic)| {
             for (((computed, padded), &bytes), authentic) in computed.iter().zip(padded).zip(bytes).zip(authentic) {
                 *authentic = is_right(padded, bytes.into(), computed).into();
             }
         });
-        Self { tags: vec![], authentic }
+        Ok(Self { tags: vec![], authentic })
+    }
+
+    pub(crate) fn copied(&self) -> Result<Self, NoMemory> {
+        let Self { tags, authentic } = self;
+        Ok(Self { tags: collected(tags.iter().copied())?, authentic: collected(authentic.iter().copied())? })
     }
 }
 
@@ -105,9 +111,9 @@ impl Computed for Results {
 #[derive(Clone, Debug)]
 pub struct Tags {
     /// Padded with zeros.
-    pub(crate) padded: Arc<[[u8; 16]]>,
+    pub(crate) padded: Arc<Vec<[u8; 16]>>,
     /// The number of bytes of each that count.
-    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) bytes: Arc<Vec<u8>>,
 }
 
 impl Tags {
@@ -120,10 +126,9 @@ impl Tags {
             let (tags, messages) = (counted(tags.len(), "tag"), counted(messages, "message"));
             return refused(format!("{tags} for {messages}: give one for each"));
         }
-        Ok(Self {
-            padded: tags.iter().map(|tag| tag.padded().0).collect(),
-            bytes: tags.iter().map(|tag| tag.as_bytes().len() as u8).collect(),
-        })
+        let padded = collected(tags.iter().map(|tag| tag.padded().0))?;
+        let bytes = collected(tags.iter().map(|tag| tag.as_bytes().len() as u8))?;
+        Ok(Self { padded: Arc::new(padded), bytes: Arc::new(bytes) })
     }
 
     /// The contiguous tags of this number of messages, of `tag_bytes` bytes each: 12 to 16, or 4 or 8 if they are `short`.
@@ -139,10 +144,13 @@ impl Tags {
             return refused(format!("{found} of tags for {messages}: give {tag_bytes} for each"));
         }
         let padded = match tags.as_chunks() {
-            (whole, []) if tag_bytes == 16 => whole.into(),
-            _ => tags.chunks(tag_bytes).map(|tag| std::array::from_fn(|i| tag.get(i).copied().unwrap_or(0))).collect(),
+            (whole, []) if tag_bytes == 16 => collected(whole.iter().copied()),
+            _ => {
+                let padded = |tag: &[u8]| std::array::from_fn(|i| tag.get(i).copied().unwrap_or(0));
+                collected(tags.chunks(tag_bytes).map(padded))
+            }
         };
-        Ok(Self { padded, bytes: vec![tag_bytes as u8; messages].into() })
+        Ok(Self { padded: Arc::new(padded?), bytes: Arc::new(filled(tag_bytes as u8, messages)?) })
     }
 }
 
@@ -170,7 +178,7 @@ impl Tagging<Results> for Make {
     }
 
     fn finish(&self, computed: Results) -> Result<Vec<Tag>, Error> {
-        Ok(computed.tags.into_iter().map(Tag::from).collect())
+        Ok(collected(computed.tags.into_iter().map(Tag::from))?)
     }
 }
 
@@ -182,7 +190,7 @@ impl Tagging<Results> for Verify<Tags> {
     }
 
     fn finish(&self, computed: Results) -> Result<OpenedBatch, Error> {
-        let mut failed = vec![];
+        let mut failed = room(computed.authentic.iter().filter(|is_authentic| !**is_authentic).count())?;
         for (n, part) in computed.authentic.chunks(PART).enumerate() {
             // Without a branch for each message: few parts have a wrong one.
             if !part.iter().fold(true, |all, is_authentic| all & is_authentic) {
@@ -235,8 +243,13 @@ pub(crate) fn check_number(messages: usize) -> Result<(), Error> {
     }
 }
 
-pub(crate) fn refused<T>(what: String) -> Result<T, Error> {
-    Err(Error::Batch { what })
+pub(crate) fn refused<T>(fault: impl Into<Fault>) -> Result<T, Error> {
+    Err(fault.into().error(|what| Error::Batch { what }))
+}
+
+/// There is no memory for the results of this number of messages.
+pub(crate) fn no_room(messages: usize) -> Error {
+    Error::OutOfHostMemory { what: format!("the results of {}", counted(messages, "message")) }
 }
 
 #[cfg(test)]
@@ -251,7 +264,7 @@ mod tests {
             let tags = computed.map(|tag| Tag::new(&tag[..len]).or(Tag::short(&tag[..len])).unwrap());
             let verify = Verify(Tags::new(&tags, 3).unwrap());
             let failed = |computed: [[u8; 16]; 3]| {
-                let results = Results::of(computed.to_vec(), verify.expected());
+                let results = Results::of(computed.to_vec(), verify.expected()).unwrap();
                 verify.finish(results).unwrap().failed().to_vec()
             };
             assert_eq!(failed(computed), [0; 0]);

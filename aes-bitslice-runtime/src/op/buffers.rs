@@ -201,7 +201,10 @@ impl<'a> Buffers<'a> {
     }
 
     /// The parts at these ranges, which are within the data, ascend and do not overlap.
-    pub(crate) fn parts(self, ranges: impl IntoIterator<Item = Range<u64>>) -> impl Iterator<Item = Self> {
+    pub(crate) fn parts(
+        self,
+        ranges: impl IntoIterator<Item = Range<u64>, IntoIter: ExactSizeIterator>,
+    ) -> impl ExactSizeIterator<Item = Self> {
         let (mut rest, mut done) = (Some(self), 0);
         ranges.into_iter().map(move |Range { start, end }| {
             let (_, from) = rest.take().expect("put back below").split_at((start - done) as usize);

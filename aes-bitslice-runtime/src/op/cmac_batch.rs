@@ -9,7 +9,7 @@ use crate::base::tag::Tag;
 use crate::base::threads::{copy, divided, threads};
 use crate::cpu::block::Block;
 use crate::cpu::cipher::CpuCipher;
-use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, refused};
+use crate::op::batch::{Batch, OfCmac, Results, SideBySide, Tags, check_number, no_room, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::Derived;
 use crate::op::kernels::{KernelsNeeded, OnHost};
@@ -18,6 +18,7 @@ use crate::op::ranges::{Placed, Ranges, Rules};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::cmac::{LONGEST, Message};
+use aes_bitslice_core::memory::{NoMemory, filled};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::order::Order;
 use cipher::array::Array;
@@ -139,7 +140,7 @@ impl<E> CmacMessages<E> {
         let messages = ranges.placed(&RANGES).or_else(refused)?;
         let order = match messages.equal_length() {
             Some(_) => Order::AS_GIVEN,
-            None => Order::longest_first(messages.len(), |n| message(messages.get(n)).blocks()),
+            None => Order::longest_first(messages.len(), |n| message(messages.get(n)).blocks())?,
         };
         Ok(Self { messages: Arc::new(messages), order: Arc::new(order), end })
     }
@@ -157,12 +158,12 @@ impl<E> CmacMessages<E> {
 
 impl<E: Tagging<Results>> CmacMessages<E> {
     /// The results of messages that have these tags, in the order of processing.
-    fn results_of(&self, tags: &[[u8; 16]]) -> Results {
+    fn results_of(&self, tags: &[[u8; 16]]) -> Result<Results, NoMemory> {
         let expected = self.end.expected();
         if let (true, Some(expected)) = (self.order.is_as_given(), expected) {
             return Results::compared(tags, expected);
         }
-        let mut given = vec![[0; 16]; tags.len()];
+        let mut given = filled([0; 16], tags.len())?;
         if self.order.is_as_given() {
             copy([(given.as_flattened_mut(), tags.as_flattened())]);
         } else {
@@ -178,13 +179,17 @@ impl<E> Keyed<E> {
         let [k1, k2] = self.derived.subkeys();
         let CmacMessages { messages, order, .. } = &self.batch;
         let at_position = |position| message(messages.get(order.at(position)));
-        let messages: Vec<Message> = (position..position + tags.len()).map(at_position).collect();
+        // At most as many as a core takes at a time, on the stack.
+        let mut places = [Message { at: 0, bytes: 0 }; LANES];
+        let messages = &mut places[..tags.len()];
+        messages.iter_mut().zip(position..).for_each(|(message, position)| *message = at_position(position));
         let bytes = |message: &Message| &data[message.at as usize..][..message.bytes as usize];
-        let mut states = vec![Block::default(); messages.len()];
+        let mut states = [Block::default(); LANES];
+        let states = &mut states[..tags.len()];
         let mut begun = 0;
         for left in (1..=messages.first().map_or(0, |message| message.blocks())).rev() {
             begun += messages[begun..].iter().take_while(|message| message.blocks() >= left).count();
-            for (state, message) in states[..begun].iter_mut().zip(&messages) {
+            for (state, message) in states[..begun].iter_mut().zip(&*messages) {
                 let rest = &bytes(message)[16 * (message.blocks() - left) as usize..];
                 match (left, rest.as_chunks().0.first()) {
                     (1, whole) => add(state, &last(rest, if whole.is_some() { k1 } else { k2 })),
@@ -194,7 +199,7 @@ impl<E> Keyed<E> {
             cipher.process(Direction::Encrypt, InOutBuf::from(&mut states[..begun]));
         }
         tags.iter_mut().zip(&*states).for_each(|(tag, state)| *tag = (*state).into());
-        Array::slice_as_flattened_mut(&mut states).zeroize();
+        Array::slice_as_flattened_mut(states).zeroize();
     }
 }
 
@@ -245,7 +250,7 @@ impl<E: Tagging<Results>> Pass for CmacMessages<E> {
 }
 
 impl<E: Tagging<Results>> Ready for Keyed<E> {
-    type Part = Results;
+    type Part = Option<Results>;
     type Output = E::Output;
 
     /// Its messages go to all cores.
@@ -253,14 +258,14 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         None
     }
 
-    fn messages(&self) -> Option<Batch<'_>> {
+    fn messages(&self) -> Result<Option<Batch<'_>>, NoMemory> {
         let CmacMessages { messages, order, .. } = &self.batch;
-        Some(Batch::Cmac(OfCmac { messages, order, subkeys: self.derived.subkeys() }))
+        Ok(Some(Batch::Cmac(OfCmac { messages, order, subkeys: self.derived.subkeys() })))
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
         let (data, messages, stop) = (data.input(), self.batch.len(), Stop::current());
-        let mut made = Zeroizing::new(vec![[0; 16]; messages]);
+        let mut made = Zeroizing::new(filled([0; 16], messages).ok()?);
         // Few enough side by side that no core is left without any.
         let lanes = messages.div_ceil(threads()).clamp(1, LANES);
         let some = |(position, tags): (usize, &mut [[u8; 16]])| {
@@ -268,18 +273,21 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
                 cipher.scrubbed(|| self.tags(cipher, data, position, tags));
             }
         };
-        divided((0..messages).step_by(lanes).zip(made.chunks_mut(lanes)).collect(), some);
-        self.batch.results_of(&made)
+        divided((0..messages).step_by(lanes).zip(made.chunks_mut(lanes)), some);
+        self.batch.results_of(&made).ok()
     }
 
-    fn part(&self, _bytes: u64, results: &[u8]) -> Results {
-        self.batch.results_of(results.as_chunks().0)
+    fn part(&self, _bytes: u64, results: &[u8]) -> Option<Results> {
+        self.batch.results_of(results.as_chunks().0).ok()
     }
 
-    fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
+    fn finish(&self, mut parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
         // Without any data, all messages are empty, and no backend is called.
-        let of_nothing = || self.batch.results_of(&Zeroizing::new(vec![*self.derived.of_empty(); self.batch.len()]));
-        self.batch.end.finish(parts.pop().unwrap_or_else(of_nothing))
+        let results = match parts.pop() {
+            Some(results) => results.ok_or_else(|| no_room(self.batch.len()))?,
+            None => self.batch.results_of(&Zeroizing::new(filled(*self.derived.of_empty(), self.batch.len())?))?,
+        };
+        self.batch.end.finish(results)
     }
 }
 

@@ -5,24 +5,26 @@
 
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
+use crate::base::lock::made_once;
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
-use crate::base::threads::{divided, threads};
+use crate::base::threads::{divided, groups};
 use crate::cpu::block::encrypt_block;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::kernel::WholeMessage;
-use crate::op::batch::{Batch, OfGcm, Results, SideBySide, Tags, check_number, refused};
+use crate::op::batch::{Batch, OfGcm, Results, SideBySide, Tags, check_number, no_room, refused};
 use crate::op::buffers::{Access, Buffers};
 use crate::op::gcm::{LONGEST, first_counter, lengths};
-use crate::op::gcm_messages::Messages;
+use crate::op::gcm_messages::{Messages, TOO_LONG};
 use crate::op::kernels::{Hashed, KernelsNeeded, OnHost};
-use crate::op::nonces::{FirstCounters, Nonces};
+use crate::op::nonces::{FirstCounters, Nonces, Others};
 use crate::op::operation::{Cut, Keys, Operation, Pass, Place, Ready, needed, one_pass};
 use crate::op::ranges::{Placed, Ranges, Rules};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::{NoMemory, collected, filled, room};
 use aes_bitslice_core::messages::Message;
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_core::order::Order;
@@ -72,9 +74,9 @@ pub struct GcmBatch<E> {
     /// The order in which a device hashes them, once it was asked for.
     order: Arc<OnceLock<Order>>,
     /// The additional data of all messages.
-    aad: Arc<[u8]>,
-    /// The nonces that do not have 12 bytes, with the numbers of their messages: their J0 depends on the key.
-    others: Arc<[(usize, Box<[u8]>)]>,
+    aad: Arc<Vec<u8>>,
+    /// The nonces that do not have 12 bytes: their J0 depends on the key.
+    others: Arc<Others>,
     end: E,
 }
 
@@ -122,10 +124,6 @@ pub type GcmDecryptBatch = GcmBatch<Verify<Tags>>;
 const RANGES: Rules = Rules { what: "message", ascending: true, longest: LONGEST };
 /// Kernels take lengths of additional data, and offsets in it, as numbers of 32 bits.
 const ADDITIONAL: Rules = Rules { what: "additional data of message", ascending: false, longest: u32::MAX as u64 };
-
-fn too_long<T>() -> Result<T, Error> {
-    refused("more than 4 GiB of additional data or 2 TiB of messages: make several batches".into())
-}
 
 /// The sum of these lengths in bytes, which kernels take as a number of 32 bits.
 fn sum_of(mut lengths: impl Iterator<Item = usize>) -> Option<u32> {
@@ -221,25 +219,26 @@ impl<E: Tagging<Results>> GcmBatch<E> {
     fn of_list(messages: &[GcmMessage<'_>], fresh: bool, end: E) -> Result<Self, Error> {
         check_number(messages.len())?;
         let count = messages.len();
-        let mut others = Vec::new();
+        let mut others = Others::default();
         let first = Nonces::of_list(count, |n| messages[n].nonce, fresh, &mut others).or_else(refused)?;
         let data = Placed::of(count, |n| Some(messages[n].range.clone()), &RANGES).or_else(refused)?;
-        // Checked before copying: there may not be enough memory for the copy.
-        let Some(bytes) = sum_of(messages.iter().map(|message| message.aad.len())) else { return too_long() };
-        let mut aad = Vec::with_capacity(bytes as usize);
+        let sum = sum_of(messages.iter().map(|message| message.aad.len()));
+        let Some(bytes) = sum else { return refused(TOO_LONG.to_owned()) };
+        let mut aad = room(bytes as usize)?;
         messages.iter().for_each(|message| aad.extend_from_slice(message.aad));
-        let mut each = Vec::new();
+        let each;
         let aads = if aad.is_empty() {
             Ranges::spaced(count, 0, 0)
         } else {
-            let next = |at: &mut u64, message: &GcmMessage<'_>| {
-                let start = std::mem::replace(at, *at + message.aad.len() as u64);
-                Some(start..*at)
+            let mut at = 0;
+            let next = |message: &GcmMessage<'_>| {
+                at += message.aad.len() as u64;
+                at - message.aad.len() as u64..at
             };
-            each.extend(messages.iter().scan(0, next));
+            each = collected(messages.iter().map(next))?;
             Ranges::from(&*each)
         };
-        Self::of(data, first, others, (aad.into(), aads.placed(&ADDITIONAL).or_else(refused)?), end)
+        Self::of(data, first, others, (aad, aads.placed(&ADDITIONAL).or_else(refused)?), end)
     }
 
     fn of_arrays(
@@ -251,7 +250,7 @@ impl<E: Tagging<Results>> GcmBatch<E> {
     ) -> Result<Self, Error> {
         check_number(ranges.len())?;
         let count = ranges.len();
-        let mut others = Vec::new();
+        let mut others = Others::default();
         let data = ranges.placed(&RANGES).or_else(refused)?;
         let first = nonces.first_counters(count, fresh, &mut others).or_else(refused)?;
         let all = aads.bytes.len() as u64;
@@ -262,22 +261,22 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         }
         let of_each = of_each.placed(&ADDITIONAL).or_else(refused)?;
         of_each.within(all, ADDITIONAL.what, "all additional data").or_else(refused)?;
-        Self::of(data, first, others, (aads.bytes.into(), of_each), end)
+        Self::of(data, first, others, (collected(aads.bytes.iter().copied())?, of_each), end)
     }
 
     fn of(
         data: Placed,
         first: FirstCounters,
-        others: Vec<(usize, Box<[u8]>)>,
-        (aad, aads): (Arc<[u8]>, Placed),
+        others: Others,
+        (aad, aads): (Vec<u8>, Placed),
         end: E,
     ) -> Result<Self, Error> {
         if others.iter().any(|(_, nonce)| nonce.is_empty()) {
             return Err(Error::NonceLength { bytes: 0 });
         }
         let tag_bytes = end.expected().map(|tags| tags.bytes.clone());
-        let Some(messages) = Messages::of(data, first, aads, tag_bytes) else { return too_long() };
-        Ok(Self { messages: Arc::new(messages), order: Arc::default(), aad, others: others.into(), end })
+        let messages = Arc::new(Messages::of(data, first, aads, tag_bytes).or_else(refused)?);
+        Ok(Self { messages, order: Arc::default(), aad: Arc::new(aad), others: Arc::new(others), end })
     }
 }
 
@@ -294,7 +293,7 @@ impl<E> GcmBatch<E> {
 }
 
 impl<E: Tagging<Results>> GcmBatch<E> {
-    fn results_of(&self, tags: Vec<[u8; 16]>) -> Results {
+    fn results_of(&self, tags: Vec<[u8; 16]>) -> Result<Results, NoMemory> {
         Results::of(tags, self.end.expected())
     }
 }
@@ -318,16 +317,16 @@ impl<E: Tagging<Results>> Keyed<E> {
         std::array::from_fn(|i| hash[i] ^ mask[i])
     }
 
-    fn all(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> Results {
+    fn all(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> Result<Results, NoMemory> {
         let (messages, stop) = (&*self.batch.messages, Stop::current());
         let count = messages.len();
         // A single message stays on this thread, whose caches may have it.
-        let at_a_time = count.div_ceil(8 * threads()).clamp(1, AT_A_TIME);
-        let groups = (0..count).step_by(at_a_time).map(|first| first..count.min(first + at_a_time));
+        let groups = groups(count, AT_A_TIME);
         let range = |group: Range<usize>| messages.range(group.start).start..messages.range(group.end - 1).end;
-        let mut tags = vec![[0; 16]; count];
+        let mut tags = filled([0; 16], count)?;
+        let at_a_time = groups.clone().next().map_or(1, |group| group.len());
         let parts = data.reborrow().parts(groups.clone().map(range));
-        let work = groups.zip(parts).zip(tags.chunks_mut(at_a_time)).collect();
+        let work = groups.zip(parts).zip(tags.chunks_mut(at_a_time));
         divided(work, |((group, data), tags): ((Range<usize>, Buffers<'_>), &mut [[u8; 16]])| {
             cipher.scrubbed(|| {
                 let (mut rest, mut at) = (data.into_in_out(), messages.range(group.start).start);
@@ -340,14 +339,14 @@ impl<E: Tagging<Results>> Keyed<E> {
                 }
             });
         });
-        let results = self.batch.results_of(tags);
+        let results = self.batch.results_of(tags)?;
         for (n, is_authentic) in results.authentic.iter().enumerate() {
             if !is_authentic {
                 let Range { start, end } = messages.range(n);
                 data.output()[start as usize..end as usize].fill(0);
             }
         }
-        results
+        Ok(results)
     }
 }
 
@@ -390,22 +389,22 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
         let cipher = needed::<Self, _>(key)?;
         let hash = cipher.hash_key();
         if !self.others.is_empty() {
-            let messages = Arc::make_mut(&mut self.messages);
-            self.others.iter().for_each(|(n, nonce)| messages.set_secret_counter(*n, first_counter(&hash, nonce)));
+            let counters = self.others.iter().map(|(n, nonce)| (n, first_counter(&hash, nonce)));
+            self.messages = Arc::new(self.messages.with_secret_counters(counters)?);
         }
         let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };
         let messages = &*keyed.batch.messages;
         if (0..messages.len()).all(|n| messages.range(n).is_empty()) {
             let one = |n| keyed.one(cipher, messages.get(n), (&mut [][..]).into());
-            let tags = (0..messages.len()).map(one).collect();
-            keyed.of_nothing = Arc::new(keyed.batch.results_of(tags));
+            let tags = collected((0..messages.len()).map(one))?;
+            keyed.of_nothing = Arc::new(keyed.batch.results_of(tags)?);
         }
         Ok(keyed)
     }
 }
 
 impl<E: Tagging<Results>> Ready for Keyed<E> {
-    type Part = Results;
+    type Part = Option<Results>;
     type Output = E::Output;
 
     /// Its messages go to all cores.
@@ -413,37 +412,38 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         None
     }
 
-    fn messages(&self) -> Option<Batch<'_>> {
+    fn messages(&self) -> Result<Option<Batch<'_>>, NoMemory> {
         let batch = &self.batch;
         let messages = &*batch.messages;
-        Some(Batch::Gcm(OfGcm {
+        let order = made_once(&batch.order, || messages.order())?;
+        Ok(Some(Batch::Gcm(OfGcm {
             messages,
-            order: batch.order.get_or_init(|| messages.order()),
+            order,
             aad: &batch.aad,
-            expected: batch.end.expected().map(|tags| &*tags.padded),
+            expected: batch.end.expected().map(|tags| &tags.padded[..]),
             counters_are_secret: !batch.others.is_empty(),
             hash: &self.hash,
-        }))
+        })))
     }
 
-    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Results {
-        self.all(cipher, data)
+    fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
+        self.all(cipher, data).ok()
     }
 
-    fn part(&self, _bytes: u64, results: &[u8]) -> Results {
+    fn part(&self, _bytes: u64, results: &[u8]) -> Option<Results> {
         match self.batch.end.expected() {
-            None => self.batch.results_of(results.as_chunks().0.to_vec()),
+            None => self.batch.results_of(collected(results.as_chunks().0.iter().copied()).ok()?).ok(),
             // The device has compared them.
             Some(_) => {
-                let words = results.as_chunks::<4>().0;
-                Results { tags: vec![], authentic: words.iter().map(|word| *word == [0; 4]).collect() }
+                let words = results.as_chunks::<4>().0.iter();
+                Some(Results { tags: vec![], authentic: collected(words.map(|word| *word == [0; 4])).ok()? })
             }
         }
     }
 
-    fn finish(&self, mut parts: Vec<Results>) -> Result<E::Output, Error> {
-        let of_nothing = || Results::clone(&self.of_nothing);
-        self.batch.end.finish(parts.pop().unwrap_or_else(of_nothing))
+    fn finish(&self, mut parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
+        let results = parts.pop().unwrap_or_else(|| self.of_nothing.copied().ok());
+        self.batch.end.finish(results.ok_or_else(|| no_room(self.batch.len()))?)
     }
 }
 

@@ -2,14 +2,17 @@
 //! a rule is not stored, but computed for the message that is asked for: a table of a million messages would take 48 MB.
 
 use crate::op::nonces::FirstCounters;
-use crate::op::ranges::Placed;
+use crate::op::ranges::{Fault, Placed};
+use aes_bitslice_core::memory::{NoMemory, room};
 use aes_bitslice_core::messages::{Message, groups, runs_of};
 use aes_bitslice_core::order::Order;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) const TOO_LONG: &str = "more than 4 GiB of additional data or 2 TiB of messages: make several batches";
+
 /// Messages. Their first counters are overwritten on drop if any was computed from the hash key, which it reveals.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Messages {
     /// Where they are in the data.
     data: Placed,
@@ -17,9 +20,9 @@ pub(crate) struct Messages {
     /// Where their additional data is in that of all of them.
     aads: Placed,
     /// The number of tag bytes that count, of each; none if all count.
-    tag_bytes: Option<Arc<[u8]>>,
+    tag_bytes: Option<Arc<Vec<u8>>>,
     /// The number of runs of all messages before each, and of all; none stored if all messages are equally long.
-    first_runs: Vec<u32>,
+    first_runs: Arc<Vec<u32>>,
     /// Whether any first counter was computed from the hash key.
     are_secret: bool,
 }
@@ -33,23 +36,30 @@ impl Drop for Messages {
 }
 
 impl Messages {
-    /// As many messages as there are ranges of data; there are as many of the others. `None` if kernels could not count the runs or the
-    /// additional data.
-    pub(crate) fn of(data: Placed, first: FirstCounters, aads: Placed, tag_bytes: Option<Arc<[u8]>>) -> Option<Self> {
-        u32::try_from(aads.end()).ok()?;
+    /// As many messages as there are ranges of data; there are as many of the others. They are refused if kernels could not count the
+    /// runs or the additional data.
+    pub(crate) fn of(
+        data: Placed,
+        first: FirstCounters,
+        aads: Placed,
+        tag_bytes: Option<Arc<Vec<u8>>>,
+    ) -> Result<Self, Fault> {
+        let small = |number: Option<u64>| u32::try_from(number?).ok();
+        let count = |number| small(number).ok_or_else(|| TOO_LONG.to_owned());
+        count(Some(aads.end()))?;
         let mut first_runs = Vec::new();
         if let Some(bytes) = data.equal_length() {
-            u32::try_from(runs_of(bytes).checked_mul(data.len() as u64)?).ok()?;
+            count(runs_of(bytes).checked_mul(data.len() as u64))?;
         } else {
-            first_runs.reserve_exact(data.len() + 1);
-            let mut runs = 0_u32;
+            first_runs = room(data.len() + 1)?;
+            let mut runs = 0;
             for range in data.iter() {
                 first_runs.push(runs);
-                runs = runs.checked_add(runs_of(range.end - range.start).try_into().ok()?)?;
+                runs = count(runs_of(range.end - range.start).checked_add(runs.into()))?;
             }
             first_runs.push(runs);
         }
-        Some(Self { data, first, aads, tag_bytes, first_runs, are_secret: false })
+        Ok(Self { data, first, aads, tag_bytes, first_runs: Arc::new(first_runs), are_secret: false })
     }
 
     /// The number of messages.
@@ -84,10 +94,10 @@ impl Messages {
     }
 
     /// The order in which a device hashes them.
-    pub(crate) fn order(&self) -> Order {
+    pub(crate) fn order(&self) -> Result<Order, NoMemory> {
         let blocks = |range: Range<u64>| (range.end - range.start).div_ceil(16);
         match (self.data.equal_length(), self.aads.equal_length()) {
-            (Some(_), Some(_)) => Order::AS_GIVEN,
+            (Some(_), Some(_)) => Ok(Order::AS_GIVEN),
             (_, Some(_)) => Order::longest_first(self.len(), |n| blocks(self.data.get(n))),
             _ => Order::longest_first(self.len(), |n| blocks(self.data.get(n)) + blocks(self.aads.get(n))),
         }
@@ -114,9 +124,15 @@ impl Messages {
         }
     }
 
-    /// Sets the first counter of a message, which was computed from the hash key.
-    pub(crate) fn set_secret_counter(&mut self, n: usize, counter: [u8; 16]) {
-        self.are_secret = true;
-        self.first.set(n, counter);
+    /// The messages with these first counters, which were computed from the hash key, for those with these numbers.
+    pub(crate) fn with_secret_counters(
+        &self,
+        counters: impl Iterator<Item = (usize, [u8; 16])>,
+    ) -> Result<Self, NoMemory> {
+        let Self { data, aads, tag_bytes, first_runs, .. } = self;
+        let (data, aads, tag_bytes, first_runs) = (data.clone(), aads.clone(), tag_bytes.clone(), first_runs.clone());
+        let mut all = Self { data, first: self.first.copied()?, aads, tag_bytes, first_runs, are_secret: true };
+        counters.for_each(|(n, counter)| all.first.set(n, counter));
+        Ok(all)
     }
 }

@@ -7,17 +7,19 @@
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::lock::made_once;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::stop::Stop;
-use crate::base::threads::{divided, threads};
+use crate::base::threads::{divided, groups};
 use crate::cpu::block::BlockCipher;
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::ranges::{Placed, Ranges, Rules};
+use crate::op::ranges::{Fault, Placed, Ranges, Rules};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_core::jobs as core;
+use aes_bitslice_core::memory::{NoMemory, collected, room};
 use aes_bitslice_core::mode::Mode;
 use std::fmt;
 use std::ops::Range;
@@ -69,7 +71,7 @@ pub struct Jobs {
     /// All keys, concatenated.
     pub(crate) keys: Arc<Zeroizing<Vec<u8>>>,
     /// The first counter block of each job; none in ECB.
-    pub(crate) counters: Arc<[[u8; 16]]>,
+    pub(crate) counters: Arc<Vec<[u8; 16]>>,
     pub(crate) ranges: Arc<Placed>,
     /// Their description for a GPU, once it was made.
     tables: Arc<OnceLock<Tables>>,
@@ -85,11 +87,11 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    fn of(ranges: &Placed) -> Self {
+    fn of(ranges: &Placed) -> Result<Self, NoMemory> {
         let wide = core::widest(|wide| runs_of(ranges, wide));
         let listed = (0..ranges.listed()).map(|n| job(ranges.get(n)));
-        let [jobs, runs] = core::tables(listed, ranges.stride(), wide);
-        Self { wide, all_runs: runs_of(ranges, wide), jobs, runs }
+        let [jobs, runs] = core::tables(listed, ranges.stride(), wide)?;
+        Ok(Self { wide, all_runs: runs_of(ranges, wide), jobs, runs })
     }
 }
 
@@ -136,8 +138,8 @@ pub(crate) enum Flow {
     Keystream,
 }
 
-fn refused<T>(what: String) -> Result<T, Error> {
-    Err(Error::Jobs { what })
+fn refused<T>(fault: impl Into<Fault>) -> Result<T, Error> {
+    Err(fault.into().error(|what| Error::Jobs { what }))
 }
 
 impl Flow {
@@ -227,11 +229,11 @@ impl Jobs {
             ));
         }
         // Allocated at full length: growing would leave copies behind.
-        let mut keys = Zeroizing::new(Vec::with_capacity(jobs.len() * bytes));
+        let mut keys = Zeroizing::new(room(jobs.len().saturating_mul(bytes))?);
         jobs.iter().for_each(|job| keys.extend_from_slice(job.key));
         let ranges = Placed::of(jobs.len(), |n| Some(jobs[n].range.clone()), &RANGES).or_else(refused)?;
         let counting = if flow.counts() { jobs } else { &[] };
-        Self::of(flow, bits, keys, counting.iter().map(|job| job.counter).collect(), ranges)
+        Self::of(flow, bits, keys, collected(counting.iter().map(|job| job.counter))?, ranges)
     }
 
     /// Takes jobs as arrays describe them: contiguous keys of `bits` bits, a first counter block for each (none in ECB), and their ranges,
@@ -258,14 +260,15 @@ impl Jobs {
             return refused(format!("{found} for {}: {mode} takes {needed}", jobs()));
         }
         let ranges = ranges.placed(&RANGES).or_else(refused)?;
-        Self::of(flow, bits, Zeroizing::new(keys.to_vec()), counters.into(), ranges)
+        let keys = Zeroizing::new(collected(keys.iter().copied())?);
+        Self::of(flow, bits, keys, collected(counters.iter().copied())?, ranges)
     }
 
     fn of(
         flow: Flow,
         bits: KeyBits,
         keys: Zeroizing<Vec<u8>>,
-        counters: Arc<[[u8; 16]]>,
+        counters: Vec<[u8; 16]>,
         ranges: Placed,
     ) -> Result<Self, Error> {
         let is_ragged = |range: Range<u64>| !(range.end - range.start).is_multiple_of(16);
@@ -275,9 +278,10 @@ impl Jobs {
             return refused(format!("job {n} has {bytes}, and ECB takes whole blocks of 16"));
         }
         if u32::try_from(runs_of(&ranges, 0)).is_err() || u32::try_from(ranges.len()).is_err() {
-            return refused("more than 2 TiB of jobs: make several calls".into());
+            return refused("more than 2 TiB of jobs: make several calls".to_owned());
         }
-        Ok(Self { flow, bits, keys: Arc::new(keys), counters, ranges: Arc::new(ranges), tables: Arc::default() })
+        let (keys, counters, ranges) = (Arc::new(keys), Arc::new(counters), Arc::new(ranges));
+        Ok(Self { flow, bits, keys, counters, ranges, tables: Arc::default() })
     }
 
     /// The number of jobs.
@@ -291,8 +295,8 @@ impl Jobs {
     }
 
     /// Their description for a GPU.
-    pub(crate) fn tables(&self) -> &Tables {
-        self.tables.get_or_init(|| Tables::of(&self.ranges))
+    pub(crate) fn tables(&self) -> Result<&Tables, NoMemory> {
+        made_once(&self.tables, || Tables::of(&self.ranges))
     }
 
     /// Refuses data that does not contain all ranges.
@@ -325,9 +329,8 @@ impl Jobs {
     /// Performs all jobs on the CPU cores.
     pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
         let counter = |n: usize| self.counters.get(n).map_or(0, |counter| u128::from_be_bytes(*counter));
-        let keys = self.keys.chunks(self.bits.bytes());
-        let work = data.parts(self.ranges.iter()).zip(keys).enumerate();
-        on_cores(self.flow, work.map(|(n, (data, key))| (key, counter(n), data)).collect());
+        let key = |n| &self.keys[n * self.bits.bytes()..][..self.bits.bytes()];
+        on_cores(self.len(), |n| self.ranges.get(n), data, |n, data| self.flow.on_cpu(key(n), counter(n), data));
     }
 }
 
@@ -371,21 +374,30 @@ impl EachKey {
 
     /// Processes the data under all keys on the CPU cores.
     pub(crate) fn on_cpu(&self, keys: &[u8], data: Buffers<'_>) {
-        let parts = keys.chunks(self.bits.bytes()).zip(data.chunks(self.bytes as usize));
-        on_cores(self.flow, parts.map(|(key, data)| (key, self.counter, data)).collect());
+        let (size, bytes) = (self.bits.bytes(), self.bytes);
+        let range = |n: usize| n as u64 * bytes..(n as u64 + 1) * bytes;
+        let one = |n: usize, data: Buffers<'_>| self.flow.on_cpu(&keys[n * size..][..size], self.counter, data);
+        on_cores(keys.len() / size, range, data, one);
     }
 }
 
-fn on_cores(flow: Flow, mut work: Vec<(&[u8], u128, Buffers<'_>)>) {
-    let stop = Stop::current();
-    let some = |work: &mut [(&[u8], u128, Buffers<'_>)]| {
+/// Does `one` for each of `count` jobs, which are at these ranges of the data, on the CPU cores.
+fn on_cores(
+    count: usize,
+    range: impl Fn(usize) -> Range<u64> + Sync,
+    data: Buffers<'_>,
+    one: impl Fn(usize, Buffers<'_>) + Sync,
+) {
+    let (stop, groups) = (Stop::current(), groups(count, AT_A_TIME));
+    let parts = data.parts(groups.clone().map(|group| range(group.start).start..range(group.end - 1).end));
+    divided(groups.zip(parts), |(group, data)| {
+        let begin = range(group.start).start;
+        let ranges = group.clone().map(|n| range(n).start - begin..range(n).end - begin);
         scrubbed::<DERIVED, _>(|| {
-            let all = work.iter_mut().take_while(|_| !stop.is_now());
-            all.for_each(|(key, counter, data)| flow.on_cpu(key, *counter, data.reborrow()));
+            let all = group.zip(data.parts(ranges)).take_while(|_| !stop.is_now());
+            all.for_each(|(n, data)| one(n, data));
         });
-    };
-    let at_a_time = work.len().div_ceil(8 * threads()).clamp(1, AT_A_TIME);
-    divided(work.chunks_mut(at_a_time).collect(), some);
+    });
 }
 
 #[cfg(test)]

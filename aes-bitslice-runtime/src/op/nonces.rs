@@ -1,8 +1,11 @@
 //! The nonces of many messages: as the caller has them in memory ([`Nonces`]), the check that none is there twice, and their first counter
 //! blocks.
 
+use crate::op::ranges::Fault;
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::{NoMemory, collected, filled, room};
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
 use zeroize::Zeroize;
 
 /// The nonces of messages of GCM, in the order of the messages.
@@ -30,17 +33,17 @@ impl<'a> Nonces<'a> {
         &self,
         count: usize,
         fresh: bool,
-        others: &mut Vec<(usize, Box<[u8]>)>,
-    ) -> Result<FirstCounters, String> {
+        others: &mut Others,
+    ) -> Result<FirstCounters, Fault> {
         let check_number = |nonces| {
             let (found, messages) = (counted(nonces, "nonce"), counted(count, "message"));
             if nonces == count { Ok(()) } else { Err(format!("{found} for {messages}: give one for each")) }
         };
         match self.0 {
-            Form::Counted { first, bits } => FirstCounters::counted(&first, bits, count),
+            Form::Counted { first, bits } => Ok(FirstCounters::counted(&first, bits, count)?),
             Form::Twelve(all) => {
                 check_number(all.len())?;
-                let first = FirstCounters::Each(all.iter().map(|nonce| of_twelve(nonce).to_be_bytes()).collect());
+                let first = FirstCounters::Each(collected(all.iter().map(|nonce| of_twelve(nonce).to_be_bytes()))?);
                 if fresh {
                     let mixer = Mixer::new();
                     let number = |n: usize| of_twelve(&all[n]) >> 32;
@@ -60,8 +63,8 @@ impl<'a> Nonces<'a> {
         count: usize,
         nonce: impl Fn(usize) -> &'b [u8],
         fresh: bool,
-        others: &mut Vec<(usize, Box<[u8]>)>,
-    ) -> Result<FirstCounters, String> {
+        others: &mut Others,
+    ) -> Result<FirstCounters, Fault> {
         if fresh {
             let mixer = Mixer::new();
             refuse_repeated(count, &nonce, |nonce| {
@@ -69,14 +72,15 @@ impl<'a> Nonces<'a> {
                 nonce.chunks(8).fold(nonce.len() as u64, |mixed, bytes| mixer.mix(mixed, word(bytes)))
             })?;
         }
+        *others = Others::with_room((0..count).map(&nonce).filter(|nonce| nonce.len() != 12))?;
         let first = |n| match nonce(n).try_into() {
             Ok(twelve) => of_twelve(twelve).to_be_bytes(),
             Err(_) => {
-                others.push((n, nonce(n).into()));
+                others.push(n, nonce(n));
                 [0; 16]
             }
         };
-        Ok(FirstCounters::Each((0..count).map(first).collect()))
+        Ok(FirstCounters::Each(collected((0..count).map(first))?))
     }
 }
 
@@ -94,8 +98,37 @@ impl<'a> From<&'a [&'a [u8]]> for Nonces<'a> {
     }
 }
 
+/// The nonces that do not have 12 bytes, with the numbers of their messages.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    /// The number of each message, and where in the bytes its nonce is.
+    each: Vec<(usize, Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+impl Others {
+    /// None, with room for these.
+    fn with_room<'b>(nonces: impl Iterator<Item = &'b [u8]> + Clone) -> Result<Self, NoMemory> {
+        Ok(Self { each: room(nonces.clone().count())?, bytes: room(nonces.map(<[u8]>::len).sum())? })
+    }
+
+    fn push(&mut self, n: usize, nonce: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(nonce);
+        self.each.push((n, start..self.bytes.len()));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.each.iter().map(|(n, range)| (*n, &self.bytes[range.clone()]))
+    }
+}
+
 /// J0 of each message (SP 800-38D, section 7.1).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum FirstCounters {
     /// Of the first; of each message it is higher by this for each message before.
     Counted {
@@ -137,6 +170,13 @@ impl FirstCounters {
         }
     }
 
+    pub(crate) fn copied(&self) -> Result<Self, NoMemory> {
+        Ok(match self {
+            Self::Counted { first, step } => Self::Counted { first: *first, step: *step },
+            Self::Each(all) => Self::Each(collected(all.iter().copied())?),
+        })
+    }
+
     /// Overwrites them.
     pub(crate) fn wipe(&mut self) {
         if let Self::Each(all) = self {
@@ -170,7 +210,7 @@ impl Mixer {
 
 /// Refuses two messages with the same nonce, which under one key give away both messages and the hash key. Nonces are public: branches and
 /// addresses may depend on them.
-fn refuse_repeated<T: Ord>(count: usize, nonce: impl Fn(usize) -> T, hash: impl Fn(T) -> u64) -> Result<(), String> {
+fn refuse_repeated<T: Ord>(count: usize, nonce: impl Fn(usize) -> T, hash: impl Fn(T) -> u64) -> Result<(), Fault> {
     // Nonces that count up need no table.
     if (1..count).all(|n| nonce(n - 1) < nonce(n)) {
         return Ok(());
@@ -179,16 +219,15 @@ fn refuse_repeated<T: Ord>(count: usize, nonce: impl Fn(usize) -> T, hash: impl 
     const NONE: (u32, u32) = (0, u32::MAX);
     // The numbers of messages with a part of their hash, each in the first free place from the one that the rest of its hash says.
     let places = (2 * count).next_power_of_two();
-    let mut table = vec![NONE; places];
+    let mut table = filled(NONE, places)?;
     for n in 0..count {
         let hash = hash(nonce(n));
         let (tag, mut place) = ((hash >> 32) as u32, hash as usize % places);
         while table[place] != NONE {
             let (other_tag, other) = table[place];
             if other_tag == tag && nonce(other as usize) == nonce(n) {
-                return Err(format!(
-                    "messages {other} and {n} have the same nonce, which must be new for every message"
-                ));
+                let what = "have the same nonce, which must be new for every message";
+                return Err(format!("messages {other} and {n} {what}").into());
             }
             place = (place + 1) % places;
         }
@@ -201,9 +240,16 @@ fn refuse_repeated<T: Ord>(count: usize, nonce: impl Fn(usize) -> T, hash: impl 
 mod tests {
     use super::*;
 
+    fn refused(fault: Fault) -> String {
+        match fault {
+            Fault::Wrong(what) => what,
+            Fault::NoMemory(error) => panic!("{error}"),
+        }
+    }
+
     fn counters(nonces: Nonces<'_>, count: usize) -> Result<Vec<[u8; 16]>, String> {
-        let (mut others, again) = (vec![], &mut vec![]);
-        let first = nonces.first_counters(count, true, &mut others)?;
+        let (mut others, again) = (Others::default(), &mut Others::default());
+        let first = nonces.first_counters(count, true, &mut others).map_err(refused)?;
         assert!(others.is_empty());
         let all: Vec<_> = (0..count).map(|n| first.get(n)).collect();
         assert!(nonces.first_counters(count, false, again).is_ok());
@@ -266,10 +312,11 @@ mod tests {
         }
         // A nonce of another length is another nonce.
         let lengths: Vec<&[u8]> = vec![&[7; 13], &[7; 12], &[7; 8], &[7; 16], &[0, 7], &[7]];
-        let mut others = vec![];
+        let mut others = Others::default();
         assert!(Nonces::from(&*lengths).first_counters(6, true, &mut others).is_ok());
-        assert_eq!(others.iter().map(|(n, _)| *n).collect::<Vec<_>>(), [0, 2, 3, 4, 5]);
-        let refused = Nonces::from(&[[7; 12]][..]).first_counters(2, true, &mut others).unwrap_err();
+        let found: Vec<_> = others.iter().collect();
+        assert_eq!(found, [0, 2, 3, 4, 5].map(|n| (n, lengths[n])));
+        let refused = Nonces::from(&[[7; 12]][..]).first_counters(2, true, &mut others).map_err(refused).unwrap_err();
         assert!(refused.contains("1 nonce for 2 messages"), "{refused}");
     }
 }

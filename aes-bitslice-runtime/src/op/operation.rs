@@ -13,6 +13,7 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::own_key::OwnKey;
 use crate::op::partial_hash::{Terms, Verdict};
 use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::memory::NoMemory;
 
 /// A way to process a call's data, as a value such as [`Ctr::new(&counter, 0)`](crate::Ctr::new). Calls on host memory
 /// take every operation that their engine [supports](crate::Engine::supports); calls on device memory take every
@@ -34,7 +35,7 @@ pub trait Operation: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     fn check(&self, bytes: u64) -> Result<(), Error>;
 
-    /// Clears the output of a call that was stopped, which was checked.
+    /// Clears the output of a call that was stopped or failed, which was checked.
     #[doc(hidden)]
     fn clear(&self, output: &mut [u8]) {
         output.fill(0);
@@ -224,8 +225,8 @@ pub trait Ready: Clone + Send + Sync + 'static {
     }
 
     /// The messages of a batch, which a device processes all at once.
-    fn messages(&self) -> Option<Batch<'_>> {
-        None
+    fn messages(&self) -> Result<Option<Batch<'_>>, NoMemory> {
+        Ok(None)
     }
 
     /// Performs the operation on one core; where it cannot be cut, on the cores that it takes.

@@ -1,8 +1,11 @@
 //! Where the messages of a call are in its data: as the caller has it in memory ([`Ranges`]), and checked and owned by an operation
 //! (`Placed`). The additional data of messages is described in the same way, as ranges of one byte string.
 
+use crate::base::error::Error;
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::{NoMemory, room};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Where messages are in data: the range of bytes of each, in the order of the messages, as arrays or by a rule. Nothing is copied before
 /// an operation is made of it, which also checks it.
@@ -103,7 +106,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// The ranges, if they follow these rules; or what is wrong.
-    pub(crate) fn placed(&self, rules: &Rules) -> Result<Placed, String> {
+    pub(crate) fn placed(&self, rules: &Rules) -> Result<Placed, Fault> {
         let count = self.len();
         match self.0 {
             Form::Spaced { bytes, stride, .. } => Placed::spaced(count, 0..bytes, stride, rules),
@@ -111,9 +114,8 @@ impl<'a> Ranges<'a> {
             Form::Pairs(integers) => {
                 if !integers.len().is_multiple_of(2) {
                     let integers = counted(integers.len(), "integer");
-                    return Err(format!(
-                        "{integers} for pairs: give the first byte and the byte after the last of each"
-                    ));
+                    let what = format!("{integers} for pairs: give the first byte and the byte after the last of each");
+                    return Err(what.into());
                 }
                 with!(integers, all => {
                     let pairs = all.as_chunks::<2>().0;
@@ -123,7 +125,7 @@ impl<'a> Ranges<'a> {
             Form::Lengths { offsets, lengths } => {
                 if lengths.len() != count {
                     let (offsets, lengths) = (counted(count, "offset"), counted(lengths.len(), "length"));
-                    return Err(format!("{offsets} and {lengths}: give one of each for each {}", rules.what));
+                    return Err(format!("{offsets} and {lengths}: give one of each for each {}", rules.what).into());
                 }
                 with!(offsets, offsets => with!(lengths, lengths => {
                     let range = |n: usize| {
@@ -146,6 +148,37 @@ impl<'a> From<&'a [Range<u64>]> for Ranges<'a> {
 /// An integer as a position or a length; none if it is negative.
 fn position(integer: impl TryInto<u64>) -> Option<u64> {
     integer.try_into().ok()
+}
+
+/// Why the description of messages is not taken.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// What is wrong with it.
+    Wrong(String),
+    /// There is none for a copy.
+    NoMemory(NoMemory),
+}
+
+impl Fault {
+    /// The error, which is this one if the description is wrong.
+    pub(crate) fn error(self, wrong: impl FnOnce(String) -> Error) -> Error {
+        match self {
+            Self::Wrong(what) => wrong(what),
+            Self::NoMemory(error) => error.into(),
+        }
+    }
+}
+
+impl From<String> for Fault {
+    fn from(what: String) -> Self {
+        Self::Wrong(what)
+    }
+}
+
+impl From<NoMemory> for Fault {
+    fn from(error: NoMemory) -> Self {
+        Self::NoMemory(error)
+    }
 }
 
 /// What ranges have to be.
@@ -193,7 +226,7 @@ impl Rules {
     }
 }
 
-/// Ranges that follow rules. If they are equally long and equally far apart, they are not stored one by one.
+/// Ranges that follow rules. If they are equally long and equally far apart, they are not stored one by one. A clone shares what is stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     count: usize,
@@ -205,27 +238,27 @@ pub(crate) struct Placed {
 #[derive(Clone, Debug)]
 enum Each {
     Spaced { first: Range<u64>, stride: u64 },
-    Listed(Vec<Range<u64>>),
+    Listed(Arc<Vec<Range<u64>>>),
 }
 
 impl Placed {
     /// `count` ranges, given by their numbers; `None` is one that has a number out of range.
-    pub(crate) fn of(count: usize, range: impl Fn(usize) -> Option<Range<u64>>, rules: &Rules) -> Result<Self, String> {
+    pub(crate) fn of(count: usize, range: impl Fn(usize) -> Option<Range<u64>>, rules: &Rules) -> Result<Self, Fault> {
         if let Some((first, stride)) = evenly_spaced(count, &range) {
             return Self::spaced(count, first, stride, rules);
         }
-        let (mut all, mut end_of_last, mut end) = (Vec::with_capacity(count), 0, 0);
+        let (mut all, mut end_of_last, mut end) = (room(count)?, 0, 0);
         for n in 0..count {
             let range = rules.check(n, range(n), end_of_last)?;
             end_of_last = range.end;
             end = end.max(range.end);
             all.push(range);
         }
-        Ok(Self { count, end, each: Each::Listed(all) })
+        Ok(Self { count, end, each: Each::Listed(Arc::new(all)) })
     }
 
     /// `count` ranges as long as the first, each `stride` bytes after the one before.
-    fn spaced(count: usize, first: Range<u64>, stride: u64, rules: &Rules) -> Result<Self, String> {
+    fn spaced(count: usize, first: Range<u64>, stride: u64, rules: &Rules) -> Result<Self, Fault> {
         let after = |n: u64| {
             let before = stride.checked_mul(n)?;
             Some(first.start.checked_add(before)?..first.end.checked_add(before)?)
@@ -275,7 +308,7 @@ impl Placed {
     }
 
     /// All ranges.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Range<u64>> {
         (0..self.count).map(|n| self.get(n))
     }
 
@@ -327,7 +360,11 @@ mod tests {
     const ASCENDING: Rules = Rules { ascending: true, longest: 1000, ..ANY };
 
     fn listed(ranges: Ranges<'_>, rules: &Rules) -> Result<Vec<Range<u64>>, String> {
-        ranges.placed(rules).map(|placed| placed.iter().collect())
+        let refused = |fault| match fault {
+            Fault::Wrong(what) => what,
+            Fault::NoMemory(error) => panic!("{error}"),
+        };
+        ranges.placed(rules).map(|placed| placed.iter().collect()).map_err(refused)
     }
 
     #[test]

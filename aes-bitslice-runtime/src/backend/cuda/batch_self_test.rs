@@ -46,7 +46,7 @@ impl DeviceKey {
 
 /// Does a call on a batch on a copy of the data on the device, and waits. Returns the data then on the device, and the operation's output.
 fn on_device<O: Pass>(key: &DeviceKey, call: &Call<O>, data: &[u8]) -> Result<(Vec<u8>, O::Output), Error> {
-    let batch = call.operation().messages().ok_or(Error::WrongCall { operation: O::NAME, call: "run" })?;
+    let batch = call.operation().messages()?.ok_or(Error::WrongCall { operation: O::NAME, call: "run" })?;
     let mut slot = key.device().slots().take(data.len())?;
     let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
     let span = Span::in_place(O::ACCESS, place, data.len() as u64);
@@ -88,7 +88,7 @@ fn test_gcm(key: &DeviceKey, kernels: &By<'_>) -> Result<(), Error> {
         let messages: Vec<_> = (0..nonces.len()).map(message).collect();
         let mut ciphertext = plaintext.clone();
         let encrypt = Call::without_data(&cipher, GcmEncryptBatch::new(&messages)?)?;
-        let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext)))?;
+        let mut tags = encrypt.finish(cores::run(&*cpu, &encrypt, Buffers::InPlace(&mut ciphertext))?)?;
         let (found, made) = on_device(&key, &encrypt, &plaintext)?;
         let mut is_right = found == ciphertext && made == tags;
         let wrong = tags.len() / 2;
@@ -120,7 +120,7 @@ fn test_cmac(key: &DeviceKey) -> Result<(), Error> {
     let all: [Vec<Range<u64>>; 2] = [different, equal];
     for messages in &all {
         let make = Call::without_data(&cipher, CmacBatch::new(messages)?)?;
-        let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data)))?;
+        let mut tags = make.finish(cores::run(&*cpu, &make, Buffers::Read(&data))?)?;
         let (_, made) = on_device(&key, &make, &data)?;
         let mut is_right = made == tags;
         tags[4] = tags[5];

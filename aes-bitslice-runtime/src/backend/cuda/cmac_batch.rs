@@ -33,7 +33,7 @@ fn write(batch: &OfCmac<'_>, table: &mut [[u8; 4]]) {
     let part = |(n, part): (usize, &mut [[u8; 4]])| {
         listed.write(|n| message(messages.get(n)), order, PART * n, part);
     };
-    divided(table.chunks_mut(4 * PART).enumerate().collect(), part);
+    divided(table.chunks_mut(4 * PART).enumerate(), part);
 }
 
 impl DeviceKey {
@@ -103,7 +103,7 @@ mod tests {
             for scale in [0, 1] {
                 let range = |n: usize| Some(7 * n as u64..(7 * n + scale * (n * n % 1000)) as u64);
                 let messages = &Placed::of(count, range, &RULES).unwrap();
-                let order = &Order::longest_first(count, |n| message(messages.get(n)).blocks());
+                let order = &Order::longest_first(count, |n| message(messages.get(n)).blocks()).unwrap();
                 let listed = listed(messages);
                 let [mut expected, mut found] = [0, 1].map(|_| vec![[0xff; 4]; listed.words()]);
                 listed.write(|n| message(range(n).unwrap()), order, 0, &mut expected);

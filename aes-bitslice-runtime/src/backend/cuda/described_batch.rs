@@ -172,7 +172,7 @@ impl DeviceCipher<'_> {
         check(batch, tags, (input, output, len), fault)?;
         // The checks of any batch, and what it derives from the key.
         let call = Call::without_data(self, GcmEncryptBatch::new(&[])?)?;
-        let Some(Batch::Gcm(of)) = call.operation().messages() else { unreachable!("a batch of GCM") };
+        let Some(Batch::Gcm(of)) = call.operation().messages()? else { unreachable!("a batch of GCM") };
         let (key, context) = (self.key(), self.key().device().context());
         context.enter()?;
         if batch.is_empty() {

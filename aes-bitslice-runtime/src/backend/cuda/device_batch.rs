@@ -175,7 +175,7 @@ impl DeviceBatch {
         check_number(count)?;
         ranges.check(count, LONGEST, "ranges")?;
         if aads.bytes > u32::MAX.into() {
-            return refused("4 GiB of additional data or more: make several batches".into());
+            return refused("4 GiB of additional data or more: make several batches".to_owned());
         }
         aads.ranges.check(count, u32::MAX.into(), "ranges of additional data")?;
         Ok(Self { count: count as u32, ranges, nonces: nonces.0, aads })

@@ -431,7 +431,7 @@ impl PutWithOutput<'_> {
         let Self { cipher, own, data } = self;
         let (key, OnStream { stream, len, .. }) = (cipher.key, data);
         let (call, span) = Call::scrubbed(cipher, operation, data)?;
-        let results = match call.operation().messages() {
+        let results = match call.operation().messages()? {
             // The results for messages that are all empty were computed with the key.
             Some(batch) if batch.is_empty() || len == 0 => Results::None,
             Some(batch) => {
@@ -606,7 +606,7 @@ impl Preparation<'_> {
         let &DeviceCipher { key, choice, .. } = self.0;
         let call = Call::without_data(self.0, operation)?;
         key.device().enter()?;
-        match call.operation().messages() {
+        match call.operation().messages()? {
             Some(batch) => {
                 key.prepare_batch(&batch)?;
                 key.prepare_described(&batch)?;

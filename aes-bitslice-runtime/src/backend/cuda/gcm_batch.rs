@@ -118,7 +118,7 @@ impl Places {
             }));
         }
         words[0] = words_of_end(self.runs).as_flattened().try_into().expect("as many words");
-        if count > 2 * PART { drop(divided(jobs, |job| job())) } else { jobs.into_iter().for_each(|job| job()) }
+        if count > 2 * PART { divided(jobs, |job| job()) } else { jobs.into_iter().for_each(|job| job()) }
     }
 }
 

@@ -265,7 +265,7 @@ impl<'a> DeviceJobs<'a> {
     unsafe fn launch(&self, stream: CUstream, span: Span, jobs: &Jobs) -> Result<BatchMemory, Error> {
         let kernel = self.kernel(jobs.flow)?;
         let each = jobs.as_each_key(SHORT).filter(|_| span.len / 16 <= u32::MAX.into());
-        let tables = if each.is_some() { None } else { Some(jobs.tables()) };
+        let tables = if each.is_some() { None } else { Some(jobs.tables()?) };
         let parts: [&[u8]; 4] = match tables {
             Some(tables) => {
                 [tables.jobs.as_flattened(), tables.runs.as_flattened(), jobs.counters.as_flattened(), &jobs.keys]
@@ -467,7 +467,7 @@ mod tests {
             for (entry, values) in [
                 (Entry::Each, values_of_each(&each, 6, 4096)),
                 (Entry::Expand, values_of_expansion(KeyBits::Aes256, 6, 4096, 8192)),
-                (Entry::Jobs, values_of_jobs(&jobs, jobs.tables(), [16, 32, 48, 64])),
+                (Entry::Jobs, values_of_jobs(&jobs, jobs.tables().unwrap(), [16, 32, 48, 64])),
             ] {
                 let point = &manifest.entries[&entry];
                 let launch = Launch { entry, at: 0, thread_blocks: 1, threads: manifest.threads, values };

@@ -51,7 +51,7 @@ impl<K: KeyOnDevice> KeyOnDevices<'_, K> {
         };
         let plan = Plan { chunk_bytes, ..plan };
         let workers: Vec<_> = (0..plan.workers).map(|worker| first.wrapping_add(worker) % keys.len()).collect();
-        let chunks = cut(call, data.reborrow(), chunk_bytes);
+        let chunks = cut(call, data.reborrow(), chunk_bytes)?;
         let started = AtomicBool::new(false);
         let slots = |device: usize| slots(&keys[device], &plan, staged);
         let run = || pipeline::run(chunks, weights, &workers, slots, &started);

@@ -226,7 +226,9 @@ impl<'a> Batch<'a> {
         let runs: u64 = all.iter().map(|job| job.runs(wide)).sum();
         let stride = stride(bytes);
         let listed = if stride == 0 { &all[..] } else { &all[..1] };
-        let tables = jobs::tables(listed.iter().copied(), stride, wide).map(|table| all_known(table.as_flattened()));
+        let tables = jobs::tables(listed.iter().copied(), stride, wide)
+            .expect("few")
+            .map(|table| all_known(table.as_flattened()));
         let arguments = |argument| {
             Some(match argument {
                 Argument::In => number(INPUT, 8),
@@ -398,7 +400,7 @@ impl<'a> Batch<'a> {
             all.push(message);
             tags.push(state);
         }
-        let order = Order::longest_first(all.len(), |n| all[n].blocks());
+        let order = Order::longest_first(all.len(), |n| all[n].blocks()).expect("few");
         let listed = cmac::Listed::of(count, stride(&of_each));
         let mut table = vec![[0; 4]; listed.words()];
         listed.write(|n| all[n], &order, 0, &mut table);

@@ -117,7 +117,7 @@ pub fn prove(kernel: &Kernel<'_>, case: &Case<'_>) -> Result<Proved, String> {
     let masks = unknown(cells, 16 * messages.len());
 
     // The messages of a unit take as many steps as the one that takes the most, and process blocks in front of their data in these.
-    let order = Order::longest_first(messages.len(), |n| messages[n].hashed_blocks());
+    let order = Order::longest_first(messages.len(), |n| messages[n].hashed_blocks()).expect("few");
     let (at_a_time, step) = (32 >> case.wide, 32 << case.wide);
     let mut crypted = data.clone();
     for first in (0..messages.len()).step_by(at_a_time) {
