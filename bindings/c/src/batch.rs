@@ -2,6 +2,7 @@
 
 use crate::memory::values;
 use crate::status::Failure;
+use aes_bitslice_core::memory::tried;
 use aes_bitslice_runtime::{self as runtime, GcmMessage, Integers, Tag};
 use std::ffi::c_void;
 use std::ops;
@@ -113,7 +114,7 @@ impl Range {
 pub(crate) unsafe fn ranges(ranges: *const Range, count: usize) -> Result<Vec<ops::Range<u64>>, Failure> {
     // SAFETY: as the caller guarantees.
     let ranges = unsafe { values(ranges, count, "ranges") }?;
-    ranges.iter().enumerate().map(|(n, range)| range.of("message", n)).collect()
+    tried(ranges.iter().enumerate().map(|(n, range)| range.of("message", n)))
 }
 
 /// Messages in the library's types.
@@ -132,7 +133,7 @@ pub(crate) unsafe fn messages<'a>(messages: *const Message, count: usize) -> Res
         };
         Ok(GcmMessage { nonce, aad, range: message.range.of("message", n)? })
     };
-    messages.iter().enumerate().map(one).collect()
+    tried(messages.iter().enumerate().map(one))
 }
 
 /// A received tag: of 4 or 8 bytes if it is `short`, else of 12 to 16.
@@ -151,5 +152,5 @@ pub(crate) unsafe fn tags(tags: *const u8, tag_len: usize, short: bool, count: u
     let all = tag_len.saturating_mul(count);
     // SAFETY: as the caller guarantees.
     let tags = unsafe { values(tags, all, "tag") }?;
-    tags.chunks(tag_len.max(1)).map(|tag| one_tag(tag, short)).collect()
+    tried(tags.chunks(tag_len.max(1)).map(|tag| one_tag(tag, short)))
 }

@@ -9,6 +9,7 @@ use crate::operation::{
 };
 use crate::pending::PendingHandle;
 use crate::status::Failure;
+use aes_bitslice_core::memory::tried;
 use aes_bitslice_runtime::{self as runtime, Access, EachKey, Error, Jobs, KeyBits, Mode};
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -104,7 +105,7 @@ impl ManyKeys {
             let key = unsafe { values(job.key, job.key_len, "key") }.map_err(named)?;
             Ok(runtime::Job { key, counter: job.counter, range: job.range.of("job", n)? })
         };
-        let jobs = jobs.iter().enumerate().map(one).collect::<Result<Vec<_>, Failure>>()?;
+        let jobs = tried::<_, Failure>(jobs.iter().enumerate().map(one))?;
         Ok(Jobs::new(mode, &jobs)?)
     }
 

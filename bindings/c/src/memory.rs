@@ -3,6 +3,7 @@
 use crate::border::caught;
 use crate::status::Failure;
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::room;
 use aes_bitslice_runtime::{Access, Buffers, Error};
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Display;
@@ -46,8 +47,8 @@ pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) 
     }
     let bytes = count.saturating_mul(size_of::<T>());
     let start = range(pointer, bytes, name)?;
-    let room = Vec::<u8>::new().try_reserve_exact(bytes);
-    room.map_err(|_| Error::OutOfHostMemory { what: format!("{} of `{name}`", counted(bytes, "byte")) })?;
+    room::<u8>(bytes)
+        .map_err(|_| Error::OutOfHostMemory { what: format!("{} of `{name}`", counted(bytes, "byte")) })?;
     // SAFETY: as the caller guarantees; the length is one that memory can have.
     Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast(), count) })
 }

@@ -12,6 +12,7 @@ use crate::operation::{
 use crate::outcome::{Outcome, Part, check_room};
 use crate::pending::PendingHandle;
 use crate::status::{AES_BITSLICE_UNAUTHENTICATED, AES_BITSLICE_UNSUPPORTED, Failure};
+use aes_bitslice_core::memory::collected;
 use aes_bitslice_runtime::{self as runtime, PartialHash, Tag};
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -284,7 +285,8 @@ pub unsafe extern "C" fn aes_bitslice_combine(
         unsafe {
             let (CipherHandle(cipher), operation) = (reference(cipher, "cipher")?, reference(operation, "operation")?);
             let parts = values(parts, count, "parts")?;
-            let parts = parts.iter().map(|&Part { offset, bytes, hash }| PartialHash { offset, bytes, hash }).collect();
+            let parts = parts.iter().map(|&Part { offset, bytes, hash }| PartialHash { offset, bytes, hash });
+            let parts = collected(parts)?;
             match operation.kind {
                 AES_BITSLICE_GCM_ENCRYPT => {
                     check_room(result_len, <Tag as Outcome>::bytes(1))?;

@@ -1,5 +1,6 @@
 //! The codes that functions return, and the code of each error.
 
+use aes_bitslice_core::memory::NoMemory;
 use aes_bitslice_runtime::Error;
 use aes_bitslice_seal::Error as SealError;
 use std::ffi::c_int;
@@ -44,6 +45,12 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::new(status(&error), error.to_string())
+    }
+}
+
+impl From<NoMemory> for Failure {
+    fn from(error: NoMemory) -> Self {
+        Error::from(error).into()
     }
 }
 
