@@ -1,16 +1,18 @@
 //! Many messages under the key of a cipher in one call: how the caller gives their ranges, nonces, additional data and tags.
 
 use crate::arrays::shape_of;
-use crate::buffer::{Buffer, small};
-use crate::error::{AuthenticationError, of_runtime};
+use crate::buffer::{Buffer, bytes, small};
+use crate::error::{AuthenticationError, no_memory, of_runtime};
 use crate::number;
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::{append, collected};
 use aes_bitslice_runtime::{self as runtime, Error, Integers, Tag};
-use pyo3::exceptions::{PyException, PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyTuple};
+use pyo3::types::{PyIterator, PyMemoryView, PyTuple};
 use std::fmt::Display;
+use std::iter::once;
 use std::ops::Range;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -228,14 +230,9 @@ fn list_of(ranges: Any<'_, '_>, name: &str) -> PyResult<Vec<Range<u64>>> {
             // Such as Ctrl-C.
             _ => error,
         })?;
-        found.try_reserve(1).map_err(|_| too_many())?;
-        found.push(start..stop);
+        append(&mut found, once(start..stop)).map_err(no_memory)?;
     }
     Ok(found)
-}
-
-fn too_many() -> PyErr {
-    PyMemoryError::new_err("too many ranges for one call")
 }
 
 /// Iterates over a parameter of this name, which has a value for each message.
@@ -264,11 +261,9 @@ impl Values {
         let mut all = Self { bytes: Vec::new(), ranges: Vec::new() };
         for value in values(given, name)?.take(n.saturating_add(1)) {
             let value = small(&value?, &format!("each of {name}"))?;
-            let room = all.bytes.try_reserve(value.len() as usize);
-            room.map_err(|_| PyMemoryError::new_err(format!("{name} are too long for one call")))?;
             let start = all.bytes.len() as u64;
-            all.bytes.extend_from_slice(value.bytes());
-            all.ranges.push(start..all.bytes.len() as u64);
+            append(&mut all.bytes, value.bytes().iter().copied()).map_err(no_memory)?;
+            append(&mut all.ranges, once(start..all.bytes.len() as u64)).map_err(no_memory)?;
         }
         match all.ranges.len() {
             found if found == n => Ok(all),
@@ -281,7 +276,7 @@ impl Values {
     }
 
     /// The value of each message.
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.ranges.iter().map(|range| &self.bytes[range.start as usize..range.end as usize])
     }
 }
@@ -352,7 +347,7 @@ impl GcmMessages {
             Nonces::Counted { first, bits } => runtime::Nonces::counted(*first, *bits),
             Nonces::Contiguous(buffer) => buffer.bytes().as_chunks().0.into(),
             Nonces::List(values) => {
-                list = values.iter().collect();
+                list = collected(values.iter()).map_err(no_memory)?;
                 (&*list).into()
             }
         };
@@ -445,6 +440,9 @@ pub fn all_authentic(py: Python<'_>, failed: &[usize], n: usize) -> PyResult<()>
         (counted(n, "message"), if failed.len() == 1 { "its number is" } else { "their numbers are" });
     let what = format!("authentication failed for {} of {messages}; {numbers} in `failed`", failed.len());
     let error = AuthenticationError::new_err(what);
-    error.value(py).setattr(intern!(py, "failed"), PyTuple::new(py, failed)?)?;
+    // Python makes the numbers: PyO3 panics where there is no memory for them.
+    let numbers = collected(failed.iter().map(|n| n.to_ne_bytes())).map_err(no_memory)?;
+    let numbers = PyMemoryView::from(&bytes(py, numbers.as_flattened())?)?.call_method1("cast", ("N",))?;
+    error.value(py).setattr(intern!(py, "failed"), py.get_type::<PyTuple>().call1((numbers,))?)?;
     Err(error)
 }

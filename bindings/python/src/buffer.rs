@@ -1,10 +1,13 @@
 //! The buffer protocol (PEP 3118). The limited API has it from Python 3.11 on; the functions and the structure have been the same since
 //! 3.3, so they are declared here for 3.10, too.
 
+use crate::error::no_memory;
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::{NoMemory, room};
 use aes_bitslice_runtime::Integers;
 use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use pyo3::{ffi, intern};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -199,22 +202,27 @@ pub fn small(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Buffer> {
         PyTypeError::new_err(format!("{name} must be bytes, or another object with the buffer protocol, not {kind}"))
     })?;
     let bytes = buffer.len();
-    let room = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));
-    match room {
-        Ok(Ok(())) => Ok(buffer),
-        _ => Err(PyMemoryError::new_err(format!(
+    match room::<u8>(bytes as usize) {
+        Ok(_) => Ok(buffer),
+        Err(_) => Err(PyMemoryError::new_err(format!(
             "not enough memory for {} of {name}: free some of it, or use less",
             counted(bytes, "byte")
         ))),
     }
 }
 
+/// A `bytes` with this content. `PyBytes::new` panics where there is no memory for it.
+pub fn bytes<'py>(py: Python<'py>, content: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let copy = |to: &mut [u8]| {
+        to.copy_from_slice(content);
+        Ok(())
+    };
+    PyBytes::new_with(py, content.len(), copy).map_err(|_| no_memory(NoMemory { bytes: content.len() }))
+}
+
 /// A new `bytes` of this length, and the address to write its content to: nothing else has it yet.
 pub fn new_bytes(py: Python<'_>, len: usize) -> PyResult<(Bound<'_, PyAny>, u64)> {
-    let too_many = || {
-        let bytes = counted(len, "byte");
-        PyMemoryError::new_err(format!("not enough memory for {bytes}: free some of it, or use less"))
-    };
+    let too_many = || no_memory(NoMemory { bytes: len });
     let size = isize::try_from(len).map_err(|_| too_many())?;
     // SAFETY: without content to copy, this allocates; null means an exception, and becomes one.
     let bytes = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), size)) };

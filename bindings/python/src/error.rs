@@ -1,6 +1,7 @@
 //! Exceptions, and the border that no panic crosses.
 
 use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::NoMemory;
 use aes_bitslice_runtime::Error as Runtime;
 use aes_bitslice_seal::Error as Seal;
 use pyo3::create_exception;
@@ -30,6 +31,11 @@ create_exception!(aes_bitslice, DeviceError, Error, "A device or its driver fail
 pub fn of_runtime(error: Runtime) -> PyErr {
     let text = error.to_string();
     with_text(error, text)
+}
+
+/// There is no memory for an argument or a result: `MemoryError`.
+pub fn no_memory(error: NoMemory) -> PyErr {
+    of_runtime(error.into())
 }
 
 /// The exception for an error of the runtime, with this text.

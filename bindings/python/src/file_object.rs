@@ -1,13 +1,12 @@
 //! Python's file objects as Rust readers, writers and seekers: the results of their methods are checked.
 
-use crate::buffer::small;
+use crate::buffer::{self, small};
 use crate::new_file::{holds_data, open_path};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_seal::access::is_block_device;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -81,7 +80,8 @@ impl Write for FileObject {
         let given = bytes.len();
         Python::attach(|py| {
             let object = self.object.bind(py);
-            let written = object.call_method1(intern!(py, "write"), (PyBytes::new(py, bytes),)).map_err(raised)?;
+            let given_bytes = buffer::bytes(py, bytes).map_err(raised)?;
+            let written = object.call_method1(intern!(py, "write"), (given_bytes,)).map_err(raised)?;
             if written.is_none() {
                 // From a raw file, None means that it would block; from others, that everything was written.
                 return if is_raw(object).map_err(raised)? {

@@ -1,6 +1,6 @@
 //! Keys: they come from bytes, text, a file, the environment or the system, never show themselves, and are wiped.
 
-use crate::buffer::{new_bytes, small};
+use crate::buffer::{bytes, new_bytes, small};
 use crate::call::LONG;
 use crate::documented::parameter;
 use crate::error::{of_runtime, os_error};
@@ -176,8 +176,8 @@ impl Key {
     }
 
     /// The bytes of the key, for a caller that stores them. This copy is not wiped.
-    fn expose<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.key.expose())
+    fn expose<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        bytes(py, self.key.expose())
     }
 
     /// 128, 192 or 256; for XTS, the bits of each of the two keys.

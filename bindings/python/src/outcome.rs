@@ -1,6 +1,7 @@
 //! The result of a call besides the bytes that it writes, as Python gets it: at once, or when a GPU stream has reached it.
 
 use crate::batch::all_authentic;
+use crate::buffer::bytes;
 use crate::driver::keeping_context;
 use crate::error::{Error, guarded, of_runtime};
 use crate::fork::ForkedNot;
@@ -93,7 +94,7 @@ impl<O: Operation<Output: Tags>> Outcome<O> {
     /// Tags as the caller gets them: `bytes`, or a `DeviceTag` that waits for them.
     fn tags(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
-            Self::Now(tags) => Ok(PyBytes::new(py, &tags.side_by_side()).into_any()),
+            Self::Now(tags) => Ok(bytes(py, &tags.side_by_side())?.into_any()),
             Self::Later(pending) => {
                 let pending = ForkedNot::new(pending, true);
                 let wait: Waiting =
@@ -122,7 +123,7 @@ enum State {
 #[pymethods]
 impl DeviceTag {
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = guarded(|| {
+        let tags = guarded(|| {
             py.detach(|| {
                 let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 let wait = match &mut *state {
@@ -135,7 +136,7 @@ impl DeviceTag {
                 Ok(tags)
             })
         })?;
-        Ok(PyBytes::new(py, &bytes))
+        bytes(py, &tags)
     }
 
     fn __repr__(&self) -> &'static str {

@@ -1,6 +1,7 @@
 //! A call of an operation: on host memory, where it returns when it is done, or on GPU memory, on a stream, where it returns when the work is
 //! on the stream.
 
+use crate::buffer::bytes;
 use crate::call::{SHORT, on_host};
 use crate::dlpack::Place;
 use crate::error::of_runtime;
@@ -11,7 +12,7 @@ use aes_bitslice_core::count::counted;
 use aes_bitslice_runtime::{Access, Backend, Error as Runtime, GcmEncrypt, Mode, Nonce, Operation, Tag};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 
 type Any<'py> = Bound<'py, PyAny>;
 
@@ -94,7 +95,7 @@ impl Run for WithRandomNonce {
         let nonce = Nonce::random().map_err(of_runtime)?;
         let (operation, besides) = (GcmEncrypt::new(&nonce, aad), aad.len() as u64);
         let done = Tagged { operation, besides, is_serial: false }.run(key, given)?;
-        let mut all = vec![PyBytes::new(done.py(), nonce.as_bytes()).into_any()];
+        let mut all = vec![bytes(done.py(), nonce.as_bytes())?.into_any()];
         match given.tag_out {
             Some(_) => all.push(done),
             None => all.extend(done.cast_into::<PyTuple>()?.iter()),

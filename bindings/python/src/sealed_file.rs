@@ -10,6 +10,7 @@ use crate::memory::{Host, Memory, Written, on_host};
 use crate::new_file::Like;
 use crate::opened::Opened;
 use crate::signals::Looks;
+use aes_bitslice_core::memory::room;
 use aes_bitslice_runtime::Buffers;
 use aes_bitslice_seal::{Error, Opening, Sealing};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -109,8 +110,7 @@ impl Reading {
                 self.opening.open_range(&mut self.input, at..end, Into::new(to.part(done..to.len)))?;
                 return Ok(());
             }
-            let mut bytes = Zeroizing::new(Vec::new());
-            bytes.try_reserve_exact((segment.end - segment.start) as usize).map_err(|_| Error::OutOfMemory)?;
+            let mut bytes = Zeroizing::new(room((segment.end - segment.start) as usize)?);
             self.opening.open_range(&mut self.input, segment.clone(), &mut *bytes)?;
             self.segment = (segment.start, bytes);
         }
@@ -254,8 +254,7 @@ impl Writing {
             let first = self.number * segments;
             let capacity = (places.first_byte(first + segments) - places.first_byte(first)) as usize;
             if self.memory.capacity() == 0 {
-                let room = self.memory.try_reserve_exact(capacity + TAG * segments as usize + places.header_bytes());
-                room.map_err(|_| Error::OutOfMemory)?;
+                *self.memory = room(capacity + TAG * segments as usize + places.header_bytes())?;
             }
             if self.memory.len() == capacity {
                 self.seal(false)?;

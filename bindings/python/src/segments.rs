@@ -1,14 +1,16 @@
 //! The segments of a sealed file, for a program that reads them itself and decrypts them where it wants, such as in GPU memory
 //! (`python/aes_bitslice/_segments.py`): where they are in file and message, their cipher and their nonces.
 
+use crate::buffer;
 use crate::cipher::Cipher;
 use crate::device::Span;
 use crate::driver::keeping_context;
 use crate::engine::Engine;
-use crate::error::{guarded, of_seal};
+use crate::error::{guarded, no_memory, of_seal};
 use crate::files::{FileSecret, Source};
 use crate::memory::{Host, Memory};
 use crate::patient::Patient;
+use aes_bitslice_core::memory::{filled, tried};
 use aes_bitslice_seal::{Error, Opening};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -101,8 +103,8 @@ impl SealedSegments {
     /// The nonces of the segments from `first` to before `end`, 12 bytes each.
     fn nonces<'py>(&self, py: Python<'py>, first: u64, end: u64) -> PyResult<Bound<'py, PyBytes>> {
         let nonce = |segment| self.opening.nonce(segment, segment + 1 == self.count);
-        let nonces: Result<Vec<_>, _> = (first..end).map(nonce).collect();
-        Ok(PyBytes::new(py, nonces.map_err(|error| self.failed(error))?.as_flattened()))
+        let nonces = tried((first as usize..end as usize).map(|segment| nonce(segment as u64)));
+        buffer::bytes(py, nonces.map_err(|error| self.failed(error))?.as_flattened())
     }
 
     /// Reads the segments from `first` to before `end` of the file at a path: their ciphertext to `out`, which has as many bytes, and their tags
@@ -123,7 +125,7 @@ impl SealedSegments {
         let bytes = self.begins(first).0..self.begins(end).0;
         assert_eq!(out.len, bytes.end - bytes.start, "the length of out");
         let (on_gpu, mut memory) = (Span::of(&out), host(room.as_ref().unwrap_or(&out)));
-        let mut tags = vec![[0; 16]; (end - first) as usize];
+        let mut tags = filled([0; 16], (end - first) as usize).map_err(no_memory)?;
         let read = || {
             match on_gpu {
                 Some(out) => keeping_context(|| self.read_through(file, bytes, memory.output(), out))?,
@@ -132,7 +134,7 @@ impl SealedSegments {
             self.read_tags(file, first, &mut tags)
         };
         guarded(|| py.detach(read).map_err(|error| self.failed(error)))?;
-        Ok(PyBytes::new(py, tags.as_flattened()))
+        buffer::bytes(py, tags.as_flattened())
     }
 
     /// The exception for a segment that is not authentic.

@@ -454,3 +454,49 @@ except (MemoryError, OSError) as error:
         ends.add(found.stdout.split()[0])
     # Where the most is asked for at once (48 MiB, Argon2's 64 MiB), threads and small memory are there long before: refused, not ended.
     assert ends >= ({"done", "refused"} if what in ("ctr", "passphrase") else {"done"}) and len(ends) > 1, ends
+
+
+def test_batches_within_a_limit_of_the_address_space():
+    """A child for each call and limit: it makes the call, or there is a `MemoryError`. Less than a few hundred bytes ends none of them."""
+    code = """
+import os, resource, struct
+import aes_bitslice
+from aes_bitslice import Ranges
+
+n = 200_000
+engine = aes_bitslice.Engine("cpu")
+cipher = engine.cipher(aes_bitslice.Key(bytes(16)))
+starts, lengths = (struct.pack(f"{n}q", *numbers) for numbers in (range(0, 17 * n, 17), (n % 13 for n in range(n))))
+columns = Ranges(memoryview(starts).cast("q"), memoryview(lengths).cast("q"))
+pairs, twelve = [(17 * i, 17 * i + i % 13) for i in range(n)], [(n - i).to_bytes(12, "big") for i in range(n)]
+thirteen, data, keys = [(n - i).to_bytes(13, "big") for i in range(n)], bytearray(17 * n), bytes(16 * n)
+calls = {
+    "GCM": lambda: cipher.gcm_encrypt_batch(b"".join(twelve), columns, data, data, aad_ranges=columns, out=data),
+    "GCM, lists": lambda: cipher.gcm_encrypt_batch(twelve, pairs, data, twelve, out=data),
+    "GCM, long nonces": lambda: cipher.gcm_encrypt_batch(thirteen, columns, data, out=data),
+    "GCM, forged": lambda: cipher.gcm_decrypt_batch(b"".join(twelve), columns, data, keys, out=data),
+    "CMAC": lambda: cipher.cmac_batch(columns, data),
+    "CMAC, forged": lambda: cipher.cmac_verify_batch(columns, data, keys),
+    "jobs": lambda: engine.run_jobs("ctr", keys, columns, data, counters=keys, out=data),
+    "a mode": lambda: cipher.keystream(bytes(16), 40 << 20),
+}
+for name, call in calls.items():
+    ends = set()
+    for more in [*range(1, 24, 2), *range(24, 100, 15), 400]:
+        child = os.fork()
+        if not child:
+            size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (size + (more << 20),) * 2)
+            try:
+                call()
+            except MemoryError:
+                os._exit(1)
+            except aes_bitslice.AuthenticationError as error:
+                os._exit(0 if len(error.failed) == n else 3)
+            os._exit(0)
+        end = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert end in (0, 1), (name, more, end)
+        ends.add(end)
+    assert ends == {0, 1}, (name, ends)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "AES_BITSLICE_THREADS": "2"}, timeout=300)
