@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use aes_bitslice_core::memory::NoMemory;
 use aes_bitslice_runtime as runtime;
 use aes_bitslice_seal::Error as SealError;
 
@@ -119,6 +120,12 @@ impl Error {
     /// Prints the line and returns the exit code for the system.
     pub fn report(self) -> ExitCode {
         ExitCode::from(self.show() as u8)
+    }
+}
+
+impl From<NoMemory> for Error {
+    fn from(error: NoMemory) -> Self {
+        Self::new(Exit::Failure, error.to_string())
     }
 }
 

@@ -1,5 +1,6 @@
 //! One mode with one key on data of one size, a message or a batch, and whether an engine computes it correctly.
 
+use aes_bitslice_core::memory::{collected, filled, room, tried};
 use aes_bitslice_runtime::{self as runtime, Access, Buffers, Cipher, Direction, Engine, Key};
 use zeroize::Zeroizing;
 
@@ -68,14 +69,14 @@ impl<'a> Case<'a> {
     fn of_batch(keyed: Keyed<'a>, count: usize, size: Size, data: &mut HostData) -> Result<Self> {
         let (Keyed { reference, mode, key, .. }, bytes) = (keyed, size.bytes());
         let number = if let Batches::ManyKeys = mode.mode.batches { keyed.keys.unwrap_or(count).min(count) } else { 0 };
-        let keys = (0..number).map(|_| mode.generate_key(key.bits())).collect::<std::result::Result<Vec<_>, _>>()?;
+        let keys = tried((0..number).map(|_| mode.generate_key(key.bits())))?;
         let own = |n: usize| keys.get(n.checked_rem(number)?);
         let mut messages = Messages {
             count,
             bytes: size.each,
             first_iv: IV,
-            keys: Zeroizing::new(Vec::with_capacity(number.min(1) * count * key.bits().bytes())),
-            tags: Vec::new(),
+            keys: Zeroizing::new(room(number.min(1) * count.saturating_mul(key.bits().bytes()))?),
+            tags: room(count)?,
         };
         (0..count).filter_map(own).for_each(|key| messages.keys.extend_from_slice(key.expose()));
         let about = mode.about();
@@ -94,10 +95,11 @@ impl<'a> Case<'a> {
                 input.swap_with_slice(expected);
             }
         } else {
-            messages.tags = vec![[0; 16]; count];
+            messages.tags = filled([0; 16], count)?;
         }
         let operation = mode.batch(key.bits(), &messages)?.expect("a mode that has batches");
-        let tags = (about.has_tag && !about.verifies).then(|| Tags::Each(messages.tags.clone()));
+        let is_checked = about.has_tag && !about.verifies;
+        let tags = is_checked.then(|| collected(messages.tags.iter().copied()).map(Tags::Each)).transpose()?;
         Ok(Case { keyed, size, bytes, operation, messages: Some(messages), tags })
     }
 

@@ -1,5 +1,6 @@
 //! Host memory of the largest size: random input, room for an engine's output, and the expected output.
 
+use aes_bitslice_core::memory::room;
 use aes_bitslice_runtime::{Backend, Engine, HostBuffer};
 
 use super::cores::refill;
@@ -20,14 +21,13 @@ impl HostData {
     pub fn new(bytes: usize) -> Result<Self> {
         let cpu = Engine::open(Backend::Cpu)?;
         let pinned = [cpu.host_buffer(0)?, cpu.host_buffer(0)?];
-        let mut data = HostData { input: Vec::new(), output: Vec::new(), expected: Vec::new(), pinned };
-        for buffer in [&mut data.input, &mut data.output, &mut data.expected] {
-            let reserved = buffer.try_reserve_exact(bytes);
-            reserved.map_err(|_| {
+        let room = || {
+            room(bytes).map_err(|_| {
                 let what = format!("not enough memory for three buffers of {bytes} bytes; use smaller --sizes");
                 Error::new(Exit::Failure, what)
-            })?;
-        }
+            })
+        };
+        let mut data = HostData { input: room()?, output: room()?, expected: room()?, pinned };
         for buffer in [&mut data.input, &mut data.output, &mut data.expected] {
             buffer.resize(bytes, 0);
         }

@@ -1,5 +1,6 @@
 //! Many messages of one length in one call: which modes have such batches, and their operations.
 
+use aes_bitslice_core::memory::collected;
 use aes_bitslice_runtime::{
     Aads, Access, Buffers, Cipher, CmacBatch, Direction, Error, GcmDecryptBatch, GcmEncryptBatch, Jobs, KeyBits, Keys,
     Mode, Nonces, Ranges,
@@ -71,7 +72,7 @@ pub fn cmac(_: Direction, messages: &Messages) -> Made {
 /// A mode without tags, each message under its key of `bits` bits.
 pub fn many_keys(mode: Mode, bits: KeyBits, messages: &Messages) -> Made {
     let counts = matches!(mode, Mode::Ctr | Mode::Keystream);
-    let counters: Vec<_> = (0..messages.count).filter(|_| counts).map(|n| messages.iv(n)).collect();
+    let counters = collected((0..if counts { messages.count } else { 0 }).map(|n| messages.iv(n)))?;
     let jobs = Jobs::from_arrays(mode, bits, &messages.keys, &counters, &messages.ranges())?;
     Ok(Box::new(UnderManyKeys { jobs, access: if mode == Mode::Keystream { Access::Writes } else { Access::Maps } }))
 }
