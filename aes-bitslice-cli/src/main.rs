@@ -27,9 +27,9 @@
 //!
 //! Signals end the process as they end any other, after the unfinished output file is removed ([`signals`]).
 //!
-//! A failure is one line on standard error; with `--out-dir`, one for each file that failed. A file given with `-o`, or made by `--out-dir`, is always
-//! either complete or as it was before: the output grows in a temporary file in the same folder and takes its name when it is synced
-//! ([`output`]). Standard output cannot be taken back: what was written before a failure stays written.
+//! A failure is one line on standard error; with `--out-dir`, one for each file that failed. A file given with `-o`, or made by
+//! `--out-dir`, is always either complete or as it was before: the output grows in a temporary file in the same folder and takes its name
+//! when it is synced ([`output`]). Standard output cannot be taken back: what was written before a failure stays written.
 //!
 //! # Modules
 //!
@@ -123,7 +123,7 @@ fn run(command: Command) -> error::Result<()> {
         Command::Keygen(args) => keygen::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Tune(args) => tune::command::run(&args),
-        Command::Bench(args) => bench::command::run(&args),
+        Command::Bench(args) => bench::command::run(&args.each_once()),
         Command::Completions(args) => pages::completions(&args),
         Command::Man(args) => pages::man(&args),
     }

@@ -71,6 +71,8 @@ pub struct BenchArgs {
     #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
     pub sizes: Vec<Size>,
     /// How many keys messages with keys of their own take in turn [default: one for each message]
+    ///
+    /// Those of gcm and cmac have one.
     #[arg(long, value_name = "N", value_parser = parse_in::<usize, 1, { u32::MAX as usize }>, hide_short_help = true)]
     pub keys: Option<usize>,
     /// Bytes of a sector, for xts: whole blocks of 16 bytes
@@ -117,10 +119,11 @@ pub struct BenchArgs {
     pub json: Option<PathBuf>,
     /// Draw throughput over size as SVG as well
     ///
-    /// `-` is standard output, without the table.
+    /// That of calls on one message, with the key given at launch, by the first of these timings that there is: device, stream, host,
+    /// host-in-place, pinned, pinned-in-place. `-` is standard output, without the table.
     #[arg(long, value_name = "PATH")]
     pub plot: Option<PathBuf>,
-    /// Measure nothing: draw what --json wrote
+    /// Measure nothing: draw what --json wrote; `-` is standard input
     #[arg(long, value_name = "JSON", requires = "plot", conflicts_with_all = [
         "all", "modes", "key_bits", "sizes", "keys", "sector_size", "timings", "strategies", "kernels", "host_largest", "backends", "files",
         "chunk_bytes", "streams", "workers", "runs", "json",
@@ -131,14 +134,33 @@ pub struct BenchArgs {
     pub force: bool,
 }
 
+/// Each once, where it is first.
+fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in all {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
 impl BenchArgs {
+    /// The same with each item of a list once: what is named twice is not measured twice.
+    pub fn each_once(self) -> Self {
+        Self {
+            key_bits: once(self.key_bits),
+            timings: once(self.timings),
+            strategies: once(self.strategies),
+            kernels: once(self.kernels),
+            backends: self.backends.map(once),
+            ..self
+        }
+    }
+
     /// The modes, each once.
     pub fn modes(&self) -> Vec<MeasuredMode> {
-        let mut modes: Vec<MeasuredMode> = Vec::new();
-        for &mode in self.modes.iter().flatten() {
-            modes.extend((!modes.contains(&mode)).then_some(mode));
-        }
-        modes
+        once(self.modes.iter().flatten().copied())
     }
 
     /// The sectors of modes that have them.
@@ -260,6 +282,22 @@ mod tests {
     fn sectors_are_those_of_modes_that_have_them() {
         assert_eq!(parsed("--modes xts --sector-size 4096").sector_bytes(), Some(4096));
         assert_eq!(parsed("--modes ctr --sector-size 4096").sector_bytes(), None);
+    }
+
+    #[test]
+    fn what_is_named_twice_is_measured_once() {
+        let args = parsed(
+            "--modes ctr,gcm,gcm-encrypt --key-bits 256,128,256 --timings host,host --strategies planes,planes --kernel tbox,auto,tbox \
+             --backends cpu,cpu-bitsliced,cpu",
+        );
+        let args = args.each_once();
+        assert_eq!(
+            args.modes().iter().map(|mode| mode.name).collect::<Vec<_>>(),
+            ["ctr", "gcm-encrypt", "gcm-decrypt"]
+        );
+        assert_eq!((args.key_bits, args.timings), (vec![KeyBits::Aes256, KeyBits::Aes128], vec![Timing::Host]));
+        assert_eq!((args.strategies, args.kernels), (vec![Strategy::Planes], vec![KernelName::Tbox, KernelName::Auto]));
+        assert_eq!(args.backends, Some(vec![Backend::Cpu, Backend::CpuBitsliced]));
     }
 
     /// Tables print the name that the command line takes.

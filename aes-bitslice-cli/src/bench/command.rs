@@ -35,8 +35,15 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     if (args.json.is_some() && args.json == args.plot) || json.as_ref().zip(plot.as_ref()).is_some_and(is_same) {
         return Err(Error::usage("--json and --plot name the same output; give each its own"));
     }
-    if let Some(size) = args.sizes.iter().find(|size| size.messages.is_some()).filter(|_| args.files.is_some()) {
+    let many = args.sizes.iter().find(|size| size.messages.is_some());
+    if let Some(size) = many.filter(|_| args.files.is_some()) {
         return Err(Error::usage(format!("--files has one message in a file, and --sizes has {size}")));
+    }
+    if args.keys.is_some() && many.is_none() {
+        return Err(Error::usage("--keys is for many messages in one call, and --sizes has none, such as 4096x16KiB"));
+    }
+    if args.plot.is_some() && args.plot_from.is_none() {
+        plot::check(args)?;
     }
     if let Some(from) = &args.plot_from
         && plot.as_ref().is_some_and(|plot| plot.is_file(from))
@@ -72,6 +79,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     }
     if let Some(file) = plot {
         write(file, &plot::svg(&report)?)?;
+        if report.results.iter().any(|measured| measured.messages.is_some()) {
+            warn("the plot leaves out calls on many messages");
+        }
     }
     Ok(())
 }

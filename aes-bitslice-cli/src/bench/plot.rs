@@ -1,37 +1,75 @@
 //! The results as a picture: throughput over size, a line for each mode and key length, as SVG.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aes_bitslice_plot::{self as plot, Chart, Line, Lines, colour, dashes};
 
 use super::report::{Measured, Report};
-use crate::args::bench::Timing;
+use crate::args::bench::{BenchArgs, Timing};
 use crate::error::{Error, Exit, Result};
 
 /// The points of a plot by mode and key length: the base-2 logarithm of the bytes, and Tbit/s.
 type Points<'a> = BTreeMap<(&'a str, usize), Vec<(f64, f64)>>;
 
+/// The timings that can be drawn, the first that was asked for before the others, and what they are called.
+const TIMINGS: [(Timing, &str); 6] = [
+    (Timing::Device, "device memory, kernel time"),
+    (Timing::Stream, "device memory, calls in a row"),
+    (Timing::Host, "host memory, whole calls"),
+    (Timing::HostInPlace, "host memory, whole calls in place"),
+    (Timing::Pinned, "pinned host memory, whole calls"),
+    (Timing::PinnedInPlace, "pinned host memory, whole calls in place"),
+];
+
+/// An error if nothing that the options ask for can be drawn: before it is measured.
+pub fn check(args: &BenchArgs) -> Result<()> {
+    let refuse =
+        |what: &str| Err(Error::usage(format!("--plot draws the throughput of calls on one message, and {what}")));
+    if args.sizes.iter().all(|size| size.messages.is_some()) {
+        refuse("--sizes has many messages only")
+    } else if !args.timings.iter().any(|&timing| is_drawn(timing)) {
+        let names: Vec<_> = TIMINGS.iter().map(|(timing, _)| timing.name()).collect();
+        refuse(&format!("--timings has none of {}", names.join(", ")))
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether results of this timing can be drawn.
+fn is_drawn(timing: Timing) -> bool {
+    TIMINGS.iter().any(|&(drawn, _)| drawn == timing)
+}
+
+/// Why a result is never drawn; `None` if it can be.
+fn why_not(measured: &Measured) -> Option<&'static str> {
+    if measured.messages.is_some() {
+        Some("calls on many messages")
+    } else if measured.strategy.as_deref().is_some_and(|strategy| strategy != "planes") {
+        Some("kernels with the key baked in")
+    } else {
+        (!is_drawn(measured.timing)).then_some("other timings")
+    }
+}
+
 /// A plot for each engine and choice of kernels, one above the other: of engines with device memory if that was timed, otherwise of all
 /// with host memory, in the first of the ways in which that was timed.
 ///
 /// # Errors
-/// If nothing was timed with keys given at launch, or a size or a rate is not plausible.
+/// If no result can be drawn, or a size or a rate is not plausible.
 pub fn svg(report: &Report) -> Result<String> {
     let bad = |what: &str| Err(Error::new(Exit::Failure, format!("cannot plot: {what}")));
-    let at_launch =
-        |m: &&Measured| m.messages.is_none() && m.strategy.as_deref().is_none_or(|strategy| strategy == "planes");
-    let results: Vec<_> = report.results.iter().filter(at_launch).collect();
-    let plotted = [
-        (Timing::Device, "device memory, kernel time"),
-        (Timing::Stream, "device memory, calls in a row"),
-        (Timing::Host, "host memory, whole calls"),
-        (Timing::HostInPlace, "host memory, whole calls in place"),
-        (Timing::Pinned, "pinned host memory, whole calls"),
-        (Timing::PinnedInPlace, "pinned host memory, whole calls in place"),
-    ];
+    let results: Vec<_> = report.results.iter().filter(|measured| why_not(measured).is_none()).collect();
     let is_there = |&(timing, _): &(Timing, _)| results.iter().any(|measured| measured.timing == timing);
-    let Some((timing, memory)) = plotted.into_iter().find(is_there) else {
-        return bad("there are no results with keys given at launch");
+    let Some((timing, memory)) = TIMINGS.into_iter().find(is_there) else {
+        let others: BTreeSet<_> = report.results.iter().filter_map(why_not).collect();
+        if others.is_empty() {
+            return bad("there are no results of calls");
+        }
+        let others: Vec<_> = others.into_iter().collect();
+        return bad(&format!(
+            "a plot shows calls on one message with the key given at launch, and the results are of {}",
+            others.join(" and ")
+        ));
     };
     let mut plots: BTreeMap<(&str, &str), Points> = BTreeMap::new();
     for measured in results.into_iter().filter(|measured| measured.timing == timing) {

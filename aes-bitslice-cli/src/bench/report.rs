@@ -1,7 +1,7 @@
 //! The results, as a table for people and as JSON.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use crate::args::size::Size;
 use crate::error::{Error, Exit, Result};
 use crate::modes::batch::Batches;
 use crate::modes::measured::MeasuredMode;
+use crate::standard;
 
 /// Everything measured.
 #[derive(Serialize, Deserialize)]
@@ -150,16 +151,9 @@ pub struct FileRates {
 impl Report {
     /// Nothing measured yet.
     pub fn new(engines: &[Engine], transfers: TransferArgs) -> Self {
-        let devices = cuda::devices().unwrap_or_default();
-        let opencl_devices = opencl::devices().unwrap_or_default();
         let line = |engine: &Engine| {
             let backend = engine.backend();
-            let is_of =
-                |d: &&cuda::DeviceInfo| [Backend::Cuda { ordinal: d.ordinal }, Backend::CudaAll].contains(&backend);
-            let device = devices.iter().find(is_of).map(|d| (d.driver_version.clone(), d.multiprocessors));
-            let is_of = |d: &&opencl::DeviceInfo| backend == Backend::OpenCl { platform: d.platform, device: d.device };
-            let behind_opencl = || opencl_devices.iter().find(is_of).map(|d| (d.driver.clone(), d.compute_units));
-            let (driver_version, multiprocessors) = device.or_else(behind_opencl).unzip();
+            let (driver_version, multiprocessors) = driver(backend).unzip();
             EngineLine {
                 backend: backend.to_string(),
                 description: engine.description(),
@@ -184,18 +178,23 @@ impl Report {
         self.copies.is_empty() && self.results.is_empty() && self.new_keys.is_empty() && self.files.is_empty()
     }
 
-    /// Reads what `--json` wrote.
+    /// Reads what `--json` wrote; `-` is standard input.
     pub fn read(path: &Path) -> Result<Self> {
+        let is_standard_input = path == Path::new("-");
+        let name = if is_standard_input { "standard input".into() } else { format!("`{}`", path.display()) };
         if path.is_dir() {
-            let message = format!("cannot read `{}`: it is a folder, not a file", path.display());
+            let message = format!("cannot read {name}: it is a folder, not a file");
             return Err(Error::new(Exit::InputOutput, message));
         }
-        let text = fs::read(path).map_err(|error| Error::io(format!("cannot read `{}`", path.display()), &error))?;
+        let failed = |error| Error::io(format!("cannot read {name}"), &error);
+        let mut file = if is_standard_input { standard::input()? } else { standard::open(path).map_err(failed)? };
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
         serde_json::from_slice(&text).map_err(|error| {
             // The parser's error may quote the text, and some file may hold a key.
             let (line, column) = (error.line(), error.column());
             let what = format!("line {line}, column {column}: not the JSON of it");
-            let message = format!("`{}` is not what `bench --json` writes: {what}", path.display());
+            let message = format!("{name} is not what `bench --json` writes: {what}");
             Error::new(Exit::InputOutput, message)
         })
     }
@@ -214,6 +213,22 @@ impl Report {
         text += &row(&columns, &["min", "median", "max", "median", "median", "median"]);
         text += &row(&[""; 7], &["", "", "GB/s", "GB/s", "Tbit/s", "of copy"]);
         text
+    }
+}
+
+/// The driver's version of a device, and its multiprocessors or compute units. Asks only the driver that the device has: the question loads
+/// its library.
+fn driver(backend: Backend) -> Option<(String, u32)> {
+    if backend.is_cuda() {
+        let is_it = |d: &cuda::DeviceInfo| [Backend::Cuda { ordinal: d.ordinal }, Backend::CudaAll].contains(&backend);
+        let device = cuda::devices().ok()?.into_iter().find(is_it)?;
+        Some((device.driver_version, device.multiprocessors))
+    } else if backend.is_opencl() {
+        let is_it = |d: &opencl::DeviceInfo| backend == Backend::OpenCl { platform: d.platform, device: d.device };
+        let device = opencl::devices().ok()?.into_iter().find(is_it)?;
+        Some((device.driver, device.compute_units))
+    } else {
+        None
     }
 }
 

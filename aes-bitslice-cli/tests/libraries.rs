@@ -1,0 +1,46 @@
+//! Which libraries of devices a command loads: those of the engines that it is asked for. What a processor does needs none, so no driver can
+//! keep it from working.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+#![forbid(unsafe_code)]
+
+mod common;
+
+use common::{KEYS, program};
+use std::fs;
+use tempfile::tempdir;
+
+/// As the loader looks for them, whether they are there or not.
+const LIBRARIES: [&str; 3] = ["libcuda", "libOpenCL", "libnvrtc"];
+
+#[test]
+fn a_processor_needs_no_library_of_a_device() {
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("in"), [7; 32]).unwrap();
+    let looked_for = |arguments: &str| {
+        let mut command = program(arguments);
+        // The loader of the C library tells what it looks for.
+        command.env("LD_DEBUG", "libs").env("KEY", KEYS[2]).current_dir(&folder);
+        let told = String::from_utf8(command.output().unwrap().stderr).unwrap();
+        assert!(told.contains("find library=libc.so"), "{arguments}: {told}");
+        LIBRARIES.map(|library| told.contains(&format!("find library={library}")))
+    };
+    let bench = "bench --modes ctr --key-bits 128 --sizes 16 --runs 1 --force";
+    for arguments in [
+        "--help",
+        "keygen -o key",
+        "encrypt --mode ctr --backend cpu --key-env KEY -o raw in",
+        "decrypt --mode ctr --backend cpu-bitsliced --key-env KEY -o again raw",
+        "keystream --bytes 16 --backend cpu --key-env KEY -o stream",
+        "seal --key-env KEY -o sealed in",
+        "open --key-env KEY -o opened sealed",
+        &format!("{bench} --backends cpu,cpu-bitsliced --json rates.json"),
+        "bench --plot-from rates.json --plot rates.svg",
+    ] {
+        assert_eq!(looked_for(arguments), [false; 3], "{arguments}");
+    }
+    assert_eq!(fs::read(folder.path().join("opened")).unwrap(), [7; 32]);
+    assert!(folder.path().join("rates.svg").exists() && folder.path().join("again").exists());
+    // The loader does tell, and each driver is looked for where it is asked for.
+    assert_eq!(looked_for(&format!("{bench} --backends opencl"))[..2], [false, true]);
+    assert_eq!(looked_for(&format!("{bench} --backends cuda"))[..2], [true, false]);
+}
