@@ -2,9 +2,9 @@
 
 use std::fs::Metadata;
 
-/// The warning about a file that should be its owner's alone; `None` if it is.
+/// The warning about the file `name` that should be its owner's alone; `None` if it is. Standard input may be a file, too.
 #[cfg(unix)]
-pub fn exposure(metadata: &Metadata) -> Option<String> {
+pub fn exposure(name: &str, metadata: &Metadata, is_standard_input: bool) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let may = |bits: u32| metadata.is_file() && metadata.mode() & bits != 0;
     let what = match (may(0o044), may(0o022)) {
@@ -13,11 +13,12 @@ pub fn exposure(metadata: &Metadata) -> Option<String> {
         (false, true) => "written",
         (true, true) => "read and written",
     };
-    Some(format!("can be {what} by other users; run `chmod 600` on it"))
+    let file = if is_standard_input { "the file that it comes from" } else { "it" };
+    Some(format!("{name} can be {what} by other users; run `chmod 600` on {file}"))
 }
 
 /// Elsewhere it is not known.
 #[cfg(not(unix))]
-pub fn exposure(_metadata: &Metadata) -> Option<String> {
+pub fn exposure(_name: &str, _metadata: &Metadata, _is_standard_input: bool) -> Option<String> {
     None
 }

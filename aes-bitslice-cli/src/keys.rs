@@ -110,8 +110,8 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
         KeyFormat::Raw => from_bytes(bytes, kind, KeyFormat::Raw),
     };
     let key = key.map_err(|error| refuse(error.message()))?;
-    if !quiet && let Some(exposed) = exposure(&metadata) {
-        warn(&format!("{name} {exposed}"));
+    if !quiet && let Some(exposed) = exposure(&name, &metadata, is_standard_input) {
+        warn(&exposed);
     }
     Ok(key)
 }

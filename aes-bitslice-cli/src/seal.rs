@@ -223,7 +223,7 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     // Some users will put the secret itself in its place, and no message may show that: only an existing file is named.
     let is_standard_input = path == Path::new("-");
     let name = if is_standard_input {
-        format!("standard input, for {option}")
+        format!("standard input ({option})")
     } else if path.exists() {
         format!("`{}`", path.display())
     } else {
@@ -242,8 +242,8 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
     if metadata.is_dir() {
         return Err(refuse("it is a folder, not a file"));
     }
-    if !quiet && let Some(exposed) = exposure(&metadata) {
-        warn(&format!("{name} {exposed}"));
+    if !quiet && let Some(exposed) = exposure(&name, &metadata, is_standard_input) {
+        warn(&exposed);
     }
     // Room for all of it at once, even from a pipe: growing would leave copies behind.
     let mut bytes = Zeroizing::new(Vec::new());

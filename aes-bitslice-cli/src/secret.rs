@@ -44,8 +44,8 @@ impl<'a> Secret<'a> {
                 // If one of the files is missing, or no key is in them, that will be reported.
                 let is_key = key_bits.is_some() && !quiet;
                 for (file, metadata) in files.iter().zip(metadata.into_iter().flatten()).filter(|_| is_key) {
-                    if let Some(exposed) = exposure(&metadata) {
-                        warn(&format!("`{}` is the key and {exposed}", file.display()));
+                    if let Some(exposed) = exposure(&format!("`{}` is the key and", file.display()), &metadata, false) {
+                        warn(&exposed);
                     }
                 }
                 check_mode(method, mode, "--baked")?;

@@ -215,8 +215,10 @@ pub fn explain(name: &str, error: SealError) -> Error {
         SealError::Thread(_) | SealError::OutOfMemory | SealError::Random(_) => {
             Error::new(Exit::Failure, error.to_string())
         }
-        SealError::NoKeyOpens => Error::of_data(Exit::Key, format!("{name}: {error}")),
-        SealError::Damaged { .. } | SealError::CutOff(_) => Error::damaged(format!("{name}: {error}")),
+        _ if error.may_be_of_what_follows() => {
+            let exit = if matches!(error, SealError::NoKeyOpens) { Exit::Key } else { Exit::Failure };
+            Error::of_data(exit, format!("{name}: {error}"))
+        }
         SealError::Range { .. } => Error::new(Exit::Usage, format!("{name}: {error}")),
         _ => Error::new(Exit::Failure, format!("{name}: {error}{advice}")),
     }

@@ -137,7 +137,7 @@ fn bad_options_are_refused_with_a_line() {
         (
             "seal --passphrase-file - data",
             3,
-            "standard input, for --passphrase-file: its first line, which is the passphrase, is empty",
+            "standard input (--passphrase-file): its first line, which is the passphrase, is empty",
         ),
         ("seal --passphrase-file words --key-format raw data", 2, "cannot be used with '--key-format"),
         ("seal --key-env KEY --key-format raw data", 2, "use --key-file for a raw key"),

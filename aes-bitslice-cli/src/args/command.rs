@@ -160,7 +160,11 @@ pub fn parse() -> Result<Asked> {
 
 /// Parses arguments, the first of which is the name of the program.
 fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
-    let arguments: Vec<_> = arguments.into_iter().collect();
+    let mut arguments: Vec<_> = arguments.into_iter().collect();
+    // clap's own `help` knows no options.
+    if arguments.get(1).is_some_and(|command| command == "help") {
+        arguments.retain(|word| word != "--help" && word != "-h");
+    }
     if let Some((option, instead)) = of_openssl(&arguments) {
         return Err(Error::usage(format!("{option} is an option of `openssl`: {instead}; see --help")));
     }
@@ -189,7 +193,12 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
         )),
         _ => {
             let command = arguments.get(1).and_then(|name| name.to_str());
-            Err(Error::usage(message_of(without_wrong_tips(error, command), command)))
+            let error = without_wrong_tips(error, command);
+            let is_empty = arguments.iter().any(|word| word.is_empty() || word.as_encoded_bytes().ends_with(b"="));
+            match empty_value(&error).filter(|_| is_empty) {
+                Some(option) => Err(Error::usage(format!("the value of {option} is empty; see --help"))),
+                None => Err(Error::usage(message_of(error, command))),
+            }
         }
     }
 }
@@ -254,6 +263,18 @@ fn lacks_folder(error: &clap::Error) -> bool {
     is(ContextKind::InvalidArg, "--out-dir <DIR>") && is(ContextKind::InvalidValue, "")
 }
 
+/// The option whose value is empty or missing: of both clap says that none was supplied.
+fn empty_value(error: &clap::Error) -> Option<String> {
+    match [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| error.get(kind)) {
+        [Some(ContextValue::String(option)), Some(ContextValue::String(value))]
+            if error.kind() == ErrorKind::InvalidValue && value.is_empty() =>
+        {
+            Some(option.clone())
+        }
+        _ => None,
+    }
+}
+
 /// Removes clap's guess from an error, if it begins otherwise than what was given, as `--force` for `--nonce` does, or is an option that
 /// the command hides; and its tip to put `--` first, which would make a misspelt option a file's name.
 fn without_wrong_tips(mut error: clap::Error, command: Option<&str>) -> clap::Error {
@@ -287,6 +308,8 @@ fn message_of(error: clap::Error, command: Option<&str>) -> String {
     }
     if is_number(&error) {
         one_line(&error.render().to_string())
+    } else if command.is_some_and(|command| WITHOUT_SECRETS.contains(&command)) {
+        without_keys(&one_line(&error.render().to_string()))
     } else {
         without_keys(&one_line(&without_digits(error).render().to_string()))
     }
@@ -347,6 +370,9 @@ fn instead_of(command: &str, option: &str) -> Option<&'static str> {
     let row = rows.find(|(commands, options, _)| commands.contains(&command) && options.contains(&option));
     row.map(|(.., instead)| *instead)
 }
+
+/// Commands that take no secret: nobody gives them one in another value's place.
+const WITHOUT_SECRETS: [&str; 2] = ["bench", "tune"];
 
 /// Some users will put the key where another value belongs, and no message may show it: a value with many hexadecimal digits is left out.
 fn without_digits(mut error: clap::Error) -> clap::Error {
