@@ -14,8 +14,6 @@ pub(super) trait Lanes: Copy {
     const BLOCKS: usize;
     /// Bytes of a vector.
     const BYTES: usize = 16 * Self::BLOCKS;
-    /// Whether products are added in pairs: where one instruction adds three vectors, and there are registers for those that wait.
-    const ADDS_PAIRS: bool = false;
 
     /// The instructions on one block.
     fn one(self) -> Self::One;
@@ -93,8 +91,6 @@ pub(super) trait Lanes: Copy {
     fn swap_halves(self, vector: Self::Vector) -> Self::Vector;
     /// The low half of each block as its high half, above zeros.
     fn low_to_high(self, vector: Self::Vector) -> Self::Vector;
-    /// The high half of each block as its low half, below zeros.
-    fn high_to_low(self, vector: Self::Vector) -> Self::Vector;
     /// The sum of all blocks in the first lane, and zeros in the others.
     fn sum(self, vector: Self::Vector) -> Self::Vector;
 

@@ -35,8 +35,6 @@ impl<'k, L: Lanes> Gcm<'k, L> {
         // At least nine: there is a round for each vector to be hashed.
         let (with_hash, alone) = middle.split_at(WIDE);
         let mut sum = Sum::new(l);
-        const { assert!(WIDE.is_multiple_of(2)) };
-        let mut waiting = [l.zero(); 2];
         for i in 0..WIDE {
             let key = l.broadcast(&with_hash[i]);
             for state in &mut states {
@@ -44,18 +42,11 @@ impl<'k, L: Lanes> Gcm<'k, L> {
             }
             let hashed = others.unwrap_or(data.get_in());
             let vector = l.load(&hashed[i * L::BYTES..]);
-            if !L::ADDS_PAIRS {
-                self.hash.add(&mut sum, i, blocks, vector);
-            } else if i % 2 == 0 {
-                waiting = self.hash.add_middle(&mut sum, i, blocks, vector);
-            } else {
-                let products = self.hash.add_middle(&mut sum, i, blocks, vector);
-                sum.add_outer(waiting, products);
-            }
+            self.hash.add(&mut sum, i, blocks, vector);
             for pair in states.as_chunks_mut::<2>().0 {
                 *pair = l.in_order(*pair);
             }
-            [sum.low, sum.middle] = l.in_order([sum.low, sum.middle]);
+            [sum.low, sum.high] = l.in_order([sum.low, sum.high]);
         }
         self.hash.take(sum);
         for key in alone {

@@ -12,14 +12,18 @@ use zeroize::Zeroize;
 /// The number of powers of H: for the blocks hashed at a time and a last one, and whole vectors of them.
 const POWERS: usize = (WIDE + 1) * MOST_BLOCKS;
 
-/// Powers of H, of which a kernel uses as many as it hashes blocks at a time. The highest is first, and zeros follow, which vectors that
-/// begin with low powers end with.
+/// A factor b of products, as b / x^64 and b: the two halves of an element are multiplied by these, and the sum of both products has one
+/// half less to be reduced.
+type Factor<V> = [V; 2];
+
+/// Powers of H as factors, of which a kernel uses as many as it hashes blocks at a time. The highest is first, and zeros follow, which
+/// vectors that begin with low powers end with.
 #[repr(align(64))]
-pub(crate) struct Powers([u8; 16 * (POWERS + MOST_BLOCKS)]);
+pub(crate) struct Powers(Factor<[u8; 16 * (POWERS + MOST_BLOCKS)]>);
 
 impl Default for Powers {
     fn default() -> Self {
-        Self([0; _])
+        Self([[0; _]; 2])
     }
 }
 
@@ -30,66 +34,56 @@ impl Drop for Powers {
 }
 
 impl Powers {
-    /// The powers from H^n on.
+    /// The powers from H^n on, as many as a vector has.
     #[inline(always)]
-    fn from(&self, n: usize) -> &[u8] {
-        &self.0[16 * (POWERS - n)..]
+    fn from<L: Lanes>(&self, l: L, n: usize) -> Factor<L::Vector> {
+        let ([divided, powers], at) = (&self.0, 16 * (POWERS - n));
+        [l.load(&divided[at..]), l.load(&powers[at..])]
+    }
+
+    /// Puts powers from H^n on in their places.
+    #[inline(always)]
+    fn put<L: Lanes>(&mut self, l: L, n: usize, elements: L::Vector) {
+        for (place, vector) in self.0.iter_mut().zip(factor(l, elements)) {
+            l.store(vector, &mut place[16 * (POWERS - n)..]);
+        }
     }
 }
 
-/// A sum of products that are not reduced, in each lane.
+/// A sum of products that are not reduced, in each lane: low + high x^64.
 #[derive(Clone, Copy)]
 pub(super) struct Sum<L: Lanes> {
     l: L,
     pub(super) low: L::Vector,
-    pub(super) middle: L::Vector,
     pub(super) high: L::Vector,
 }
 
 impl<L: Lanes> Sum<L> {
     #[inline(always)]
     pub(super) fn new(l: L) -> Self {
-        Self { l, low: l.zero(), middle: l.zero(), high: l.zero() }
+        Self { l, low: l.zero(), high: l.zero() }
     }
 
-    /// Adds products of pairs of elements.
+    /// Adds products of elements.
     #[inline(always)]
-    pub(super) fn add(&mut self, a: L::Vector, b: L::Vector) {
-        let (l, [low, high]) = (self.l, self.add_middle(a, b));
-        self.low = l.xor(self.low, low);
-        self.high = l.xor(self.high, high);
-    }
-
-    /// Adds products of pairs of elements to the middle, and returns those of the low and of the high halves.
-    #[inline(always)]
-    fn add_middle(&mut self, a: L::Vector, b: L::Vector) -> [L::Vector; 2] {
+    pub(super) fn add(&mut self, a: L::Vector, [of_low, of_high]: Factor<L::Vector>) {
         let l = self.l;
-        let outer = [l.multiply_low(a, b), l.multiply_high(a, b)];
-        self.middle = l.xor3(self.middle, l.multiply_low_high(a, b), l.multiply_high_low(a, b));
-        outer
+        self.low = l.xor3(self.low, l.multiply_low(a, of_low), l.multiply_high_low(a, of_high));
+        self.high = l.xor3(self.high, l.multiply_low_high(a, of_low), l.multiply_high(a, of_high));
     }
 
-    /// Adds two products of low and of high halves.
-    #[inline(always)]
-    pub(super) fn add_outer(&mut self, a: [L::Vector; 2], b: [L::Vector; 2]) {
-        let l = self.l;
-        self.low = l.xor3(self.low, a[0], b[0]);
-        self.high = l.xor3(self.high, a[1], b[1]);
-    }
-
-    /// The element in each lane. The polynomial is x^128 + x^127 + x^126 + x^121 + 1: twice, the low half is added to what is above it,
-    /// times this, and drops out.
+    /// The element in each lane.
     #[inline(always)]
     pub(super) fn reduced(self) -> L::Vector {
-        let l = self.l;
-        let polynomial = l.broadcast(&(0xc2_u128 << 56).to_le_bytes());
-        let mut low = l.xor(self.low, l.low_to_high(self.middle));
-        let high = l.xor(self.high, l.high_to_low(self.middle));
-        for _ in 0..2 {
-            low = l.xor(l.swap_halves(low), l.multiply_low(low, polynomial));
-        }
-        l.xor(low, high)
+        self.l.xor(self.high, divided(self.l, self.low))
     }
+}
+
+/// Elements divided by x^64. The polynomial is x^128 + x^127 + x^126 + x^121 + 1: the low half times this is added, and drops out.
+#[inline(always)]
+fn divided<L: Lanes>(l: L, elements: L::Vector) -> L::Vector {
+    let polynomial = l.broadcast(&(0xc2_u128 << 56).to_le_bytes());
+    l.xor(l.swap_halves(elements), l.multiply_low(elements, polynomial))
 }
 
 /// The element of H.
@@ -100,9 +94,15 @@ pub(crate) fn element_of_key(key: &[u8; 16]) -> u128 {
     (number << 1) ^ (carry | carry << 127 | carry << 126 | carry << 121)
 }
 
+/// Elements as factors.
+#[inline(always)]
+fn factor<L: Lanes>(l: L, elements: L::Vector) -> Factor<L::Vector> {
+    [divided(l, elements), elements]
+}
+
 /// The products of elements.
 #[inline(always)]
-fn product<L: Lanes>(l: L, a: L::Vector, b: L::Vector) -> L::Vector {
+fn product<L: Lanes>(l: L, a: L::Vector, b: Factor<L::Vector>) -> L::Vector {
     let mut sum = Sum::new(l);
     sum.add(a, b);
     sum.reduced()
@@ -111,19 +111,18 @@ fn product<L: Lanes>(l: L, a: L::Vector, b: L::Vector) -> L::Vector {
 /// Computes the powers of a key of GHASH.
 #[inline(always)]
 pub(crate) fn powers<L: Lanes>(l: L, key: &[u8; 16], powers: &mut Powers) {
-    let at = |n: usize| 16 * (POWERS - n);
     let one = l.one();
-    let h = one.number(element_of_key(key));
-    let mut power = h;
+    let mut power = one.number(element_of_key(key));
+    let h = factor(one, power);
     for n in 1..=L::BLOCKS {
-        one.store(power, &mut powers.0[at(n)..]);
+        powers.put(one, n, power);
         power = product(one, power, h);
     }
-    let mut several = l.load(powers.from(L::BLOCKS));
-    let step = l.broadcast(powers.from(L::BLOCKS).first_chunk().expect("a power"));
+    let [_, mut several] = powers.from(l, L::BLOCKS);
+    let step = factor(l, l.broadcast(&one.first_of(powers.from(one, L::BLOCKS)[1])));
     for i in 2..=WIDE + 1 {
         several = product(l, several, step);
-        l.store(several, &mut powers.0[at(i * L::BLOCKS)..]);
+        powers.put(l, i * L::BLOCKS, several);
     }
 }
 
@@ -132,7 +131,7 @@ pub(crate) fn powers<L: Lanes>(l: L, key: &[u8; 16], powers: &mut Powers) {
 pub(crate) fn multiply<L: Lanes>(l: L, a: &[u8; 16], b: &[u8; 16]) -> [u8; 16] {
     let l = l.one();
     let (a, b) = (l.reverse(l.broadcast(a)), l.number(element_of_key(b)));
-    l.first_of(l.reverse(product(l, a, b)))
+    l.first_of(l.reverse(product(l, a, factor(l, b))))
 }
 
 /// The hash of a message so far.
@@ -171,17 +170,7 @@ impl<'p, L: Lanes> Hash<'p, L> {
         if i == 0 {
             elements = self.l.xor(elements, self.state);
         }
-        sum.add(elements, self.l.load(&self.powers.from(blocks)[i * L::BYTES..]));
-    }
-
-    /// Adds vector `i` of `blocks` blocks to the middle of the sum of their products, and returns the others.
-    #[inline(always)]
-    pub(super) fn add_middle(&self, sum: &mut Sum<L>, i: usize, blocks: usize, vector: L::Vector) -> [L::Vector; 2] {
-        let mut elements = self.elements(vector);
-        if i == 0 {
-            elements = self.l.xor(elements, self.state);
-        }
-        sum.add_middle(elements, self.l.load(&self.powers.from(blocks)[i * L::BYTES..]))
+        sum.add(elements, self.powers.from(self.l, blocks - i * L::BLOCKS));
     }
 
     /// Takes the sum of the products of the next blocks.
@@ -199,7 +188,7 @@ impl<'p, L: Lanes> Hash<'p, L> {
             let last = l.number(last);
             let last = if blocks == 0 { l.xor(last, self.state) } else { last };
             // What follows H is zeros.
-            sum.add(last, l.load(self.powers.from(1)));
+            sum.add(last, self.powers.from(l, 1));
         }
         for (i, vector) in vectors.iter().enumerate() {
             if i * L::BLOCKS < blocks {
