@@ -78,6 +78,8 @@ impl Lanes for AesNi {
             _mm_shuffle_epi8(vector, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
         fn swap_halves(self, vector: __m128i) -> __m128i = _mm_shuffle_epi32(vector, 0x4e);
         fn low_to_high(self, vector: __m128i) -> __m128i = _mm_slli_si128(vector, 8);
+        fn up(self, vector: __m128i) -> __m128i = _mm_slli_si128(vector, 1);
+        fn above(self, vector: __m128i) -> __m128i = _mm_srli_si128(vector, 15);
         fn sum(self, vector: __m128i) -> __m128i = vector;
 
         fn encrypt(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesenc_si128(state, key);

@@ -64,6 +64,8 @@ impl<const SHA3: bool> Lanes for Armv8<SHA3> {
         };
         fn swap_halves(self, vector: uint8x16_t) -> uint8x16_t = vextq_u8(vector, vector, 8);
         fn low_to_high(self, vector: uint8x16_t) -> uint8x16_t = vextq_u8(vdupq_n_u8(0), vector, 8);
+        fn up(self, vector: uint8x16_t) -> uint8x16_t = vextq_u8(vdupq_n_u8(0), vector, 15);
+        fn above(self, vector: uint8x16_t) -> uint8x16_t = vextq_u8(vector, vdupq_n_u8(0), 15);
         fn sum(self, vector: uint8x16_t) -> uint8x16_t = vector;
 
         fn encrypt(self, state: uint8x16_t, key: uint8x16_t) -> uint8x16_t = encrypt(state, key);

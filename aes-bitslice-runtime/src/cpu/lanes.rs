@@ -91,6 +91,10 @@ pub(super) trait Lanes: Copy {
     fn swap_halves(self, vector: Self::Vector) -> Self::Vector;
     /// The low half of each block as its high half, above zeros.
     fn low_to_high(self, vector: Self::Vector) -> Self::Vector;
+    /// Each block moved up by as many bytes as a vector has blocks, above zeros.
+    fn up(self, vector: Self::Vector) -> Self::Vector;
+    /// The bytes that [`up`](Self::up) drops, as the lowest of each block, below zeros.
+    fn above(self, vector: Self::Vector) -> Self::Vector;
     /// The sum of all blocks in the first lane, and zeros in the others.
     fn sum(self, vector: Self::Vector) -> Self::Vector;
 

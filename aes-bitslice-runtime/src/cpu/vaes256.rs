@@ -75,6 +75,8 @@ impl Lanes for Vaes256 {
         };
         fn swap_halves(self, vector: __m256i) -> __m256i = _mm256_shuffle_epi32(vector, 0x4e);
         fn low_to_high(self, vector: __m256i) -> __m256i = _mm256_slli_si256(vector, 8);
+        fn up(self, vector: __m256i) -> __m256i = _mm256_slli_si256(vector, 2);
+        fn above(self, vector: __m256i) -> __m256i = _mm256_srli_si256(vector, 14);
         fn sum(self, vector: __m256i) -> __m256i =
             _mm256_zextsi128_si256(_mm_xor_si128(_mm256_castsi256_si128(vector), _mm256_extracti128_si256(vector, 1)));
 

@@ -123,6 +123,8 @@ impl Lanes for Vaes512 {
         };
         fn swap_halves(self, vector: __m512i) -> __m512i = _mm512_shuffle_epi32(vector, 0x4e);
         fn low_to_high(self, vector: __m512i) -> __m512i = _mm512_bslli_epi128(vector, 8);
+        fn up(self, vector: __m512i) -> __m512i = _mm512_bslli_epi128(vector, 4);
+        fn above(self, vector: __m512i) -> __m512i = _mm512_bsrli_epi128(vector, 12);
         fn sum(self, vector: __m512i) -> __m512i = {
             let two = _mm256_xor_si256(_mm512_castsi512_si256(vector), _mm512_extracti64x4_epi64(vector, 1));
             let one = _mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));

@@ -6,11 +6,11 @@ use crate::cpu::modes::{MOST_BLOCKS, Step, WIDE, load, store};
 use aes_bitslice_core::aes::Direction;
 use cipher::inout::InOutBuf;
 
-/// α^n, for n from 0 to the blocks of a step.
-static POWERS: [u8; 16 * (WIDE * MOST_BLOCKS + 1)] = {
-    let mut bytes = [0; 16 * (WIDE * MOST_BLOCKS + 1)];
+/// α^n, for n from 0 to the blocks of a step, and one more.
+static POWERS: [u8; 16 * (WIDE * MOST_BLOCKS + 2)] = {
+    let mut bytes = [0; 16 * (WIDE * MOST_BLOCKS + 2)];
     let mut n = 0;
-    while n <= WIDE * MOST_BLOCKS {
+    while n < WIDE * MOST_BLOCKS + 2 {
         bytes[16 * n + n / 8] = 1 << (n % 8);
         n += 1;
     }
@@ -24,24 +24,37 @@ struct Xts<'k, L: Lanes> {
     l: L,
     direction: Direction,
     keys: &'k [[u8; 16]],
-    /// The next tweak, in all lanes.
+    /// The first tweak of the unit, in all lanes.
     tweak: L::Vector,
+    /// The tweaks of the last step.
+    tweaks: [L::Vector; WIDE],
+    /// The blocks of the last step.
+    blocks: usize,
 }
 
 impl<L: Lanes> Xts<'_, L> {
-    /// The next tweak times powers of α, one in each lane.
+    /// Tweaks times powers of α, one in each lane.
     #[inline(always)]
-    fn times(&self, powers: L::Vector) -> L::Vector {
+    fn times(&self, tweaks: L::Vector, powers: L::Vector) -> L::Vector {
         let l = self.l;
-        let (low, high) = (l.multiply_low(self.tweak, powers), l.multiply_high_low(self.tweak, powers));
+        let (low, high) = (l.multiply_low(tweaks, powers), l.multiply_high_low(tweaks, powers));
         let reduced = l.multiply_high_low(high, l.broadcast(&POLYNOMIAL));
         l.xor3(low, l.low_to_high(high), reduced)
     }
 
-    /// The next tweak times α^n, in all lanes.
+    /// Tweaks of a step, as those of the next whole one: times α^(8 n), for vectors of n blocks, which is a shift of n bytes.
+    #[inline(always)]
+    fn after_step(&self, tweaks: L::Vector) -> L::Vector {
+        const { assert!(WIDE == 8) };
+        let l = self.l;
+        l.xor(l.up(tweaks), l.multiply_low(l.above(tweaks), l.broadcast(&POLYNOMIAL)))
+    }
+
+    /// The tweak of block `n` after the last step, in the first lane.
     #[inline(always)]
     fn after(&self, n: usize) -> L::Vector {
-        self.times(self.l.broadcast(&POWERS.as_chunks().0[n]))
+        let first = if self.blocks == 0 { self.tweak } else { self.tweaks[0] };
+        self.times(first, self.l.broadcast(&POWERS.as_chunks().0[self.blocks + n]))
     }
 
     /// Processes one block with this tweak.
@@ -59,12 +72,20 @@ impl<L: Lanes> Step<L> for Xts<'_, L> {
     fn step<const M: usize, const WHOLE: bool>(&mut self, mut data: InOutBuf<'_, '_, u8>) {
         let l = self.l;
         let mut states: [L::Vector; M] = load::<L, M, WHOLE>(l, data.get_in());
-        let mut tweaks = [l.zero(); M];
-        for (i, (state, tweak)) in states.iter_mut().zip(&mut tweaks).enumerate() {
-            *tweak = self.times(l.load(&POWERS[i * L::BYTES..]));
-            *state = l.xor(*state, *tweak);
+        let mut tweaks = self.tweaks;
+        if self.blocks == 0 {
+            for (i, tweak) in tweaks.iter_mut().enumerate().take(M) {
+                *tweak = self.times(self.tweak, l.load(&POWERS[i * L::BYTES..]));
+            }
+        } else {
+            for tweak in tweaks.iter_mut().take(M) {
+                *tweak = self.after_step(*tweak);
+            }
         }
-        self.tweak = self.after(data.len() / 16);
+        (self.tweaks, self.blocks) = (tweaks, data.len() / 16);
+        for (state, tweak) in states.iter_mut().zip(tweaks) {
+            *state = l.xor(*state, tweak);
+        }
         process(l, self.direction, self.keys, &mut states);
         for (state, tweak) in states.iter_mut().zip(tweaks) {
             *state = l.xor(*state, tweak);
@@ -76,10 +97,14 @@ impl<L: Lanes> Step<L> for Xts<'_, L> {
 /// Processes a data unit, or its rest from the block with this tweak on: at least 16 bytes.
 #[inline(always)]
 pub(crate) fn xts<L: Lanes>(l: L, direction: Direction, keys: &RoundKeys, tweak: u128, data: InOutBuf<'_, '_, u8>) {
-    let tweak = l.broadcast(&tweak.to_le_bytes());
+    let (tweak, tweaks, blocks) = (l.broadcast(&tweak.to_le_bytes()), [l.zero(); WIDE], 0);
     match direction {
-        Direction::Encrypt => unit(Xts { l, direction: Direction::Encrypt, keys: keys.encrypt(), tweak }, data),
-        Direction::Decrypt => unit(Xts { l, direction: Direction::Decrypt, keys: keys.decrypt(), tweak }, data),
+        Direction::Encrypt => {
+            unit(Xts { l, direction: Direction::Encrypt, keys: keys.encrypt(), tweak, tweaks, blocks }, data);
+        }
+        Direction::Decrypt => {
+            unit(Xts { l, direction: Direction::Decrypt, keys: keys.decrypt(), tweak, tweaks, blocks }, data);
+        }
     }
 }
 
@@ -96,8 +121,8 @@ fn unit<L: Lanes>(mut xts: Xts<'_, L>, data: InOutBuf<'_, '_, u8>) {
     last[..ragged].copy_from_slice(rest);
     // Sections 5.3.2 and 5.4.2: decryption takes the last two tweaks in the other order.
     let (one, two) = match xts.direction {
-        Direction::Encrypt => (xts.tweak, xts.after(1)),
-        Direction::Decrypt => (xts.after(1), xts.tweak),
+        Direction::Encrypt => (xts.after(0), xts.after(1)),
+        Direction::Decrypt => (xts.after(1), xts.after(0)),
     };
     xts.block(one, &mut first);
     last[ragged..].copy_from_slice(&first[ragged..]);
