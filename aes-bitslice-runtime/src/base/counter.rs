@@ -99,8 +99,12 @@ impl Counter {
 
     /// The counter block of byte `position`, with the number of low bits that count and wrap.
     pub(crate) fn block_at(&self, position: u128) -> CounterBlock {
-        let bits = if self.mode == CounterMode::Inc32 { 32 } else { 128 };
-        CounterBlock { block: self.block, bits }.after(position / 16)
+        let first = match self.mode {
+            // GCM's may be secret.
+            CounterMode::Inc32 => CounterBlock::of_gcm(self.block, true),
+            _ => CounterBlock::new(self.block),
+        };
+        first.after(position / 16)
     }
 
     /// Bytes of key stream from byte `position` on until the counter wraps in a field of fewer than 128 bits; `None` if
@@ -112,17 +116,23 @@ impl Counter {
 }
 
 /// A counter block as a big-endian number, and how many of its last bits count on from it: 32 or 128. They wrap, and the others stay.
-/// Where 32 bits count, no branch depends on the number, which is secret where it is a hash (SP 800-38D, section 7.1).
 #[derive(Clone, Copy)]
 pub struct CounterBlock {
     pub(crate) block: u128,
     pub(crate) bits: u32,
+    /// Whether the number is secret, as a hash is (SP 800-38D, section 7.1): no branch depends on it then.
+    pub(crate) is_secret: bool,
 }
 
 impl CounterBlock {
     /// A block of which all bits count.
     pub(crate) fn new(block: u128) -> Self {
-        Self { block, bits: 128 }
+        Self { block, bits: 128, is_secret: false }
+    }
+
+    /// A block of which 32 bits count.
+    pub(crate) fn of_gcm(block: u128, is_secret: bool) -> Self {
+        Self { block, bits: 32, is_secret }
     }
 
     /// The block that comes `blocks` blocks later.
@@ -139,7 +149,7 @@ mod tests {
     #[test]
     fn counter_blocks_wrap_in_the_bits_that_count() {
         let last = u128::MAX - 1;
-        let after = |bits, blocks| CounterBlock { block: last, bits }.after(blocks).block;
+        let after = |bits, blocks| CounterBlock { bits, ..CounterBlock::new(last) }.after(blocks).block;
         assert_eq!((after(128, 1), after(128, 2), after(128, 5)), (u128::MAX, 0, 3));
         assert_eq!((after(32, 1), after(32, 2), after(32, 5)), (u128::MAX, !LAST_WORD, !LAST_WORD + 3));
         assert_eq!((after(32, 1 << 32), after(32, (1 << 32) + 1)), (last, u128::MAX));

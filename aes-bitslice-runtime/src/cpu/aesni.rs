@@ -80,6 +80,12 @@ impl Lanes for AesNi {
         fn low_to_high(self, vector: __m128i) -> __m128i = _mm_slli_si128(vector, 8);
         fn up(self, vector: __m128i) -> __m128i = _mm_slli_si128(vector, 1);
         fn above(self, vector: __m128i) -> __m128i = _mm_srli_si128(vector, 15);
+        fn with_first_columns(self, others: __m128i, columns: __m128i) -> [__m128i; 4] = [
+            _mm_blend_epi16(others, columns, 0x03),
+            _mm_blend_epi16(others, _mm_shuffle_epi32(columns, 0x55), 0x03),
+            _mm_blend_epi16(others, _mm_shuffle_epi32(columns, 0xaa), 0x03),
+            _mm_blend_epi16(others, _mm_shuffle_epi32(columns, 0xff), 0x03),
+        ];
         fn sum(self, vector: __m128i) -> __m128i = vector;
 
         fn encrypt(self, state: __m128i, key: __m128i) -> __m128i = _mm_aesenc_si128(state, key);

@@ -66,6 +66,15 @@ impl<const SHA3: bool> Lanes for Armv8<SHA3> {
         fn low_to_high(self, vector: uint8x16_t) -> uint8x16_t = vextq_u8(vdupq_n_u8(0), vector, 8);
         fn up(self, vector: uint8x16_t) -> uint8x16_t = vextq_u8(vdupq_n_u8(0), vector, 15);
         fn above(self, vector: uint8x16_t) -> uint8x16_t = vextq_u8(vector, vdupq_n_u8(0), 15);
+        fn with_first_columns(self, others: uint8x16_t, columns: uint8x16_t) -> [uint8x16_t; 4] = {
+            let (others, columns) = (vreinterpretq_u32_u8(others), vreinterpretq_u32_u8(columns));
+            [
+                vreinterpretq_u8_u32(vcopyq_laneq_u32::<0, 0>(others, columns)),
+                vreinterpretq_u8_u32(vcopyq_laneq_u32::<0, 1>(others, columns)),
+                vreinterpretq_u8_u32(vcopyq_laneq_u32::<0, 2>(others, columns)),
+                vreinterpretq_u8_u32(vcopyq_laneq_u32::<0, 3>(others, columns)),
+            ]
+        };
         fn sum(self, vector: uint8x16_t) -> uint8x16_t = vector;
 
         fn encrypt(self, state: uint8x16_t, key: uint8x16_t) -> uint8x16_t = encrypt(state, key);

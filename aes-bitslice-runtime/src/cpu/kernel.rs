@@ -7,7 +7,7 @@ use std::panic::RefUnwindSafe;
 pub struct WholeMessage<'a, 'i, 'o> {
     pub(crate) direction: Direction,
     /// J0, the counter block before the one of the first block.
-    pub(crate) first: u128,
+    pub(crate) first: CounterBlock,
     pub(crate) aad: &'a [u8],
     pub(crate) data: InOutBuf<'i, 'o, u8>,
 }

@@ -59,12 +59,6 @@ pub(super) trait Lanes: Copy {
     fn number(self, number: u128) -> Self::Vector {
         self.broadcast(&number.to_le_bytes())
     }
-    /// The counter blocks from a number on, of which the last 32 bits count, each added to a key; `None` if there is no shorter way than
-    /// to add, to reverse and to XOR.
-    #[inline(always)]
-    fn counters_with_key<const M: usize>(self, _first: u128, _key: &[u8; 16]) -> Option<[Self::Vector; M]> {
-        None
-    }
     /// A block in the first lane, and zeros in the others.
     fn first(self, block: &[u8; 16]) -> Self::Vector;
     /// The block of the first lane.
@@ -95,6 +89,8 @@ pub(super) trait Lanes: Copy {
     fn up(self, vector: Self::Vector) -> Self::Vector;
     /// The bytes that [`up`](Self::up) drops, as the lowest of each block, below zeros.
     fn above(self, vector: Self::Vector) -> Self::Vector;
+    /// Four times the first vector, with column 0, 1, 2 and 3 of each block of the second as column 0.
+    fn with_first_columns(self, others: Self::Vector, columns: Self::Vector) -> [Self::Vector; 4];
     /// The sum of all blocks in the first lane, and zeros in the others.
     fn sum(self, vector: Self::Vector) -> Self::Vector;
 

@@ -77,6 +77,12 @@ impl Lanes for Vaes256 {
         fn low_to_high(self, vector: __m256i) -> __m256i = _mm256_slli_si256(vector, 8);
         fn up(self, vector: __m256i) -> __m256i = _mm256_slli_si256(vector, 2);
         fn above(self, vector: __m256i) -> __m256i = _mm256_srli_si256(vector, 14);
+        fn with_first_columns(self, others: __m256i, columns: __m256i) -> [__m256i; 4] = [
+            _mm256_blend_epi32(others, columns, 0x11),
+            _mm256_blend_epi32(others, _mm256_shuffle_epi32(columns, 0x55), 0x11),
+            _mm256_blend_epi32(others, _mm256_shuffle_epi32(columns, 0xaa), 0x11),
+            _mm256_blend_epi32(others, _mm256_shuffle_epi32(columns, 0xff), 0x11),
+        ];
         fn sum(self, vector: __m256i) -> __m256i =
             _mm256_zextsi128_si256(_mm_xor_si128(_mm256_castsi256_si128(vector), _mm256_extracti128_si256(vector, 1)));
 

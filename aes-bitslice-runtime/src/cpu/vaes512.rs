@@ -78,32 +78,6 @@ impl Lanes for Vaes512 {
         unsafe { _mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask(bytes.len()), vector) }
     }
 
-    /// The counters of sixteen blocks fit into one vector, from which the last word of each block comes.
-    #[inline(always)]
-    fn counters_with_key<const M: usize>(self, first: u128, key: &[u8; 16]) -> Option<[__m512i; M]> {
-        // SAFETY: a value of `Self` exists, so the processor has the instructions.
-        unsafe {
-            let key = self.broadcast(key);
-            let key_of_counters = _mm512_shuffle_epi32(key, 0xff);
-            let with_key = self.xor(self.reverse(self.number(first)), key);
-            let from_zero = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-            let reverse = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
-            let mut counters = [with_key; M];
-            for (n, some) in counters.chunks_mut(4).enumerate() {
-                let numbers =
-                    _mm512_add_epi32(_mm512_set1_epi32((first as i32).wrapping_add(16 * n as i32)), from_zero);
-                let numbers = _mm512_shuffle_epi8(numbers, _mm512_broadcast_i32x4(reverse));
-                let numbers = self.xor(numbers, key_of_counters);
-                for (i, counter) in some.iter_mut().enumerate() {
-                    let i = 4 * i as i32;
-                    let of_block = _mm512_set_epi32(i + 3, 0, 0, 0, i + 2, 0, 0, 0, i + 1, 0, 0, 0, i, 0, 0, 0);
-                    *counter = _mm512_mask_permutexvar_epi32(with_key, 0x8888, of_block, numbers);
-                }
-            }
-            Some(counters)
-        }
-    }
-
     by_instructions! {
         fn prefetch(self, address: *const u8) -> () = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         fn zero(self) -> __m512i = _mm512_setzero_si512();
@@ -125,6 +99,12 @@ impl Lanes for Vaes512 {
         fn low_to_high(self, vector: __m512i) -> __m512i = _mm512_bslli_epi128(vector, 8);
         fn up(self, vector: __m512i) -> __m512i = _mm512_bslli_epi128(vector, 4);
         fn above(self, vector: __m512i) -> __m512i = _mm512_bsrli_epi128(vector, 12);
+        fn with_first_columns(self, others: __m512i, columns: __m512i) -> [__m512i; 4] = [
+            _mm512_mask_mov_epi32(others, 0x1111, columns),
+            _mm512_mask_shuffle_epi32(others, 0x1111, columns, 0x55),
+            _mm512_mask_shuffle_epi32(others, 0x1111, columns, 0xaa),
+            _mm512_mask_shuffle_epi32(others, 0x1111, columns, 0xff),
+        ];
         fn sum(self, vector: __m512i) -> __m512i = {
             let two = _mm256_xor_si256(_mm512_castsi512_si256(vector), _mm512_extracti64x4_epi64(vector, 1));
             let one = _mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));

@@ -29,7 +29,7 @@ use zeroize::Zeroizing;
 /// The longest message, in bytes: 2^32 - 2 blocks (SP 800-38D, section 5.2.1.1).
 pub const LONGEST: u64 = (1 << 36) - 32;
 
-/// The maximum bytes of stack used by a whole message in one step, including what calls the kernel: by the sizes of the frames 1.4 KB in a
+/// The maximum bytes of stack used by a whole message in one step, including what calls the kernel: by the sizes of the frames 1.9 KB in a
 /// release build, and more where the compiler optimises less. Each KB takes 5 ns.
 const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 2 << 10 };
 
@@ -117,11 +117,6 @@ impl<E> Gcm<E> {
     pub(crate) fn aad(&self) -> &[u8] {
         &self.aad
     }
-
-    /// Whether J0 is a hash under the hash key, which it reveals then.
-    fn counters_are_secret(&self) -> bool {
-        self.nonce.as_bytes().len() != 12
-    }
 }
 
 /// The values that GCM derives from a key and a nonce.
@@ -129,6 +124,8 @@ impl<E> Gcm<E> {
 pub(crate) struct Derived {
     pub(crate) hash: HashKey,
     of_nonce: OfNonce,
+    /// Whether J0 is a hash under the hash key, which it reveals then.
+    counters_are_secret: bool,
 }
 
 /// J0, the counter block before the one of the first block; and the encrypted J0, which hides the hash. They are never printed.
@@ -169,21 +166,20 @@ impl Derived {
     pub(crate) fn new(cipher: &impl CpuCipher, nonce: &Nonce) -> Self {
         let hash = cipher.hash_key();
         let first = first_counter(&hash, nonce.as_bytes());
-        Self::of_first(cipher, hash, first)
+        Self::of_first(cipher, hash, first, is_hashed(nonce))
     }
 
-    /// The values for this J0.
-    pub(crate) fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16]) -> Self {
+    /// The values for this J0, which may be secret.
+    fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16], counters_are_secret: bool) -> Self {
         let mut encrypted = Zeroizing::new(first);
         encrypt_block(cipher, &mut encrypted);
         let both = [first, *encrypted].map(u128::from_be_bytes);
-        Self { hash, of_nonce: OfNonce::Here(Zeroizing::new(both)) }
+        Self { hash, of_nonce: OfNonce::Here(Zeroizing::new(both)), counters_are_secret }
     }
 
     /// CTR of the message from byte `offset` on.
     fn ctr(&self, offset: u64) -> Ctr {
-        let first = CounterBlock { block: self.of_nonce.both()[0], bits: 32 }.after(1);
-        Ctr::new(&Counter::new(CounterMode::Inc32, first.block.to_be_bytes()), offset)
+        Ctr::new(&Counter::new(CounterMode::Inc32, self.counter(0).block.to_be_bytes()), offset)
     }
 
     /// Encrypts or decrypts data from byte `offset` of the message on, on one core, and continues a hash with the ciphertext. Where the data
@@ -222,7 +218,7 @@ impl Derived {
 
     /// The counter of the block at byte `offset` of the message.
     fn counter(&self, offset: u64) -> CounterBlock {
-        CounterBlock { block: self.of_nonce.both()[0], bits: 32 }.after(1 + u128::from(offset / 16))
+        CounterBlock::of_gcm(self.of_nonce.both()[0], self.counters_are_secret).after(1 + u128::from(offset / 16))
     }
 
     /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1,
@@ -260,6 +256,11 @@ impl Derived {
         let of_aad = if aad.is_empty() { [0; 16] } else { self.hash.hash(aad) };
         Ok(self.tag((&of_aad, aad.len() as u64), &ciphertext))
     }
+}
+
+/// Whether J0 is a hash of this nonce under the hash key, which it reveals then.
+fn is_hashed(nonce: &Nonce) -> bool {
+    nonce.as_bytes().len() != 12
 }
 
 /// J0, the counter block before the one of the first block (SP 800-38D, section 7.1, step 2).
@@ -377,7 +378,7 @@ impl<E: End> Operation for Gcm<E> {
             Direction::Encrypt => Hashed::Output,
             Direction::Decrypt => Hashed::Input,
         };
-        let counters_are_secret = self.counters_are_secret();
+        let counters_are_secret = is_hashed(&self.nonce);
         let on_host = match counters_are_secret {
             _ if !self.at.offset.is_multiple_of(16) => OnHost::Cpu,
             true => OnHost::DeviceOrCpu,
@@ -390,6 +391,7 @@ impl<E: End> Operation for Gcm<E> {
     #[inline(always)]
     fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
         let first = of_twelve(self.nonce.as_bytes().try_into().ok()?);
+        let first = CounterBlock::of_gcm(first, false);
         let direction = self.at.direction;
         let mut message = WholeMessage { direction, first, aad: &self.aad, data: data.into_in_out() };
         scrubbed::<STACK_OF_MESSAGE, _>(|| self.end.of_message(|| cipher.message(&mut message)))
@@ -403,13 +405,7 @@ impl<E: End> Pass for Gcm<E> {
 
     fn ready(self, key: Option<&impl CpuCipher>) -> Result<Keyed<E>, Error> {
         let derived = Derived::new(needed::<Self, _>(key)?, &self.nonce);
-        Ok(Keyed {
-            counters_are_secret: self.counters_are_secret(),
-            at: self.at,
-            derived,
-            aad: self.aad,
-            end: self.end,
-        })
+        Ok(Keyed { at: self.at, derived, aad: self.aad, end: self.end })
     }
 }
 
@@ -418,7 +414,6 @@ impl<E: End> Pass for Gcm<E> {
 pub struct Keyed<E> {
     at: Position,
     derived: Derived,
-    counters_are_secret: bool,
     aad: Aad,
     end: E,
 }
@@ -440,7 +435,7 @@ impl<E: End> Ready for Keyed<E> {
             return Err(Error::Length { operation: "GCM", what });
         }
         let ctr = || self.derived.ctr(offset);
-        match (self.counters_are_secret, shape.geometry.takes_secret_counters) {
+        match (self.derived.counters_are_secret, shape.geometry.takes_secret_counters) {
             (false, _) => ctr().launches(shape),
             (true, true) => scrubbed::<DERIVED, _>(|| ctr().launch_of_secret(shape)),
             // Without such an entry point, it is a table kernel or co-resident with one, whose addresses depend on the key
@@ -463,7 +458,7 @@ impl<E: End> Ready for Keyed<E> {
 
     fn counter(&self) -> Option<u128> {
         let is_at_block = self.at.offset.is_multiple_of(16);
-        (is_at_block && !self.counters_are_secret).then(|| self.derived.counter(self.at.offset).block)
+        (is_at_block && !self.derived.counters_are_secret).then(|| self.derived.counter(self.at.offset).block)
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> PartialHash {
@@ -495,7 +490,7 @@ mod tests {
     fn derived() -> Derived {
         let first = [[0xff; 12].as_slice(), &[0, 0, 0, 1]].concat();
         let (cipher, hash) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), HashKey::from_bytes([0x42; 16]));
-        Derived::of_first(&cipher, hash, first.try_into().unwrap())
+        Derived::of_first(&cipher, hash, first.try_into().unwrap(), false)
     }
 
     /// SP 800-38D, section 7.1, step 5: each length in bits, as a number of 64 bits.

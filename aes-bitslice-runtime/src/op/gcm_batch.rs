@@ -302,6 +302,7 @@ impl<E: Tagging<Results>> Keyed<E> {
     /// Processes one message on this core and returns its tag.
     fn one(&self, cipher: &impl CpuCipher, message: Message, data: InOutBuf<'_, '_, u8>) -> [u8; 16] {
         let (key, first) = (&self.hash, u128::from_be_bytes(message.first));
+        let first = CounterBlock::of_gcm(first, !self.batch.others.is_empty());
         let direction = if self.batch.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
         let aad = &self.batch.aad[message.aad_at as usize..][..message.aad_bytes as usize];
         let mut whole = WholeMessage { direction, first, aad, data };
@@ -309,8 +310,7 @@ impl<E: Tagging<Results>> Keyed<E> {
             return tag;
         }
         let mut hash = key.hash(aad);
-        let counter = CounterBlock { block: first, bits: 32 };
-        cipher.crypt_and_hash(direction, key, counter.after(1), &mut hash, whole.data);
+        cipher.crypt_and_hash(direction, key, first.after(1), &mut hash, whole.data);
         let mut mask = Zeroizing::new(message.first);
         encrypt_block(cipher, &mut mask);
         let hash = key.append_block(&hash, &lengths(message.aad_bytes.into(), message.bytes));

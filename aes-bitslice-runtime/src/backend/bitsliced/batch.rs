@@ -117,7 +117,7 @@ pub(super) fn ctr<V: Vector, C: Core>(
 #[inline(always)]
 fn counters<V: Vector>(first: CounterBlock, planes: &mut [V; 128]) {
     // The first block is equal in all lanes, so it is spread over planes as a round key is.
-    let CounterBlock { block, bits } = first;
+    let CounterBlock { block, bits, .. } = first;
     let first = layout::key_planes(&block.to_be_bytes());
     let mut carry = V::splat(0);
     for bit in 0..128 {

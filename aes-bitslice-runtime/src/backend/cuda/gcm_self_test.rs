@@ -32,7 +32,7 @@ pub(crate) fn test(kernel: &HashKernel, slots: &Slots, sums: &StreamSums, form: 
         keys: &keys,
         tables: Arc::new(GcmTables { tables: kernel.tables(&key)?, inverse: key.inverse() }),
     };
-    let counter = CounterBlock { block: COUNTER, bits: 32 };
+    let counter = CounterBlock::of_gcm(COUNTER, false);
     let (mut ciphertext, mut expected) = (plaintext.clone(), [0; HASH]);
     cpu.crypt_and_hash(Direction::Encrypt, &key, counter, &mut expected, (&mut ciphertext[..]).into());
     let len = plaintext.len();

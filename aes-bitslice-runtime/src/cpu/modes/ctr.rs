@@ -2,7 +2,7 @@
 
 use crate::base::counter::CounterBlock;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::modes::rounds::{RoundKeys, process};
+use crate::cpu::modes::rounds::{RoundKeys, finish, process};
 use crate::cpu::modes::{MOST_BLOCKS, Step, WIDE, load, store};
 use aes_bitslice_core::aes::Direction;
 use cipher::inout::InOutBuf;
@@ -28,13 +28,98 @@ static NUMBERS: [u8; 16 * WIDE * MOST_BLOCKS] = {
 };
 
 /// Counters from a number on.
-pub(super) struct Counters<L> {
-    pub(super) l: L,
-    pub(super) next: CounterBlock,
-    pub(super) order: Order,
+pub(super) struct Counters<L: Lanes> {
+    l: L,
+    next: CounterBlock,
+    order: Order,
+    near: Near<L>,
+}
+
+/// Blocks that differ in their last byte alone, after AddRoundKey and a round: that byte changes the first column of each, which comes from
+/// bytes 0, 5, 10 and 15, and no other. So four of them take one round together, with these bytes in each column of a block.
+struct Near<L: Lanes> {
+    /// The number of the next block.
+    next: u128,
+    /// The other columns.
+    others: L::Vector,
+    /// In each column those bytes, without the last one, and their bytes of the first key.
+    diagonal: L::Vector,
+    /// The first column of the second key in each column.
+    key: L::Vector,
+    /// The last byte of the block after the next group in each column.
+    last: L::Vector,
+    /// The first columns of the next group: made before the rounds of the group before, which would keep the unit busy until they end.
+    columns: [L::Vector; WIDE / 4],
+}
+
+impl<L: Lanes> Near<L> {
+    /// What is added to the last byte of the next block, in the place of each of the following, four of each lane in a vector. ShiftRows
+    /// takes the last byte of a column to the one after it.
+    const NUMBERS: &'static [u8; 4 * WIDE * MOST_BLOCKS] = &{
+        let mut bytes = [0; 4 * WIDE * MOST_BLOCKS];
+        let mut n = 0;
+        while n < WIDE * L::BLOCKS {
+            let (vector, lane, column) = (n / L::BLOCKS / 4, n % L::BLOCKS, n / L::BLOCKS % 4);
+            bytes[vector * L::BYTES + 16 * lane + 4 * ((column + 3) % 4) + 3] = n as u8;
+            n += 1;
+        }
+        bytes
+    };
+
+    /// In every column of every lane.
+    #[inline(always)]
+    fn columns(l: L, bytes: [u8; 4]) -> L::Vector {
+        l.number(u128::from(u32::from_le_bytes(bytes)) * 0x0000_0001_0000_0001_0000_0001_0000_0001)
+    }
+
+    /// The blocks from a number on.
+    #[inline(always)]
+    fn begin(&mut self, l: L, next: u128, [first, second]: &[[u8; 16]; 2]) {
+        let block = next.to_be_bytes();
+        self.next = next;
+        self.others = l.encrypt(l.xor(l.broadcast(&block), l.broadcast(first)), l.broadcast(second));
+        let diagonal = [block[0] ^ first[0], block[5] ^ first[5], block[10] ^ first[10], first[15]];
+        self.diagonal = Self::columns(l, diagonal);
+        self.key = Self::columns(l, *second.first_chunk().expect("a column"));
+        self.last = Self::columns(l, [0, 0, 0, block[15]]);
+        self.ahead(l);
+    }
+
+    /// Makes the first columns of the next group.
+    #[inline(always)]
+    fn ahead(&mut self, l: L) {
+        for (i, columns) in self.columns.iter_mut().enumerate() {
+            let last = l.add32(self.last, l.load(&Self::NUMBERS[i * L::BYTES..]));
+            *columns = l.encrypt(l.xor(last, self.diagonal), self.key);
+        }
+        self.last = l.add32(self.last, Self::columns(l, [0, 0, 0, (WIDE * L::BLOCKS) as u8]));
+    }
+
+    /// The next blocks.
+    #[inline(always)]
+    fn take(&mut self, l: L) -> [L::Vector; WIDE] {
+        let mut blocks = [self.others; WIDE];
+        for (blocks, columns) in blocks.as_chunks_mut().0.iter_mut().zip(self.columns) {
+            *blocks = l.with_first_columns(self.others, columns);
+        }
+        self.next = self.next.wrapping_add((WIDE * L::BLOCKS) as u128);
+        self.ahead(l);
+        blocks
+    }
 }
 
 impl<L: Lanes> Counters<L> {
+    #[inline(always)]
+    pub(super) fn new(l: L, next: CounterBlock, order: Order) -> Self {
+        let zero = l.zero();
+        Self {
+            l,
+            next,
+            order,
+            near: Near { next: 0, others: zero, diagonal: zero, key: zero, last: zero, columns: [zero; _] },
+        }
+    }
+
     /// The next counters, of which `blocks` are used. Their number of bits is given again, as a constant where it is one.
     #[inline(always)]
     pub(super) fn take<const M: usize>(&mut self, bits: u32, blocks: usize) -> [L::Vector; M] {
@@ -62,17 +147,24 @@ impl<L: Lanes> Counters<L> {
         counters
     }
 
-    /// The next counters, of which 32 bits count, the highest byte first, each added to a key.
+    /// [`WIDE`] vectors of the next counters, after AddRoundKey and a round with these keys.
     #[inline(always)]
-    pub(super) fn take_with_key<const M: usize>(&mut self, blocks: usize, key: &[u8; 16]) -> [L::Vector; M] {
-        debug_assert!(self.order == Order::Big);
-        let (l, bits) = (self.l, 32);
-        if let Some(counters) = l.counters_with_key(self.next.block, key) {
-            self.next = CounterBlock { bits, ..self.next }.after(blocks as u128);
+    pub(super) fn take_after_round(&mut self, bits: u32, keys: &[[u8; 16]; 2]) -> [L::Vector; WIDE] {
+        let (l, CounterBlock { block, is_secret, .. }, blocks) = (self.l, self.next, WIDE * L::BLOCKS);
+        let last = block as u8;
+        if is_secret || self.order == Order::Little || usize::from(last) + blocks > 256 {
+            let [first, second] = keys;
+            let (first, second, mut counters) = (l.broadcast(first), l.broadcast(second), self.take(bits, blocks));
+            for counter in &mut counters {
+                *counter = l.encrypt(l.xor(*counter, first), second);
+            }
             return counters;
         }
-        let key = l.broadcast(key);
-        self.take(bits, blocks).map(|counter| l.xor(counter, key))
+        if self.near.next != block || last == 0 {
+            self.near.begin(l, block, keys);
+        }
+        self.next = CounterBlock { bits, ..self.next }.after(blocks as u128);
+        self.near.take(l)
     }
 }
 
@@ -87,7 +179,7 @@ fn with_carry(first: u128) -> [u8; 16 * WIDE * MOST_BLOCKS] {
     bytes
 }
 
-struct Ctr<'k, L> {
+struct Ctr<'k, L: Lanes> {
     counters: Counters<L>,
     keys: &'k [[u8; 16]],
 }
@@ -96,8 +188,19 @@ impl<L: Lanes> Step<L> for Ctr<'_, L> {
     #[inline(always)]
     fn step<const M: usize, const WHOLE: bool>(&mut self, mut data: InOutBuf<'_, '_, u8>) {
         let l = self.counters.l;
-        let mut states = self.counters.take::<M>(self.counters.next.bits, data.len().div_ceil(16));
-        process(l, Direction::Encrypt, self.keys, &mut states);
+        let bits = self.counters.next.bits;
+        let mut states = [l.zero(); M];
+        match (states.as_mut_slice().try_into(), self.keys.split_first_chunk()) {
+            (Ok(states), Some((first, rest))) if WHOLE => {
+                let states: &mut [L::Vector; WIDE] = states;
+                *states = self.counters.take_after_round(bits, first);
+                finish(l, Direction::Encrypt, rest, states);
+            }
+            _ => {
+                states = self.counters.take(bits, data.len().div_ceil(16));
+                process(l, Direction::Encrypt, self.keys, &mut states);
+            }
+        }
         let input: [L::Vector; M] = load::<L, M, WHOLE>(l, data.get_in());
         for (state, input) in states.iter_mut().zip(input) {
             *state = l.xor(*state, input);
@@ -116,7 +219,7 @@ pub(crate) fn ctr<L: Lanes>(
     skip: usize,
     mut data: InOutBuf<'_, '_, u8>,
 ) {
-    let mut ctr = Ctr { counters: Counters { l, next: counter, order }, keys: keys.encrypt() };
+    let mut ctr = Ctr { counters: Counters::new(l, counter, order), keys: keys.encrypt() };
     if skip > 0 {
         let first = data.len().min(16 - skip);
         let (mut head, rest) = data.split_at(first);

@@ -28,11 +28,9 @@ impl<'k, L: Lanes> Gcm<'k, L> {
     #[inline(always)]
     fn both(&mut self, mut data: InOutBuf<'_, '_, u8>, others: Option<&[u8]>) {
         let (l, blocks) = (self.l, WIDE * L::BLOCKS);
-        let Some(([first, middle @ ..], last)) = self.keys.split_last().map(|(last, keys)| (keys, last)) else {
-            return;
-        };
-        let mut states = self.counters.take_with_key::<WIDE>(blocks, first);
-        // At least nine: there is a round for each vector to be hashed.
+        let Some((first, [middle @ .., last])) = self.keys.split_first_chunk() else { return };
+        let mut states = self.counters.take_after_round(COUNTER_BITS, first);
+        // At least eight: there is a round for each vector to be hashed.
         let (with_hash, alone) = middle.split_at(WIDE);
         let mut sum = Sum::new(l);
         for i in 0..WIDE {
@@ -149,7 +147,7 @@ pub(crate) fn gcm<L: Lanes>(
     state: &mut [u8; 16],
     data: InOutBuf<'_, '_, u8>,
 ) {
-    let counters = Counters { l, next: counter, order: Order::Big };
+    let counters = Counters::new(l, counter, Order::Big);
     let gcm = Gcm { l, keys: keys.encrypt(), counters, hash: Hash::new(l, powers, Blocks::AsTheyAre, l.first(state)) };
     let hash = match direction {
         Direction::Encrypt => gcm.all(Direction::Encrypt, data, None),
@@ -168,13 +166,12 @@ pub(crate) fn message<L: Lanes>(
 ) -> [u8; 16] {
     let (first, aad, data) = (message.first, message.aad, message.data.reborrow());
     let keys = keys.encrypt();
-    let mut mask = [l.reverse(l.number(first))];
+    let mut mask = [l.reverse(l.number(first.block))];
     process(l, Direction::Encrypt, keys, &mut mask);
-    let next = CounterBlock { block: first, bits: COUNTER_BITS }.after(1);
     let hash = Hash::new(l, powers, Blocks::AsTheyAre, l.zero());
     let hash = if aad.is_empty() { hash } else { hash.all(aad) };
     let end = Some(u128::from_be_bytes(lengths(aad.len() as u64, data.len() as u64)));
-    let gcm = Gcm { l, keys, counters: Counters { l, next, order: Order::Big }, hash };
+    let gcm = Gcm { l, keys, counters: Counters::new(l, first.after(1), Order::Big), hash };
     let hash = match message.direction {
         Direction::Encrypt => gcm.all(Direction::Encrypt, data, end),
         Direction::Decrypt => gcm.all(Direction::Decrypt, data, end),

@@ -8,7 +8,7 @@
 //! | `gcm` | CTR and GHASH in one loop |
 //!
 //! Everything here is inlined into functions for which the instructions are enabled ([`kernel`](crate::cpu::kernel)). Branches and
-//! addresses depend on lengths, key lengths and modes alone, and on counters of which more than 32 bits count, which are public.
+//! addresses depend on lengths, key lengths and modes alone, and on counters that are public.
 
 pub(super) mod cbc;
 pub(super) mod ctr;

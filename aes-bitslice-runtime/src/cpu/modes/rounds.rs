@@ -41,11 +41,23 @@ pub(super) fn process<L: Lanes, const M: usize>(
     keys: &[[u8; 16]],
     states: &mut [L::Vector; M],
 ) {
-    let Some(([first, middle @ ..], last)) = keys.split_last().map(|(last, keys)| (keys, last)) else { return };
+    let Some((first, rest)) = keys.split_first() else { return };
     let key = l.broadcast(first);
     for state in &mut *states {
         *state = l.xor(*state, key);
     }
+    finish(l, direction, rest, states);
+}
+
+/// Runs vectors through the rounds with the last keys.
+#[inline(always)]
+pub(super) fn finish<L: Lanes, const M: usize>(
+    l: L,
+    direction: Direction,
+    keys: &[[u8; 16]],
+    states: &mut [L::Vector; M],
+) {
+    let Some((last, middle)) = keys.split_last() else { return };
     for key in middle {
         let key = l.broadcast(key);
         for state in &mut *states {
