@@ -5,6 +5,7 @@
 //! python3 -m venv venv && venv/bin/pip install cryptography
 //! cargo run --release -- venv/bin/python            # everything
 //! cargo run --release -- venv/bin/python GCM 256    # rows that contain all of these words
+//! cargo run --release --features default-features -- venv/bin/python    # the library with the features that it has by default
 //! THREADS=2 cargo run --release -- venv/bin/python arrays    # this library on two threads, aws-lc and OpenSSL on one
 //! ```
 //!
@@ -24,7 +25,13 @@ pub enum Mode {
     GcmMessages(usize),
     /// These messages, which ours are given by rules, as arrays are, instead of one by one.
     GcmArrays(usize),
+    /// From a ciphertext to other memory.
+    GcmDecryption,
     Gmac,
+    GcmSiv,
+    Cmac,
+    /// Messages of this many bytes. Ours are one call.
+    CmacMessages(usize),
     Ctr,
     Ecb,
     CbcDecryption,
@@ -69,7 +76,11 @@ fn rows() -> Vec<Row> {
         (Mode::GcmMessages(1500), &[1500 * 2_000]),
         (Mode::GcmArrays(100), &[100 * 20_000, 100 * 100_000]),
         (Mode::GcmArrays(1500), &[1500 * 2_000]),
+        (Mode::GcmDecryption, &[100, 1350, 16 << 10, MIB]),
         (Mode::Gmac, &[MIB]),
+        (Mode::GcmSiv, &[100, 16 << 10, MIB]),
+        (Mode::Cmac, &[MIB]),
+        (Mode::CmacMessages(1500), &[1500 * 2_000]),
         (Mode::Ctr, &[16 << 10, MIB]),
         (Mode::Xts(512), &[MIB]),
         (Mode::Xts(4096), &[MIB]),
@@ -88,7 +99,11 @@ impl Row {
             Mode::Gcm => "GCM".into(),
             Mode::GcmMessages(bytes) => format!("GCM, messages of {bytes}"),
             Mode::GcmArrays(bytes) => format!("GCM, arrays, messages of {bytes}"),
+            Mode::GcmDecryption => "GCM decryption".into(),
             Mode::Gmac => "GMAC".into(),
+            Mode::GcmSiv => "GCM-SIV".into(),
+            Mode::Cmac => "CMAC".into(),
+            Mode::CmacMessages(bytes) => format!("CMAC, messages of {bytes}"),
             Mode::Ctr => "CTR".into(),
             Mode::Ecb => "ECB".into(),
             Mode::CbcDecryption => "CBC decryption".into(),

@@ -6,7 +6,8 @@ from time import perf_counter
 
 from cryptography.hazmat.backends.openssl import backend
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESGCMSIV
+from cryptography.hazmat.primitives.cmac import CMAC
 
 KEY = bytes((3 * i + 1) % 256 for i in range(64))
 
@@ -19,9 +20,22 @@ def nonce(size, number):
 def calls(mode, key, size, unit):
     """A function of the number of a call, which returns a tag, or None; None for what there is not."""
     data, out = bytearray(b"\7" * size), bytearray(size + 16)
-    if mode == "gcm":
-        aead, data = AESGCM(KEY[:key]), bytes(data)
+    if mode in ("gcm", "gcm-siv"):
+        aead, data = {"gcm": AESGCM, "gcm-siv": AESGCMSIV}[mode](KEY[:key]), bytes(data)
         return lambda call: aead.encrypt(nonce(12, call), data, None)[-16:]
+    if mode == "gcm-decryption":
+        aead = AESGCM(KEY[:key])
+        data = aead.encrypt(nonce(12, 0), bytes(data), None)
+        return lambda call: aead.decrypt(nonce(12, 0), data, None)[-16:]
+    if mode == "cmac":
+        messages = [bytes(data[at : at + unit]) for at in range(0, size, unit)]
+
+        def tag_of(message):
+            mac = CMAC(algorithms.AES(KEY[:key]))
+            mac.update(message)
+            return mac.finalize()
+
+        return lambda call: [tag_of(message) for message in messages][-1]
     if mode == "gmac":
         aead, data = AESGCM(KEY[:key]), bytes(data)
         return lambda call: aead.encrypt(nonce(12, call), b"", data)

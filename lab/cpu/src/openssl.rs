@@ -32,7 +32,11 @@ impl Child {
         let (mode, unit) = match row.mode {
             Mode::Gcm => ("gcm", 0),
             Mode::GcmMessages(bytes) | Mode::GcmArrays(bytes) => ("gcm-messages", bytes),
+            Mode::GcmDecryption => ("gcm-decryption", 0),
             Mode::Gmac => ("gmac", 0),
+            Mode::GcmSiv => ("gcm-siv", 0),
+            Mode::Cmac => ("cmac", row.bytes),
+            Mode::CmacMessages(bytes) => ("cmac", bytes),
             Mode::Ctr => ("ctr", 0),
             Mode::Ecb => ("ecb", 0),
             Mode::CbcDecryption => ("cbc-decryption", 0),

@@ -2,8 +2,8 @@
 
 use crate::{Calls, KEY, Mode, Row, end_of, nonce};
 use aes_bitslice_runtime::{
-    Aads, Backend, CbcDecrypt, Cipher, Counter, CounterMode, Ctr, Ecb, Engine, GcmEncrypt, GcmEncryptBatch, GcmMessage,
-    Gmac, Key, Nonce, Nonces, Ranges, Xts, set_threads,
+    Aads, Backend, CbcDecrypt, Cipher, Cmac, CmacBatch, Counter, CounterMode, Ctr, Ecb, Engine, GcmDecrypt, GcmEncrypt,
+    GcmEncryptBatch, GcmMessage, GcmSivEncrypt, Gmac, Key, Nonce, Nonces, Ranges, Xts, set_threads,
 };
 
 fn engine() -> Engine {
@@ -43,6 +43,26 @@ pub fn calls(row: Row) -> Calls {
             let nonces = Nonces::counted(nonce(call << 32), 64);
             let batch = GcmEncryptBatch::from_arrays(&ranges, &nonces, &Aads::NONE).expect("a batch");
             *cipher.run(batch, data).expect("tags").last().expect("a tag")
+        }),
+        Mode::GcmDecryption => {
+            let (nonce, mut ciphertext) = (Nonce::from(nonce::<12>(0)), vec![7; row.bytes]);
+            let tag = cipher.run(GcmEncrypt::new(&nonce, &[]), &mut ciphertext[..]).expect("a tag");
+            Box::new(move |_, data| {
+                cipher.run(GcmDecrypt::new(&nonce, &[], &tag), (&ciphertext[..], &mut *data)).expect("authentic");
+                end_of(data)
+            })
+        }
+        Mode::GcmSiv => Box::new(move |call, data| {
+            let tag = cipher.run(GcmSivEncrypt::new(&Nonce::from(nonce::<12>(call)), &[]), data).expect("a tag");
+            tag.as_bytes().try_into().expect("16 bytes")
+        }),
+        Mode::Cmac => Box::new(move |_, data| {
+            cipher.run(Cmac::new(), &*data).expect("a tag").as_bytes().try_into().expect("16 bytes")
+        }),
+        Mode::CmacMessages(bytes) => Box::new(move |_, data| {
+            let ranges = Ranges::equal(data.len() / bytes, bytes as u64);
+            let tags = cipher.run(CmacBatch::from_arrays(&ranges).expect("a batch"), &*data).expect("tags");
+            *tags.last().expect("a tag")
         }),
         Mode::Gmac => Box::new(move |call, data| {
             let tag = cipher.run(Gmac::new(&Nonce::from(nonce::<12>(call))), &*data).expect("a tag");
