@@ -2,6 +2,8 @@
 Tink."""
 
 import base64
+import codecs
+import contextlib
 import io
 import json
 import os
@@ -776,6 +778,33 @@ def test_a_sealed_file_that_is_not_complete_does_not_appear(key, tmp_path):
         with pytest.raises(ValueError):
             aes_bitslice.SealedFile(path, mode, key=key, **options)
     assert path.read_bytes() == b"precious"
+
+
+def test_a_wrapper_that_closes_a_sealed_file_does_not_complete_it(key, tmp_path):
+    path, wrappers = tmp_path / "sealed", [io.TextIOWrapper, io.BufferedWriter, codecs.getwriter("utf-8"), contextlib.closing]
+    path.write_bytes(b"precious")
+    for wrap in wrappers:
+        with pytest.raises(KeyError), aes_bitslice.SealedFile(path, "wb", key=key, overwrite=True) as file, wrap(file):
+            file.write(b"half")
+            raise KeyError
+        assert file.closed and [entry.read_bytes() for entry in tmp_path.iterdir()] == [b"precious"]
+    for wrap in [*wrappers, lambda file: file]:
+        with aes_bitslice.SealedFile(path, "wb", key=key, overwrite=True) as file:
+            with wrap(file):
+                file.write(b"a message")
+            assert file.closed
+            with pytest.raises(ValueError, match="closed"):
+                file.write(b"more")
+            with pytest.raises(ValueError, match="closed"):
+                file.__enter__()
+            assert path.read_bytes() == b"precious"
+        assert aes_bitslice.open_bytes(path.read_bytes(), key=key) == b"a message"
+        assert list(tmp_path.iterdir()) == [path]
+        path.write_bytes(b"precious")
+    # What is given up stays so.
+    with aes_bitslice.SealedFile(path, "wb", key=key, overwrite=True) as file:
+        file.discard()
+    assert file.closed and path.read_bytes() == b"precious"
 
 
 #: Python ends daemon threads without a word to them.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import Engine, Key, _FileSecret, _SealedReader, _SealedWriter, open as _open, seal as _seal
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from typing_extensions import Buffer, Self
 
 
 def seal_bytes(
@@ -75,8 +75,10 @@ class SealedFile(io.BufferedIOBase):
     bytes of the message. Opening the file finds out that it was cut, reading that a segment was changed:
     `AuthenticationError`.
 
-    Writing: the new file appears when `close` is called, or at the end of a `with` block. It does not appear if the
-    block ends with an exception, or if the object is dropped without `close`.
+    Writing: the new file appears at the end of a `with` block of this object, and not if the block ends with an
+    exception; within it, `close` only ends the writing. Without a block it appears when `close` is called, and not if
+    the object is dropped before. So have a block where something else may call `close`, also after an exception:
+    `contextlib.closing`, or a wrapper such as `io.TextIOWrapper` at the end of its own block or when it is dropped.
 
     One call at a time: another, of a second thread or a handler of signals, raises `RuntimeError`.
     """
@@ -96,6 +98,8 @@ class SealedFile(io.BufferedIOBase):
         self._reader: _SealedReader | None = None
         self._writer: _SealedWriter | None = None
         self._at = 0
+        # How many `with` blocks it is in.
+        self._blocks = 0
         secret = _FileSecret(key=key, passphrase=passphrase, keyset=keyset, associated_data=associated_data)
         if mode == "rb":
             if overwrite:
@@ -173,9 +177,13 @@ class SealedFile(io.BufferedIOBase):
         return count
 
     def close(self) -> None:
-        """Completes a file that was written. After it, and after `discard`, nothing of the file, key and message is kept."""
+        """Completes a file that was written; within a `with` block, the end of the block does that. Nothing of the file, key
+        and message is kept then, and after `discard`."""
+        if self._writer is not None and self._blocks:
+            super().close()
+            return
         try:
-            if self._writer is not None and not self.closed:
+            if self._writer is not None:
                 self._writer.finish()
         finally:
             # Not if another call uses it.
@@ -189,10 +197,16 @@ class SealedFile(io.BufferedIOBase):
         self._end()
 
     def _end(self) -> None:
-        self._reader = None
+        self._reader = self._writer = None
         super().close()
 
+    def __enter__(self) -> Self:
+        self._check()
+        self._blocks += 1
+        return self
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._blocks -= 1
         if kind is None:
             self.close()
         else:
@@ -200,7 +214,7 @@ class SealedFile(io.BufferedIOBase):
 
     def __del__(self) -> None:
         # Not `close`, which would complete a file that is not.
-        if not self.closed and hasattr(self, "mode"):
+        if hasattr(self, "mode"):
             self.discard()
 
     def __reduce__(self) -> str | tuple[Any, ...]:
