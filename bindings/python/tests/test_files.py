@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 
@@ -730,6 +731,33 @@ def test_a_sealed_file_serves_other_libraries(key, tmp_path):
 
     assert there_and_back(zipped, lambda f: zipfile.ZipFile(f).read("name")) == b"content"
     assert there_and_back(zipped, lambda f: zipfile.ZipFile(io.BufferedReader(f)).read("name")) == b"content"
+
+
+def test_lines_of_a_sealed_file_are_those_of_its_message_and_read_fast(key):
+    short, long = b"".join(b"line %d\n" % n for n in range(100_000)), os.urandom(200_000)
+    for message in [b"", b"\n", b"no end", b"\n\na\r\nb", short, long, b"x" * 65_535 + b"\ny", b"x" * 65_536 + b"\n" * 3]:
+        with aes_bitslice.SealedFile(io.BytesIO(aes_bitslice.seal_bytes(message, key=key)), key=key) as file:
+            plain = io.BytesIO(message)
+            began = time.process_time()
+            assert list(file) == list(plain) and file.tell() == len(message) and file.peek() == file.readline() == b""
+            assert time.process_time() - began < 1
+            # Lines, other reads and moves, in any order.
+            for at, size in [(0, -1), (0, 0), (0, 1), (0, None), (65_530, 3), (65_530, 1 << 70), (65_530, -1), (1 << 70, -1)]:
+                file.seek(at)
+                plain.seek(min(at, len(message)))
+                ahead = file.peek(1)
+                assert message[at:].startswith(ahead) and bool(ahead) == (at < len(message)) and file.tell() == at
+                assert file.readline(size) == plain.readline(-1 if size is None else min(size, len(message)))
+                assert file.read(3) == plain.read(3) and file.readline() == plain.readline()
+                assert message[file.tell() :].startswith(file.peek())
+            with pytest.raises(TypeError):
+                file.readline(1.5)
+        with pytest.raises(ValueError, match="closed"):
+            file.readline()
+    with aes_bitslice.SealedFile(io.BytesIO(), "wb", key=key) as file:
+        for call in [file.peek, file.readline, file.readlines, lambda: next(file)]:
+            with pytest.raises(io.UnsupportedOperation):
+                call()
 
 
 def test_a_closed_sealed_file_keeps_nothing(key):

@@ -63,6 +63,10 @@ def _in_memory(data: Any) -> io.BytesIO:
     return io.BytesIO(data)
 
 
+#: Bytes of a message that are read at once for lines.
+_AHEAD = 1 << 16
+
+
 class SealedFile(io.BufferedIOBase):
     """A sealed file as a file object of its message, for `torch.save`, `numpy.load`, `zipfile` and others.
 
@@ -98,6 +102,8 @@ class SealedFile(io.BufferedIOBase):
         self._reader: _SealedReader | None = None
         self._writer: _SealedWriter | None = None
         self._at = 0
+        # Bytes of the message, after the position of the first one.
+        self._kept = (0, b"")
         # How many `with` blocks it is in.
         self._blocks = 0
         secret = _FileSecret(key=key, passphrase=passphrase, keyset=keyset, associated_data=associated_data)
@@ -167,6 +173,36 @@ class SealedFile(io.BufferedIOBase):
 
     read1 = read
 
+    def peek(self, size: int = 0, /) -> bytes:
+        """Some of the next bytes, whatever the `size`, without moving; none only at the end of the message."""
+        kept, at = self._ahead()
+        return kept[at:]
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """The next line with its end, or its first `size` bytes; empty only at the end of the message, or for a size of 0."""
+        left = self.length if size is None or size < 0 else operator.index(size)
+        line = bytearray()
+        while True:
+            kept, at = self._ahead()
+            stop = min(at + left, len(kept))
+            end = kept.find(b"\n", at, stop) + 1 or stop
+            line += kept[at:end]
+            left -= end - at
+            self._at += end - at
+            if end == at or left == 0 or kept[end - 1] == ord("\n"):
+                return bytes(line)
+
+    def _ahead(self) -> tuple[bytes, int]:
+        """Kept bytes of the message, and where the position is in them: after them only at the end of the message."""
+        self._reads("read")
+        first, kept = self._kept
+        if not first <= self._at < first + len(kept):
+            at, data = self._at, bytearray(max(min(_AHEAD, self.length - self._at), 0))
+            self.readinto(data)
+            self._at, first, kept = at, at, bytes(data)
+            self._kept = (first, kept)
+        return kept, self._at - first
+
     def write(self, data: Any, /) -> int:
         """Writes all bytes of an object; returns how many. After an exception the file is given up."""
         self._check()
@@ -198,6 +234,7 @@ class SealedFile(io.BufferedIOBase):
 
     def _end(self) -> None:
         self._reader = self._writer = None
+        self._kept = (0, b"")
         super().close()
 
     def __enter__(self) -> Self:
