@@ -2,6 +2,9 @@
 is overwritten."""
 
 import contextlib
+import os
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -13,7 +16,7 @@ from aes_bitslice import _lanes
 
 
 def test_results_are_in_order(monkeypatch):
-    monkeypatch.setattr(_lanes, "THREADS", 4)
+    monkeypatch.setattr(_lanes, "_cores", lambda: 4)
     lanes, used = _lanes.HostLane(), set()
 
     def work(lane, piece):
@@ -23,13 +26,13 @@ def test_results_are_in_order(monkeypatch):
         return piece * piece
 
     assert lanes.map(work, range(50), 1) == [n * n for n in range(50)]
-    assert 1 < len(used) <= 4 and threading.get_ident() not in used
+    assert 1 < len(used) <= 4 and threading.get_ident() in used
     assert lanes.map(lambda lane, piece: threading.get_ident(), [0], 1) == [threading.get_ident()]
     assert lanes.map(work, [], 1) == []
 
 
 def test_after_the_first_error_nothing_begins_and_nothing_goes_on(monkeypatch):
-    monkeypatch.setattr(_lanes, "THREADS", 3)
+    monkeypatch.setattr(_lanes, "_cores", lambda: 3)
     begun, ended = [], []
 
     def work(lane, piece):
@@ -43,6 +46,70 @@ def test_after_the_first_error_nothing_begins_and_nothing_goes_on(monkeypatch):
     with pytest.raises(ValueError, match="5"):
         _lanes.HostLane().map(work, range(1000), 1)
     assert len(begun) == len(ended) + 2 and len(begun) < 100
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_where_the_system_starts_no_more_threads(threads, monkeypatch):
+    """The others do all the work, this one alone if need be, and no limit is an error."""
+    starts = threading.Thread.start
+
+    def start(thread):
+        if len(started) == threads:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        starts(thread)
+
+    started, used = [], set()
+    monkeypatch.setattr(threading.Thread, "start", start)
+    monkeypatch.setattr(_lanes, "_cores", lambda: 8)
+
+    def work(lane, piece):
+        used.add(threading.get_ident())
+        time.sleep(0.01)
+        return piece
+
+    assert _lanes.HostLane().map(work, range(20), 1) == list(range(20))
+    assert len(used) == threads + 1 and not any(thread.is_alive() for thread in started)
+
+
+PROGRAM = """
+import atexit, sys, threading
+import numpy
+from aes_bitslice import Key, kv, safetensors
+
+def use():
+    cipher, blocks = kv.BlockCipher(bytes(32)), numpy.ones((64, 1 << 17), numpy.uint8)
+    frames = cipher.encrypt(blocks)
+    assert (cipher.decrypt(frames, numpy.zeros_like(blocks)) == blocks).all()
+    safetensors.save_file({"a": blocks}, "sealed", key=key)
+    assert (safetensors.load_file("sealed", framework="np", key=key)["a"] == blocks).all()
+    print("done")
+
+key = Key.generate(256)
+def after_the_main_thread():
+    threading.main_thread().join()
+    use()
+if sys.argv[1] == "atexit":
+    atexit.register(use)
+else:
+    threading.Thread(target=after_the_main_thread).start()
+"""
+
+
+@pytest.mark.parametrize("when", ["atexit", "thread"])
+def test_while_python_ends(when, tmp_path):
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, when], capture_output=True, text=True, cwd=tmp_path)
+    assert ran.stdout + ran.stderr == "done\n"
+
+
+def test_no_more_threads_than_the_package_may_use(monkeypatch):
+    used = set()
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {5})
+    monkeypatch.delenv("AES_BITSLICE_THREADS", raising=False)
+    _lanes.HostLane().map(lambda lane, piece: used.add(threading.get_ident()), range(20), 1)
+    assert used == {threading.get_ident()}
+    monkeypatch.setenv("AES_BITSLICE_THREADS", "3")
+    assert _lanes._cores() == 3
 
 
 on_thread = threading.local()

@@ -13,14 +13,16 @@ Pieces are large, for what threads do in Python they do in turns: with pieces of
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import ctypes
 import os
 import queue
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-#: Pieces that are on their way at the same time; in host memory, no more than there are cores.
+#: Pieces that are on their way at the same time; in host memory, no more than the package uses threads.
 THREADS = 16
 #: Bytes of a part of a piece, and from where to where it is in the piece; and what fills or uses its memory.
 PART = 16 << 20
@@ -39,7 +41,7 @@ class HostLane:
     def map(self, work: Callable[[Any, _Piece], _Result], pieces: Sequence[_Piece], size: int) -> list[_Result]:
         """The results of `work` for a lane and each piece, whose parts have `size` bytes or fewer, in order. After an exception nothing works
         on a piece any more."""
-        return _by_threads(lambda piece: work(self, piece), pieces, min(THREADS, os.cpu_count() or 1))
+        return _by_threads(lambda piece: work(self, piece), pieces, min(THREADS, _cores()))
 
     def memory(self, data: Any) -> tuple[Any, memoryview | None]:
         """What calls on this thread may write to to change `data`, an array or a tensor of bytes; and pinned memory, if it goes through that."""
@@ -127,16 +129,51 @@ def lanes_to(torch: Any, device: Any) -> HostLane | GpuLanes:
     return HostLane() if device.type == "cpu" else GpuLanes(torch, device)
 
 
+def _cores() -> int:
+    """How many threads the calls of the package share their work among: what its environment variable says, else the cores that the process
+    may use."""
+    told = os.environ.get("AES_BITSLICE_THREADS")
+    if told is not None:
+        return int(told)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece], threads: int) -> list[_Result]:
-    if len(pieces) == 1:
-        # Done before a thread has begun.
-        return [work(pieces[0])]
-    with ThreadPoolExecutor(threads, "aes-bitslice") as pool:
-        results = [pool.submit(work, piece) for piece in pieces]
-        try:
-            return [result.result() for result in results]
-        finally:
-            pool.shutdown(cancel_futures=True)
+    """On this thread, and on others as far as the system starts them: not while Python ends, nor beyond the limits of the process."""
+    left, results, errors = collections.deque(enumerate(pieces)), dict[int, _Result](), dict[int, BaseException]()
+
+    def work_on() -> None:
+        while True:
+            try:
+                number, piece = left.popleft()
+            except IndexError:
+                return
+            try:
+                results[number] = work(piece)
+            except BaseException as error:
+                errors[number] = error
+                left.clear()
+
+    others = [threading.Thread(target=work_on, name="aes-bitslice") for _ in range(1, min(threads, len(pieces)))]
+    started: list[threading.Thread] = []
+    try:
+        with contextlib.suppress(RuntimeError):
+            for other in others:
+                other.start()
+                started.append(other)
+        work_on()
+        for other in started:
+            other.join()
+    finally:
+        # Ctrl-C may have ended the waiting.
+        left.clear()
+        for other in started:
+            other.join()
+    while len(errors) > 1:
+        del errors[max(errors)]
+    if errors:
+        raise errors.popitem()[1]  # not kept here: it keeps this frame
+    return [results[number] for number in range(len(pieces))]
 
 
 def host_bytes(array: Any) -> memoryview:
