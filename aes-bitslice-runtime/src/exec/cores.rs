@@ -79,7 +79,7 @@ mod tests {
     /// Whether a call on more than a core takes alone changes it.
     fn changes(operation: impl Pass) -> bool {
         let (key, mut data) = (CpuKey::new(&Key::new(&[7; 16]).unwrap()), vec![1; 8 * CHUNK]);
-        run(&key, &Call::on_a_device(operation), Buffers::InPlace(&mut data));
+        run(&key, &Call::on_a_device(operation), Buffers::InPlace(&mut data)).unwrap();
         data != vec![1; 8 * CHUNK]
     }
 

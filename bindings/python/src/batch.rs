@@ -442,7 +442,8 @@ pub fn all_authentic(py: Python<'_>, failed: &[usize], n: usize) -> PyResult<()>
     let error = AuthenticationError::new_err(what);
     // Python makes the numbers: PyO3 panics where there is no memory for them.
     let numbers = collected(failed.iter().map(|n| n.to_ne_bytes())).map_err(no_memory)?;
-    let numbers = PyMemoryView::from(&bytes(py, numbers.as_flattened())?)?.call_method1("cast", ("N",))?;
+    let numbers = bytes(py, numbers.as_flattened())?.into_any();
+    let numbers = PyMemoryView::from(&numbers)?.call_method1("cast", ("N",))?;
     error.value(py).setattr(intern!(py, "failed"), py.get_type::<PyTuple>().call1((numbers,))?)?;
     Err(error)
 }

@@ -226,7 +226,6 @@ pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> Py
 /// Refuses the path of a destination in which only the path of a file makes sense, if it names an open file by its number: the number is
 /// another file's in another process.
 #[pyfunction(name = "_refuse_open")]
-#[expect(clippy::needless_pass_by_value, reason = "Python's argument")]
 pub fn refuse_open(path: PathBuf) -> PyResult<()> {
     let path = without_nul(path, "the destination")?;
     refuse_numbered(&path, &path.display().to_string(), false)

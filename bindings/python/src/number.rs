@@ -137,7 +137,8 @@ fn refused(number: &Bound<'_, PyAny>, error: PyErr, name: &str, allowed: &str) -
 /// Numbers and `None` themselves; of anything else its type: it may be a secret that was meant for another parameter.
 fn numbers_or_kind(given: &Bound<'_, PyAny>) -> String {
     let is_number = |item: &Bound<'_, PyAny>| item.is_none() || item.is_instance_of::<PyInt>();
-    let of_slice = || ["start", "stop", "step"].into_iter().map(|name| given.getattr(name)).collect::<PyResult<Vec<_>>>();
+    let of_slice =
+        || ["start", "stop", "step"].into_iter().map(|name| given.getattr(name)).collect::<PyResult<Vec<_>>>();
     let items = given.cast::<PyTuple>().map_or_else(|_| of_slice(), |tuple| Ok(tuple.iter().collect()));
     match items {
         Ok(items) if items.iter().all(is_number) => shown(given.repr()).unwrap_or_else(|| "these".into()),
