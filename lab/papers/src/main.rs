@@ -72,12 +72,6 @@ enum Command {
         /// The kernel
         kernel: String,
     },
-    /// Write what OpenCL's drivers compile the byte-wise kernels to, for a disassembler
-    #[command(hide = true)]
-    Binaries {
-        /// The folder to write to
-        folder: PathBuf,
-    },
     /// Write the kernels whose instructions are counted, for `cargo xtask papers --count`
     #[command(hide = true)]
     Print {
@@ -134,7 +128,6 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Measure { paper, out, quick, price, commit } => measure(&paper, &out, quick, price.price(), commit),
         Command::Launch { kernel } => measure::counters::launch(&kernel).map(|()| Done::Whole),
-        Command::Binaries { folder } => binaries(&folder),
         Command::Print { folder } => print(&folder),
         Command::Render { from, docs, price, check } => render(&from, &docs, price.price(), check),
     };
@@ -175,14 +168,6 @@ fn measure(papers: &[&Paper], out: &Path, quick: bool, price: Option<Price>, com
     let first = format!("{}, {}: {why}", first.table, first.case);
     complain(&format!("warning: {} cases failed; the first: {first}", failures.count()));
     Ok(Done::WithGaps)
-}
-
-fn binaries(folder: &Path) -> Result<Done> {
-    for (name, binary) in measure::binaries::all()? {
-        let path = folder.join(name);
-        fs::write(&path, binary).with_context(|| format!("cannot write `{}`", path.display()))?;
-    }
-    Ok(Done::Whole)
 }
 
 fn print(folder: &Path) -> Result<Done> {

@@ -15,7 +15,6 @@
 //! | `word_major` | blocks in the order of their words |
 //! | `copies` | a kernel timed between copies from and to host memory |
 //! | `opencl` | a kernel timed through OpenCL |
-//! | `binaries` | what an OpenCL driver compiles kernels to |
 //! | `host` | an engine on the processor, timed |
 //! | `printed` | a kernel printed, opened and ready to launch |
 //! | `data` | random input, and a mode's output for it |
@@ -26,7 +25,6 @@
 //! A case that fails is recorded with its reason, and the others go on.
 
 pub mod bench;
-pub mod binaries;
 mod clock;
 mod copies;
 pub mod counters;
