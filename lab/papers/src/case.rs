@@ -212,12 +212,12 @@ impl Kernel {
 
     /// A kernel with T-boxes.
     pub fn table(spec: TableSpec) -> Self {
-        Self::new(spec.mode(), Code::Table(spec))
+        Self::new(spec.mode, Code::Table(spec))
     }
 
     /// A kernel that computes byte by byte.
     pub fn bytewise(spec: Bytewise) -> Self {
-        Self::new(spec.mode(), Code::Bytewise(spec))
+        Self::new(spec.mode, Code::Bytewise(spec))
     }
 
     /// A bitsliced kernel between the paper's and this project's.

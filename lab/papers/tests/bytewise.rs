@@ -3,6 +3,7 @@
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::manifest::Printed;
+use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::check::{self, all_or, faults_show, sample};
 use aes_bitslice_papers::kernels::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
 
@@ -29,10 +30,10 @@ fn every_variant_and_key_length() {
 /// In counter mode, and with thread blocks of other sizes.
 #[test]
 fn counter_mode_and_other_sizes() {
-    let fast = Bytewise::new(Direction::Encrypt, SboxMemory::Shared, ScheduleMemory::Argument, BlockAccess::Bytes);
-    let kernels = [Bytewise::basic(Direction::Encrypt), fast.unwrap()];
-    let counter = kernels.map(|kernel| kernel.in_counter_mode().unwrap());
-    let sizes = [64, 1024].into_iter().flat_map(|threads| kernels.map(|kernel| kernel.with_threads(threads)));
+    let basic = Bytewise::basic(Direction::Encrypt);
+    let kernels = [basic, Bytewise { sbox: SboxMemory::Shared, schedule: ScheduleMemory::Argument, ..basic }];
+    let counter = kernels.map(|kernel| Bytewise { mode: Mode::Ctr, ..kernel });
+    let sizes = [64, 1024].into_iter().flat_map(|threads| kernels.map(|kernel| Bytewise { threads, ..kernel }));
     for (spec, bits) in counter.into_iter().chain(sizes).zip(KeyBits::ALL.into_iter().cycle()) {
         let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
         if !check::printed(&source, &manifest, &key(bits)).unwrap_or_else(|e| panic!("{}: {e}", spec.name())) {
@@ -43,17 +44,17 @@ fn counter_mode_and_other_sizes() {
     let faults =
         [("(15 - i) / 4]", "i / 4]"), ("16 * n + i - skip", "16 * n + i"), ("byte < length", "byte <= length")];
     faults_show(&source, faults, |source| check::printed(source, &manifest, &key(KeyBits::Aes256)));
-    assert_eq!(Bytewise::basic(Direction::Decrypt).in_counter_mode(), None);
+    assert!(!Bytewise { access: BlockAccess::Vector, ..counter[1] }.is_possible());
 }
 
 /// Where the tables and the round keys are buffers: a schedule that ends too soon, and the other table.
 #[test]
 fn faults_of_the_basic_kernel_show() {
-    let Printed { source, manifest } = Bytewise::basic(Direction::Encrypt).print(Dialect::Cuda, "a test");
+    let basic = Bytewise::basic(Direction::Encrypt);
+    let Printed { source, manifest } = basic.print(Dialect::Cuda, "a test");
     let faults = [("schedule[4 * round + i / 4]", "schedule[4 * round]"), ("256 * 0", "256 * 1")];
     faults_show(&source, faults, |source| check::printed(source, &manifest, &key(KeyBits::Aes192)));
-    let (global, argument) = (SboxMemory::Global, ScheduleMemory::Argument);
-    assert_eq!(Bytewise::new(Direction::Encrypt, global, argument, BlockAccess::Bytes), None);
+    assert!(!Bytewise { schedule: ScheduleMemory::Argument, ..basic }.is_possible());
 }
 
 /// Lines that the kernel needs are missed when they change.
@@ -67,7 +68,8 @@ fn faults_of_kernels_show() {
         (Direction::Decrypt, "shift_rows(state, 3);", "shift_rows(state, 1);"),
         (Direction::Decrypt, "x_time(x_time(*x ^ *y))", "x_time(*x ^ *y)"),
     ] {
-        let spec = Bytewise::new(direction, SboxMemory::Shared, ScheduleMemory::Shared, BlockAccess::Vector).unwrap();
+        let (sbox, schedule, access) = (SboxMemory::Shared, ScheduleMemory::Shared, BlockAccess::Vector);
+        let spec = Bytewise { sbox, schedule, access, ..Bytewise::basic(direction) };
         let Printed { source, manifest } = spec.print(Dialect::Cuda, "a test");
         faults_show(&source, [(line, without)], |source| check::printed(source, &manifest, &key(KeyBits::Aes256)));
     }

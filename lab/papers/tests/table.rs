@@ -5,9 +5,7 @@ use aes_bitslice_core::manifest::{Manifest, Printed};
 use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::check::{self, all_or, faults_show, missing_barriers_show, sample};
 use aes_bitslice_gen::table::TableCount;
-use aes_bitslice_papers::kernels::{
-    Granularity, KeyMemory, Rounds, Staging, TableMemory, TableSpec, Tables, ThreadBlocks,
-};
+use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Rounds, Staging, TableMemory, TableSpec, ThreadBlocks};
 
 fn print(spec: TableSpec) -> Printed {
     spec.print("a test")
@@ -43,17 +41,23 @@ fn combinations(granularity: Granularity, staging: Staging) {
     for memory in [TableMemory::Constant, TableMemory::Shared] {
         for count in [TableCount::One, TableCount::Four] {
             for keys in KeyMemory::ALL {
-                let new = |mode| TableSpec::new(mode, granularity, Tables { memory, count }, keys, staging, 128);
-                let possible: Vec<TableSpec> = TableSpec::modes().filter_map(|mode| new(mode).ok()).collect();
+                let thread_blocks = ThreadBlocks::Loop { each: 2 };
+                let of = TableSpec {
+                    count,
+                    threads: 128,
+                    thread_blocks,
+                    ..TableSpec::iwai_2010(granularity, memory, keys, staging)
+                };
+                let possible = TableSpec::modes().map(|mode| TableSpec { mode, ..of });
+                let possible: Vec<TableSpec> = possible.filter(TableSpec::is_possible).collect();
                 // Modes take turns that do not keep step with the other choices, which are two and three in number.
                 let i = specs.len();
-                let spec = possible[(i + i / possible.len()) % possible.len()];
-                specs.push(spec.with_thread_blocks(ThreadBlocks::Loop { each: 2 }));
+                specs.push(possible[(i + i / possible.len()) % possible.len()]);
             }
         }
     }
     for mode in TableSpec::modes() {
-        let some = specs.iter().filter(|spec| spec.mode() == mode).count();
+        let some = specs.iter().filter(|spec| spec.mode == mode).count();
         assert_eq!(some == 0, staging != Staging::Registers && !matches!(mode, Mode::EcbEncrypt | Mode::EcbDecrypt));
     }
     check(&specs);
@@ -78,10 +82,12 @@ fn combinations_with_shared_blocks() {
 /// Unrolled rounds, with keys of the length that they are for and of others; and plaintext that goes through shared memory first.
 #[test]
 fn unrolled_and_plaintext_first() {
-    let shared = Tables { memory: TableMemory::Shared, count: TableCount::Four };
-    let new =
-        |granularity, keys, staging| TableSpec::new(Mode::EcbEncrypt, granularity, shared, keys, staging, 128).unwrap();
-    let mut specs = vec![TableSpec::li_2012(Mode::CbcDecrypt).unwrap()];
+    let new = |granularity, keys, staging| {
+        let thread_blocks = ThreadBlocks::Loop { each: 2 };
+        let spec = TableSpec::iwai_2010(granularity, TableMemory::Shared, keys, staging);
+        TableSpec { threads: 128, thread_blocks, ..spec }
+    };
+    let mut specs = vec![TableSpec::li_2012(Mode::CbcDecrypt)];
     for (granularity, staging) in [
         (Granularity::B1, Staging::Soa),
         (Granularity::B4, Staging::Aos),
@@ -90,9 +96,9 @@ fn unrolled_and_plaintext_first() {
         (Granularity::B16, Staging::Registers),
         (Granularity::B48, Staging::Registers),
     ] {
-        let spec = new(granularity, KeyMemory::Shuffle, staging).with_thread_blocks(ThreadBlocks::Loop { each: 2 });
-        specs.push(spec.with_rounds(Rounds::Unrolled));
-        specs.extend(spec.with_plaintext_first());
+        let spec = new(granularity, KeyMemory::Shuffle, staging);
+        let all = [TableSpec { rounds: Rounds::Unrolled, ..spec }, TableSpec { plaintext_first: true, ..spec }];
+        specs.extend(all.into_iter().filter(TableSpec::is_possible));
     }
     assert_eq!(specs.len(), 1 + 6 + 3);
     for spec in specs {
@@ -103,24 +109,21 @@ fn unrolled_and_plaintext_first() {
         }
     }
     // Its barrier is missed.
-    let first = new(Granularity::B8, KeyMemory::Constant, Staging::Aos).with_plaintext_first().unwrap();
+    let spec = new(Granularity::B8, KeyMemory::Constant, Staging::Aos);
+    let first = TableSpec { thread_blocks: ThreadBlocks::Cover, plaintext_first: true, ..spec };
     let Printed { source, manifest } = print(first);
     let at = source.find("shared[AT(word / 4, word % 4)] = column[0];").unwrap();
     let without = source[..at].to_string() + &source[at..].replacen("BARRIER();", "", 1);
     assert!(!matches!(check::printed(&without, &manifest, &key(0)), Ok(true)));
-    assert!(new(Granularity::B16, KeyMemory::Constant, Staging::Registers).with_plaintext_first().is_err());
 }
 
 /// Faults in a kernel show: entries of tables, guards of the end, barriers, and the links of a chain.
 #[test]
 fn faults_of_kernels_show() {
-    let iwai = |granularity, staging| {
-        let spec = TableSpec::iwai_2010(granularity, TableMemory::Shared, TableCount::Four, KeyMemory::Shared, staging);
-        spec.unwrap()
-    };
-    let li = TableSpec::li_2012(Mode::CbcDecrypt).unwrap().with_thread_blocks(ThreadBlocks::Loop { each: 2 });
-    let ctr = iwai(Granularity::B32, Staging::Registers).with_mode(Mode::Ctr).unwrap();
-    let cbc = li.with_mode(Mode::CbcDecrypt).unwrap();
+    let iwai =
+        |granularity, staging| TableSpec::iwai_2010(granularity, TableMemory::Shared, KeyMemory::Shared, staging);
+    let ctr = TableSpec { mode: Mode::Ctr, ..iwai(Granularity::B32, Staging::Registers) };
+    let cbc = TableSpec { thread_blocks: ThreadBlocks::Loop { each: 2 }, ..TableSpec::li_2012(Mode::CbcDecrypt) };
     let faults = [
         // The last entry of T0 of encryption, and of the S-boxes.
         (ctr, "0x3a16162c", "0x3a16162d"),

@@ -31,6 +31,6 @@ pub use lfsr::{Form, Lfsr};
 pub use on_planes::OnPlanes;
 pub use packed::{Packed, Word};
 pub use representation::Representation;
-pub use table::{Granularity, KeyMemory, Rounds, Staging, TableError, TableSpec, Tables, ThreadBlocks, WordMajor};
+pub use table::{Granularity, KeyMemory, Rounds, Staging, TableSpec, ThreadBlocks, WordMajor};
 pub use table_memory::TableMemory;
 pub use without::Without;

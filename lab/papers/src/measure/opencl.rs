@@ -148,8 +148,11 @@ mod tests {
         let mut devices = Devices::none();
         let _ = devices.open_opencl();
         let basic = Bytewise::basic(Direction::Encrypt);
-        let kernels =
-            [Bytewise::ul_haq_2011(Direction::Decrypt)[3], basic.with_threads(1024), basic.in_counter_mode().unwrap()];
+        let kernels = [
+            Bytewise::ul_haq_2011(Direction::Decrypt)[3],
+            Bytewise { threads: 1024, ..basic },
+            Bytewise { mode: Mode::Ctr, ..basic },
+        ];
         let keys = Keys::generate().unwrap();
         let mut data = Data::new(&keys, 8192).unwrap();
         for (kernel, kind) in kernels.into_iter().flat_map(|kernel| [Kind::Gpu, Kind::Cpu].map(|kind| (kernel, kind))) {

@@ -156,7 +156,7 @@ impl Scheme {
     }
 
     fn spec(&self) -> TableSpec {
-        TableSpec::abdelrahman_2017(self.granularity, KEYS[self.keys].0, self.threads).expect("a kernel of the paper")
+        TableSpec::abdelrahman_2017(self.granularity, KEYS[self.keys].0, self.threads)
     }
 
     /// The kernel.
@@ -184,7 +184,7 @@ fn cases() -> Vec<Case> {
         }
     }
     for (rounds, name) in rounds() {
-        let kernel = Kernel::table(recommended().spec().with_rounds(rounds));
+        let kernel = Kernel::table(TableSpec { rounds, ..recommended().spec() });
         cases.push(Case { table: ROUNDS, name, bytes: ROUNDS_BYTES, work: Work::Kernel(kernel) });
     }
     cases

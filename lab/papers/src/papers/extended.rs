@@ -7,7 +7,7 @@ use crate::papers::paper::{Api, Paper};
 use crate::papers::ul_haq_2011::{self, KEY_BITS, LARGEST};
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::mode::Mode;
-use aes_bitslice_papers::kernels::{BlockAccess, Bytewise, SboxMemory, ScheduleMemory};
+use aes_bitslice_papers::kernels::{Bytewise, SboxMemory, ScheduleMemory};
 use aes_bitslice_runtime::Kernels;
 
 /// These, as a paper whose run is kept where it is not repeated.
@@ -35,12 +35,9 @@ pub const SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 /// Kernels that read and write a block byte by byte, by the names under which their results are found: the basic kernel, and one with the S-box
 /// and the keys in fast memory.
 pub fn by_bytes() -> [(&'static str, Bytewise); 2] {
-    let (encrypt, bytes) = (Direction::Encrypt, BlockAccess::Bytes);
-    let fast = Bytewise::new(encrypt, SboxMemory::Shared, ScheduleMemory::Argument, bytes);
-    [
-        ("the basic kernel", Bytewise::basic(encrypt)),
-        ("S-box local; keys as an argument; by bytes", fast.expect("an S-box in local memory")),
-    ]
+    let basic = Bytewise::basic(Direction::Encrypt);
+    let fast = Bytewise { sbox: SboxMemory::Shared, schedule: ScheduleMemory::Argument, ..basic };
+    [("the basic kernel", basic), ("S-box local; keys as an argument; by bytes", fast)]
 }
 
 /// The name under which this project's kernel is found.
@@ -63,11 +60,11 @@ fn cases() -> Vec<Case> {
         cases.push(Case { table, name, bytes: LARGEST, work });
     };
     for (name, kernel) in by_bytes() {
-        for size in SIZES {
-            add(GROUPS, group_name(name, size), Kernel::bytewise(kernel.with_threads(size)));
+        for threads in SIZES {
+            add(GROUPS, group_name(name, threads), Kernel::bytewise(Bytewise { threads, ..kernel }));
         }
-        for kernel in [kernel, kernel.in_counter_mode().expect("it encrypts byte by byte")] {
-            add(MODES, mode_name(name, kernel.mode()), Kernel::bytewise(kernel));
+        for mode in [Mode::EcbEncrypt, Mode::Ctr] {
+            add(MODES, mode_name(name, mode), Kernel::bytewise(Bytewise { mode, ..kernel }));
         }
     }
     for mode in [Mode::EcbEncrypt, Mode::Ctr] {

@@ -4,7 +4,7 @@ use crate::case::{Case, HostMemory, Kernel, Processor, Work};
 use crate::papers::claim::{Claim, Expected, Rates, Sentence};
 use crate::papers::paper::{Api, Paper};
 use aes_bitslice_gen::table::TableCount;
-use aes_bitslice_papers::kernels::{Granularity, KeyMemory, Rounds, Staging, TableMemory, TableSpec, ThreadBlocks};
+use aes_bitslice_papers::kernels::{Granularity, Rounds, Staging, TableMemory, TableSpec, ThreadBlocks};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -14,7 +14,7 @@ pub const PAPER: Paper = Paper {
     at: "International Conference on Networking and Computing",
     api: Api::Cuda,
     cases: |_| cases(),
-    counted: || COUNTED.map(|(name, column)| (name, Kernel::table(COLUMNS[column].spec(TableCount::Four)))).to_vec(),
+    counted: || COUNTED.map(|(name, column)| (name, Kernel::table(COLUMNS[column].spec))).to_vec(),
     claims,
     sentences,
     gbit: 1.0,
@@ -53,36 +53,29 @@ const COUNTED: [(&str, usize); 4] =
 
 /// A column of table III.
 pub struct Column {
-    /// Bytes per thread.
-    pub granularity: Granularity,
-    /// Where the four T-boxes are.
-    pub tables: TableMemory,
-    /// Where the round keys are.
-    pub keys: KeyMemory,
-    /// Where the state is between rounds.
-    pub staging: Staging,
+    /// The kernel.
+    pub spec: TableSpec,
     /// The paper's throughput.
     pub gbits: f64,
 }
 
 /// Table III, from left to right.
 pub const COLUMNS: [Column; 11] = {
-    use {Granularity::*, KeyMemory as Key, Staging::*, TableMemory as Table};
-    const fn column(granularity: Granularity, tables: Table, keys: Key, staging: Staging, gbits: f64) -> Column {
-        Column { granularity, tables, keys, staging, gbits }
+    const fn column(number: usize, gbits: f64) -> Column {
+        Column { spec: TableSpec::IWAI_2010_TABLE_3[number], gbits }
     }
     [
-        column(B16, Table::Constant, Key::Constant, Registers, 5.0),
-        column(B16, Table::Shared, Key::Constant, Registers, 34.4),
-        column(B16, Table::Shared, Key::Shared, Registers, 35.2),
-        column(B8, Table::Shared, Key::Constant, Aos, 26.9),
-        column(B8, Table::Shared, Key::Shared, Aos, 23.9),
-        column(B8, Table::Shared, Key::Constant, Soa, 23.4),
-        column(B4, Table::Shared, Key::Constant, Aos, 25.3),
-        column(B4, Table::Shared, Key::Shared, Aos, 25.0),
-        column(B4, Table::Shared, Key::Constant, Soa, 17.1),
-        column(B1, Table::Shared, Key::Shared, Aos, 2.9),
-        column(B1, Table::Shared, Key::Constant, Aos, 2.6),
+        column(0, 5.0),
+        column(1, 34.4),
+        column(2, 35.2),
+        column(3, 26.9),
+        column(4, 23.9),
+        column(5, 23.4),
+        column(6, 25.3),
+        column(7, 25.0),
+        column(8, 17.1),
+        column(9, 2.9),
+        column(10, 2.6),
     ]
 };
 
@@ -93,32 +86,16 @@ pub const CHUNKS: [(usize, Option<f64>); 5] = [(1, Some(13.4)), (2, None), (4, S
 pub const ABSTRACT: f64 = 22.5;
 
 impl Column {
-    /// The kernel with this number of T-boxes, whose threads loop.
-    fn spec(&self, count: TableCount) -> TableSpec {
-        let spec = self.direct(count);
-        if self.loads_first() { spec.with_plaintext_first().expect("a kernel of the paper") } else { spec }
-    }
-
-    /// The same kernel, whose threads load their parts of the plaintext from global memory.
-    fn direct(&self, count: TableCount) -> TableSpec {
-        let spec = TableSpec::iwai_2010(self.granularity, self.tables, count, self.keys, self.staging);
-        spec.expect("a kernel of the paper")
-    }
-
-    /// Whether a thread block loads its plaintext into shared memory before its threads take their parts of it (section V.B).
-    pub fn loads_first(&self) -> bool {
-        matches!(self.granularity, Granularity::B4 | Granularity::B8)
-    }
-
     /// The name by which the result is found.
     pub fn name(&self) -> String {
-        let staging = match self.staging {
+        let TableSpec { granularity, memory: tables, keys, staging, plaintext_first, .. } = self.spec;
+        let staging = match staging {
             Staging::Registers => "registers",
             Staging::Aos => "AoS",
             Staging::Soa => "SoA",
         };
-        let first = if self.loads_first() { ", plaintext first" } else { "" };
-        let (bytes, tables, keys) = (self.granularity.bytes(), memory(self.tables), self.keys);
+        let first = if plaintext_first { ", plaintext first" } else { "" };
+        let (bytes, tables) = (granularity.bytes(), memory(tables));
         format!("{bytes} B a thread, T-box {tables}, keys {keys}, {staging}{first}")
     }
 }
@@ -130,7 +107,7 @@ pub fn memory(tables: TableMemory) -> &'static str {
 
 /// Gives a kernel as many thread blocks per multiprocessor as make up 2,048 threads.
 fn looping(spec: TableSpec) -> TableSpec {
-    spec.with_thread_blocks(ThreadBlocks::Loop { each: 2048 / spec.threads() })
+    TableSpec { thread_blocks: ThreadBlocks::Loop { each: 2048 / spec.threads }, ..spec }
 }
 
 /// The kernels that sections V.B to VI.B mention in addition to table III, each with the name by which the result is found, and the name of
@@ -138,33 +115,31 @@ fn looping(spec: TableSpec) -> TableSpec {
 pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
     let mut choices = Vec::new();
     for count in [TableCount::One, TableCount::Four] {
-        let looping = COLUMNS[2].spec(count);
+        let looping = TableSpec { count, ..COLUMNS[2].spec };
         let name = |what: &str| format!("T-boxes: {}; {what}", count.number());
         let one = (count == TableCount::Four).then(|| format!("T-boxes: {}; threads loop", TableCount::One.number()));
         choices.push((looping, name("threads loop"), one));
-        let covers = looping.with_thread_blocks(ThreadBlocks::Cover);
+        let covers = TableSpec { thread_blocks: ThreadBlocks::Cover, ..looping };
         choices.push((covers, name("threads do not"), Some(name("threads loop"))));
     }
     let best = "T-boxes: 4; threads loop".to_string();
-    let unrolled = COLUMNS[2].spec(TableCount::Four).with_rounds(Rounds::Unrolled);
+    let unrolled = TableSpec { rounds: Rounds::Unrolled, ..COLUMNS[2].spec };
     choices.push((unrolled, "T-boxes: 4; threads loop; rounds unrolled".into(), Some(best.clone())));
     // The plaintext of a whole block in shared memory, which table III does not have.
     for (staging, what) in [(Staging::Aos, "AoS"), (Staging::Soa, "SoA")] {
-        let spec =
-            TableSpec::iwai_2010(Granularity::B16, TableMemory::Shared, TableCount::Four, KeyMemory::Shared, staging);
         let name = format!("16 B a thread, state in shared memory, {what}");
-        choices.push((spec.expect("a kernel of the paper"), name, Some(best.clone())));
+        choices.push((TableSpec { staging, ..COLUMNS[2].spec }, name, Some(best.clone())));
     }
-    let staged =
-        TableSpec::iwai_2010(Granularity::B16, TableMemory::Shared, TableCount::Four, KeyMemory::Shared, Staging::Aos);
-    let first = staged.and_then(TableSpec::with_plaintext_first).expect("a kernel of the paper");
+    let first = TableSpec { staging: Staging::Aos, plaintext_first: true, ..COLUMNS[2].spec };
     let what = "16 B a thread, state in shared memory, AoS";
     choices.push((first, format!("{what}, plaintext loaded into shared memory first"), Some(what.into())));
-    for column in COLUMNS.iter().filter(|column| column.loads_first()) {
-        choices.push((column.direct(TableCount::Four), direct_name(column), Some(column.name())));
+    for column in COLUMNS.iter().filter(|column| column.spec.plaintext_first) {
+        let direct = TableSpec { plaintext_first: false, ..column.spec };
+        choices.push((direct, direct_name(column), Some(column.name())));
     }
     for column in &COLUMNS {
-        let spec = column.spec(TableCount::Four).with_threads(256).expect("a kernel of the paper");
+        // Their threads load their parts of the plaintext from global memory.
+        let spec = TableSpec { threads: 256, plaintext_first: false, ..column.spec };
         choices.push((looping(spec), narrow_name(column), Some(column.name())));
     }
     choices
@@ -193,14 +168,14 @@ fn cases() -> Vec<Case> {
     let case = |table, name, work| Case { table, name, bytes: BYTES, work };
     let mut cases = Vec::new();
     for column in &COLUMNS {
-        let kernel = Kernel::table(column.spec(TableCount::Four));
+        let kernel = Kernel::table(column.spec);
         cases.push(case(TABLE_3, column.name(), Work::Kernel(kernel)));
     }
     for (spec, name, _) in choices() {
         cases.push(case(CHOICES, name, Work::Kernel(Kernel::table(spec))));
     }
     for (chunks, _) in CHUNKS {
-        let kernel = Kernel::table(COLUMNS[2].spec(TableCount::Four));
+        let kernel = Kernel::table(COLUMNS[2].spec);
         let memory = HostMemory::Pinned;
         cases.push(case(OVERLAP, chunks_name(chunks), Work::Copied { kernel, chunks, memory }));
     }
@@ -302,7 +277,7 @@ fn sentences(rates: Rates) -> Vec<Sentence> {
         let all: Option<Vec<f64>> = rates.into_iter().collect();
         all?.into_iter().max_by(f64::total_cmp)
     };
-    let whole_blocks = COLUMNS.iter().filter(|column| column.granularity == Granularity::B16);
+    let whole_blocks = COLUMNS.iter().filter(|column| column.spec.granularity == Granularity::B16);
     let whole_blocks = most(whole_blocks.map(|column| rates(&(TABLE_3, column.name(), BYTES))).collect());
     let overlapped = most(CHUNKS.map(|(chunks, _)| rate(chunks)).to_vec());
     let transfers = rate(1).zip(rates(&(TABLE_3, COLUMNS[2].name(), BYTES)));

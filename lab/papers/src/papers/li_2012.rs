@@ -98,7 +98,7 @@ pub const ROWS: [Row; 6] = [
 
 /// The kernel of a curve.
 pub fn kernel(mode: Mode, rounds: Rounds) -> Kernel {
-    Kernel::table(TableSpec::li_2012(mode).expect("a kernel of the paper").with_rounds(rounds))
+    Kernel::table(TableSpec { rounds, ..TableSpec::li_2012(mode) })
 }
 
 /// The name by which a point of a curve is found.

@@ -63,8 +63,7 @@ pub struct Way {
 /// The paper's kernels, then this project's.
 pub fn ways(direction: Direction) -> Vec<Way> {
     let theirs = |kernel: Bytewise| Way {
-        name: way_name(kernel.sbox(), kernel.schedule(), kernel.access())
-            + if kernel.is_unrolled() { UNROLLED } else { "" },
+        name: way_name(kernel.sbox, kernel.schedule, kernel.access) + if kernel.unrolled { UNROLLED } else { "" },
         is_the_papers: true,
         kernel: Kernel::bytewise(kernel),
     };

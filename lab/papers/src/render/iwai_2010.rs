@@ -49,10 +49,10 @@ fn table_3(page: &mut Page) {
     rows[0].extend(["of its best:".into(), "ours to theirs:".into()]);
     for (column, ours) in COLUMNS.iter().zip(ours) {
         rows.push(vec![
-            format!("{} B", column.granularity.bytes()),
-            memory(column.tables).into(),
-            column.keys.to_string(),
-            match column.staging {
+            format!("{} B", column.spec.granularity.bytes()),
+            memory(column.spec.memory).into(),
+            column.spec.keys.to_string(),
+            match column.spec.staging {
                 Staging::Registers => "registers".into(),
                 Staging::Aos => "shared, AoS".into(),
                 Staging::Soa => "shared, SoA".into(),

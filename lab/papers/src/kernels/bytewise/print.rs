@@ -23,11 +23,15 @@ use zeroize::Zeroizing;
 
 impl Bytewise {
     /// Prints the kernel. `command` is the command line that remakes it.
+    ///
+    /// # Panics
+    /// If it is not possible.
     pub fn print(&self, dialect: Dialect, command: &str) -> Printed {
+        assert!(self.is_possible(), "there is no kernel {}", self.name());
         let source = Zeroizing::new(source(self, dialect, command));
-        let (name, threads) = (self.name(), self.threads());
-        let mut manifest = manifest::plain(&name, self.mode(), threads, threads, Grid::Covers, dialect, &source);
-        manifest.function.keys = match self.schedule() {
+        let (name, threads) = (self.name(), self.threads);
+        let mut manifest = manifest::plain(&name, self.mode, threads, threads, Grid::Covers, dialect, &source);
+        manifest.function.keys = match self.schedule {
             ScheduleMemory::Argument => KeySource::Schedule,
             ScheduleMemory::Global | ScheduleMemory::Constant => KeySource::ScheduleInMemory,
             ScheduleMemory::Shared => KeySource::CipherKey,
@@ -38,18 +42,18 @@ impl Bytewise {
 
 /// The kernel's source, heading included. `command` is the command line that remakes it.
 fn source(spec: &Bytewise, dialect: Dialect, command: &str) -> String {
-    let sbox = match spec.sbox() {
+    let sbox = match spec.sbox {
         SboxMemory::Global => "global memory",
         SboxMemory::Constant => "constant memory",
         SboxMemory::Shared => "shared memory",
     };
-    let keys = match spec.schedule() {
+    let keys = match spec.schedule {
         ScheduleMemory::Argument => "from the launch",
         ScheduleMemory::Global => "in global memory",
         ScheduleMemory::Constant => "in constant memory",
         ScheduleMemory::Shared => "in shared memory, expanded by the first thread of each thread block",
     };
-    let access = match spec.access() {
+    let access = match spec.access {
         BlockAccess::Vector => "read and written as vectors",
         BlockAccess::Bytes => "read and written byte by byte",
     };
@@ -57,25 +61,25 @@ fn source(spec: &Bytewise, dialect: Dialect, command: &str) -> String {
         format!("{}{command}", header::COMMAND),
         format!("Kernel: {}, AES byte by byte.", spec.name()),
         "NOT CONSTANT-TIME: what it looks up, and for how long, depends on key and data.".into(),
-        format!("Mode: {}; S-box: in {sbox}; round keys: {keys}.", spec.mode()),
+        format!("Mode: {}; S-box: in {sbox}; round keys: {keys}.", spec.mode),
         format!(
             "State: a block a thread, as bytes, {access}; rounds {}.",
-            if spec.is_unrolled() { "unrolled" } else { "in a loop" }
+            if spec.unrolled { "unrolled" } else { "in a loop" }
         ),
-        format!("Geometry: {} threads a block.", spec.threads()),
+        format!("Geometry: {} threads a block.", spec.threads),
     ];
     header::with_heading(heading.iter().map(String::as_str), &body(spec, dialect))
 }
 
 fn body(spec: &Bytewise, dialect: Dialect) -> String {
-    let mut text = format!("\n#define THREADS {}\n#define BLOCKS_PER_SM 1\n", spec.threads());
-    let (sbox, sbox_load) = match spec.sbox() {
+    let mut text = format!("\n#define THREADS {}\n#define BLOCKS_PER_SM 1\n", spec.threads);
+    let (sbox, sbox_load) = match spec.sbox {
         SboxMemory::Global => (include_str!("sbox_global.h"), "in_global_memory(key_planes)"),
         SboxMemory::Constant => (include_str!("sbox_constant.h"), "in_constant_memory"),
         SboxMemory::Shared => (include_str!("sbox_shared.h"), "share_table(table_memory)"),
     };
     // The templates, the parameters of an entry point, the schedule and the number of rounds.
-    let (keys, key_parameters, key_load, rounds) = match spec.schedule() {
+    let (keys, key_parameters, key_load, rounds) = match spec.schedule {
         ScheduleMemory::Argument => {
             (include_str!("keys_argument.h"), "KERNEL_PARAMETER round_keys keys", "keys.word[0]", "keys.rounds")
         }
@@ -92,11 +96,11 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
             "keys.rounds",
         ),
     };
-    let cipher = match spec.direction() {
+    let cipher = match spec.mode.direction() {
         Direction::Encrypt => include_str!("forward.h"),
         Direction::Decrypt => include_str!("inverse.h"),
     };
-    let mode = match (spec.mode(), spec.access()) {
+    let mode = match (spec.mode, spec.access) {
         (Mode::Ctr, _) => [COUNTER, include_str!("ctr.h")],
         (_, BlockAccess::Vector) => [include_str!("ecb.h"), include_str!("ecb_vector.h")],
         (_, BlockAccess::Bytes) => [include_str!("ecb.h"), include_str!("ecb_bytes.h")],
@@ -123,13 +127,13 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
                 "S_BOX" => numbers(sbox::table(Direction::Encrypt), &mut text),
                 "INVERSE_S_BOX" => numbers(sbox::table(Direction::Decrypt), &mut text),
                 "TABLE" => {
-                    text += match spec.direction() {
+                    text += match spec.mode.direction() {
                         Direction::Encrypt => "s_box",
                         Direction::Decrypt => "inverse_s_box",
                     }
                 }
                 "TABLE_NUMBER" => {
-                    text += match spec.direction() {
+                    text += match spec.mode.direction() {
                         Direction::Encrypt => "0",
                         Direction::Decrypt => "1",
                     }
@@ -137,7 +141,7 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
                 "KEY_PARAMETERS" => text += key_parameters,
                 "ROUNDS" => text += rounds,
                 "ROUNDS_IN_TURN" => {
-                    text += match (spec.is_unrolled(), spec.direction()) {
+                    text += match (spec.unrolled, spec.mode.direction()) {
                         (false, Direction::Encrypt) => "ROLLED for (u32 round = 1; round < rounds; round++) {",
                         (true, Direction::Encrypt) => {
                             "UNROLL for (u32 round = 1; round < MAX_ROUNDS; round++) if (round < rounds) {"
@@ -149,11 +153,11 @@ fn body(spec: &Bytewise, dialect: Dialect) -> String {
                     }
                 }
                 "PREPARE" => {
-                    text += if spec.sbox() == SboxMemory::Shared { shared_table } else { "" };
-                    text += if spec.schedule() == ScheduleMemory::Shared { shared_schedule } else { "" };
+                    text += if spec.sbox == SboxMemory::Shared { shared_table } else { "" };
+                    text += if spec.schedule == ScheduleMemory::Shared { shared_schedule } else { "" };
                     let _ = writeln!(text, "    IN_TABLE const u8 *const table = {sbox_load};");
                     let _ = writeln!(text, "    IN_SCHEDULE const u32 *const schedule = {key_load};");
-                    if spec.sbox() == SboxMemory::Shared || spec.schedule() == ScheduleMemory::Shared {
+                    if spec.sbox == SboxMemory::Shared || spec.schedule == ScheduleMemory::Shared {
                         text += "    BARRIER();\n";
                     }
                 }

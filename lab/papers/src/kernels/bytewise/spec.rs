@@ -45,45 +45,35 @@ pub enum BlockAccess {
 /// The article has separate buffers for its tables and for the expanded key; here they are one buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bytewise {
-    mode: Mode,
-    threads: u32,
-    sbox: SboxMemory,
-    schedule: ScheduleMemory,
-    access: BlockAccess,
-    unrolled: bool,
+    /// Mode and direction.
+    pub mode: Mode,
+    /// Threads per thread block, a multiple of 32.
+    pub threads: u32,
+    /// Where the S-box is.
+    pub sbox: SboxMemory,
+    /// Where the round keys are.
+    pub schedule: ScheduleMemory,
+    /// How a thread reads and writes its block.
+    pub access: BlockAccess,
+    /// Whether the rounds are unrolled rather than a loop, as the article has them (section "Design Approach"): up to 14, without those that
+    /// the key's length does not have.
+    pub unrolled: bool,
 }
 
 impl Bytewise {
-    /// Threads per thread block, unless [`Self::with_threads`] changes them.
+    /// Threads per thread block, as in the article.
     pub const THREADS: u32 = 256;
 
-    /// A kernel; `None` for an S-box in global memory without round keys there.
-    pub fn new(direction: Direction, sbox: SboxMemory, schedule: ScheduleMemory, access: BlockAccess) -> Option<Self> {
-        let is_there = sbox != SboxMemory::Global || schedule == ScheduleMemory::Global;
-        is_there.then_some(Self { sbox, schedule, access, ..Self::basic(direction) })
+    /// Whether there is such a kernel: not with an S-box in global memory without round keys there, nor in CTR with vectors.
+    pub fn is_possible(&self) -> bool {
+        let has_sbox = self.sbox != SboxMemory::Global || self.schedule == ScheduleMemory::Global;
+        has_sbox && (self.mode != Mode::Ctr || self.access == BlockAccess::Bytes)
     }
 
     /// The basic kernel: tables and expanded key in global memory, byte by byte.
     pub fn basic(direction: Direction) -> Self {
         let (sbox, schedule, access) = (SboxMemory::Global, ScheduleMemory::Global, BlockAccess::Bytes);
         Self { mode: Mode::ecb(direction), threads: Self::THREADS, sbox, schedule, access, unrolled: false }
-    }
-
-    /// This kernel with the rounds unrolled, as the article has them (section "Design Approach"): up to 14, without those that the key's
-    /// length does not have.
-    pub fn unrolled(self) -> Self {
-        Self { unrolled: true, ..self }
-    }
-
-    /// This kernel with another number of threads per thread block, a multiple of 32.
-    pub fn with_threads(self, threads: u32) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// This kernel in counter mode; `None` where it decrypts or takes vectors.
-    pub fn in_counter_mode(self) -> Option<Self> {
-        let is_there = (self.mode, self.access) == (Mode::EcbEncrypt, BlockAccess::Bytes);
-        is_there.then_some(Self { mode: Mode::Ctr, ..self })
     }
 
     /// All kernels of one direction: the basic kernel, one thing changed at a time up to the S-box and the keys in shared memory, each also
@@ -108,43 +98,9 @@ impl Bytewise {
                 ..Self::basic(direction)
             })
         };
-        let fast = [(S::Shared, K::Argument)].into_iter().flat_map(of).skip(1).map(Self::unrolled);
-        places.into_iter().flat_map(of).chain([Self::basic(direction).unrolled()]).chain(fast).collect()
-    }
-
-    /// The forward or the inverse cipher.
-    pub fn direction(&self) -> Direction {
-        self.mode.direction()
-    }
-
-    /// Threads per thread block.
-    pub fn threads(&self) -> u32 {
-        self.threads
-    }
-
-    /// Where the S-box is.
-    pub fn sbox(&self) -> SboxMemory {
-        self.sbox
-    }
-
-    /// Where the round keys are.
-    pub fn schedule(&self) -> ScheduleMemory {
-        self.schedule
-    }
-
-    /// How a thread reads and writes its block.
-    pub fn access(&self) -> BlockAccess {
-        self.access
-    }
-
-    /// Whether the rounds are unrolled rather than a loop.
-    pub fn is_unrolled(&self) -> bool {
-        self.unrolled
-    }
-
-    /// Mode and direction.
-    pub fn mode(&self) -> Mode {
-        self.mode
+        let [_, fast] = of((S::Shared, K::Argument));
+        let unrolled = [Self::basic(direction), fast].map(|kernel| Self { unrolled: true, ..kernel });
+        places.into_iter().flat_map(of).chain(unrolled).collect()
     }
 
     /// The kernel's name: file stem and, with underscores, entry point.
@@ -166,6 +122,6 @@ impl Bytewise {
         };
         let rounds = if self.unrolled { "-unrolled" } else { "" };
         let threads = if self.threads == Self::THREADS { String::new() } else { format!("-{}-threads", self.threads) };
-        format!("aes-{}-bytewise-{sbox}-keys-{schedule}-{access}{rounds}{threads}", self.mode())
+        format!("aes-{}-bytewise-{sbox}-keys-{schedule}-{access}{rounds}{threads}", self.mode)
     }
 }

@@ -14,5 +14,5 @@ mod print;
 mod spec;
 mod word_major;
 
-pub use spec::{Granularity, KeyMemory, Rounds, Staging, TableError, TableSpec, Tables, ThreadBlocks};
+pub use spec::{Granularity, KeyMemory, Rounds, Staging, TableSpec, ThreadBlocks};
 pub use word_major::WordMajor;

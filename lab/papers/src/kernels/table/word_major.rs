@@ -42,7 +42,7 @@ impl WordMajor {
 
     /// The source, with a key of 16 bytes in it; `None` if the key has no AES length.
     pub fn source(self, key: &[u8]) -> Option<Zeroizing<String>> {
-        let spec = TableSpec::li_2012(self.mode).expect("a kernel of the paper");
+        let spec = TableSpec::li_2012(self.mode);
         let expanded = ExpandedKey::new(key)?;
         let words = KeySource::Argument.words(&expanded, self.mode.direction(), Basis::STANDARD);
         let (rounds, words) = words.split_last().expect("the rounds have a word");
