@@ -6,7 +6,6 @@ use crate::files;
 use crate::kernels::{self, RECORD, ToCompile, image_file};
 use crate::sass::{self, Instructions, Sass};
 use crate::secrets;
-use crate::sweep;
 use aes_bitslice_analysis::sass::Disassembler;
 use aes_bitslice_core::digest;
 use aes_bitslice_nvrtc::{self as nvrtc, EntryReport, Target};
@@ -31,10 +30,6 @@ pub struct Args {
     /// Raise the ceilings to the current cost of the kernels
     #[arg(long, conflicts_with_all = ["check", "report"])]
     raise: bool,
-    /// Change nothing; compile this kernel with other thread blocks and loops for the first architecture with stored machine code, and
-    /// print the cost of each
-    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["check", "report", "raise"])]
-    sweep: Option<String>,
     /// The architectures to report, or also to check, such as sm_90,sm_100
     #[arg(long, value_delimiter = ',', value_parser = secrets::architecture, requires = "unchanged")]
     arch: Vec<u32>,
@@ -171,9 +166,6 @@ fn stale_of(folder: &Path, record: &Record, kernel: &ToCompile) -> Vec<String> {
 }
 
 pub fn run(root: &Path, args: &Args) -> Result<()> {
-    if let Some(kernel) = &args.sweep {
-        return sweep::run(kernel, kernels::CUBINS[0]);
-    }
     let (major, minor) = nvrtc::version()?;
     let version = format!("{major}.{minor}");
     let kernels = kernels::to_compile(&kernels::cuda(), &kernels::cuda_hashes());

@@ -7,7 +7,6 @@
 //! | `gen --device-header` | [`device_header`] | the cipher as a header for kernels of other programs |
 //! | `circuits` | [`circuits`] | a table of the circuits |
 //! | `ptx` | [`images`] | the stored kernels compiled with NVRTC, and what they take: [`sass`] counts instructions, [`ceilings`] says how much is allowed |
-//! | `ptx --sweep` | [`sweep`] | a kernel with other thread blocks and loops, compiled and counted |
 //! | `constant-time` | [`constant_time`] | that kernels called constant-time are: [`secrets`] are followed through PTX and machine code |
 //! | `search` | [`search`] | circuits of fewer gates |
 //! | `gpu-bundle` | [`bundle`] | test programs and the command line for a machine with a GPU and without Rust |
@@ -62,7 +61,6 @@ mod search;
 mod secrets;
 mod signals;
 mod stored;
-mod sweep;
 mod test;
 
 use aes_bitslice_core::layout::Layout;
