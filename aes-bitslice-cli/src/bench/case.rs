@@ -1,6 +1,6 @@
 //! One mode with one key on data of one size, a message or a batch, and whether an engine computes it correctly.
 
-use aes_bitslice_core::memory::{collected, filled, room, tried};
+use aes_bitslice_core::memory::{collected, filled, room};
 use aes_bitslice_runtime::{self as runtime, Access, Buffers, Cipher, Direction, Engine, Key};
 use zeroize::Zeroizing;
 
@@ -66,25 +66,26 @@ impl<'a> Case<'a> {
         Ok(Case { keyed, size, bytes, operation: mode.operation(&place), messages: None, tags })
     }
 
-    fn of_batch(keyed: Keyed<'a>, count: usize, size: Size, data: &mut HostData) -> Result<Self> {
-        let (Keyed { reference, mode, key, .. }, bytes) = (keyed, size.bytes());
+    fn of_batch(keyed: Keyed<'a>, count: usize, call: Size, data: &mut HostData) -> Result<Self> {
+        let (Keyed { reference, mode, key, .. }, bytes, each) = (keyed, call.bytes(), call.each);
         let number = if let Batches::ManyKeys = mode.mode.batches { keyed.keys.unwrap_or(count).min(count) } else { 0 };
-        let keys = tried((0..number).map(|_| mode.generate_key(key.bits())))?;
-        let own = |n: usize| keys.get(n.checked_rem(number)?);
-        let mut messages = Messages {
-            count,
-            bytes: size.each,
-            first_iv: IV,
-            keys: Zeroizing::new(room(number.min(1) * count.saturating_mul(key.bits().bytes()))?),
-            tags: room(count)?,
-        };
-        (0..count).filter_map(own).for_each(|key| messages.keys.extend_from_slice(key.expose()));
+        let size = key.bits().bytes();
+        let mut keys = Zeroizing::new(room(number.min(1) * count.saturating_mul(size))?);
+        // In one piece: a `Key` for each would be as many allocations.
+        for n in 0..number.min(1) * count {
+            match n.checked_sub(number) {
+                None => keys.extend_from_slice(mode.generate_key(key.bits())?.expose()),
+                Some(n) => keys.extend_from_within(n * size..(n + 1) * size),
+            }
+        }
+        let mut messages = Messages { count, bytes: each, first_iv: IV, keys, tags: room(count)? };
         let about = mode.about();
         let direction = if about.verifies { Direction::Encrypt } else { mode.direction };
         if let (Some(input), Some(expected)) = (data.input.get_mut(..bytes), data.expected.get_mut(..bytes)) {
             let engine = reference.engine();
-            for (n, (from, to)) in input.chunks(size.each).zip(expected.chunks_mut(size.each)).enumerate() {
-                let own = own(n).map(|key| engine.cipher(key)).transpose()?;
+            for (n, (from, to)) in input.chunks(each).zip(expected.chunks_mut(each)).enumerate() {
+                let own = messages.keys.get(n * size..(n + 1) * size).map(Key::new).transpose()?;
+                let own = own.map(|key| engine.cipher(&key)).transpose()?;
                 let operation = (mode.mode.operation)(direction, &Place::start(messages.iv(n)));
                 let made = operation.on_host(own.as_ref().unwrap_or(reference), Buffers::from((from, to)))?;
                 if let Some(Tags::One(tag)) = made {
@@ -100,7 +101,7 @@ impl<'a> Case<'a> {
         let operation = mode.batch(key.bits(), &messages)?.expect("a mode that has batches");
         let is_checked = about.has_tag && !about.verifies;
         let tags = is_checked.then(|| collected(messages.tags.iter().copied()).map(Tags::Each)).transpose()?;
-        Ok(Case { keyed, size, bytes, operation, messages: Some(messages), tags })
+        Ok(Case { keyed, size: call, bytes, operation, messages: Some(messages), tags })
     }
 
     /// An error if the `output` of an engine is not as `expected`, or its tags are others.
