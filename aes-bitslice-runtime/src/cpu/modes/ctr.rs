@@ -32,6 +32,9 @@ pub(super) struct Counters<L: Lanes> {
     l: L,
     next: CounterBlock,
     order: Order,
+    /// Whether blocks are taken from `near`: where there are enough of them, because it costs some 30 instructions to begin, and their
+    /// numbers are public, because it branches by them.
+    takes_near: bool,
     near: Near<L>,
 }
 
@@ -109,13 +112,16 @@ impl<L: Lanes> Near<L> {
 }
 
 impl<L: Lanes> Counters<L> {
+    /// The counters of data of so many bytes.
     #[inline(always)]
-    pub(super) fn new(l: L, next: CounterBlock, order: Order) -> Self {
+    pub(super) fn new(l: L, next: CounterBlock, order: Order, bytes: usize) -> Self {
         let zero = l.zero();
+        let takes_near = !next.is_secret && order == Order::Big && bytes >= 16 * 256;
         Self {
             l,
             next,
             order,
+            takes_near,
             near: Near { next: 0, others: zero, diagonal: zero, key: zero, last: zero, columns: [zero; _] },
         }
     }
@@ -150,9 +156,9 @@ impl<L: Lanes> Counters<L> {
     /// [`WIDE`] vectors of the next counters, after AddRoundKey and a round with these keys.
     #[inline(always)]
     pub(super) fn take_after_round(&mut self, bits: u32, keys: &[[u8; 16]; 2]) -> [L::Vector; WIDE] {
-        let (l, CounterBlock { block, is_secret, .. }, blocks) = (self.l, self.next, WIDE * L::BLOCKS);
+        let (l, block, blocks) = (self.l, self.next.block, WIDE * L::BLOCKS);
         let last = block as u8;
-        if is_secret || self.order == Order::Little || usize::from(last) + blocks > 256 {
+        if !self.takes_near || usize::from(last) + blocks > 256 {
             let [first, second] = keys;
             let (first, second, mut counters) = (l.broadcast(first), l.broadcast(second), self.take(bits, blocks));
             for counter in &mut counters {
@@ -219,7 +225,7 @@ pub(crate) fn ctr<L: Lanes>(
     skip: usize,
     mut data: InOutBuf<'_, '_, u8>,
 ) {
-    let mut ctr = Ctr { counters: Counters::new(l, counter, order), keys: keys.encrypt() };
+    let mut ctr = Ctr { counters: Counters::new(l, counter, order, data.len()), keys: keys.encrypt() };
     if skip > 0 {
         let first = data.len().min(16 - skip);
         let (mut head, rest) = data.split_at(first);

@@ -147,7 +147,7 @@ pub(crate) fn gcm<L: Lanes>(
     state: &mut [u8; 16],
     data: InOutBuf<'_, '_, u8>,
 ) {
-    let counters = Counters::new(l, counter, Order::Big);
+    let counters = Counters::new(l, counter, Order::Big, data.len());
     let gcm = Gcm { l, keys: keys.encrypt(), counters, hash: Hash::new(l, powers, Blocks::AsTheyAre, l.first(state)) };
     let hash = match direction {
         Direction::Encrypt => gcm.all(Direction::Encrypt, data, None),
@@ -171,7 +171,7 @@ pub(crate) fn message<L: Lanes>(
     let hash = Hash::new(l, powers, Blocks::AsTheyAre, l.zero());
     let hash = if aad.is_empty() { hash } else { hash.all(aad) };
     let end = Some(u128::from_be_bytes(lengths(aad.len() as u64, data.len() as u64)));
-    let gcm = Gcm { l, keys, counters: Counters::new(l, first.after(1), Order::Big), hash };
+    let gcm = Gcm { l, keys, counters: Counters::new(l, first.after(1), Order::Big, data.len()), hash };
     let hash = match message.direction {
         Direction::Encrypt => gcm.all(Direction::Encrypt, data, end),
         Direction::Decrypt => gcm.all(Direction::Decrypt, data, end),
