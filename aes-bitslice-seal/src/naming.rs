@@ -6,7 +6,7 @@
 use aes_bitslice_core::sync::{is_missing, sync};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// A complete file, on the disk, under a temporary name that it is deleted with.
@@ -47,6 +47,15 @@ fn name_new(file: NamedTempFile, path: &Path) -> io::Result<()> {
     File::create_new(path)?;
     let named = file.persist(path).inspect_err(|_| _ = fs::remove_file(path));
     named.map(drop).map_err(|error| error.error)
+}
+
+/// The path from the root. A program may change its working folder before the file gets its name; this still leads to the folder that
+/// `path` leads to now.
+///
+/// # Errors
+/// For an empty path, and where the system does not tell the working folder.
+pub fn from_root(path: &Path) -> io::Result<PathBuf> {
+    path::absolute(path)
 }
 
 /// The folder of a file.

@@ -7,7 +7,7 @@ use crate::memory::{overlap, place, reference, text, values};
 use crate::status::{AES_BITSLICE_IO, Failure};
 use aes_bitslice_runtime::Engine;
 use aes_bitslice_seal::access::{Access, is_block_device};
-use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, sync_folder_of};
+use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, from_root, sync_folder_of};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{self as sealed, Error};
 use same_file::Handle;
@@ -219,10 +219,10 @@ unsafe fn run(
         To::check(sink)?;
         let from = From::of(source)?;
         let mut to = To::of(sink)?;
-        if let (From::File(file, _), Place::File(_, output, Some((path, _)))) = (&from, &to.place)
+        if let (From::File(file, _), Place::File { shown, path, old: Some(_), .. }) = (&from, &to.place)
             && is_same_file(file, path)
         {
-            return Err(failed("write", output, SAME));
+            return Err(failed("write", shown, SAME));
         }
         kept(engine.backend().is_cuda(), || work(engine, &with, from, &mut to))
             .map_err(|error| about(source, error))?;
@@ -392,8 +392,16 @@ struct To<'a> {
 }
 
 enum Place<'a> {
-    /// The file, until it has its name; its name as the caller gave it; the file that it replaces, and who may use that.
-    File(Option<NamedTempFile>, &'a Path, Option<(PathBuf, Access)>),
+    File {
+        /// None when it has its name.
+        new: Option<NamedTempFile>,
+        /// Its name as the caller gave it.
+        shown: &'a Path,
+        /// Where it will be.
+        path: PathBuf,
+        /// Who may use the file that it replaces.
+        old: Option<Access>,
+    },
     Memory(&'a mut [u8]),
     Function(unsafe extern "C" fn(*mut c_void, *const u8, usize) -> c_int, *mut c_void),
 }
@@ -436,13 +444,10 @@ impl<'a> To<'a> {
             (Some(0), _) => {
                 // SAFETY: as the caller guarantees.
                 let output = path(unsafe { text(sink.path, "path") }?)?;
-                let replaced = if sink.overwrite == 1 && output.symlink_metadata().is_ok() {
-                    Some(replaced(output).map_err(|error| failed("write", output, &error.to_string()))?)
-                } else {
-                    None
-                };
-                let new = new_file(output, replaced.as_ref().map_or(output, |(path, _)| path))?;
-                Place::File(Some(new), output, replaced)
+                let replaces = sink.overwrite == 1 && output.symlink_metadata().is_ok();
+                let found = if replaces { replaced(output) } else { from_root(output).map(|path| (path, None)) };
+                let (path, old) = found.map_err(|error| failed("write", output, &error.to_string()))?;
+                Place::File { new: Some(new_file(output, &path)?), shown: output, path, old }
             }
             (Some(1), _) => {
                 // SAFETY: as the caller guarantees; the length is checked to be one that memory can have.
@@ -460,19 +465,18 @@ impl<'a> To<'a> {
 
     /// Gives a file its name. Returns how many bytes were written.
     fn finish(mut self) -> Result<u64, Failure> {
-        if let Place::File(new, output, replaced) = &mut self.place {
+        if let Place::File { new, shown, path, old } = &mut self.place {
             let of_output = |error: io::Error| match error.kind() {
-                io::ErrorKind::AlreadyExists => failed("write", output, EXISTS),
-                _ => failed("write", output, &error.to_string()),
+                io::ErrorKind::AlreadyExists => failed("write", shown, EXISTS),
+                _ => failed("write", shown, &error.to_string()),
             };
             let new = new.take().expect("it is named once");
-            if let Some((_, access)) = replaced {
+            if let Some(access) = old {
                 // If the system does not allow all of it, fewer may use the file.
                 let _ = access.give(new.as_file()).map_err(of_output)?;
             }
-            let path = replaced.as_ref().map_or(*output, |(path, _)| path);
             let new = OnDisk::new(new).map_err(of_output)?;
-            new.name(path, replaced.is_some()).map_err(of_output)?;
+            new.name(path, old.is_some()).map_err(of_output)?;
             // The file is complete even if its folder cannot be synced.
             let _ = sync_folder_of(path);
         }
@@ -484,9 +488,9 @@ impl<'a> To<'a> {
 impl Write for To<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.place {
-            Place::File(new, output, _) => {
+            Place::File { new, shown, .. } => {
                 let file = new.as_ref().expect("it is not complete").as_file();
-                (&*file).write(bytes).map_err(|error| with_name(error, "write", output))?
+                (&*file).write(bytes).map_err(|error| with_name(error, "write", shown))?
             }
             Place::Memory(memory) => {
                 let room = memory.len();
@@ -529,10 +533,10 @@ fn one_of(given: [bool; 3]) -> Option<usize> {
 }
 
 /// The file that has this name, past links, and who may use it.
-fn replaced(output: &Path) -> io::Result<(PathBuf, Access)> {
+fn replaced(output: &Path) -> io::Result<(PathBuf, Option<Access>)> {
     let path = output.canonicalize()?;
     let access = Access::of(&path, &path.metadata()?);
-    Ok((path, access))
+    Ok((path, Some(access)))
 }
 
 /// A path that cannot be opened to read is not that of a file that was.

@@ -125,6 +125,13 @@ static ptrdiff_t read_too_much(void *context, uint64_t offset, uint8_t *bytes, s
     return (ptrdiff_t)len + 1;
 }
 
+/* A read that enters the folder of its context and ends the data. */
+static ptrdiff_t read_elsewhere(void *context, uint64_t offset, uint8_t *bytes, size_t len)
+{
+    (void)offset, (void)bytes, (void)len;
+    return chdir(context);
+}
+
 static int write_all(void *context, const uint8_t *bytes, size_t len)
 {
     struct buffer *buffer = context;
@@ -295,7 +302,22 @@ static void files(const char *folder)
     new.overwrite = 1;
     REFUSED(AES_BITSLICE_INVALID, "not a sealed file", aes_bitslice_open(engine, &secret, &clear, 0, UINT64_MAX, &new, NULL));
     CHECK(stat(path, &before) == 0 && before.st_ino == after.st_ino);
-    CHECK(unlink(path) == 0 && rmdir(folder) == 0 && mkdir(folder, 0700) == 0); /* nothing else is left in it */
+    CHECK(unlink(path) == 0);
+    /* A name is of the folder that the program was in when it made the call. */
+    char elsewhere[4096], there[4200];
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", folder);
+    snprintf(there, sizeof there, "%s/sealed", elsewhere);
+    CHECK(mkdir(elsewhere, 0700) == 0);
+    const aes_bitslice_source moving = {.read = read_elsewhere, .context = elsewhere};
+    for (int overwrite = 0; overwrite <= 1; overwrite++) {
+        FILE *kept = fopen(there, "w");
+        CHECK(kept != NULL && fputs("kept", kept) >= 0 && fclose(kept) == 0 && chdir(folder) == 0);
+        new = (aes_bitslice_sink){.path = "sealed", .overwrite = overwrite};
+        OK(aes_bitslice_seal(engine, &secret, &moving, &new, NULL));
+        CHECK(stat(there, &after) == 0 && after.st_size == 4 && unlink(path) == 0);
+    }
+    CHECK(unlink(there) == 0 && rmdir(elsewhere) == 0);
+    CHECK(rmdir(folder) == 0 && mkdir(folder, 0700) == 0); /* nothing else is left in it */
 }
 
 /* Nothing marks on a disk where sealed data ends. */

@@ -6,7 +6,7 @@ use crate::error::os_error;
 use crate::fork::generation;
 use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, is_block_device};
-use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, sync_folder_of};
+use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, from_root, sync_folder_of};
 use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -134,7 +134,7 @@ impl NewFile {
     pub fn at(given: &Path, shown: String, overwrite: Option<bool>, like: &Like) -> PyResult<Self> {
         refuse_numbered(given, &shown, overwrite.is_some())?;
         let failed = |error: io::Error| os_error(error, &shown);
-        let (mut path, mut old) = (given.to_owned(), None);
+        let (mut path, mut old) = (from_root(given).map_err(failed)?, None);
         if given.symlink_metadata().is_ok() {
             // A link is followed: its target is replaced.
             path = fs::canonicalize(given).map_err(failed)?;

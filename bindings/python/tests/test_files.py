@@ -835,6 +835,31 @@ def test_a_wrapper_that_closes_a_sealed_file_does_not_complete_it(key, tmp_path)
     assert file.closed and path.read_bytes() == b"precious"
 
 
+def test_a_path_is_of_the_folder_that_python_was_in(key, tmp_path, monkeypatch):
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+
+    class Moving(io.BytesIO):
+        def read(self, size=-1):
+            os.chdir(elsewhere)
+            return super().read(size)
+
+    def written():
+        file = aes_bitslice.SealedFile("out", "wb", key=key, overwrite=True)
+        os.chdir(elsewhere)
+        file.close()
+
+    for work in [written, lambda: aes_bitslice.seal(Moving(), "out", key=key, overwrite=True), lambda: aes_bitslice.seal(Moving(), "out", key=key)]:
+        (elsewhere / "out").write_bytes(b"precious")
+        monkeypatch.chdir(here)
+        work()
+        assert Path.cwd() == elsewhere and (elsewhere / "out").read_bytes() == b"precious"
+        assert aes_bitslice.open_bytes((here / "out").read_bytes(), key=key) == b""
+        (here / "out").unlink()
+        assert [*here.iterdir(), *elsewhere.iterdir()] == [elsewhere / "out"]
+
+
 #: Python ends daemon threads without a word to them.
 DAEMONS = {
     "a thread that holds a sealed file": "file = aes_bitslice.SealedFile('out', 'wb', key=key); start(time.sleep, 100, file)",
