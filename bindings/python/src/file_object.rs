@@ -116,15 +116,19 @@ impl Seek for FileObject {
     }
 }
 
-/// Seeks in an object; returns its new position.
+/// Seeks in an object; returns its new position. Some return none, such as `mmap` before Python 3.13: they tell it.
 fn seek(object: &Bound<'_, PyAny>, to: SeekFrom) -> PyResult<u64> {
     let (by, whence): (i128, u8) = match to {
         SeekFrom::Start(by) => (by.into(), 0),
         SeekFrom::Current(by) => (by.into(), 1),
         SeekFrom::End(by) => (by.into(), 2),
     };
-    let at = object.call_method1(intern!(object.py(), "seek"), (by, whence))?;
-    at.extract().map_err(|_| PyTypeError::new_err(format!("seek() returned {at}, which is not the new position")))
+    let py = object.py();
+    let (mut at, mut method) = (object.call_method1(intern!(py, "seek"), (by, whence))?, "seek");
+    if at.is_none() && object.hasattr(intern!(py, "tell"))? {
+        (at, method) = (object.call_method0(intern!(py, "tell"))?, "tell");
+    }
+    at.extract().map_err(|_| PyTypeError::new_err(format!("{method}() returned {at}, which is not the new position")))
 }
 
 /// Whether it is an `io.RawIOBase`, such as an unbuffered file.

@@ -401,6 +401,29 @@ def test_ranges_count_from_the_position_of_a_file_object(key):
                 aes_bitslice.open(source, io.BytesIO(), key=key, range=(2, 9))
 
 
+def test_a_source_whose_seek_says_nothing_tells_its_position(key, tmp_path):
+    import mmap
+
+    class Silent(io.BytesIO):
+        def seek(self, *place):
+            super().seek(*place)
+
+    class Mute(Silent):
+        tell = None
+
+    (tmp_path / "sealed").write_bytes(b"123" + aes_bitslice.seal_bytes(b"a message", key=key))
+    with open(tmp_path / "sealed", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        for source in [mapped, Silent(mapped[:])]:
+            source.seek(3)
+            opened = io.BytesIO()
+            aes_bitslice.open(source, opened, key=key, range=(2, 9))
+            assert opened.getvalue() == b"message" and source.tell() == 3
+            with aes_bitslice.SealedFile(source, key=key) as message:
+                assert message.read() == b"a message"
+        with pytest.raises(TypeError):
+            aes_bitslice.SealedFile(Mute(mapped[3:]), key=key)
+
+
 def test_one_file_as_source_and_destination_is_refused(key, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"precious")
