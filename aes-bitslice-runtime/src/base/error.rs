@@ -346,8 +346,9 @@ impl fmt::Display for Error {
             Self::Random(value) => write!(f, "the system's random number generator failed: {value}"),
             Self::UnknownBackend { name } => write!(
                 f,
-                "unknown backend `{name}`; known: auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, \
-                 cpu-bitsliced"
+                "unknown backend `{}`; known: auto, cuda, cuda:N, cuda:all, opencl, opencl:P.D, cpu, \
+                 cpu-bitsliced",
+                name.escape_debug()
             ),
             Self::NotWholeBlocks { len } => write!(
                 f,

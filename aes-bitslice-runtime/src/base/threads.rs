@@ -25,8 +25,8 @@ const ALLOWED: RangeInclusive<usize> = 1..=1024;
 static THREADS: OnceLock<usize> = OnceLock::new();
 
 /// Sets the number of threads that share the work of a large call on the CPU, for the whole process, from 1 to 1024. It is set before the
-/// first engine is opened and before [`threads`] is asked. Otherwise it is what the environment variable `AES_BITSLICE_THREADS` says, else
-/// the number of cores that the process may use.
+/// first engine is opened and before [`threads`] is asked. Otherwise it is what the environment variable `AES_BITSLICE_THREADS` says; if that
+/// is not set or empty, the number of cores that the process may use.
 ///
 /// With 1, a call runs on the thread that makes it. Otherwise these threads start with the first large call and last as long as the process.
 ///
@@ -55,11 +55,12 @@ pub(crate) fn decided() -> Result<usize, Error> {
     if let Some(threads) = THREADS.get() {
         return Ok(*threads);
     }
-    let threads = match env::var_os(VARIABLE) {
+    let threads = match env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
         None => thread::available_parallelism().map_or(1, NonZero::get),
-        Some(text) => match text.to_str().and_then(|text| text.parse().ok()) {
+        // `parse` alone would accept a sign.
+        Some(text) => match text.to_str().filter(|text| !text.starts_with('+')).and_then(|text| text.parse().ok()) {
             Some(threads) if ALLOWED.contains(&threads) => threads,
-            _ => return refused(&format!("`{}` in {VARIABLE}", text.display())),
+            _ => return refused(&format!("`{}` in {VARIABLE}", text.to_string_lossy().escape_debug())),
         },
     };
     Ok(*THREADS.get_or_init(|| threads))

@@ -372,7 +372,8 @@ const char *aes_bitslice_last_error(void);
 
 // Sets how many threads share the work of a large call on the CPU, for the whole process: `threads` is 1 to 1024. Call it before the first
 // engine is opened: later, another number than the one in use is refused. Otherwise it is the number in the environment variable
-// AES_BITSLICE_THREADS, else that of the cores that the process may use. With 1, calls run on the threads that make them.
+// AES_BITSLICE_THREADS, or if that is not set or empty, that of the cores that the process may use. With 1, calls run on the threads that
+// make them.
 int aes_bitslice_set_threads(size_t threads);
 
 // Fills `output` with `len` bytes from the operating system's random number generator: for keys, nonces, IVs and counters.

@@ -37,7 +37,8 @@ pub extern "C" fn aes_bitslice_last_error() -> *const c_char {
 
 /// Sets how many threads share the work of a large call on the CPU, for the whole process: `threads` is 1 to 1024. Call it before the first
 /// engine is opened: later, another number than the one in use is refused. Otherwise it is the number in the environment variable
-/// AES_BITSLICE_THREADS, else that of the cores that the process may use. With 1, calls run on the threads that make them.
+/// AES_BITSLICE_THREADS, or if that is not set or empty, that of the cores that the process may use. With 1, calls run on the threads that
+/// make them.
 #[unsafe(no_mangle)]
 pub extern "C" fn aes_bitslice_set_threads(threads: usize) -> c_int {
     call(|| Ok(set_threads(threads)?))

@@ -240,7 +240,8 @@ impl HostMemory {
 /// Sets how many threads share the work of a large call on the CPU, for the whole process.
 ///
 /// threads: 1 to 1024, set before the first engine is opened. Otherwise it is the number in the environment variable
-///   AES_BITSLICE_THREADS, else that of the cores that the process may use. With 1, calls run on the threads that make them.
+///   AES_BITSLICE_THREADS, or if that is not set or empty, that of the cores that the process may use. With 1, calls
+///   run on the threads that make them.
 ///
 /// Raises ValueError for another number, and for one that is not in use after an engine was opened.
 #[pyfunction]

@@ -336,9 +336,12 @@ def test_the_environment_says_how_many_threads():
     program = "import aes_bitslice; print(aes_bitslice.Engine('cpu').description)"
     ran = run(program, env={**os.environ, "AES_BITSLICE_THREADS": "5"})
     assert "5 threads" in ran.stdout, ran
-    for wrong in ["", "0", "x", "1025"]:
+    ran = run(program, env={**os.environ, "AES_BITSLICE_THREADS": ""})
+    assert f"{len(os.sched_getaffinity(0))} thread" in ran.stdout, ran
+    for wrong in ["0", "x", "1025", "+2", " 2", "2\n"]:
         ran = run(program, env={**os.environ, "AES_BITSLICE_THREADS": wrong})
-        assert f"ValueError: the number of threads: `{wrong}` in AES_BITSLICE_THREADS" in ran.stderr, ran
+        shown = wrong.replace("\n", "\\n")
+        assert f"ValueError: the number of threads: `{shown}` in AES_BITSLICE_THREADS" in ran.stderr, ran
 
 
 def test_a_forked_process_computes():
