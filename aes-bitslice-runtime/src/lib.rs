@@ -80,6 +80,8 @@ pub use base::error::Error;
 pub use base::key::Key;
 pub use base::nonce::Nonce;
 #[doc(hidden)]
+pub use base::own_thread::own_thread;
+#[doc(hidden)]
 pub use base::scrubbed::{DERIVED, scrubbed};
 pub use base::stop::Stop;
 pub use base::tag::Tag;

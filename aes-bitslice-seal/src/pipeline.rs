@@ -14,7 +14,7 @@
 use crate::chunk::Chunk;
 use crate::error::Error;
 use aes_bitslice_core::memory::room;
-use aes_bitslice_runtime::{at_once, divided, threads};
+use aes_bitslice_runtime::{at_once, divided, own_thread, threads};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Weak};
@@ -70,7 +70,7 @@ pub(crate) fn run<W: Write>(
         }
         let bytes = &bytes;
         let mut input = buffered(Wanted { input, by })?;
-        let reader = thread::Builder::new().name("aes-bitslice-read".into()).spawn_scoped(scope, move || {
+        let reader = own_thread("aes-bitslice-read").spawn_scoped(scope, move || {
             let mut number = 0;
             while let Ok(mut batch) = buffers.recv() {
                 let outcome = fill(&mut input, &mut batch, batch_len, &mut number, bytes, room);

@@ -11,6 +11,7 @@
 //! | `backend` | the backends, by name |
 //! | `sync` | primitives for state shared between threads |
 //! | `lock` | locking a mutex, whoever panicked |
+//! | `own_thread` | the threads that the library starts |
 //! | `per_process` | a value of which each process has its own |
 //! | `threads` | the threads that share a call's work |
 //! | `stop` | stopping a call from another thread |
@@ -21,6 +22,7 @@ pub mod error;
 pub mod key;
 pub(crate) mod lock;
 pub mod nonce;
+pub mod own_thread;
 pub(crate) mod per_process;
 pub(crate) mod scrubbed;
 pub mod stop;

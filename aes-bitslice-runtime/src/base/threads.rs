@@ -6,6 +6,7 @@
 
 use crate::base::error::Error;
 use crate::base::lock::lock;
+use crate::base::own_thread::{STACK, own_thread};
 use crate::base::per_process::PerProcess;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -86,7 +87,7 @@ impl Pool {
     fn start(&self) -> Option<&ThreadPool> {
         let Range { start, end } = self.threads;
         let name = move |n| format!("aes-bitslice-{}", start + n);
-        let pool = || ThreadPoolBuilder::new().num_threads(end - start).thread_name(name).build().ok();
+        let pool = || ThreadPoolBuilder::new().num_threads(end - start).thread_name(name).stack_size(STACK).build().ok();
         self.started.get_or_init(pool).as_ref()
     }
 
@@ -138,7 +139,7 @@ pub fn divided<T: Send>(
         together();
     } else {
         thread::scope(|scope| {
-            let waiting = thread::Builder::new().spawn_scoped(scope, together);
+            let waiting = own_thread("aes-bitslice").spawn_scoped(scope, together);
             if let Ok(Err(thrown)) = waiting.map(|thread| thread.join()) {
                 resume_unwind(thrown);
             }

@@ -1,6 +1,7 @@
 //! Work on several items concurrently, each on its own thread, or on the caller's if the system starts no more.
 
 use crate::base::lock::lock;
+use crate::base::own_thread::own_thread;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::thread;
@@ -16,7 +17,7 @@ pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl 
     };
     let Some((first, others)) = items.split_first() else { return vec![] };
     thread::scope(|scope| {
-        let spawn = |item| thread::Builder::new().name("aes-bitslice".into()).spawn_scoped(scope, move || do_one(item));
+        let spawn = |item| own_thread("aes-bitslice").spawn_scoped(scope, move || do_one(item));
         let threads: Vec<_> = others.iter().map(|item| (item, spawn(item).ok())).collect();
         let mut results = vec![do_one(first)];
         results.extend(threads.into_iter().map(|(item, thread)| match thread {

@@ -13,6 +13,7 @@
 
 use crate::base::error::Error;
 use crate::base::lock::lock;
+use crate::base::own_thread::own_thread;
 use crate::base::stop::Stop;
 use crate::exec::call::PartOf;
 use crate::exec::chunk::Chunk;
@@ -99,8 +100,7 @@ fn run_workers(workers: &[usize], work: &(dyn Fn(usize) -> Result<(), Error> + S
     }
     thread::scope(|scope| {
         // A thread that does not start leaves its parts to the others.
-        let spawn =
-            |&device| thread::Builder::new().name("aes-bitslice".into()).spawn_scoped(scope, move || work(device));
+        let spawn = |&device| own_thread("aes-bitslice").spawn_scoped(scope, move || work(device));
         let spawned: Vec<_> = others.iter().filter_map(|device| spawn(device).ok()).collect();
         let own = work(mine);
         let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));

@@ -3,8 +3,9 @@
 
 use crate::base::error::Error;
 use crate::base::lock::lock;
+use crate::base::own_thread::own_thread;
 use crate::base::per_process::PerProcess;
-use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
+use crate::base::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -51,7 +52,7 @@ impl Queue {
         let mut state = pool.lock();
         if state.jobs.len() >= state.idle && state.threads < self.most_threads {
             let pool = pool.clone();
-            match thread::Builder::new().name("aes-bitslice".into()).spawn(move || pool.work()) {
+            match own_thread("aes-bitslice").spawn(move || pool.work()) {
                 Ok(_) => state.threads += 1,
                 Err(error) if state.threads == 0 => return Err(Error::NoThread { why: error.to_string() }),
                 // The existing threads run it.

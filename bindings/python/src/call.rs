@@ -4,7 +4,7 @@ use crate::error::{caught, of_runtime, panicked};
 use crate::memory::Call;
 use crate::opened::Opened;
 use crate::signals;
-use aes_bitslice_runtime::{Buffers, Error as Runtime, Stop};
+use aes_bitslice_runtime::{Buffers, Error as Runtime, Stop, own_thread};
 use pyo3::prelude::*;
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -56,7 +56,7 @@ fn watched<T: Send>(py: Python<'_>, looked: &mut PyResult<()>, work: impl FnOnce
     let receiver = Mutex::new(receiver);
     thread::scope(|scope| {
         let work = || drop(sender.send(stop.during(work)));
-        let started = thread::Builder::new().name("aes-bitslice-call".into()).spawn_scoped(scope, work);
+        let started = own_thread("aes-bitslice-call").spawn_scoped(scope, work);
         started.map_err(|error| of_runtime(Runtime::NoThread { why: error.to_string() }))?;
         loop {
             let next = || receiver.lock().expect("nobody else has it").recv_timeout(signals::until_next());

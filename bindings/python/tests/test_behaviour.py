@@ -344,6 +344,22 @@ def test_the_environment_says_how_many_threads():
         assert f"ValueError: the number of threads: `{shown}` in AES_BITSLICE_THREADS" in ran.stderr, ran
 
 
+def test_stacks_of_threads_are_large_enough():
+    program = """
+        import threading, aes_bitslice
+        def work():
+            cipher = aes_bitslice.Engine("cpu").cipher(aes_bitslice.Key.generate(256))
+            cipher.ctr(bytes(16), bytes(8 << 20))
+            print("done")
+        threading.stack_size(256 << 10)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    """
+    ran = run(program, env={**os.environ, "RUST_MIN_STACK": "1", "AES_BITSLICE_THREADS": "2"})
+    assert ran.stdout == "done\n" and ran.returncode == 0, ran
+
+
 def test_a_forked_process_computes():
     program = """
         import os, sys, aes_bitslice

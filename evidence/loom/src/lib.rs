@@ -13,6 +13,8 @@ pub mod sync;
 pub(crate) mod base {
     #[path = "../../../aes-bitslice-runtime/src/base/lock.rs"]
     pub(crate) mod lock;
+    #[path = "../../../aes-bitslice-runtime/src/base/own_thread.rs"]
+    pub(crate) mod own_thread;
     #[path = "../../../aes-bitslice-runtime/src/base/per_process.rs"]
     pub(crate) mod per_process;
 
