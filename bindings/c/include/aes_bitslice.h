@@ -327,7 +327,8 @@ typedef struct aes_bitslice_source {
   // `bytes` bytes; not NULL even for none.
   const uint8_t *memory;
   // Reads up to `len` bytes from position `offset` on into `bytes`. Returns how many, 0 at the end, or a negative number for a failure.
-  // Calls come one at a time, on the caller's thread or another. Without a range, positions follow each other from 0 on.
+  // Calls come one at a time, on the caller's thread or another. Without a range, positions follow each other from 0 on. It must
+  // return: an exception of C++ or a pthread_exit that leaves it ends the process, and a longjmp must not leave it.
   ptrdiff_t (*read)(void *context, uint64_t offset, uint8_t *bytes, size_t len);
   // Passed to `read`.
   void *context;
@@ -349,7 +350,7 @@ typedef struct aes_bitslice_sink {
   // Bytes of the memory.
   size_t bytes;
   // Takes the next `len` bytes. Returns 0, or another number for a failure. Calls come one at a time, on the caller's thread. What it got
-  // before the call fails is the beginning of the data.
+  // before the call fails is the beginning of the data. It must return, as `read` of a source.
   int (*write)(void *context, const uint8_t *bytes, size_t len);
   // Passed to `write`.
   void *context;

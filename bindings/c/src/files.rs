@@ -45,7 +45,8 @@ pub struct Source {
     /// `bytes` bytes; not NULL even for none.
     pub memory: *const u8,
     /// Reads up to `len` bytes from position `offset` on into `bytes`. Returns how many, 0 at the end, or a negative number for a failure.
-    /// Calls come one at a time, on the caller's thread or another. Without a range, positions follow each other from 0 on.
+    /// Calls come one at a time, on the caller's thread or another. Without a range, positions follow each other from 0 on. It must
+    /// return: an exception of C++ or a pthread_exit that leaves it ends the process, and a longjmp must not leave it.
     pub read: Option<unsafe extern "C" fn(context: *mut c_void, offset: u64, bytes: *mut u8, len: usize) -> isize>,
     /// Passed to `read`.
     pub context: *mut c_void,
@@ -69,7 +70,7 @@ pub struct Sink {
     /// Bytes of the memory.
     pub bytes: usize,
     /// Takes the next `len` bytes. Returns 0, or another number for a failure. Calls come one at a time, on the caller's thread. What it got
-    /// before the call fails is the beginning of the data.
+    /// before the call fails is the beginning of the data. It must return, as `read` of a source.
     pub write: Option<unsafe extern "C" fn(context: *mut c_void, bytes: *const u8, len: usize) -> c_int>,
     /// Passed to `write`.
     pub context: *mut c_void,
