@@ -6,7 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
     /// What may stop the calls that this thread makes.
-    static CURRENT: RefCell<Stop> = const { RefCell::new(Stop(None)) };
+    static CURRENT: RefCell<Stop> = const { RefCell::new(NOTHING) };
+}
+
+/// Stops nothing.
+const NOTHING: Stop = Stop(None);
+
+/// Sets what may stop the calls that this thread makes; returns what could before. A thread that is ending has no place for it any more:
+/// nothing stops the calls that it makes then, such as those of destructors.
+fn replaced_by(stop: Stop) -> Stop {
+    CURRENT.try_with(|current| current.replace(stop)).unwrap_or(NOTHING)
 }
 
 /// Stops the calls that are made [during](Self::during) some work. Clones stop the same calls.
@@ -52,30 +61,30 @@ impl Stop {
 
     /// Does `work`, and may stop the calls of [`Cipher::run`](crate::Cipher::run), [`Engine::run_jobs`](crate::Engine::run_jobs) and
     /// [`Engine::run_each_key`](crate::Engine::run_each_key) that this thread makes meanwhile. Within work that another one may stop, this
-    /// one takes its place.
+    /// one takes its place. In a destructor of a thread's own values (`thread_local`), nothing stops calls.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         /// The one before, also after a panic.
         struct Before(Stop);
 
         impl Drop for Before {
             fn drop(&mut self) {
-                CURRENT.replace(self.0.clone());
+                replaced_by(self.0.clone());
             }
         }
 
-        let _before = Before(CURRENT.replace(self.clone()));
+        let _before = Before(replaced_by(self.clone()));
         work()
     }
 
     /// Does `work` that nothing may stop: its result is taken for complete.
     #[cfg_attr(not(any(feature = "cuda", feature = "rand_core")), allow(dead_code))]
     pub(crate) fn never<T>(work: impl FnOnce() -> T) -> T {
-        Self(None).during(work)
+        NOTHING.during(work)
     }
 
     /// What may stop the calls that this thread makes. Threads that share a call's work take it from the one that makes the call.
     pub(crate) fn current() -> Self {
-        CURRENT.with_borrow(Self::clone)
+        CURRENT.try_with(|current| current.borrow().clone()).unwrap_or(NOTHING)
     }
 
     /// Whether calls may be stopped at all.

@@ -368,7 +368,8 @@ const char *aes_bitslice_version(void);
 uint32_t aes_bitslice_abi_version(void);
 
 // One sentence about the last call on this thread that failed: what went wrong and what to do about it. Empty if none has failed. It may
-// be read until the next call on this thread.
+// be read until the next call on this thread. Empty once the thread's own values are gone, as in what `atexit` calls after main: the codes
+// of failures are the same there.
 const char *aes_bitslice_last_error(void);
 
 // Sets how many threads share the work of a large call on the CPU, for the whole process: `threads` is 1 to 1024. Call it before the first

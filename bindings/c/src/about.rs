@@ -29,7 +29,8 @@ pub extern "C" fn aes_bitslice_abi_version() -> u32 {
 }
 
 /// One sentence about the last call on this thread that failed: what went wrong and what to do about it. Empty if none has failed. It may
-/// be read until the next call on this thread.
+/// be read until the next call on this thread. Empty once the thread's own values are gone, as in what `atexit` calls after main: the codes
+/// of failures are the same there.
 #[unsafe(no_mangle)]
 pub extern "C" fn aes_bitslice_last_error() -> *const c_char {
     message()

@@ -245,6 +245,12 @@ fn threads_and_forks() {
 }
 
 #[test]
+fn ends_of_threads_and_of_the_process() {
+    let said = run(&compiler("CC", "cc"), "-std=c11", "tests/ending.c", &[]);
+    assert!(said.contains("all checks passed"), "{said}");
+}
+
+#[test]
 fn the_example_in_c() {
     let said = run(&compiler("CC", "cc"), "-std=c11", "../../examples/c/message.c", &["cpu"]);
     assert!(said.contains("authentic"), "{said}");
