@@ -1,6 +1,7 @@
 """Iceberg's AES GCM Stream, against a reader and a writer made from its specification with another package."""
 
 import io
+import mmap
 import os
 
 import pytest
@@ -156,9 +157,9 @@ class WouldBlock(io.BytesIO):
 def test_a_source_that_would_block_is_no_end():
     key, message, sealed = Key.generate(128), io.BytesIO(), io.BytesIO()
     iceberg.encrypt(io.BytesIO(b"a manifest"), sealed, key=key)
-    with pytest.raises(OSError, match="would block"):
+    with pytest.raises(BlockingIOError, match="source is non-blocking"):
         iceberg.encrypt(WouldBlock(b"a manifest"), message, key=key)
-    with pytest.raises(OSError, match="would block"):
+    with pytest.raises(BlockingIOError, match="source is non-blocking"):
         iceberg.decrypt(WouldBlock(sealed.getvalue()[:-1]), message, key=key, length=len(sealed.getvalue()) - 1)
     assert message_of(sealed.getvalue(), key=key) == b"a manifest"
 
@@ -173,6 +174,9 @@ class Source:
         return next(self.returned)
 
     def seek(self, *to):
+        """Does not say where it is, as `mmap` does not."""
+
+    def tell(self):
         return 100
 
 
@@ -196,10 +200,27 @@ class Text(io.StringIO):
         (Text, TypeError, 'the source gives text, not bytes: open it with the mode "rb"'),
         (lambda: Source("text", "", ""), TypeError, r"what read\(\) returns must be bytes, not str"),
         (lambda: Source(5), TypeError, "must be bytes, not int"),
+        (lambda: 999, TypeError, "source must be a path, or a file object"),
+        (lambda: b"stream", TypeError, "source must be a path, or a file object"),
         (lambda: Source(bytes((64 << 20) + 1)), OSError, "more than it was asked for"),
     ],
 )
 def test_a_source_that_gives_no_bytes_is_refused(source, kind, message, work, tmp_path):
     with pytest.raises(kind, match=message):
         work(source(), tmp_path / "new", key=Key.generate(128))
+    assert not os.listdir(tmp_path)
+
+
+def test_sources_that_do_not_say_where_they_are(tmp_path):
+    key = Key.generate(128)
+    length = iceberg.encrypt(io.BytesIO(b"a manifest"), tmp_path / "stream", key=key)
+    with open(tmp_path / "stream", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as source:
+        with iceberg.open(source, key=key, length=length) as message:
+            assert message.read() == b"a manifest"
+
+
+def test_a_source_that_cannot_seek_is_refused(tmp_path):
+    ends = os.pipe()
+    with open(ends[0], "rb") as source, open(ends[1], "wb"), pytest.raises(TypeError, match="must be able to seek: give the path of a file"):
+        iceberg.decrypt(source, tmp_path / "new", key=Key.generate(128))
     assert not os.listdir(tmp_path)

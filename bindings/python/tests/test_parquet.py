@@ -391,6 +391,41 @@ def test_a_source_of_text_is_refused(tmp_path):
     assert os.listdir(tmp_path) == ["source"]
 
 
+class OnlyReads:
+    """A source without `readinto`, whose `seek` does not say where it is, as that of `mmap` does not."""
+
+    def __init__(self, data, piece=1 << 20):
+        self.file, self.piece = io.BytesIO(data), piece
+
+    def read(self, size):
+        return self.file.read(min(size, self.piece)) if self.piece else None
+
+    def seek(self, *to):
+        self.file.seek(*to)
+
+    def tell(self):
+        return self.file.tell()
+
+
+def test_sources_that_only_read(tmp_path):
+    key = Key.generate(128)
+    for piece in (100, 1 << 20):
+        parquet.encrypt(OnlyReads(written(), piece), secret := io.BytesIO(), keys=key)
+        parquet.decrypt(OnlyReads(secret.getvalue(), piece), plain := io.BytesIO(), keys=key)
+        assert pq.read_table(plain).equals(TABLE)
+    with pytest.raises(BlockingIOError, match="source is non-blocking"):
+        parquet.encrypt(OnlyReads(written(), None), tmp_path / "new", keys=key)
+    os.mkfifo(tmp_path / "pipe")
+    holds = os.open(tmp_path / "pipe", os.O_RDWR)
+    with pytest.raises(TypeError, match="must be able to seek: give the path of a file"):
+        parquet.decrypt(tmp_path / "pipe", tmp_path / "new", keys=key)
+    os.close(holds)
+    for source in (holds, b"new"):
+        with pytest.raises(TypeError, match="source must be a path, or a file object"):
+            parquet.encrypt(source, tmp_path / "new", keys=key)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
 def test_what_is_no_such_file(tmp_path):
     key, plain = Key.generate(128), written()
     refused(tmp_path, plain, Error, "the file is not encrypted", keys=key)

@@ -204,6 +204,30 @@ def test_a_file_object_that_reads_less_at_a_time(key):
     same(load_file(file, framework="np", key=key), tensors)
 
 
+@pytest.mark.parametrize(
+    "given, kind, text",
+    [
+        (lambda data: None, BlockingIOError, "source is non-blocking and cannot read now"),
+        (lambda data: data + b"x", OSError, "read() returned more than it was asked for"),
+        (lambda data: "text", TypeError, "what read() returns must be bytes, not str"),
+    ],
+)
+def test_what_a_file_object_must_not_return(key, given, kind, text):
+    """After the file was opened, when its tensors are read."""
+
+    class Wrong(io.BytesIO):
+        def read(self, size=-1):
+            data = super().read(size)
+            return given(data) if wrong else data
+
+    wrong, file = False, io.BytesIO()
+    save_file({"a": np.zeros(100, np.uint8)}, file, key=key)
+    with safe_open(Wrong(file.getvalue()), "np", key=key) as opened:
+        wrong = True
+        with pytest.raises(kind, match=re.escape(text)):
+            opened.get_tensor("a")
+
+
 def header_of(tensors, padding=0):
     text = json.dumps(tensors).encode() + b" " * padding
     return len(text).to_bytes(8, "little") + text

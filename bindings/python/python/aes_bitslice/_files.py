@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Callable, Iterator
@@ -20,9 +21,11 @@ def opened(source: Path | Any) -> Iterator[Any]:
         raise TypeError("the source gives text, not bytes: open it with the mode \"rb\"")
     if hasattr(source, "read"):
         yield source
-    else:
+    elif isinstance(source, (str, os.PathLike)) and isinstance(os.fspath(source), str):
         with io.open(source, "rb") as file:
             yield file
+    else:
+        raise TypeError("source must be a path, or a file object that reads or writes bytes")
 
 
 @contextmanager
@@ -42,19 +45,32 @@ def written(source: Any, destination: Path | Any, overwrite: bool) -> Iterator[C
         output.abort()
 
 
+def span_of(file: Any) -> tuple[int, int]:
+    """The position of a file object and that of its end, where it then is."""
+    if not (hasattr(file, "seek") and getattr(file, "seekable", lambda: True)()):
+        raise TypeError("the source must be able to seek: give the path of a file, or a file object with seek()")
+    start = file.tell()
+    # Some objects, such as `mmap`, do not return where they then are.
+    file.seek(0, io.SEEK_END)
+    return start, file.tell()
+
+
+def read_some(file: Any, count: int) -> bytes | bytearray | memoryview:
+    """So many bytes of a file object or fewer; none if it ends."""
+    piece = file.read(count)
+    if piece is None:
+        raise BlockingIOError(errno.EAGAIN, "source is non-blocking and cannot read now: give a blocking file (os.set_blocking(fd, True))")
+    if not isinstance(piece, (bytes, bytearray, memoryview)):
+        raise TypeError(f"what read() returns must be bytes, not {type(piece).__name__}")
+    if len(piece) > count:
+        raise OSError("read() returned more than it was asked for")
+    return piece
+
+
 def read(file: Any, count: int) -> bytes:
     """So many bytes of a file object, or those up to its end."""
-    pieces: list[bytes | bytearray | memoryview] = []
-    while count > 0:
-        piece = file.read(count)
-        if piece is None:
-            raise OSError("the source would block: give one that waits for its bytes")
-        if not isinstance(piece, (bytes, bytearray, memoryview)):
-            raise TypeError(f"what read() returns must be bytes, not {type(piece).__name__}")
-        if len(piece) > count:
-            raise OSError("read() returned more than it was asked for")
-        if not piece:
-            break
+    pieces = []
+    while count > 0 and (piece := read_some(file, count)):
         pieces.append(piece)
         count -= len(piece)
     return b"".join(pieces)

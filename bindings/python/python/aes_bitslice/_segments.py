@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from ._files import read_some
 from ._lanes import PART, GpuLanes, HostLane
 from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
 
@@ -164,7 +165,7 @@ class _Object:
             self._file.seek(self._start + place)
             for part in parts:
                 while part.nbytes:
-                    data = self._file.read(part.nbytes)
+                    data = read_some(self._file, part.nbytes)
                     if not data:
                         return False
                     part[: len(data)] = data

@@ -25,7 +25,7 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from ._files import Path, opened, read, written
+from ._files import Path, opened, read, span_of, written
 from ._native import AuthenticationError, Engine, Error, Key, random_bytes
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _Reader(io.RawIOBase):
         self._file = file
         self._name = f"{os.fspath(source)}: " if isinstance(source, (str, os.PathLike)) else ""
         self._at = 0
-        size = file.seek(0, io.SEEK_END)
+        _, size = span_of(file)
         if length is not None and size != length:
             raise AuthenticationError(f"{self._name}the file has {size} bytes, and its length is {length}: it was changed, or cut")
         file.seek(0)

@@ -27,7 +27,6 @@ The format: https://github.com/apache/parquet-format/blob/master/Encryption.md
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy
 
 from . import _parquet_file as layout
-from ._files import Path, opened, written
+from ._files import Path, opened, read_some, span_of, written
 from ._key_material import Kms, keys_of, new_key
 from ._native import Engine, Error, Key
 from ._thrift import Damaged
@@ -50,6 +49,9 @@ _Keys = Key | Mapping[str | None, Key]
 _FindKey = Callable[[str | None, bytes], Key]
 _KeysToWrite = Key | Mapping[str | None, Key | tuple[Key, bytes]]
 _Value = TypeVar("_Value")
+#: Bytes of a call of a source's `read`.
+_READ = 1 << 20
+
 _Algorithm = Literal["AES_GCM_V1", "AES_GCM_CTR_V1"]
 
 
@@ -277,15 +279,16 @@ def _prefix(aad_prefix: Buffer | None) -> bytes:
 
 def _whole(file: Any) -> Any:
     """The bytes of a file object from its position on, as an array."""
-    start = file.tell()
-    memory = numpy.empty(file.seek(0, io.SEEK_END) - start, numpy.uint8)
+    start, end = span_of(file)
+    memory: Any = numpy.empty(end - start, numpy.uint8)
     file.seek(start)
     left = memoryview(memory)
     while left:
-        count = file.readinto(left)
-        if not count:
-            raise OSError("the source ended early, or would block")
-        left = left[count:]
+        data = read_some(file, min(len(left), _READ))
+        if not data:
+            raise OSError("the source ended early")
+        left[: len(data)] = data
+        left = left[len(data) :]
     return memory
 
 
