@@ -209,6 +209,19 @@ def test_objects_of_a_store(key, key_ref, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
+def test_what_does_not_open_leaves_a_store_as_it_was(key, key_ref, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    store = fsspec.filesystem("memory")
+    damaged = bytearray(aes_bitslice.seal_bytes(os.urandom(3_000_000), key=key))
+    damaged[2_000_000] ^= 1
+    (tmp_path / "damaged").write_bytes(damaged)
+    store.pipe_file("/folder/old", b"old")
+    for name in ("old", "new"):
+        with pytest.raises(aes_bitslice.AuthenticationError):
+            ranges.open_row({"source": str(tmp_path / "damaged"), "destination": f"memory://folder/{name}"}, key_ref)
+    assert store.ls("/folder", detail=False) == ["/folder/old"] and store.cat_file("/folder/old") == b"old"
+
+
 @pytest.fixture
 def s3(monkeypatch):
     """An S3 store on this machine, for child processes, too."""

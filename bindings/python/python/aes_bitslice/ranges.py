@@ -13,6 +13,7 @@ arguments. The encryption is CTR, which does not authenticate; `seal_row` seals 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -98,8 +99,12 @@ def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
     with _reading(source) as reads:
         if _is_local(destination):
             return int(work(reads, _path(destination), overwrite=True, **options))
+        if destination.partition("://")[0] not in _WITH_COMMITS:
+            message = io.BytesIO()
+            done = int(work(reads, message, **options))
+            _put(destination, message.getvalue())
+            return done
         store, path = fsspec.core.url_to_fs(destination)
-        # An unfinished object does not appear if the store has commits, as S3-like stores do.
         writes = store.open(path, "wb", autocommit=False)
         try:
             done = int(work(reads, writes, **options))
@@ -274,6 +279,10 @@ def _write(file: int, data: Any, at: int) -> None:
         written = os.pwrite(file, left, at)
         left, at = left[written:], at + written
 
+
+#: What addresses of stores begin with in which an object that is written bit by bit appears when it is complete, and else not. In
+#: others, it would be there at once, or in part after an error.
+_WITH_COMMITS = ("s3", "s3a", "gs", "gcs")
 
 #: What addresses of local files may begin with.
 _LOCAL = ("file://", "local://")
