@@ -109,6 +109,45 @@ def test_rows_that_cannot_be_are_refused(key_ref, tmp_path):
         ranges.encrypt_row(row, "0123456789abcdef" * 2)
 
 
+@pytest.mark.parametrize("name", ["/", "new/", "file:///new/", "memory://", "memory:///", "s3://"])
+def test_a_folder_or_a_whole_store_is_no_destination(key_ref, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").write_bytes(bytes(100))
+    row = {**ranges.rows("data", "elsewhere")[0], "destination": name}
+    refuse = [lambda: ranges.rows("data", name), *(lambda work=work: work(row, key_ref) for work in (ranges.encrypt_row, ranges.seal_row))]
+    for refuses in refuse:
+        with pytest.raises(IsADirectoryError, match=f"^{name} is the name of a folder"):
+            refuses()
+    assert sorted(os.listdir(tmp_path)) == ["data", "key"]
+
+
+def test_paths_are_texts(key_ref, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").write_bytes(bytes(100))
+    row = ranges.rows("data", "new")[0]
+    for change, name in [({"source": b"data"}, "source"), ({"destination": b"new"}, "destination")]:
+        given = {**row, **change}
+        for refuses in [lambda: ranges.rows(given["source"], given["destination"]), lambda: ranges.encrypt_row(given, key_ref)]:
+            with pytest.raises(TypeError, match=f"{name} must be a str or a pathlib.Path, not bytes"):
+                refuses()
+    assert sorted(os.listdir(tmp_path)) == ["data", "key"]
+
+
+def test_the_number_of_bytes_of_a_part_may_be_of_numpy(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    (tmp_path / "data").write_bytes(bytes(100))
+    made = ranges.rows(tmp_path / "data", tmp_path / "new", part_bytes=numpy.int64(48))
+    assert [(row["offset"], row["length"]) for row in made] == [(0, 48), (48, 48), (96, 4)] and type(made[1]["offset"]) is int
+
+
+def test_what_is_beside_parts_is_named(tmp_path):
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    for name in (f"{0:020}", "_SUCCESS"):
+        store.pipe_file(f"/parts/{name}", b"x")
+    with pytest.raises(ValueError, match="memory://parts has _SUCCESS, which is no part of a message"):
+        ranges.rows("memory://parts", tmp_path / "new")
+
+
 @pytest.mark.parametrize("name", ["key", "link to key", "also key", "file:///key"])
 @pytest.mark.parametrize("work", [ranges.encrypt_row, ranges.seal_row, ranges.open_row])
 def test_the_file_of_the_key_is_no_destination(key, key_ref, tmp_path, work, name):

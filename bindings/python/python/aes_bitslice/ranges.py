@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import operator
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,10 +49,10 @@ def rows(
     refused, because its remaining parts would be taken for the end of the new one: `overwrite=True` empties a file and
     removes objects, now. A new file is no more open than its source; an emptied one keeps its owner, group and mode.
     """
-    source, destination = (str(_path(place)) if _is_local(place) else os.fspath(place) for place in (source, destination))
-    destination = destination.rstrip("/")
-    if not isinstance(part_bytes, int) or part_bytes < 16:
+    source, destination = absolute(source, "source"), _destination(destination).rstrip("/")
+    if not hasattr(part_bytes, "__index__") or part_bytes < 16:
         raise ValueError(f"part_bytes must be a whole number of at least 16, not {part_bytes!r}")
+    part_bytes = operator.index(part_bytes)
     iv = random_bytes(16).hex() if iv is None else _iv(iv).hex()
     part_bytes -= part_bytes % 16
     objects, whole = _objects(source), not _is_local(destination)
@@ -88,7 +89,7 @@ def open_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
 
 
 def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
-    source, destination = str(row["source"]), str(row["destination"])
+    source, destination = absolute(row["source"], "source"), _destination(row["destination"])
     _refuse_same(source, destination)
     _refuse_key(destination, key_ref)
     options = {"key": keys.resolve(key_ref), "engine": _Worker.of_this_thread(engine).engine}
@@ -143,7 +144,7 @@ class _Worker:
         return self._memory[:size]
 
     def encrypt(self, row: Mapping[str, Any], key_ref: str) -> int:
-        source, destination = str(row["source"]), str(row["destination"])
+        source, destination = absolute(row["source"], "source"), _destination(row["destination"])
         offset, length = int(row["offset"]), int(row["length"])
         start = offset - int(row.get("begins", 0))
         if start < 0 or length < 0:
@@ -186,6 +187,25 @@ def _iv(given: Any) -> bytes:
     if len(iv) != 16:
         raise ValueError('iv must be 16 bytes, or 32 hexadecimal digits as in rows[0]["iv"]')
     return iv
+
+
+def absolute(place: Any, name: str) -> str:
+    """An address that means the same in every working folder.
+
+    place: a path or an address. name: of the argument that it is.
+    """
+    if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
+        raise TypeError(f"{name} must be a str or a pathlib.Path, not {type(place).__name__}")
+    return str(_path(place)) if _is_local(place) else os.fspath(place)
+
+
+def _destination(place: Any) -> str:
+    """The address of a destination, which is no folder and no whole store."""
+    address = absolute(place, "destination")
+    text = os.fspath(place)
+    if text.endswith("/") and (_is_local(text) or not text.rpartition("://")[2].strip("/")):
+        raise IsADirectoryError(f"{text} is the name of a folder: add that of a file in it")
+    return address
 
 
 def _refuse_same(source: str, destination: str) -> None:
@@ -388,8 +408,10 @@ def _objects(source: str) -> list[tuple[str, int, int]]:
     sizes = {str(entry["name"]).rsplit("/", 1)[-1]: int(entry["size"]) for entry in store.ls(path, detail=True)}
     parts, end = [], 0
     for name in sorted(sizes):
+        if not (name.isascii() and name.isdigit() and len(name) == 20):
+            raise ValueError(f"{source} has {name}, which is no part of a message: parts have names of 20 digits. Remove it, or move it away")
         if name != f"{end:020}":
-            raise ValueError(f"{source} is not one message in parts: the part {end:020} is missing, or {name} is none")
+            raise ValueError(f"{source} is not one message in parts: the part {end:020} is missing")
         parts.append((f"{source}/{name}", end, sizes[name]))
         end += sizes[name]
     return parts
