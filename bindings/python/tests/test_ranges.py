@@ -492,6 +492,22 @@ def test_dask_is_given_references_only(key):
             seals(Client(), [{}], key.expose().hex())
 
 
+def test_dask_gives_workers_whole_paths(key, tmp_path, monkeypatch):
+    from aes_bitslice import dask
+
+    class Client:
+        def submit(self, work, row, key_ref, engine, **options):
+            return row, key_ref
+
+    monkeypatch.chdir(tmp_path)
+    for seals in (dask.encrypt, dask.seal, dask.open):
+        row = {"source": "data", "destination": "memory://new"}
+        assert seals(Client(), [row], "file:key", engine="cpu") == [({**row, "source": f"{tmp_path}/data"}, f"file:{tmp_path}/key")]
+        assert seals(Client(), [], "env:KEY") == []
+        with pytest.raises(ValueError, match="~ is not replaced in file:PATH"):
+            seals(Client(), [row], "file:~/key")
+
+
 def test_dask_says_that_no_worker_has_a_gpu(key_ref):
     from aes_bitslice import dask
 

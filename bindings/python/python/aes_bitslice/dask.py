@@ -5,7 +5,7 @@
 >>> futures = aes_dask.encrypt(client, ranges.rows("data", "data.enc"), "file:/keys/key")
 >>> sum(client.gather(futures))
 
-Each worker reads the key where its reference says; a task has only the reference. If its worker is lost, another worker
+Relative paths are those of the process that submits. Each worker reads the key where its reference says; a task has only the reference. If its worker is lost, another worker
 repeats the task, and writes the same bytes to the same place. For one task per GPU, start the workers with `--resources
 "GPU=1"` and pass `engine="cuda"`; a warning says if no worker has that resource.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from . import keys, ranges
@@ -59,10 +60,17 @@ def _submitted(
     options: Mapping[str, Any],
 ) -> list[Any]:
     # Finds an error in a reference here, not in each of a thousand tasks.
-    keys.check(key_ref)
+    scheme, path = keys.check(key_ref)
+    if scheme == "file":
+        key_ref = f"file:{Path(path).absolute()}"
     resources = {"resources": {"GPU": 1}} if engine.startswith("cuda") else {}
     if resources and "resources" not in options:
         _warn_without_gpus(client)
     # `pure=False`: a row is done even if the same one was done before, because its destination may be gone.
     defaults = {"pure": False, "retries": 3, **resources, **options}
-    return [client.submit(work, dict(row), key_ref, engine, **defaults) for row in rows]
+    return [client.submit(work, _absolute(row), key_ref, engine, **defaults) for row in rows]
+
+
+def _absolute(row: _Row) -> dict[str, Any]:
+    """A row whose places do not depend on the working folder."""
+    return {**row, **{name: ranges.absolute(row[name], name) for name in ("source", "destination") if name in row}}

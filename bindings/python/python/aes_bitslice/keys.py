@@ -52,6 +52,8 @@ def check(reference: str) -> tuple[str, str]:
     if not colon or (scheme not in _OURS and _known(scheme) is None):
         # It is not repeated: some users put the key itself in its place.
         raise ValueError("a key is referred to as env:NAME or file:PATH, or by a scheme that this process knows, and this is neither")
+    if scheme == "file" and rest.startswith("~"):
+        raise ValueError("~ is not replaced in file:PATH: give the whole path, or begin it with ./")
     return scheme, rest
 
 
