@@ -1,6 +1,8 @@
 """KV caches at rest: frames are LMCache's, byte for byte what pyca makes of them, and a wrong one hands nothing out."""
 
+import copy
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -101,6 +103,38 @@ def test_what_is_no_frame_or_no_block_changes_nothing(change, error, text):
     with pytest.raises(error, match=text):
         cipher.decrypt(*change(frames, out))
     assert (out == 7).all()
+
+
+def test_frames_in_any_order_of_memory():
+    cipher, blocks = kv.BlockCipher(SECRET), blocks_of((6, 35), np.uint8)
+    frames = cipher.encrypt(blocks)
+    for given in (np.asfortranarray(frames), np.repeat(frames, 2, axis=1)[:, ::2], frames[::-1].copy()[::-1]):
+        assert not given.flags.c_contiguous and (cipher.decrypt(given, np.empty_like(blocks)) == blocks).all()
+
+
+def test_arrays_that_are_no_memory_of_their_own():
+    cipher, blocks = kv.BlockCipher(SECRET), blocks_of((4, 64), np.uint8)
+    frames = cipher.encrypt(blocks)
+    memory = np.zeros(4 * 93, np.uint8)
+    for strides in [(1, 1), (0, 1), (92, 1), (93, 0)]:
+        with pytest.raises(ValueError, match="the rows of out overlap"):
+            cipher.encrypt(blocks, out=np.lib.stride_tricks.as_strided(memory, (4, 93), strides))
+    assert not memory.any()
+    masked = np.ma.masked_array(frames)
+    for work in (lambda: cipher.encrypt(np.ma.masked_array(blocks)), lambda: cipher.encrypt(blocks, out=masked), lambda: cipher.decrypt(masked, blocks)):
+        with pytest.raises(TypeError, match="must not be a masked array"):
+            work()
+    before = frames.copy()
+    with pytest.raises(ValueError, match="frame 0 and out overlap"):
+        cipher.decrypt(frames, frames.reshape(-1)[: 4 * 64].reshape(4, 64))
+    assert (frames == before).all()
+
+
+def test_a_cipher_stays_in_its_process():
+    cipher = kv.BlockCipher(SECRET)
+    assert copy.copy(cipher) is copy.deepcopy(cipher) is cipher
+    with pytest.raises(TypeError, match="cannot be pickled because it holds a key: make one in each process"):
+        pickle.dumps(cipher)
 
 
 def test_secrets_that_are_none_are_refused():

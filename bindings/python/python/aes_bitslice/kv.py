@@ -27,7 +27,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy
 
@@ -106,12 +106,15 @@ class BlockCipher:
         count, size = rows.shape
         if len(frames) != count:
             raise ValueError(f"there are {len(frames)} frames, and out has {count} blocks: give one for each")
+        _refuse_mask(frames, "frames")
         is_array = isinstance(frames, numpy.ndarray) and frames.ndim == 2 and frames.dtype == numpy.uint8
         given: Any = frames if is_array else [numpy.frombuffer(frame, numpy.uint8) for frame in frames]
         for n, frame in enumerate(given):
             if len(frame) != size + OVERHEAD or frame[0] != VERSION:
                 found = f"{len(frame)} bytes and version {frame[0]}" if len(frame) else "no bytes"
                 raise ValueError(f"frame {n} has {found}: that of a block of {size} bytes has {size + OVERHEAD} and version {VERSION}")
+            if isinstance(rows, numpy.ndarray) and numpy.may_share_memory(frame, rows):
+                raise ValueError(f"frame {n} and out overlap")
         cipher = self._cipher(out)
 
         def decrypted(lane: Any, part: slice) -> list[int]:
@@ -126,7 +129,7 @@ class BlockCipher:
                 for body, frame in zip(bodies, theirs[some], strict=True):
                     body[:] = frame[HEADER:-TAG][place]
 
-            iv, tags = (b"".join(frame[place] for frame in theirs) for place in (slice(1, HEADER), slice(-TAG, None)))
+            iv, tags = (b"".join(frame[place].tobytes() for frame in theirs) for place in (slice(1, HEADER), slice(-TAG, None)))
             plain = lane.bring(rows[part].reshape(-1), _parts(len(theirs), size, fill))
             try:
                 if len(theirs) == 1:
@@ -150,6 +153,14 @@ class BlockCipher:
             _arrays.library_of(type(out)).written(out)  # type: ignore[union-attr]
         return out
 
+    def __deepcopy__(self, _memo: Any) -> BlockCipher:
+        return self
+
+    __copy__ = functools.partialmethod(__deepcopy__, None)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a block cipher cannot be pickled because it holds a key: make one in each process")
+
     def _cipher(self, array: Any) -> Cipher:
         """The key where the array is."""
         made: Cipher = self._on("cpu" if _is_in_host_memory(array) else f"cuda:{array.get_device()}")
@@ -166,6 +177,7 @@ def _is_in_host_memory(array: Any) -> bool:
 def _rows(array: Any, name: str, writes: bool) -> tuple[Any, Any, Any]:
     """The bytes of an array, in the same memory, with a row for each block; the lanes to there; and what makes new arrays there."""
     library: Any = _arrays.library_of(type(array))
+    _refuse_mask(array, name)
     if isinstance(array, numpy.ndarray):
         if not array.flags.c_contiguous or (writes and not array.flags.writeable):
             raise BufferError(f"{name} must be contiguous{' and writeable' if writes else ''}")
@@ -184,6 +196,7 @@ def _rows(array: Any, name: str, writes: bool) -> tuple[Any, Any, Any]:
 
 def _frames(out: Any, count: int, size: int, rows: Any) -> Any:
     """An array that the frames of these rows may be written to."""
+    _refuse_mask(out, "out")
     if not isinstance(out, numpy.ndarray) or out.dtype != numpy.uint8:
         raise TypeError("out must be a NumPy array of bytes")
     if out.shape != (count, size):
@@ -192,7 +205,17 @@ def _frames(out: Any, count: int, size: int, rows: Any) -> Any:
         raise BufferError("out must be writeable")
     if isinstance(rows, numpy.ndarray) and numpy.may_share_memory(out, rows):
         raise ValueError("out and blocks overlap")
+    taken = 1
+    for step, length in sorted((abs(step), length) for step, length in zip(out.strides, out.shape, strict=True) if length > 1):
+        if step < taken:
+            raise ValueError("the rows of out overlap")
+        taken += step * (length - 1)
     return out
+
+
+def _refuse_mask(array: Any, name: str) -> None:
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array, for nothing keeps its mask: give its data (`.data`)")
 
 
 def _map(lanes: HostLane | GpuLanes, work: Callable[[Any, slice], _Result], count: int, size: int) -> list[_Result]:
