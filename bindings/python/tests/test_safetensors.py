@@ -280,6 +280,14 @@ def test_what_the_package_refuses_is_refused(key, name, tmp_path):
     assert type(error.value) is Error and len(str(error.value)) < 500
 
 
+@pytest.mark.parametrize("shape", [[1 << 62, 0], [0, 1 << 30, 1 << 31, 4], [1 << 1000, 0]])
+def test_an_empty_tensor_with_lengths_without_room_is_refused(key, shape):
+    text = json.dumps({"a": {"dtype": "F16", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    file = io.BytesIO(aes_bitslice.seal_bytes(len(text).to_bytes(8, "little") + text, key=key))
+    with pytest.raises(Error, match="gives 'a' lengths for which no number of bytes has room"):
+        load_file(file, framework="np", key=key)
+
+
 def test_a_name_that_is_there_twice_is_refused(key):
     twice = json.dumps({"a": entry(0, 4), "b": entry(4, 8)}).replace('"b"', '"a"').encode()
     file = io.BytesIO(aes_bitslice.seal_bytes(len(twice).to_bytes(8, "little") + twice + bytes(8), key=key))

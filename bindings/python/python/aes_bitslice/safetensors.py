@@ -258,6 +258,9 @@ class safe_open:
             for name, tensor in tensors.items():
                 if _BITS[tensor.type] * math.prod(tensor.shape) != 8 * (tensor.stop - tensor.start):
                     raise self._refused(f"its header gives {name!r} more or fewer bytes than its type and shape have")
+                # Frameworks count so, even where another length is 0.
+                if _BITS[tensor.type] * math.prod(length or 1 for length in tensor.shape) >= 8 << 63:
+                    raise self._refused(f"its header gives {name!r} lengths for which no number of bytes has room")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise self._refused(f"its header is damaged, or has what this version does not know ({error})") from None
         if not _are_texts(metadata):
