@@ -5,7 +5,8 @@
 
 use aes_bitslice_runtime::{Backend, Engine, Key};
 use aes_bitslice_seal::tink::{self, Keyset};
-use aes_bitslice_seal::{Error, Opening, Secret, message_bytes, open, open_range, seal};
+use aes_bitslice_seal::{Error, Opening, PassphraseCost, Sealing, Secret, message_bytes, open, open_range, seal};
+use base64ct::{Base64, Encoding};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Cursor;
@@ -132,6 +133,27 @@ fn every_bit_of_the_commitment_is_compared_before_anything_is_opened() {
         let outcome = Opening::new(&engine(), Secret::Key(&key()), &changed[..96]).map(drop);
         assert!(matches!(outcome, Err(Error::WrongKey)), "bit {bit}: {outcome:?}");
     }
+}
+
+/// The salts and prefixes of nonces of both formats, and the key of a new keyset. A byte that is zero in all of 64 was not drawn.
+#[test]
+fn every_byte_of_what_is_new_is_random() {
+    let (engine, key) = (engine(), key());
+    let new = || {
+        let (keyset, cost) = (Keyset::generate().unwrap(), PassphraseCost::default());
+        let sealed = Sealing::new(&engine, Secret::Key(&key), cost).unwrap();
+        let stream = tink::sealing(&engine, &keyset, b"").unwrap();
+        let json: serde_json::Value = serde_json::from_str(&keyset.to_json(1)).unwrap();
+        // The last field of the message is the key.
+        let value = Base64::decode_vec(json["key"][0]["keyData"]["value"].as_str().unwrap()).unwrap();
+        [&sealed.header()[24..56], &sealed.header()[97..136], &stream.header()[1..40], &value[value.len() - 32..]]
+            .concat()
+    };
+    let mut any = new();
+    for _ in 1..64 {
+        any.iter_mut().zip(new()).for_each(|(any, byte)| *any |= byte);
+    }
+    assert!(!any.contains(&0), "{any:?}");
 }
 
 /// What is sealed now begins as the files that are kept, except for what is random; and that is new each time.

@@ -6,7 +6,7 @@ use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{
     Error, Opening, PassphraseCost, Sealing, Secret, message_bytes, open, open_range, seal, seal_with,
 };
-use std::io::Cursor;
+use std::io::{self, Cursor, Read};
 use std::ops::Bound;
 
 /// A keyset whose segments have 100 bytes, so that a short message has several.
@@ -80,6 +80,35 @@ fn what_is_done_in_turn_is_the_same() {
         whole.clear();
         let outcome = opening.run(&file[opening.places().header_bytes()..], &mut whole);
         assert!(matches!(outcome, Err(Error::Damaged { .. })) && message.starts_with(&whole), "{outcome:?}");
+    }
+}
+
+/// Gives a byte at a time, and after each is interrupted once, as reads are by signals.
+struct Interrupted<R>(R, bool);
+
+impl<R: Read> Read for Interrupted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.1 = !self.1;
+        let len = buffer.len().min(1);
+        if self.1 { Err(io::ErrorKind::Interrupted.into()) } else { self.0.read(&mut buffer[..len]) }
+    }
+}
+
+/// Also where a byte after a chunk, of 21,464 bytes, tells whether it is the last.
+#[test]
+fn reads_that_are_interrupted_are_made_again() {
+    for len in [0, 1, 44, 45, 21_463, 21_464, 21_465, 43_000] {
+        let (message, mut stream) = (message(len), vec![]);
+        tink::encrypt(&engine(), &small(), b"", Interrupted(&message[..], false), &mut stream).unwrap();
+        for in_turn in [false, true] {
+            let opening = tink::opening(&engine(), &small(), b"", &stream).unwrap().in_turn(in_turn);
+            let (rest, mut out) = (Interrupted(&stream[40..], false), vec![]);
+            opening.run(rest, &mut out).unwrap();
+            assert!(out == message, "{len} bytes");
+        }
+        let mut out = vec![];
+        tink::decrypt(&engine(), &small(), b"", Interrupted(&stream[..], false), &mut out).unwrap();
+        assert!(out == message, "{len} bytes");
     }
 }
 

@@ -3,7 +3,8 @@
 
 use aes_bitslice_runtime::{Backend, Engine};
 use aes_bitslice_seal::Error;
-use aes_bitslice_seal::tink::{Keyset, decrypt, decrypt_range, encrypt};
+use aes_bitslice_seal::tink::{Keyset, decrypt, decrypt_range, encrypt, message_bytes};
+use base64ct::{Base64, Encoding};
 use std::fs;
 use std::io::{Cursor, Read, Result, Seek, SeekFrom};
 use std::path::Path;
@@ -65,6 +66,48 @@ fn a_rotated_keyset_opens_ranges() {
     let others = Keyset::from_json(&json.to_string()).unwrap();
     let outcome = decrypt_range(&engine, &others, b"", Cursor::new(&stream), 0..10, vec![]);
     assert!(matches!(outcome, Err(Error::NoKeyOpens)), "{outcome:?}");
+}
+
+/// A keyset of these keys, each with the bytes of a segment and of the key that it derives; the first is primary.
+fn keyset_of(keys: &[(u8, u8)]) -> Keyset {
+    let key = |(id, &(segment, derived)): (usize, &(u8, u8))| {
+        let parameters = [8, segment, 16, derived, 24, 3];
+        let message = [&[18, 6], &parameters[..], &[26, 32], &[segment; 32]].concat();
+        serde_json::json!({
+            "keyData": {
+                "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
+                "value": Base64::encode_string(&message),
+                "keyMaterialType": "SYMMETRIC",
+            },
+            "status": "ENABLED", "keyId": id, "outputPrefixType": "RAW",
+        })
+    };
+    let keys: Vec<_> = keys.iter().enumerate().map(key).collect();
+    Keyset::from_json(&serde_json::json!({ "primaryKeyId": 0, "key": keys }).to_string()).unwrap()
+}
+
+/// Keys with headers and segments of different lengths, and streams that are shorter than a header or a segment of another key, or end where
+/// one does.
+#[test]
+fn whichever_key_it_is_is_found() {
+    let engine = Engine::open(Backend::Cpu).unwrap();
+    let mut keys = [(100, 32), (41, 16), (60, 32)];
+    for _ in 0..keys.len() {
+        let all = keyset_of(&keys);
+        for key in keys {
+            for len in 0..130 {
+                let (message, mut stream, mut whole, mut part) = (message(len), vec![], vec![], vec![]);
+                encrypt(&engine, &keyset_of(&[key]), b"", &message[..], &mut stream).unwrap();
+                decrypt(&engine, &all, b"", &stream[..], &mut whole).unwrap();
+                let half = u64::from(len / 2);
+                decrypt_range(&engine, &all, b"", Cursor::new(&stream), half.., &mut part).unwrap();
+                let told = message_bytes(&engine, &all, b"", Cursor::new(&stream)).unwrap();
+                let is_right = whole == message && part == message[half as usize..] && told == u64::from(len);
+                assert!(is_right, "{len} bytes under {key:?} of {keys:?}");
+            }
+        }
+        keys.rotate_left(1);
+    }
 }
 
 /// As the Python package `tink` 1.16.1 writes it with `KeysetHandle.write`, except for the bytes.
