@@ -176,3 +176,30 @@ impl OnChunks for Keyed {
 pub fn in_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::table::{CTR, XTS};
+    use aes_bitslice_runtime::{Backend, Counter, CounterMode, Ctr, Engine, Key, Xts};
+
+    /// A chunk beyond 4 GiB of its stream.
+    #[test]
+    fn counters_and_sectors_go_on_after_4_gib() {
+        const FAR: u64 = 5 << 30;
+        let engine = Engine::open(Backend::Cpu).unwrap();
+        let of = |key: Key| engine.cipher(&key).unwrap();
+        let (one, two) = (of(Key::new(&[7; 16]).unwrap()), of(Key::xts(&[[7; 16], [8; 16]].concat()).unwrap()));
+        let [mut ctr, mut xts] = [[9; 64]; 2];
+        let counter = Counter::new(CounterMode::Ctr128BE, [5; 16]);
+        one.run(Ctr::new(&counter, FAR), &mut ctr).unwrap();
+        two.run(Xts::encrypt(16, (FAR / 16).into()).unwrap(), &mut xts).unwrap();
+        for (mode, cipher, expected) in [(&CTR, one, ctr), (&XTS, two, xts)] {
+            let keyed = Transform::writing(&Method::encryption(mode), [5; 16], 0).with(cipher);
+            let chunk = Chunk { index: 1, offset: FAR, length: 64, to: FAR, before: None, last: false };
+            let mut memory = [9; 64];
+            assert_eq!(keyed.apply(&chunk, None, &mut memory, "it").unwrap(), 0..64);
+            assert_eq!(memory, expected, "{}", mode.name);
+        }
+    }
+}

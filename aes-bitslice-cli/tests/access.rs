@@ -228,8 +228,16 @@ fn what_holds_a_key_and_is_open_to_others_is_told() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("key"), KEYS[0]).unwrap();
-    for (mode, what) in [(0o600, ""), (0o640, "read"), (0o604, "read"), (0o620, "written"), (0o666, "read and written")]
-    {
+    for (mode, what) in [
+        (0o600, ""),
+        (0o711, ""),
+        (0o640, "read"),
+        (0o604, "read"),
+        (0o620, "written"),
+        (0o602, "written"),
+        (0o642, "read and written"),
+        (0o624, "read and written"),
+    ] {
         fs::set_permissions(at("key"), fs::Permissions::from_mode(mode)).unwrap();
         let arguments = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-file key -o /dev/null in");
         let output = program(&arguments).current_dir(&folder).output().unwrap();

@@ -15,7 +15,8 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{
-    IV, KEYS, PROGRAM, bytes, folder_in_memory, is_ignored, is_root, message, names, pipe, program, skipped, wait_for,
+    IV, KEYS, PROGRAM, bytes, folder_in_memory, is_ignored, is_root, message, names, pipe, program, skipped, strace,
+    wait_for,
 };
 use tempfile::TempDir;
 
@@ -441,6 +442,41 @@ fn closed_standard_streams() {
         shell.args(encrypt_from_to(folder.path(), options).get_args());
         let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{redirection}: {output:?}");
+    }
+}
+
+/// A system whose random number generator fails: what needs a new key, IV, salt or nonce says so, and makes nothing.
+#[test]
+fn nothing_is_made_without_random_bytes() {
+    let folder = folder(100);
+    fs::write(folder.path().join("key"), KEYS[2]).unwrap();
+    let before = names(folder.path());
+    for command in [
+        "keygen --bits 256 -o new",
+        "keygen --bits 256 --xts -o new",
+        "encrypt --mode ctr --backend cpu -k key -o new in",
+        "encrypt --mode cbc --padding pkcs7 --backend cpu -k key -o new in",
+        "keystream --bytes 16 --backend cpu -k key -o new",
+        "seal -k key -o new in",
+        "seal --format tink -k key -o new in",
+    ] {
+        let log = folder.path().join("out/log");
+        let options = format!("-e trace=getrandom -e inject=getrandom:error=EIO -o {}", log.display());
+        let Some(mut strace) = strace(&options) else { return };
+        let output = strace.arg(PROGRAM).args(command.split_whitespace()).current_dir(&folder).output().unwrap();
+        // Not for hash maps or the heap.
+        let is_asked = |line: &str| line.contains(", 0) ") && line.contains("INJECTED") && !line.contains("(0x1, 0,");
+        if !fs::read_to_string(&log).unwrap().lines().any(is_asked) {
+            return skipped("a generator that fails: random bytes come without a system call here");
+        }
+        let told =
+            "aes-bitslice: error: the system's random number generator failed: Input/output error (os error 5)\n";
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), &*stderr, names(folder.path())),
+            (Some(1), told, before.clone()),
+            "{command}"
+        );
     }
 }
 

@@ -98,6 +98,32 @@ fn a_random_iv_is_printed_and_new() {
     assert_eq!(quiet.len(), 40);
 }
 
+/// Of IVs and keys. A byte that is zero in all of 16 was not drawn: by chance that happens once in 2^120.
+#[test]
+fn every_byte_of_what_is_new_is_random() {
+    let encrypted = |mode: &str| {
+        let command = format!("encrypt --mode {mode} --iv random --backend cpu --key-env KEY");
+        bytes(program(&command).env("KEY", KEYS[0]), &[7; 16])[..16].to_vec()
+    };
+    let of_stream = || {
+        let output = pipe(&mut keystream(KEYS[0], "--bytes 0 --iv random --backend cpu"), b"");
+        unhex(String::from_utf8(output.stderr).unwrap().rsplit(' ').next().unwrap().trim())
+    };
+    let new: [(&str, &dyn Fn() -> Vec<u8>); 4] = [
+        ("ctr", &|| encrypted("ctr")),
+        ("cbc", &|| encrypted("cbc")),
+        ("keystream", &of_stream),
+        ("keygen", &|| unhex(std::str::from_utf8(&bytes(&mut program("keygen --bits 256 -o -"), b"")).unwrap())),
+    ];
+    for (name, new) in new {
+        let mut any = new();
+        for _ in 1..16 {
+            any.iter_mut().zip(new()).for_each(|(any, byte)| *any |= byte);
+        }
+        assert!(any.len() >= 16 && !any.contains(&0), "{name}: {any:?}");
+    }
+}
+
 /// The message of a command that fails with this exit code, and makes nothing.
 fn refusal(folder: &Path, options: &str, code: i32) -> String {
     let before = names(folder);

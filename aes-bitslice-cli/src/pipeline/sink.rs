@@ -107,3 +107,25 @@ impl Sink {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::{Options, Target};
+    use crate::pipeline::positional::read_exact_at;
+
+    /// Beyond 4 GiB.
+    #[test]
+    fn positions_have_64_bits() {
+        const FAR: u64 = 5 << 30;
+        let folder = tempfile::tempdir().unwrap();
+        let target = Target::check(Some(&folder.path().join("new")), None, Options::default()).unwrap();
+        let output = target.open().unwrap();
+        let sink = Sink::new(&output, b"header", None).unwrap();
+        let chunk = Chunk { index: FAR / 16, offset: FAR, length: 16, to: FAR, before: None, last: true };
+        assert!(sink.write(&chunk, b"the chunk itself").unwrap());
+        let mut found = [0; 16];
+        read_exact_at(&output.writer().unwrap(), &mut found, 6 + FAR).unwrap();
+        assert_eq!(found, *b"the chunk itself");
+    }
+}

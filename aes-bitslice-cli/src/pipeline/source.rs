@@ -180,11 +180,15 @@ mod tests {
         Memory::new(engine, chunk_bytes, Gate::default())
     }
 
-    /// Yields at most three bytes a read, like a slow pipe.
-    struct Dribble<'a>(&'a [u8]);
+    /// Yields at most three bytes a read, like a slow pipe, and is interrupted before each.
+    struct Dribble<'a>(&'a [u8], bool);
 
     impl Read for Dribble<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(ErrorKind::Interrupted.into());
+            }
             let length = buffer.len().min(3);
             self.0.read(&mut buffer[..length])
         }
@@ -196,7 +200,7 @@ mod tests {
         for (length, read) in
             (0..=100).flat_map(|length| [(length, 0), (length, length.min(1)), (length, length.min(40))])
         {
-            let (mut source, mut ahead) = (Dribble(&stream[read..length]), Cursor::new(stream[..read].to_vec()));
+            let (mut source, mut ahead) = (Dribble(&stream[read..length], false), Cursor::new(stream[..read].to_vec()));
             let mut chunks: Vec<Vec<u8>> = Vec::new();
             loop {
                 let mut data = [9; 16];
@@ -249,6 +253,24 @@ mod tests {
                     [cut.read, cut.written].map(|steps| (index as u64 * steps.bytes).saturating_sub(steps.less));
                 assert_eq!((chunk.index, chunk.offset, chunk.to), (index as u64, read, written));
             }
+        }
+    }
+
+    /// Beyond 4 GiB in the file, and in the stream.
+    #[test]
+    fn positions_have_64_bits() {
+        const FAR: u64 = 5 << 30;
+        let mut file = tempfile::tempfile().unwrap();
+        file.seek(SeekFrom::Start(FAR - 16)).unwrap();
+        file.write_all(b"the block beforethe chunk itself").unwrap();
+        for start in [FAR, 0] {
+            let (file, index) = (file.try_clone().unwrap(), (FAR - start) / 16);
+            let kind = Kind::Parallel { file, start, length: FAR - start + 16, rest: 0, next: AtomicU64::new(index) };
+            let (source, mut memory) = (Source { name: "it".into(), cut: Cut::even(16), kind }, memory(16));
+            let chunk = source.take(&mut memory).unwrap().unwrap();
+            let before = (index > 0).then_some(*b"the block before");
+            let expected = Chunk { index, offset: 16 * index, length: 16, to: 16 * index, before, last: true };
+            assert_eq!((&memory.get().unwrap()[..16], chunk), (&b"the chunk itself"[..], expected));
         }
     }
 
