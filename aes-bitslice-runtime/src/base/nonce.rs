@@ -84,10 +84,17 @@ mod tests {
             assert_eq!(Nonce::new(&vec![7; len]).unwrap().as_ref(), vec![7; len]);
         }
         assert_eq!(Nonce::from([3; 12]), Nonce::new(&[3; 12]).unwrap());
-        // A byte that is zero in all of 64 was not drawn.
-        let any = (0..64)
-            .map(|_| Nonce::random().unwrap())
-            .fold([0; 12], |any, nonce| std::array::from_fn(|i| any[i] | nonce.as_bytes()[i]));
-        assert!(!any.contains(&0), "{any:?}");
+    }
+
+    /// A byte that is zero in all of 64 was not drawn.
+    #[test]
+    fn every_byte_of_a_new_nonce_is_random() {
+        for (bytes, random) in [(12, Nonce::random as fn() -> _), (24, Nonce::random_for_xaes)] {
+            let mut any = vec![0; bytes];
+            for _ in 0..64 {
+                any.iter_mut().zip(random().unwrap().as_bytes()).for_each(|(any, byte)| *any |= byte);
+            }
+            assert!(!any.contains(&0), "{any:?}");
+        }
     }
 }

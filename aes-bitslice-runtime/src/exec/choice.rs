@@ -227,6 +227,22 @@ mod tests {
         }
     }
 
+    /// Table kernels, alone or beside others, have to be asked for.
+    #[test]
+    fn what_kernels_allow() {
+        for (kernels, allowed) in [
+            (Kernels::Auto, [true, false, false]),
+            (Kernels::default(), [true, false, false]),
+            (Kernels::Bitsliced, [true, false, false]),
+            (Kernels::Tbox, [false, true, false]),
+            (Kernels::CoResident, [false, false, true]),
+            (Kernels::AutoAny, [true; 3]),
+        ] {
+            let choices = [Choice::Bitsliced, Choice::Tbox, Choice::CoResident { bitsliced: 1 }];
+            assert_eq!(choices.map(|choice| kernels.allow(choice)), allowed, "{kernels}");
+        }
+    }
+
     #[test]
     fn candidates_are_distinct_and_cover_what_is_allowed() {
         for power in 12..=32 {

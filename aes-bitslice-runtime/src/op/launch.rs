@@ -229,4 +229,25 @@ mod tests {
         assert_eq!(counter_words(u128::from_be_bytes(bytes)), [0x0c0d_0e0f, 0x0809_0a0b, 0x0405_0607, 0x0001_0203]);
         assert_eq!(block_words(&bytes), [0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0f0e_0d0c]);
     }
+
+    /// A counter, and a hash, may be secret.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn words_are_wiped_with_the_launch() {
+        use std::fs::File;
+        use std::os::unix::fs::FileExt;
+        let words = *b"words, be wiped!";
+        let values = vec![(Argument::Counter, Value::Words(block_words(&words))); 64];
+        // Made before: it must not take the place of what is freed.
+        let mut memory = vec![0; size_of_val(&*values)];
+        let at = values.as_ptr().addr() as u64;
+        let launch = Launch { entry: Entry::Blocks, at: 0, thread_blocks: 1, threads: 128, values };
+        let mut found = || {
+            File::open("/proc/self/mem").unwrap().read_exact_at(&mut memory, at).unwrap();
+            memory.windows(16).filter(|bytes| **bytes == words).count()
+        };
+        assert_eq!(found(), 64);
+        drop(launch);
+        assert_eq!(found(), 0);
+    }
 }
