@@ -34,6 +34,8 @@ def test_keys_are_equal_if_their_bytes_are():
     assert key != Key(bytes(31) + b"\1") and key != Key(bytes(16)) and key != bytes(32) and key != None  # noqa: E711
     assert Key(bytes(15) + b"\1" + bytes(16)) != Key.xts(bytes(15) + b"\1" + bytes(16))
     assert len({key, Key(bytes(32)), Key(bytes(24))}) == 2
+    # A hash is shown and stored: it tells nothing of the bytes.
+    assert hash(key) == hash(Key(bytes(31) + b"\1"))
 
 
 def test_copies_and_weak_references_of_what_never_changes():

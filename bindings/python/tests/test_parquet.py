@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+from hmac import compare_digest
 from types import SimpleNamespace
 
 import numpy as np
@@ -426,6 +427,23 @@ def test_sources_that_only_read(tmp_path):
     assert os.listdir(tmp_path) == ["pipe"]
 
 
+def test_a_source_that_reads_less_at_a_time():
+    class Source(io.BytesIO):
+        def readinto(self, buffer):
+            return super().readinto(memoryview(buffer)[:1000]) if gives == "less" else gives
+
+    key, secret = Key.generate(128), io.BytesIO()
+    for gives in ("less", 0, None):
+        source = Source(b"before" + written())
+        source.seek(6)
+        if gives == "less":
+            parquet.encrypt(source, secret, keys=key)
+            assert read(parquet.decrypt_bytes(secret.getvalue(), keys=key)).equals(TABLE)
+        else:
+            with pytest.raises(OSError, match="ended early" if gives == 0 else "non-blocking"):
+                parquet.encrypt(source, secret, keys=key)
+
+
 def test_what_is_no_such_file(tmp_path):
     key, plain = Key.generate(128), written()
     refused(tmp_path, plain, Error, "the file is not encrypted", keys=key)
@@ -585,6 +603,28 @@ def test_no_prefix_is_the_beginning_of_another(given):
         return
     with pytest.raises(AuthenticationError, match="has 9 bytes, not 8"):
         parquet.decrypt_bytes(changed, keys=key, aad_prefix=given)
+
+
+def test_the_longest_module_is_that_of_the_format():
+    """Sizes are numbers of 32 bits with a sign."""
+    assert parquet.layout.MOST == np.iinfo(np.int32).max
+
+
+def test_copies_of_keys_are_cleared(monkeypatch):
+    made, tile = [], np.tile
+    monkeypatch.setattr(np, "tile", lambda *given: made.append(tile(*given)) or made[-1])
+    key = Key.generate(128)
+    secret = parquet.encrypt_bytes(written(), keys=key, algorithm=GCM_CTR)
+    parquet.decrypt_bytes(secret, keys=key, algorithm=GCM_CTR)
+    assert len(made) == 2 and not any(array.any() for array in made)
+
+
+def test_signatures_are_compared_in_constant_time(monkeypatch):
+    compared = []
+    monkeypatch.setattr(parquet.layout, "compare_digest", lambda *both: compared.append(both) or compare_digest(*both))
+    key = Key.generate(128)
+    parquet.decrypt_bytes(parquet.encrypt_bytes(written(), keys=key, plaintext_footer=True), keys=key)
+    assert [[len(one) for one in both] for both in compared] == [[28, 28]]
 
 
 def test_numbers_without_room():

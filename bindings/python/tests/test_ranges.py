@@ -64,6 +64,30 @@ def test_rows_in_any_order_twice_and_back(key, key_ref, tmp_path, size):
     assert ranges.rows(source, "x")[0]["iv"] != ranges.rows(source, "x")[0]["iv"]
 
 
+@pytest.mark.parametrize("piece", [16, 1000, 99_999, 100_000, 1 << 20])
+def test_files_are_read_and_written_in_pieces(key, key_ref, tmp_path, monkeypatch, piece):
+    """Also where the system reads and writes less than it is asked for."""
+    data, preadv, pwrite = os.urandom(100_000), os.preadv, os.pwrite
+    monkeypatch.setattr(ranges, "PIECE", piece)
+    monkeypatch.setattr(os, "preadv", lambda file, parts, at: preadv(file, [parts[0][: max(len(parts[0]) // 3, 1)]], at))
+    monkeypatch.setattr(os, "pwrite", lambda file, left, at: pwrite(file, left[: max(len(left) // 3, 1)], at))
+    (tmp_path / "data").write_bytes(data)
+    rows = ranges.rows(tmp_path / "data", tmp_path / "data.enc", part_bytes=60_000)
+    for row in rows:
+        assert ranges.encrypt_row(row, key_ref, "cpu") == row["length"]
+    assert (tmp_path / "data.enc").read_bytes() == expected(key, rows[0]["iv"], data)
+
+
+def test_a_forked_process_has_an_engine_of_its_own():
+    """That of its parent may be of a GPU, which the child cannot use."""
+    of_parent = ranges._Worker.of_this_thread("cpu")
+    assert ranges._Worker.of_this_thread("cpu") is of_parent
+    child = os.fork()
+    if child == 0:
+        os._exit(ranges._Worker.of_this_thread("cpu") is of_parent)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_rows_mean_the_same_files_in_every_working_folder(key_ref, tmp_path, monkeypatch):
     (tmp_path / "data").write_bytes(bytes(100))
     (tmp_path / "elsewhere").mkdir()

@@ -288,6 +288,20 @@ def test_an_empty_tensor_with_lengths_without_room_is_refused(key, shape):
         load_file(file, framework="np", key=key)
 
 
+@pytest.mark.parametrize("longer", [False, True])
+def test_the_longest_header_is_that_of_the_package(key, longer, tmp_path):
+    """Of zeros, which are no JSON: one that is longer is not even looked at."""
+    size = 100_000_000 + longer
+    with open(tmp_path / "plain", "wb") as plain:
+        plain.write(size.to_bytes(8, "little"))
+        plain.truncate(8 + size)
+    with pytest.raises(reference.SafetensorError, match="too large" if longer else "invalid JSON"), reference.safe_open(tmp_path / "plain", "np"):
+        pass
+    sealed = io.BytesIO(aes_bitslice.seal_bytes((tmp_path / "plain").read_bytes(), key=key))
+    with pytest.raises(Error, match="it has no header" if longer else "its header is damaged"):
+        load_file(sealed, framework="np", key=key)
+
+
 def test_a_name_that_is_there_twice_is_refused(key):
     twice = json.dumps({"a": entry(0, 4), "b": entry(4, 8)}).replace('"b"', '"a"').encode()
     file = io.BytesIO(aes_bitslice.seal_bytes(len(twice).to_bytes(8, "little") + twice + bytes(8), key=key))
@@ -402,6 +416,11 @@ def test_no_plaintext_is_left_beside_the_tensors(key, memory):
         with pytest.raises(IndexError):
             ours.get_slice("a")[0:500, 7]
         assert len(memory) >= 4 and not any(array.any() for array in memory)
+        # A few rows are a copy.
+        with pytest.raises(IndexError) as raised:
+            ours.get_slice("a")[0:10, 7]
+        copies = [entry.locals["whole"] for entry in raised.traceback if "whole" in entry.locals]
+        assert copies and not any(copy.any() for copy in copies)
         ours.get_tensor("a")
         assert memory[-1].any()
 
