@@ -19,7 +19,7 @@ use aes_bitslice_runtime::{
     KeystreamRng, Mode, Nonce, Prg, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::tink::Keyset;
-use aes_bitslice_seal::{self as seal, PassphraseCost, Secret};
+use aes_bitslice_seal::{self as seal, Opening, PassphraseCost, Secret};
 use aes_bitslice_tests::environment::{all_or, sample};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use cipher::{BlockCipherEncrypt, KeyInit};
@@ -28,8 +28,9 @@ use rand_core::Rng;
 use sha2::Sha256;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write, sink};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use zeroize::Zeroizing;
 
@@ -108,6 +109,58 @@ fn no_key_of_a_sealed_file_is_left_in_memory() {
             assert!(kept.contains(name), "{with}, {name}: {kept}");
         }
     }
+}
+
+/// Of files that are opened, in any of the ways, for a writer that keeps nothing.
+#[test]
+fn no_plaintext_of_a_sealed_file_is_left_in_memory() {
+    if let Some(path) = std::env::var_os(OPENED) {
+        return opening_child(path.as_ref());
+    }
+    let message: Vec<u8> = (0..(3 << 20) + 5_u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    seal::seal(&open("0"), Secret::Key(&Key::from(OPENED_WITH)), &message[..], &mut file).unwrap();
+    // In each of the segments, of which the last is short.
+    let places = [100, 3 << 19, 5 << 19, message.len() - 40];
+    let needles = places.map(|at| (format!("the message from byte {at} on"), message[at..at + 32].to_vec()));
+    for engine in ["0", BITSLICED] {
+        for keep in [false, true] {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", "no_plaintext_of_a_sealed_file_is_left_in_memory", "--nocapture"]);
+            command.env(OPENED, file.path()).env(ENGINE, engine);
+            if keep {
+                command.env(KEEP, "1");
+            }
+            let mut child = Ended(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+            let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines().map_while(Result::ok);
+            assert!(lines.any(|line| line.contains(READY)), "the child ended before");
+            let found = search(&child, &needles);
+            let is_found = |(name, _): &(String, Vec<u8>)| found.iter().any(|found| found.starts_with(name));
+            assert!(if keep { needles.iter().all(is_found) } else { found.is_empty() }, "{engine}: {found:#?}");
+        }
+    }
+}
+
+/// In the child: the file that is opened.
+const OPENED: &str = "AES_BITSLICE_TEST_OPENED";
+const OPENED_WITH: [u8; 32] = [7; 32];
+
+fn opening_child(path: &Path) {
+    let (engine, key) = (open(&std::env::var(ENGINE).unwrap()), Key::from(OPENED_WITH));
+    let (secret, file) = (Secret::Key(&key), || File::open(path).unwrap());
+    let mut kept = vec![];
+    if std::env::var_os(KEEP).is_some() {
+        seal::open(&engine, secret, file(), &mut kept).unwrap();
+    }
+    seal::open(&engine, secret, file(), sink()).unwrap();
+    seal::open_range(&engine, secret, file(), 50.., sink()).unwrap();
+    seal::message_bytes(&engine, secret, file()).unwrap();
+    let (mut start, mut file) = (vec![0; Opening::START], file());
+    file.read_exact(&mut start).unwrap();
+    Opening::new(&engine, secret, &start).unwrap().in_turn(true).run(file, sink()).unwrap();
+    println!("{READY}");
+    let _ = std::io::stdin().read(&mut [0]);
+    drop(kept);
 }
 
 /// What a file is sealed with.
