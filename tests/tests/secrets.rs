@@ -11,12 +11,12 @@ use aes_bitslice_core::ghash::{Blocks, Element, ghash};
 use aes_bitslice_core::layout::key_planes;
 use aes_bitslice_runtime::bitsliced::{BitslicedAes128, BitslicedAes192, BitslicedAes256};
 use aes_bitslice_runtime::{
-    CbcDecrypt, CbcEncrypt, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, EachKey, Ecb, Engine,
-    GcmDecrypt, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, GcmPart,
+    Backend, CbcDecrypt, CbcEncrypt, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, CounterMode, Ctr, EachKey, Ecb,
+    Engine, GcmDecrypt, GcmDecryptBatch, GcmEncryptBatch, GcmMessage, GcmPart,
 };
 use aes_bitslice_runtime::{
     GcmEncrypt, GcmSivDecrypt, GcmSivEncrypt, Ghash, Gmac, Instructions, Job, Jobs, Key, KeyBits, Keystream,
-    KeystreamRng, Mode, Nonce, Prg, XaesDecrypt, XaesEncrypt, Xts,
+    KeystreamRng, Mode, Nonce, Prg, Tag, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::tink::Keyset;
 use aes_bitslice_seal::{self as seal, Opening, PassphraseCost, Secret};
@@ -372,6 +372,74 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         24 => drop(Box::new(BitslicedAes192::new_from_slice(key.expose()).unwrap())),
         _ => drop(Box::new(BitslicedAes256::new_from_slice(key.expose()).unwrap())),
     }
+    calls_that_compute_in_secret(cipher);
+}
+
+/// A message, of which CMAC's chain has blocks that no one is given.
+const CHAINED: [u8; 48] = [10; 48];
+
+/// The ciphertext of each of several messages, their nonces, and their tags, which are wrong.
+const REFUSED: [u8; 48] = [9; 48];
+const MESSAGES: usize = 40;
+const WRONG: [u8; 16] = [11; 16];
+
+fn nonce_of(message: usize) -> [u8; 12] {
+    [100 + message as u8; 12]
+}
+
+/// The counter of key stream in a buffer that is wiped when it is dropped.
+const BUFFERED: [u8; 16] = [12; 16];
+
+/// Whoever had the right tag of a message that was refused could forge it.
+#[inline(never)]
+fn calls_that_compute_in_secret(cipher: &Cipher) {
+    cipher.run(Cmac::new(), &CHAINED).unwrap();
+    let (mut data, wrong) = (REFUSED.repeat(MESSAGES), Tag::from(WRONG));
+    assert!(cipher.run(GcmDecrypt::new(&nonce_of(0).into(), b"", &wrong), &mut data[..48]).is_err());
+    data.fill(REFUSED[0]);
+    let nonces: Vec<_> = (0..MESSAGES).map(nonce_of).collect();
+    let message = |n: usize| GcmMessage { nonce: &nonces[n], aad: b"", range: 48 * n as u64..48 * (n as u64 + 1) };
+    let messages: Vec<_> = (0..MESSAGES).map(message).collect();
+    let opened = cipher.run(GcmDecryptBatch::new(&messages, &[wrong; MESSAGES]).unwrap(), &mut data).unwrap();
+    assert_eq!(opened.failed().len(), MESSAGES);
+    let batch = CmacVerifyBatch::new(&vec![0..48; MESSAGES], &[wrong; MESSAGES]).unwrap();
+    assert_eq!(cipher.run(batch, &REFUSED).unwrap().failed().len(), MESSAGES);
+    let mut buffer = cipher.engine().host_buffer(4096).unwrap();
+    cipher.run(Keystream::new(&Counter::new(CounterMode::Ctr128BE, BUFFERED), 0), &mut buffer[..]).unwrap();
+}
+
+/// What these calls and others compute with a key and give to no one.
+fn computed_in_secret(key: &Key) -> Vec<(String, Vec<u8>)> {
+    let cipher = Engine::open(Backend::Cpu).unwrap().cipher(key).unwrap();
+    let encrypted = |block: [u8; 16]| encrypted(key.expose(), block);
+    let mut needles = Vec::new();
+    let mut look_for = |name: &str, block: [u8; 16]| {
+        needles.push((name.to_string(), block.to_vec()));
+        needles.push((format!("{name}, the other way round"), block.iter().rev().copied().collect()));
+    };
+    let [first, second, _] = CHAINED.as_chunks::<16>().0 else { unreachable!("three blocks") };
+    let chain = encrypted(*first);
+    look_for("the first block of CMAC's chain", chain);
+    look_for("the second block of CMAC's chain", encrypted(std::array::from_fn(|i| chain[i] ^ second[i])));
+    let tag = cipher.run(Cmac::new(), &REFUSED).unwrap();
+    look_for("CMAC of a refused message", tag.as_bytes().try_into().unwrap());
+    // Where a list of them is freed, the first few are overwritten.
+    for nonce in [0, MESSAGES / 2].map(nonce_of).map(Nonce::from) {
+        let mut data = REFUSED;
+        cipher.run(GcmPart::new(Direction::Decrypt, &nonce, 0), &mut data).unwrap();
+        let tag = cipher.run(GcmEncrypt::new(&nonce, b""), &mut data).unwrap();
+        look_for("the tag of a refused message", tag.as_bytes().try_into().unwrap());
+    }
+    // SP 800-38D, section 7.1: what a tag is masked with.
+    for nonce in [[1; 12], [2; 12], [3; 12], nonce_of(0), nonce_of(MESSAGES / 2)] {
+        look_for("the mask of a tag", encrypted([&nonce[..], &[0, 0, 0, 1]].concat().try_into().unwrap()));
+    }
+    look_for("what was in a buffer of host memory", encrypted((u128::from_be_bytes(BUFFERED) + 100).to_be_bytes()));
+    look_for(
+        "numbers that were generated and not asked for",
+        encrypted((u128::from_be_bytes([1; 16]) + 1).to_be_bytes()),
+    );
+    needles
 }
 
 /// This key many times.
@@ -463,13 +531,27 @@ fn run(engine: &str, key: &Key, seal: Option<&str>, keep: bool) -> (Ended, [u8; 
 fn needles(key: &Key) -> Vec<(String, Vec<u8>)> {
     let (bytes, half) = (key.expose(), key.expose().len() / 2);
     if key.is_xts() {
-        return [of_one_key(&bytes[..half]), of_one_key(&bytes[half..])].concat();
+        // IEEE 1619, section 5.3: the tweaks of the first units.
+        let tweak =
+            |unit: u128| (format!("the tweak of unit {unit}"), encrypted(&bytes[half..], unit.to_le_bytes()).to_vec());
+        return [of_one_key(&bytes[..half]), of_one_key(&bytes[half..]), [5, 6, 9].map(tweak).to_vec()].concat();
     }
     let mut derived = vec![0; bytes.len()];
     let (first, hkdf) = Hkdf::<Sha256>::extract(Some(SALT), bytes);
     hkdf.expand(INFO, &mut derived).unwrap();
     let of_hkdf = [("the derived key".into(), derived), ("the first key of HKDF".into(), first.to_vec())];
-    [of_one_key(bytes), of_hkdf.into()].concat()
+    [of_one_key(bytes), of_hkdf.into(), computed_in_secret(key)].concat()
+}
+
+/// A block, encrypted by the crate `aes`.
+fn encrypted(key: &[u8], block: [u8; 16]) -> [u8; 16] {
+    let mut block = block.into();
+    match key.len() {
+        16 => aes::Aes128::new_from_slice(key).unwrap().encrypt_block(&mut block),
+        24 => aes::Aes192::new_from_slice(key).unwrap().encrypt_block(&mut block),
+        _ => aes::Aes256::new_from_slice(key).unwrap().encrypt_block(&mut block),
+    }
+    block.into()
 }
 
 fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
@@ -482,13 +564,7 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
     bytes("the key".into(), key);
     bytes("the key's second half".into(), &key[key.len() - 16..]);
     // SP 800-38D, section 7.1; SP 800-38B, section 6.1.
-    let mut zeros = [0; 16].into();
-    match key.len() {
-        16 => aes::Aes128::new_from_slice(key).unwrap().encrypt_block(&mut zeros),
-        24 => aes::Aes192::new_from_slice(key).unwrap().encrypt_block(&mut zeros),
-        _ => aes::Aes256::new_from_slice(key).unwrap().encrypt_block(&mut zeros),
-    }
-    let hash_key = u128::from_be_bytes(zeros.into());
+    let hash_key = u128::from_be_bytes(encrypted(key, [0; 16]));
     let double = |x: u128| (x << 1) ^ (0x87 * (x >> 127));
     let derived = [("GHASH", hash_key), ("CMAC, the first", double(hash_key)), ("CMAC", double(double(hash_key)))];
     for (name, derived) in derived {
@@ -506,15 +582,7 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
     bytes("the first counter".into(), &first[..12]);
     bytes("the first counter, the other way round".into(), &reversed[4..]);
     // RFC 8452, section 4: the keys of a message under this one.
-    let siv = |n: u32| {
-        let block: [u8; 16] = [&n.to_le_bytes()[..], &SIV_NONCE].concat().try_into().unwrap();
-        let mut block = block.into();
-        match key.len() {
-            16 => aes::Aes128::new_from_slice(key).unwrap().encrypt_block(&mut block),
-            _ => aes::Aes256::new_from_slice(key).unwrap().encrypt_block(&mut block),
-        }
-        block[..8].to_vec()
-    };
+    let siv = |n: u32| encrypted(key, [&n.to_le_bytes()[..], &SIV_NONCE].concat().try_into().unwrap())[..8].to_vec();
     if key.len() != 24 {
         let key = [siv(0), siv(1)].concat();
         bytes("the key of POLYVAL".into(), &key);
@@ -528,9 +596,7 @@ fn of_one_key(key: &[u8]) -> Vec<(String, Vec<u8>)> {
         for i in [1, 2] {
             let block: Vec<u8> = [&[0, i, b'X', 0], &XAES_NONCE[..12]].concat();
             let block = u128::from_be_bytes(block.try_into().unwrap()) ^ derived[1].1;
-            let mut block = block.to_be_bytes().into();
-            aes::Aes256::new_from_slice(key).unwrap().encrypt_block(&mut block);
-            bytes(format!("half {i} of the key of an XAES message"), &block);
+            bytes(format!("half {i} of the key of an XAES message"), &encrypted(key, block.to_be_bytes()));
         }
     }
     let of_message = (key.len() != 24).then(|| (2..2 + key.len() as u32 / 8).flat_map(siv).collect::<Vec<u8>>());

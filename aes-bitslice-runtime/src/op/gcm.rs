@@ -149,7 +149,13 @@ impl OfNonce {
 impl Clone for OfNonce {
     fn clone(&self) -> Self {
         Self::Shared(match self {
-            Self::Here(both) => Arc::new(both.clone()),
+            // Copied to the heap at once: a copy on the stack would come along in the unused bytes of the value that is
+            // made there.
+            Self::Here(both) => {
+                let mut shared = Arc::new(Zeroizing::new([0; 2]));
+                Arc::get_mut(&mut shared).expect("not shared yet").copy_from_slice(&**both);
+                shared
+            }
             Self::Shared(both) => both.clone(),
         })
     }
