@@ -87,7 +87,8 @@ impl Pool {
     fn start(&self) -> Option<&ThreadPool> {
         let Range { start, end } = self.threads;
         let name = move |n| format!("aes-bitslice-{}", start + n);
-        let pool = || ThreadPoolBuilder::new().num_threads(end - start).thread_name(name).stack_size(STACK).build().ok();
+        let pool =
+            || ThreadPoolBuilder::new().num_threads(end - start).thread_name(name).stack_size(STACK).build().ok();
         self.started.get_or_init(pool).as_ref()
     }
 

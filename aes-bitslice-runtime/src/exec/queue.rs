@@ -101,6 +101,7 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::sync::thread;
     use std::sync::mpsc;
     use std::time::Instant;
 
