@@ -3,13 +3,16 @@
 //! only is proved as the PTX that NVRTC makes of its stored source.
 
 use aes_bitslice_analysis::proof::ghash::clear::{Decrypted, prove_clear, prove_clear_messages};
+use aes_bitslice_analysis::proof::ghash::described::{self, LONGEST, Nonces, Numbers, prove_described};
 use aes_bitslice_analysis::proof::ghash::gcm::{self, Check, Crypt};
 use aes_bitslice_analysis::proof::ghash::gcm_batch;
 use aes_bitslice_analysis::proof::ghash::messages::prove_tags;
 use aes_bitslice_analysis::proof::ghash::{Case, prove};
 use aes_bitslice_analysis::proof::kernel::Proved;
+use aes_bitslice_analysis::proof::machine::Turns;
 use aes_bitslice_analysis::proof::mode::before_wrap;
 use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::described::{Fault as Wrong, IntegerType, WrongRange};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Arrangement, Blocks};
 use aes_bitslice_core::manifest::{Hash, Manifest};
@@ -563,6 +566,184 @@ fn gcm_in_one_launch() {
     });
 }
 
+/// Puts a number in an array. Returns whether it has a place there.
+fn put(numbers: &mut Numbers, n: usize, number: i128) -> bool {
+    let has_place = match numbers.integers {
+        None => false,
+        Some(IntegerType::U32) => u32::try_from(number).is_ok(),
+        Some(IntegerType::I32) => i32::try_from(number).is_ok(),
+        Some(IntegerType::U64) => u64::try_from(number).is_ok(),
+        Some(IntegerType::I64) => i64::try_from(number).is_ok(),
+    };
+    if has_place {
+        numbers.numbers[n] = number;
+    }
+    has_place
+}
+
+/// Nine messages in arrays of these forms: the types of starts and of ends, and whether ends are lengths; of additional data the other way. One
+/// message begins where the one before ends, and the nonces carry.
+fn few([starts, ends]: [Option<IntegerType>; 2], are_lengths: bool) -> described::Case {
+    let arrays = |types: [Option<IntegerType>; 2], are_lengths, [first, step, bytes, more]: [i128; 4]| {
+        let begin = |n| first + step * n;
+        let end = |n| bytes + more * n + if are_lengths { 0 } else { begin(n) };
+        let numbers = |of: &dyn Fn(i128) -> i128| (0..9).map(of).collect();
+        [
+            Numbers { integers: types[0], are_lengths: false, numbers: numbers(&begin) },
+            Numbers { integers: types[1], are_lengths, numbers: numbers(&end) },
+        ]
+    };
+    described::Case {
+        data: arrays([starts, ends], are_lengths, [5, 40, 33, 1]),
+        aad: arrays([ends, starts], !are_lengths, [0, 3, 1, 2]),
+        lengths: [366, 41],
+        nonces: Nonces::Counted(2, [1, 2, 3, 4, 0, 0, 0, 5, 0xff, 0xff, 0xff, 0xfd]),
+        count: 9,
+        thread_blocks: 1,
+        turns: Turns::Ascending,
+    }
+}
+
+/// A change of the data's arrays, or of those of additional data, if they have place for it.
+type Change = fn(&mut described::Case, usize) -> bool;
+
+fn arrays(case: &mut described::Case, of: usize) -> &mut [Numbers; 2] {
+    if of == 0 { &mut case.data } else { &mut case.aad }
+}
+
+/// The last message as long as can be, or longer.
+fn lengthen(case: &mut described::Case, of: usize, more: i128) -> bool {
+    case.lengths[of] = u64::MAX;
+    let [begins, ends] = arrays(case, of);
+    let begin = if ends.are_lengths { 0 } else { begins.numbers[8] };
+    put(ends, 8, begin + LONGEST[of] + more)
+}
+
+/// A negative beginning and end; an end before the beginning, or beyond 64 bits; a message that begins a byte before the end of the one before; two
+/// that end after the data; the longest one, and one that is longer.
+const CHANGES: [Change; 7] = [
+    |case, of| put(&mut arrays(case, of)[0], 3, -1),
+    |case, of| put(&mut arrays(case, of)[1], 0, -1),
+    |case, of| {
+        let [begins, ends] = arrays(case, of);
+        put(ends, 4, if ends.are_lengths { u64::MAX.into() } else { begins.numbers[4] - 1 })
+    },
+    |case, of| of == 0 && put(&mut case.data[0], 5, 201),
+    |case, of| {
+        case.lengths[of] -= if of == 0 { 50 } else { 3 };
+        true
+    },
+    |case, of| lengthen(case, of, 0),
+    |case, of| lengthen(case, of, 1),
+];
+
+/// More messages than two thread blocks have threads, of many lengths.
+fn many() -> described::Case {
+    let lengths = (0..1100_u64).map(|n| if n == 600 { LONGEST[0] } else { (n * n * 37 % 5000).into() });
+    let lengths: Vec<i128> = lengths.collect();
+    let numbers = |integers, are_lengths, numbers| Numbers { integers: Some(integers), are_lengths, numbers };
+    let ends: Vec<i128> = lengths.iter().scan(0, |end, length| Some(std::mem::replace(end, *end + length))).collect();
+    let mut case = described::Case {
+        lengths: [u64::MAX, 2000],
+        nonces: Nonces::Each,
+        count: lengths.len(),
+        thread_blocks: 2,
+        ..few([None; 2], true)
+    };
+    case.aad = [vec![0], vec![1]].map(|numbers| Numbers { integers: None, are_lengths: false, numbers });
+    case.data = [numbers(IntegerType::I64, false, ends), numbers(IntegerType::U64, true, lengths)];
+    case
+}
+
+/// Arrays of all forms, with each change; and nonces that start again.
+fn described() -> Vec<described::Case> {
+    use IntegerType::*;
+    let types = [None, Some(U32), Some(I32), Some(U64), Some(I64)];
+    let pairs = types.iter().flat_map(|one| types.map(|other| [*one, other]));
+    let mut all = vec![many()];
+    for right in pairs.flat_map(|pair| [false, true].map(|are_lengths| few(pair, are_lengths))) {
+        let changes = (0..2).flat_map(|of| CHANGES.map(|change| (change, of)));
+        let changed = |(change, of): (Change, usize)| {
+            let mut case = right.clone();
+            change(&mut case, of).then_some(case)
+        };
+        all.extend(changes.filter_map(changed));
+        let ends = |words, first| described::Case { nonces: Nonces::Counted(words, first), ..right.clone() };
+        all.extend([ends(1, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfc])]);
+        all.extend([ends(2, [0xff, 0xff, 0xff, 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe])]);
+        all.push(right);
+    }
+    all
+}
+
+/// What a fault is; the entry point, the statement that has it, and the number of its place, from the end if below 0; and the arrays that refute it.
+type FaultOfDescribed = (&'static str, Entry, fn(&str) -> Option<String>, isize, fn() -> described::Case);
+
+fn signed() -> described::Case {
+    few([Some(IntegerType::I64); 2], false)
+}
+
+fn changed(change: usize, of: usize) -> described::Case {
+    let mut case = signed();
+    assert!(CHANGES[change](&mut case, of));
+    case
+}
+
+#[rustfmt::skip]
+const FAULTS_OF_DESCRIBED: [FaultOfDescribed; 18] = [
+    ("a missing barrier", Entry::BatchDescribe, |one| without(one, "bar."), 0, signed),
+    ("a missing barrier", Entry::BatchDescribe, |one| without(one, "bar."), 1, signed),
+    ("a message too many", Entry::BatchDescribe, |one| Some(format!("setp.gt{}", one.strip_prefix("setp.ge")?)), 0, signed),
+    ("a message that is too short", Entry::BatchDescribe, |one| with_number(one, "setp.gt.u64", "68719476704", "68719476703"), 0, || changed(5, 0)),
+    ("a message that is too long", Entry::BatchDescribe, |one| with_number(one, "setp.gt.u64", "68719476704", "68719476705"), 0, || changed(6, 0)),
+    ("a number that is not negative", Entry::BatchDescribe, |one| with_number(one, "setp.lt.s64", "0", "-1"), 0, || changed(0, 0)),
+    ("an end that is the next beginning", Entry::BatchDescribe, |one| Some(format!("setp.le{}", one.strip_prefix("setp.lt.u64").map(|rest| format!(".u64{rest}"))?)), 2, signed),
+    ("the last fault", Entry::BatchDescribe, |one| Some(format!("mov.u32{}", one.strip_prefix("not.b32")?)), 0, || changed(4, 0)),
+    ("another length", Entry::BatchDescribe, |one| with_number(one, "mov.u64", "1023", "1022"), 0, signed),
+    ("a carry that is lost", Entry::BatchDescribe, |one| with_number(one, "add.s32", "1", "0"), 0, signed),
+    ("a message in the place of another", Entry::BatchDescribe, |one| with_number(one, "mul.wide.u32", "48", "32"), 0, signed),
+    ("a missing barrier", Entry::BatchOrder, |one| without(one, "bar."), 0, signed),
+    ("a missing barrier", Entry::BatchOrder, |one| without(one, "bar."), 2, signed),
+    ("sums of fewer", Entry::BatchOrder, |one| with_number(one, "setp.lt.u32", "1024", "512"), 1, many),
+    ("every second place", Entry::BatchOrder, |one| with_number(one, "atom.shared.add.u32", "1", "2"), -1, signed),
+    ("places that another thread block has", Entry::BatchOrder, |one| {
+        let (_, all) = operands(one).filter(|(name, _)| *name == "sub.s32")?;
+        Some(format!("mov.u32 {}, 0", all[0]))
+    }, -1, many),
+    ("messages that are wrong", Entry::BatchOrder, |one| with_other(one, ", -1,", ", -2,"), 0, || changed(2, 0)),
+    ("the sums of one half", Entry::BatchOrder, |one| with_other(one.strip_prefix("st.local")?, "+4]", "]").map(|rest| format!("st.local{rest}")), 0, signed),
+];
+
+/// Messages that arrays describe, in both orders of turns. Faults are found in one of these.
+fn messages_are_described() {
+    let (manifest, ptx) = &*GCM;
+    let all = described();
+    // Everything is wrong in some, and nothing in others.
+    use WrongRange::*;
+    for of_range in [NoPosition, EndsFirst, TooLong, Overlaps, Beyond] {
+        let is_in = |wrong| all.iter().any(|case| case.fault().is_some_and(|(fault, n)| fault == wrong && n < 9));
+        assert!(
+            is_in(Wrong::Range(of_range))
+                && (of_range == Overlaps || is_in(Wrong::Aad(of_range)))
+                && is_in(Wrong::Nonce)
+        );
+    }
+    assert!(all.iter().any(|case| case.fault().is_none()));
+    let of_turns = |case: &described::Case, ptx: &str| {
+        let by = |turns| prove_described(manifest, ptx, &described::Case { turns, ..case.clone() });
+        by(Turns::Ascending).and(by(Turns::Descending))
+    };
+    let all: Vec<described::Case> = sample(0, all_or(1, 200), all).collect();
+    all.par_iter().for_each(|case| _ = of_turns(case, ptx).unwrap_or_else(|why| panic!("{case:?}: {why}")));
+    let faults: Vec<FaultOfDescribed> = sample(0, all_or(1, 6), FAULTS_OF_DESCRIBED).collect();
+    faults.par_iter().for_each(|(what, entry, change, which, case)| {
+        let all = with_fault(manifest, ptx, *entry, *change);
+        let at = if *which < 0 { all.len().checked_add_signed(*which).unwrap() } else { which.unsigned_abs() };
+        let why = of_turns(&case(), all.get(at).unwrap_or_else(|| panic!("nowhere: {what}"))).expect_err(what);
+        assert!(!why.contains("no rule"), "{what}: {why}");
+    });
+}
+
 fn main() -> ExitCode {
     Tests::default()
         .with(
@@ -582,6 +763,7 @@ fn main() -> ExitCode {
                 ("wgmma::what_is_not_authentic_is_cleared", || what_is_not_authentic_is_cleared(&COMPILED)),
                 ("wgmma::faults_are_found", || faults_are_found(&COMPILED)),
                 ("wgmma::gcm_in_one_launch", gcm_in_one_launch),
+                ("wgmma::messages_are_described", messages_are_described),
             ],
         )
         .run()

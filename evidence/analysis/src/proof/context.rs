@@ -41,8 +41,9 @@ pub(crate) struct Context<'a> {
     pub addresses: Vec<u64>,
     /// Their sizes in bytes.
     pub sizes: Vec<u64>,
-    /// Where variables in shared memory are.
+    /// Where variables in shared memory are, and those of a thread.
     shared: Vec<Range<u64>>,
+    local: Vec<Range<u64>>,
     pub grid: Grid,
     /// The index of the running thread block.
     block: u64,
@@ -59,6 +60,8 @@ pub(crate) struct Context<'a> {
     pub arrived: HashMap<u64, HashMap<u64, u32>>,
     /// The warpgroup that meets at each numbered barrier.
     pub numbered_barriers: HashMap<u64, usize>,
+    /// The atomic operation on each place. Those of one kind may come in any order; others change what these leave.
+    pub atomics: HashMap<u64, String>,
 }
 
 impl<'a> Context<'a> {
@@ -79,11 +82,14 @@ impl<'a> Context<'a> {
             None => n * APART + object.variable.align,
         };
         let addresses: Vec<u64> = (1..).zip(&program.objects).map(place).collect();
-        let shared = |(object, address): (&Declared, &u64)| {
-            let bytes = if object.variable.bytes == 0 { shared_bytes } else { object.variable.bytes };
-            (object.space == Space::Shared).then_some(*address..*address + bytes)
+        let all_in = |space: Space| -> Vec<Range<u64>> {
+            let of_space = |(object, address): (&Declared, &u64)| {
+                let bytes = if object.variable.bytes == 0 { shared_bytes } else { object.variable.bytes };
+                (object.space == space).then_some(*address..*address + bytes)
+            };
+            program.objects.iter().zip(&addresses).filter_map(of_space).collect()
         };
-        let shared: Vec<Range<u64>> = program.objects.iter().zip(&addresses).filter_map(shared).collect();
+        let [shared, local] = [Space::Shared, Space::Local].map(all_in);
         let mut memory = Memory::default();
         shared.iter().cloned().for_each(|region| memory.allow(region));
         for (object, address) in
@@ -102,6 +108,7 @@ impl<'a> Context<'a> {
             addresses,
             sizes,
             shared,
+            local,
             grid,
             block: 0,
             memory,
@@ -111,6 +118,7 @@ impl<'a> Context<'a> {
             proxy,
             arrived: HashMap::new(),
             numbered_barriers: HashMap::new(),
+            atomics: HashMap::new(),
         })
     }
 
@@ -142,6 +150,7 @@ impl<'a> Context<'a> {
         self.block = block;
         self.memory.forget(&self.shared);
         self.numbered_barriers.clear();
+        self.atomics.retain(|at, _| *at >= DEVICE);
         self.memory.seen = Seen::default();
         if let Some(proxy) = &mut self.proxy {
             *proxy = AsyncProxy::default();
@@ -199,6 +208,7 @@ impl<'a> Context<'a> {
         let is_shared = self.shared.iter().any(|region| region.contains(&at));
         let is_there = match space {
             "shared" => is_shared,
+            "local" => self.local.iter().any(|region| region.start <= at && at + bytes <= region.end),
             "param" | "const" => !is_shared && at < DEVICE,
             "global" => at >= DEVICE,
             _ => false,

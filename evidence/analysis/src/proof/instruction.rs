@@ -243,10 +243,13 @@ impl Context<'_> {
             }
             "dp4a" => word::dot(&value(1)?, &value(2)?, &value(3)?)?,
             "atom" => {
-                let (at, more) = (number(1)?, value(2)?);
-                self.reaches(parts[1], at, 4)?;
+                let (at, more, bytes) = (number(1)?, value(2)?, u64::from(of_type.bits / 8));
+                self.reaches(parts[1], at, bytes)?;
                 if parts[1] == "shared" {
-                    self.note_shared(thread, at, 4, true)?;
+                    self.note_shared(thread, at, bytes, true)?;
+                }
+                if parts[2] != "exch" && self.atomics.entry(at).or_insert_with(|| parts[2].into()) != parts[2] {
+                    return Err("atomic operations of two kinds in one place".into());
                 }
                 if parts[2] == "inc" {
                     let block = self.moment(thread).block;
@@ -261,11 +264,12 @@ impl Context<'_> {
                     }
                     "exch" => Ok(more.clone()),
                     "add" => Ok(Value::Number((before.number()? + more.number()?) & 0xffff_ffff)),
+                    "max" => Ok(Value::Number(before.number()?.max(more.number()?))),
                     _ => Ok(Value::of_bits(std::array::from_fn(|i| before.bits()[i] ^ more.bits()[i]))),
                 };
                 // Each takes what all before it have left.
                 let access = if parts[2] == "exch" { Access::Write } else { Access::Atomic };
-                self.memory.change(at, access, self.moment(thread), change)?
+                self.memory.change(at, bytes, access, self.moment(thread), change)?
             }
             _ => return Err("no rule for this instruction".into()),
         };
@@ -345,10 +349,11 @@ impl Context<'_> {
             return Err("a load that may not take place, at a known address".into());
         }
         let at = at.number()?;
-        self.reaches(parts[1], at, all)?;
+        // Without a memory space, addresses of device memory are what they are.
+        self.reaches(if parts.len() == 2 { "global" } else { parts[1] }, at, all)?;
         if let Some((count, value)) = thread.parameters.get(&at).cloned() {
             if count != all {
-                return Err("a part of a parameter of a call".into());
+                return Err("a part of a parameter of a call, or of what the thread has stored".into());
             }
             thread.write(operand(operands, 0)?, value)?;
             return Ok(Next::Following);
@@ -382,8 +387,9 @@ impl Context<'_> {
         }
         let at = at.number()?;
         self.reaches(parts[1], at, all)?;
-        if parts[1] == "param" {
+        if ["param", "local"].contains(&parts[1]) {
             let stored = self.word(self.value(thread, operand(operands, 1)?)?)?;
+            thread.parameters.retain(|other, (count, _)| *other + *count <= at || *other >= at + all);
             thread.parameters.insert(at, (all, stored));
             return Ok(Next::Following);
         }
@@ -463,6 +469,10 @@ mod tests {
             ("brev.b32 d, a", [0x8000_00f2, 0, 0], 0x4f00_0001),
             ("mul.lo.s64 d, a, b", [u64::MAX, 3, 0], 0xffff_ffff_ffff_fffd),
             ("max.u32 d, a, b", [0x8000_0000, 1, 0], 0x8000_0000),
+            ("setp.lt.s32 d, a, b", [0x8000_0000, 1, 0], 1),
+            ("setp.lt.s64 d, a, b", [1 << 63, 0, 0], 1),
+            ("add.u64 d, a, b", [u64::MAX, 3, 0], 2),
+            ("mov.pred d, a", [1, 0, 0], 1),
             ("dp4a.s32.s32 d, a, b, c", [0x01ff_0203, 0x02ff_0304, 7], 3 * 4 + 2 * 3 + 1 + 2 + 7),
             ("min.u32 d, a, b", [0x8000_0000, 1, 0], 1),
             ("max.u64 d, a, b", [1 << 63, 1, 0], 1 << 63),

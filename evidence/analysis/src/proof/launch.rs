@@ -2,7 +2,7 @@
 
 use crate::proof::anf::Cells;
 use crate::proof::context::Grid;
-use crate::proof::machine::Machine;
+use crate::proof::machine::{Machine, Turns};
 use crate::proof::memory::{Byte, Memory};
 use crate::proof::sass;
 use crate::ptx::Program;
@@ -61,6 +61,21 @@ impl Launch<'_> {
         given: &[(u64, &[Byte])],
         writable: &[(u64, usize)],
     ) -> Result<Memory, String> {
+        self.run_by(Turns::Ascending, cells, arguments, given, writable)
+    }
+
+    /// Likewise, in an order of turns; machine code in ascending order only.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_by(
+        &self,
+        turns: Turns,
+        cells: &mut Cells,
+        arguments: impl Fn(Argument) -> Option<Vec<Byte>>,
+        given: &[(u64, &[Byte])],
+        writable: &[(u64, usize)],
+    ) -> Result<Memory, String> {
         let parameters = self.entry.parameters.iter().map(|parameter| {
             let value = arguments(parameter.name);
             value.ok_or_else(|| format!("no value is known for `{}`", parameter.name))
@@ -75,6 +90,7 @@ impl Launch<'_> {
             Code::Ptx(text) => {
                 let program = Program::read(text)?;
                 let mut machine = Machine::new(&program, &self.entry.name, self.grid, shared_bytes, cells)?;
+                machine.turns = turns;
                 for (n, bytes) in parameters.iter().enumerate() {
                     machine.parameter(n, bytes)?;
                 }
@@ -82,6 +98,7 @@ impl Launch<'_> {
                 machine.run().map_err(|stuck| stuck.to_string())?;
                 Ok(machine.into_memory())
             }
+            Code::Sass(_) if turns != Turns::Ascending => Err("machine code has turns in ascending order".into()),
             Code::Sass(text) => {
                 let listing = Listing::read(text, &self.entry.name)?;
                 let mut machine = sass::machine::Machine::new(&listing, self.grid, shared_bytes, &parameters, cells)?;

@@ -3,7 +3,8 @@
 //!
 //! Numbers that divide the work, such as indices, addresses and counters, are known; keys and data are not. A branch, an address or a lane
 //! that depends on an unknown value ends the run: it would be a leak, and nothing follows from a run that goes one of two ways. Between
-//! two barriers threads run in the order of their indices. Nothing depends on that order, because a race ends the run, too (`order`).
+//! two barriers threads run in the order of their indices, or in the other ([`Turns`]). Only what an atomic operation returns depends on that
+//! order, because a race ends the run, too (`order`), and so do atomic operations of two kinds in one place.
 
 use crate::proof::anf::Cells;
 use crate::proof::context::{Context, Grid};
@@ -33,12 +34,30 @@ impl std::fmt::Display for Stuck {
     }
 }
 
+/// The order in which thread blocks have their turns, and the threads of each between two barriers: by their indices. In one of the two orders, an
+/// operation comes before any other that is not ordered with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turns {
+    /// The first has the first turn.
+    Ascending,
+    /// The last has the first turn.
+    Descending,
+}
+
+impl Turns {
+    fn of<T>(self, all: impl DoubleEndedIterator<Item = T>) -> impl Iterator<Item = T> {
+        let (up, down) = if self == Self::Ascending { (Some(all), None) } else { (None, Some(all.rev())) };
+        up.into_iter().flatten().chain(down.into_iter().flatten())
+    }
+}
+
 /// A grid, and all that its threads reach.
 pub struct Machine<'a> {
     pub(crate) function: &'a Function,
     pub(crate) context: Context<'a>,
     /// The run is stopped before these statements.
     pub(crate) stops: Vec<usize>,
+    pub(crate) turns: Turns,
 }
 
 impl<'a> Machine<'a> {
@@ -60,7 +79,8 @@ impl<'a> Machine<'a> {
         if let Some(other) = statements.find(|statement| !OPCODES.contains(&&*statement.opcode)) {
             return Err(format!("line {}: `{}`: no rule for this instruction", other.line, other.text));
         }
-        Ok(Self { function, context: Context::new(program, grid, shared_bytes, cells)?, stops: vec![] })
+        let context = Context::new(program, grid, shared_bytes, cells)?;
+        Ok(Self { function, context, stops: vec![], turns: Turns::Ascending })
     }
 
     /// Gives the bytes of a parameter.
@@ -86,7 +106,11 @@ impl<'a> Machine<'a> {
     /// # Errors
     /// At the first instruction that cannot be followed, or where threads wait for each other for ever.
     pub fn run(&mut self) -> Result<(), Stuck> {
-        for block in 0..self.context.grid.blocks {
+        let fence = self.function.statements.iter().position(|statement| statement.opcode == "membar.gl");
+        if let Some(fence) = fence.filter(|_| self.turns != Turns::Ascending) {
+            return Err(self.stuck(fence, "what thread blocks see of others is known in ascending order only".into()));
+        }
+        for block in self.turns.of(0..self.context.grid.blocks) {
             self.context.begin(block);
             self.run_block()?;
         }
@@ -112,8 +136,8 @@ impl<'a> Machine<'a> {
     pub(crate) fn round(&mut self, threads: &mut [Thread]) -> Result<bool, Stuck> {
         let steps = |threads: &[Thread]| threads.iter().map(|thread| thread.steps).sum::<usize>();
         let before = steps(threads);
-        for warp in threads.chunks_mut(WARP) {
-            for thread in &mut *warp {
+        for warp in self.turns.of(threads.chunks_mut(WARP)) {
+            for thread in self.turns.of(warp.iter_mut()) {
                 self.run_thread(thread)?;
             }
             let same = warp.iter().all(|thread| thread.next == warp[0].next && thread.state == warp[0].state);

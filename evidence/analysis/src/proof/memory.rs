@@ -127,26 +127,28 @@ impl Memory {
         Ok(())
     }
 
-    /// Changes a word of 4 bytes in one step, and returns what it was. The access is atomic, or a write where the order matters.
+    /// Changes a word of 4 or 8 bytes in one step, and returns what it was. The access is atomic, or a write where the order matters.
     ///
     /// # Errors
-    /// If the bytes may not be read or written, the address is not a multiple of 4, it is a race, or the word cannot be changed in this way.
+    /// If the bytes may not be read or written, the address is not a multiple of their number, it is a race, or the word cannot be changed in
+    /// this way.
     pub fn change(
         &mut self,
         address: u64,
+        bytes: u64,
         access: Access,
         by: Moment,
         change: impl FnOnce(&Value) -> Result<Value, Why>,
     ) -> Result<Value, Why> {
-        let before = self.value(address, 4)?;
-        for at in address..address + 4 {
+        let before = self.value(address, bytes)?;
+        for at in address..address + bytes {
             self.note(at, access, by)?;
         }
         if !self.is_writable(address) {
-            return Err(format!("4 bytes may not be written at {address:#x}"));
+            return Err(format!("{bytes} bytes may not be written at {address:#x}"));
         }
-        let after = change(&before)?.bits();
-        self.put(address, after.as_chunks().0.iter().copied());
+        let after = change(&before)?.bits64();
+        self.put(address, after.as_chunks().0.iter().copied().take(bytes as usize));
         Ok(before)
     }
 

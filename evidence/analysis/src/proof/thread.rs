@@ -70,7 +70,7 @@ pub(crate) struct Thread {
     /// Barriers of the thread block that it had passed at its last fence of device memory, until it came to a counter; and that counter.
     pub device_fence: Option<u32>,
     pub counter: Option<u64>,
-    /// Parameters of calls, by their address, with their number of bytes.
+    /// Parameters of calls, and what it has stored in memory of its own, by their address, with their number of bytes.
     pub parameters: HashMap<u64, (u64, Value)>,
     /// The statements of this kind that it is among, from the outside in.
     pub regions: Vec<Region>,

@@ -10,11 +10,13 @@
 //! | [`messages`] | the tags of many messages |
 //! | [`clear`] | the end of a decryption |
 //! | [`gcm`], [`gcm_batch`] | GCM in one launch, of one message and of many |
+//! | [`described`] | messages that arrays describe: no secrets, and atomic operations in any order |
 //!
 //! Here is the hash of one message: the launch adds `hash · factor + addend` to its output, whatever the factor, the addend and the output
 //! before are. So launches for parts of a message, each with its power of the hash key as a factor, add up to the hash of the message.
 
 pub mod clear;
+pub mod described;
 pub mod field;
 pub mod gcm;
 pub mod gcm_batch;

@@ -378,7 +378,7 @@ impl<'a> Machine<'a> {
                     let at = self.address(warp, all, lane, place, Space::Shared, 4)?;
                     let more = self.value(warp, all, lane, more, false)?.number()?;
                     let sum = |before: &Value| Ok(Value::Number((before.number()? + more) & 0xffff_ffff));
-                    let before = self.memory.change(at, Access::Atomic, warp.moment(self.block, lane), sum)?;
+                    let before = self.memory.change(at, 4, Access::Atomic, warp.moment(self.block, lane), sum)?;
                     write(warp, all, to, [(lane, Some(before))])?;
                 }
             }
