@@ -167,6 +167,17 @@ fn what_a_run_may_not_do() {
         ("@%p st.global.u32 [%o], %n;\nbar.sync 0;\natom.global.xor.b32 %a, [%o], %u;", None),
         ("@%p st.global.u32 [%o], %n;\natom.global.xor.b32 %a, [%o], %u;", Some("a race")),
         ("atom.global.xor.b32 %a, [%i], %u;", Some("may not be written")),
+        (
+            "@%p st.global.u32 [%o], %n;\nbar.sync 0;\natom.global.xor.b32 %a, [%o], 1;\natom.global.add.u32 %a, [%o], 1;",
+            Some("of two kinds"),
+        ),
+        ("@%p st.global.u32 [%o], %n;\nbar.sync 0;\natom.global.add.u32 %a, [%o], 1;", None),
+        // Memory of a thread, and device memory without a memory space.
+        (".local .align 4 .b8 l[8];\nst.local.u32 [l+4], %t;\nld.local.u32 %a, [l+4];", None),
+        (".local .align 4 .b8 l[8];\nst.local.u32 [l+4], %n;\nld.local.u32 %a, [l];", Some("nothing was written")),
+        (".local .align 4 .b8 l[8];\nst.local.u32 [l+8], %n;", Some("are not accessed")),
+        ("ld.u8 %a, [%i];", None),
+        ("ld.u8 %a, [m];", Some("are not accessed")),
         // Races.
         ("st.shared.u32 [m], %n;", None),
         ("st.shared.u32 [m], %t;", Some("a race")),
