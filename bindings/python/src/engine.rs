@@ -249,6 +249,12 @@ pub fn set_threads(#[pyo3(from_py_with = number::threads)] threads: usize) -> Py
     guarded(|| aes_bitslice_runtime::set_threads(threads).map_err(of_runtime))
 }
 
+/// How many threads share the work of a large call on the CPU.
+#[pyfunction(name = "_threads")]
+pub fn threads() -> usize {
+    aes_bitslice_runtime::threads()
+}
+
 /// The engines of this machine: for each its name, whether it opens, and the device or the reason why not.
 ///
 /// opencl: OpenCL engines, too. Looking for them loads the library of every installed platform into the process.

@@ -85,7 +85,7 @@ mod _native {
     #[pymodule_export]
     use crate::described::check_fault;
     #[pymodule_export]
-    use crate::engine::{Engine, HostMemory, engines, set_threads};
+    use crate::engine::{Engine, HostMemory, engines, set_threads, threads};
     #[pymodule_export]
     use crate::error::{AuthenticationError, DeviceError, Error, UnavailableError};
     #[pymodule_export]

@@ -16,7 +16,7 @@ from aes_bitslice import _lanes
 
 
 def test_results_are_in_order(monkeypatch):
-    monkeypatch.setattr(_lanes, "_cores", lambda: 4)
+    monkeypatch.setattr(_lanes, "_threads", lambda: 4)
     lanes, used = _lanes.HostLane(), set()
 
     def work(lane, piece):
@@ -32,7 +32,7 @@ def test_results_are_in_order(monkeypatch):
 
 
 def test_after_the_first_error_nothing_begins_and_nothing_goes_on(monkeypatch):
-    monkeypatch.setattr(_lanes, "_cores", lambda: 3)
+    monkeypatch.setattr(_lanes, "_threads", lambda: 3)
     begun, ended = [], []
 
     def work(lane, piece):
@@ -61,7 +61,7 @@ def test_where_the_system_starts_no_more_threads(threads, monkeypatch):
 
     started, used = [], set()
     monkeypatch.setattr(threading.Thread, "start", start)
-    monkeypatch.setattr(_lanes, "_cores", lambda: 8)
+    monkeypatch.setattr(_lanes, "_threads", lambda: 8)
 
     def work(lane, piece):
         used.add(threading.get_ident())
@@ -102,14 +102,29 @@ def test_while_python_ends(when, tmp_path):
     assert ran.stdout + ran.stderr == "done\n"
 
 
-def test_no_more_threads_than_the_package_may_use(monkeypatch):
-    used = set()
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {5})
-    monkeypatch.delenv("AES_BITSLICE_THREADS", raising=False)
-    _lanes.HostLane().map(lambda lane, piece: used.add(threading.get_ident()), range(20), 1)
-    assert used == {threading.get_ident()}
-    monkeypatch.setenv("AES_BITSLICE_THREADS", "3")
-    assert _lanes._cores() == 3
+LANES = """
+import os, sys, threading
+import aes_bitslice
+from aes_bitslice import _lanes
+if sys.argv[1] == "set":
+    aes_bitslice.set_threads(3)
+elif sys.argv[1] == "one core":
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+used, all_here = set(), threading.Barrier(int(sys.argv[2]))
+def work(lane, piece):
+    used.add(threading.get_ident())
+    if piece < all_here.parties:
+        all_here.wait(60)
+_lanes.HostLane().map(work, range(20), 1)
+print(len(used))
+"""
+
+
+@pytest.mark.parametrize("by, variable, threads", [("set", "7", 3), ("variable", "4", 4), ("one core", "", 1)])
+def test_no_more_threads_than_the_package_may_use(by, variable, threads):
+    environment = {**os.environ, "AES_BITSLICE_THREADS": variable}
+    ran = subprocess.run([sys.executable, "-c", LANES, by, str(threads)], capture_output=True, text=True, env=environment)
+    assert ran.stdout + ran.stderr == f"{threads}\n"
 
 
 on_thread = threading.local()

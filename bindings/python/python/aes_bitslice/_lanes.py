@@ -22,6 +22,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from ._native import _threads
+
 #: Pieces that are on their way at the same time; in host memory, no more than the package uses threads.
 THREADS = 16
 #: Bytes of a part of a piece, and from where to where it is in the piece; and what fills or uses its memory.
@@ -41,7 +43,7 @@ class HostLane:
     def map(self, work: Callable[[Any, _Piece], _Result], pieces: Sequence[_Piece], size: int) -> list[_Result]:
         """The results of `work` for a lane and each piece, whose parts have `size` bytes or fewer, in order. After an exception nothing works
         on a piece any more."""
-        return _by_threads(lambda piece: work(self, piece), pieces, min(THREADS, _cores()))
+        return _by_threads(lambda piece: work(self, piece), pieces, min(THREADS, _threads()))
 
     def memory(self, data: Any) -> tuple[Any, memoryview | None]:
         """What calls on this thread may write to to change `data`, an array or a tensor of bytes; and pinned memory, if it goes through that."""
@@ -127,15 +129,6 @@ class _GpuLane:
 def lanes_to(torch: Any, device: Any) -> HostLane | GpuLanes:
     """The lanes to tensors on a device of PyTorch."""
     return HostLane() if device.type == "cpu" else GpuLanes(torch, device)
-
-
-def _cores() -> int:
-    """How many threads the calls of the package share their work among: what its environment variable says, else the cores that the process
-    may use."""
-    told = os.environ.get("AES_BITSLICE_THREADS")
-    if told is not None:
-        return int(told)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece], threads: int) -> list[_Result]:
