@@ -199,7 +199,6 @@ mod list {
 #[cfg(all(unix, not(target_os = "linux")))]
 mod list {
     use super::List;
-    use aes_bitslice_core::memory::filled;
     use std::fs::File;
     use std::io::Result;
     use std::path::Path;

@@ -146,7 +146,7 @@ fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
 }
 
 impl BenchArgs {
-    /// The same with each item of a list once: what is named twice is not measured twice.
+    /// With each item of these lists once, so that what is named twice is not measured twice. Sizes may repeat.
     pub fn each_once(self) -> Self {
         Self {
             key_bits: once(self.key_bits),

@@ -194,7 +194,8 @@ fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Asked> {
         _ => {
             let command = arguments.get(1).and_then(|name| name.to_str());
             let error = without_wrong_tips(error, command);
-            let is_empty = arguments.iter().any(|word| word.is_empty() || word.as_encoded_bytes().ends_with(b"="));
+            let is_empty_option = |word: &[u8]| word.is_empty() || word.starts_with(b"--") && word.ends_with(b"=");
+            let is_empty = arguments.iter().any(|word| is_empty_option(word.as_encoded_bytes()));
             match empty_value(&error).filter(|_| is_empty) {
                 Some(option) => Err(Error::usage(format!("the value of {option} is empty; see --help"))),
                 None => Err(Error::usage(message_of(error, command))),

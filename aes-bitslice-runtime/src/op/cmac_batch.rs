@@ -4,6 +4,7 @@
 //! CPU. They are ordered by number of blocks, longest first, and all messages of a group end together: one with fewer blocks begins later.
 
 use crate::base::error::Error;
+use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
 use crate::base::threads::{copy, divided, threads};
@@ -270,7 +271,8 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
         let lanes = messages.div_ceil(threads()).clamp(1, LANES);
         let some = |(position, tags): (usize, &mut [[u8; 16]])| {
             if !stop.is_now() {
-                cipher.scrubbed(|| self.tags(cipher, data, position, tags));
+                // Its own lists are on the stack, above what the kernel leaves there.
+                scrubbed::<DERIVED, _>(|| self.tags(cipher, data, position, tags));
             }
         };
         divided((0..messages).step_by(lanes).zip(made.chunks_mut(lanes)), some);

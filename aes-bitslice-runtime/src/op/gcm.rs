@@ -31,7 +31,7 @@ pub const LONGEST: u64 = (1 << 36) - 32;
 
 /// The maximum bytes of stack used by a whole message in one step, including what calls the kernel: by the sizes of the frames 1.9 KB in a
 /// release build, and more where the compiler optimises less. Each KB takes 5 ns.
-const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 2 << 10 };
+const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 3 << 10 };
 
 /// The common part of GCM calls: a nonce, the position in the message, and `E`, the kind of result.
 #[derive(Clone, Debug)]
@@ -128,36 +128,18 @@ pub(crate) struct Derived {
     counters_are_secret: bool,
 }
 
-/// J0, the counter block before the one of the first block; and the encrypted J0, which hides the hash. They are never printed.
-enum OfNonce {
-    /// In place, as long as it is not cloned: wiped when the operation is dropped.
-    Here(Zeroizing<[u128; 2]>),
-    /// On the heap: they stay in place when the value moves, and are wiped with the last clone.
-    Shared(Arc<Zeroizing<[u128; 2]>>),
-}
+/// J0, the counter block before the one of the first block; and the encrypted J0, which hides the hash: as big-endian numbers. They are never
+/// printed, and are on the heap: they stay in place when the value moves, and are wiped with the last clone.
+#[derive(Clone)]
+struct OfNonce(Arc<Zeroizing<[u128; 2]>>);
 
 impl OfNonce {
-    /// Both, as big-endian numbers.
-    fn both(&self) -> &[u128; 2] {
-        match self {
-            Self::Here(both) => both,
-            Self::Shared(both) => both,
-        }
-    }
-}
-
-impl Clone for OfNonce {
-    fn clone(&self) -> Self {
-        Self::Shared(match self {
-            // Copied to the heap at once: a copy on the stack would come along in the unused bytes of the value that is
-            // made there.
-            Self::Here(both) => {
-                let mut shared = Arc::new(Zeroizing::new([0; 2]));
-                Arc::get_mut(&mut shared).expect("not shared yet").copy_from_slice(&**both);
-                shared
-            }
-            Self::Shared(both) => both.clone(),
-        })
+    fn new(first: &[u8; 16], encrypted: &[u8; 16]) -> Self {
+        let mut both = Arc::new(Zeroizing::new([0; 2]));
+        // Written where they stay: what is moved to the heap takes bytes with it that were on the stack before.
+        let numbers = Arc::get_mut(&mut both).expect("not shared yet");
+        **numbers = [first, encrypted].map(|block| u128::from_be_bytes(*block));
+        Self(both)
     }
 }
 
@@ -179,8 +161,7 @@ impl Derived {
     fn of_first(cipher: &impl CpuCipher, hash: HashKey, first: [u8; 16], counters_are_secret: bool) -> Self {
         let mut encrypted = Zeroizing::new(first);
         encrypt_block(cipher, &mut encrypted);
-        let both = [first, *encrypted].map(u128::from_be_bytes);
-        Self { hash, of_nonce: OfNonce::Here(Zeroizing::new(both)), counters_are_secret }
+        Self { hash, of_nonce: OfNonce::new(&first, &encrypted), counters_are_secret }
     }
 
     /// CTR of the message from byte `offset` on.
@@ -224,7 +205,7 @@ impl Derived {
 
     /// The counter of the block at byte `offset` of the message.
     fn counter(&self, offset: u64) -> CounterBlock {
-        CounterBlock::of_gcm(self.of_nonce.both()[0], self.counters_are_secret).after(1 + u128::from(offset / 16))
+        CounterBlock::of_gcm(self.of_nonce.0[0], self.counters_are_secret).after(1 + u128::from(offset / 16))
     }
 
     /// The tag of additional data with this hash and length, and ciphertext with this hash (SP 800-38D, section 7.1,
@@ -253,7 +234,7 @@ impl Derived {
 
     /// The tag for the hash of everything.
     pub(crate) fn masked(&self, hash: [u8; 16]) -> [u8; 16] {
-        (u128::from_be_bytes(hash) ^ self.of_nonce.both()[1]).to_be_bytes()
+        (u128::from_be_bytes(hash) ^ self.of_nonce.0[1]).to_be_bytes()
     }
 
     /// The tag of additional data and the parts of the ciphertext.

@@ -155,7 +155,7 @@ fn position(integer: impl TryInto<u64>) -> Option<u64> {
 pub(crate) enum Fault {
     /// What is wrong with it.
     Wrong(String),
-    /// There is none for a copy.
+    /// There is no memory for a copy.
     NoMemory(NoMemory),
 }
 

@@ -763,7 +763,7 @@ def test_lines_of_a_sealed_file_are_those_of_its_message_and_read_fast(key):
             plain = io.BytesIO(message)
             began = time.process_time()
             assert list(file) == list(plain) and file.tell() == len(message) and file.peek() == file.readline() == b""
-            assert time.process_time() - began < 1
+            assert time.process_time() - began < 3
             # Lines, other reads and moves, in any order.
             for at, size in [(0, -1), (0, 0), (0, 1), (0, None), (65_530, 3), (65_530, 1 << 70), (65_530, -1), (1 << 70, -1)]:
                 file.seek(at)

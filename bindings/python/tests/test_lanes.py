@@ -33,12 +33,12 @@ def test_results_are_in_order(monkeypatch):
 
 def test_after_the_first_error_nothing_begins_and_nothing_goes_on(monkeypatch):
     monkeypatch.setattr(_lanes, "_threads", lambda: 3)
-    begun, ended = [], []
+    begun, ended, other = [], [], threading.Event()
 
     def work(lane, piece):
         begun.append(piece)
         if piece in (5, 7):
-            time.sleep(0.05 if piece == 5 else 0)
+            assert other.wait(60) if piece == 5 else other.set() is None
             raise ValueError(piece)
         time.sleep(0.01)
         ended.append(piece)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import ctypes
-import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -148,25 +147,26 @@ def _by_threads(work: Callable[[_Piece], _Result], pieces: Sequence[_Piece], thr
                 left.clear()
 
     others = [threading.Thread(target=work_on, name="aes-bitslice") for _ in range(1, min(threads, len(pieces)))]
-    started: list[threading.Thread] = []
     try:
         with contextlib.suppress(RuntimeError):
             for other in others:
                 other.start()
-                started.append(other)
         work_on()
-        for other in started:
-            other.join()
+        _join(others)
     finally:
-        # Ctrl-C may have ended the waiting.
+        # Ctrl-C may have ended the starting, or the waiting.
         left.clear()
-        for other in started:
-            other.join()
-    while len(errors) > 1:
-        del errors[max(errors)]
+        _join(others)
     if errors:
-        raise errors.popitem()[1]  # not kept here: it keeps this frame
+        # That of a piece is no reason to forget Ctrl-C. It is not kept here: it keeps this frame.
+        raise errors.pop(min(errors, key=lambda number: (isinstance(errors[number], Exception), number)))
     return [results[number] for number in range(len(pieces))]
+
+
+def _join(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
 
 
 def host_bytes(array: Any) -> memoryview:

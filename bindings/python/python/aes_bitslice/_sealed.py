@@ -84,7 +84,8 @@ class SealedFile(io.BufferedIOBase):
     the object is dropped before. So have a block where something else may call `close`, also after an exception:
     `contextlib.closing`, or a wrapper such as `io.TextIOWrapper` at the end of its own block or when it is dropped.
 
-    One call at a time: another, of a second thread or a handler of signals, raises `RuntimeError`.
+    Make one call at a time. Another that reads or writes the file meanwhile, of a second thread or a handler of signals,
+    raises `RuntimeError`.
     """
 
     def __init__(
@@ -200,6 +201,7 @@ class SealedFile(io.BufferedIOBase):
             at, data = self._at, bytearray(max(min(_AHEAD, self.length - self._at), 0))
             self.readinto(data)
             self._at, first, kept = at, at, bytes(data)
+            data[:] = bytes(len(data))
             self._kept = (first, kept)
         return kept, self._at - first
 

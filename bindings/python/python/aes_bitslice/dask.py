@@ -5,7 +5,8 @@
 >>> futures = aes_dask.encrypt(client, ranges.rows("data", "data.enc"), "file:/keys/key")
 >>> sum(client.gather(futures))
 
-Relative paths are those of the process that submits. Each worker reads the key where its reference says; a task has only the reference. If its worker is lost, another worker
+Relative paths are those of the process that submits. Each worker reads the key where its reference says; a task has only
+the reference. If its worker is lost, another worker
 repeats the task, and writes the same bytes to the same place. For one task per GPU, start the workers with `--resources
 "GPU=1"` and pass `engine="cuda"`; a warning says if no worker has that resource.
 """
