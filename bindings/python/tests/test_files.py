@@ -151,7 +151,7 @@ def test_a_path_with_a_nul_byte_is_refused_as_by_python(key, tmp_path):
         ("path", lambda: aes_bitslice.Key.from_file("a\0b")),
         ("path", lambda: key.save("a\0b")),
     ]:
-        with pytest.raises(ValueError, match=f"^{name} has a NUL byte, and no path has one$"):
+        with pytest.raises(ValueError, match=f"^{name} has a NUL byte, and no path has one(\n|$)"):
             call()
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
@@ -522,7 +522,6 @@ def test_every_error_about_a_path_contains_it(key, tmp_path):
             fails(kind, path[name], words, opens, path[name], into, **options)
         fails(FileNotFoundError, path["missing"], "No such file", seals, path["missing"], into)
         fails(IsADirectoryError, path["folder"], "Is a directory", seals, path["folder"], into)
-        fails(OSError, f"{path['message']}\0", "NUL", seals, f"{path['message']}\0", into)
     for work, source in [(seals, path["message"]), (opens, path["sealed"]), (seals, io.BytesIO(b"a message"))]:
         fails(FileExistsError, path["empty"], "overwrite=True", work, source, path["empty"])
         for overwrite in [False, True]:
@@ -530,8 +529,6 @@ def test_every_error_about_a_path_contains_it(key, tmp_path):
             fails(FileNotFoundError, path["dangling"], "No such file", work, source, path["dangling"], overwrite=overwrite)
         fails(FileNotFoundError, path["missing"] / "out", "No such file", work, source, path["missing"] / "out")
         fails(NotADirectoryError, path["empty"] / "out", "Not a directory", work, source, path["empty"] / "out")
-        for name in [f"{out}\0", f"{tmp_path}\0/out"]:
-            fails(OSError, name, "NUL", work, source, name)
     fails(ValueError, path["sealed"], "the same file", seals, path["sealed"], path["sealed"], overwrite=True)
     with path["sealed"].open("rb") as source:
         fails(ValueError, path["sealed"], "the same file", opens, source, path["sealed"], overwrite=True)
@@ -599,9 +596,9 @@ def test_what_a_file_object_raises_has_no_path_of_another_file(key, tmp_path):
         ("1-2", TypeError, "^range must be .start, end. or a slice without a step, .* not str(\\n|$)"),
         (b"0123456789abcdef", TypeError, "^range must be .start, end. or a slice without a step, .* not bytes(\\n|$)"),
         (5, TypeError, "^range must be .start, end. or a slice without a step, .* not int(\\n|$)"),
-        (slice(1, 5, 2), ValueError, r"^range must be .start, end. or a slice without a step, .* not slice\(1, 5, 2\)$"),
-        (slice(-5, None), ValueError, r"^range must be .*, which count from the start, .* not slice\(-5, None, None\)$"),
-        ((-5, None), ValueError, r"^range must be .*, which count from the start, .* not \(-5, None\)$"),
+        (slice(1, 5, 2), ValueError, r"^range must be .start, end. or a slice without a step, .* not slice\(1, 5, 2\)(\n|$)"),
+        (slice(-5, None), ValueError, r"^range must be .*, which count from the start, .* not slice\(-5, None, None\)(\n|$)"),
+        ((-5, None), ValueError, r"^range must be .*, which count from the start, .* not \(-5, None\)(\n|$)"),
         (slice("a", 5), TypeError, "^range must be .start, end. or a slice without a step, .* not slice(\\n|$)"),
         ((None, None), TypeError, "^range must be .start, end. or a slice without a step, "),
         ((10, None), ValueError, r"^range is \(10, None\), and the message has 9 bytes: give a range inside it$"),
