@@ -390,7 +390,8 @@ fn nonce_of(message: usize) -> [u8; 12] {
 /// The counter of key stream in a buffer that is wiped when it is dropped.
 const BUFFERED: [u8; 16] = [12; 16];
 
-/// Whoever had the right tag of a message that was refused could forge it.
+/// Calls that compute what their caller does not get, such as the right tag of a message whose tag is wrong: with that tag, anyone could have
+/// the message accepted.
 #[inline(never)]
 fn calls_that_compute_in_secret(cipher: &Cipher) {
     cipher.run(Cmac::new(), &CHAINED).unwrap();

@@ -161,7 +161,7 @@ pub(crate) fn clear(data: &mut [u8]) {
     divided(data.chunks_mut(1 << 20), |piece| piece.fill(0));
 }
 
-/// Copies to the first of each two, which are equally long, what the second has: on all cores if it is worth waking them.
+/// Copies the second slice of each pair to the first, which is as long; a pair of more than 256 KiB on all cores.
 pub(crate) fn copy<'a>(all: impl IntoIterator<Item = (&'a mut [u8], &'a [u8])>) {
     const PIECE: usize = 128 << 10;
     for (to, from) in all {

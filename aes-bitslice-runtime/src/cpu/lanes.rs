@@ -89,7 +89,7 @@ pub(super) trait Lanes: Copy {
     fn up(self, vector: Self::Vector) -> Self::Vector;
     /// The bytes that [`up`](Self::up) drops, as the lowest of each block, below zeros.
     fn above(self, vector: Self::Vector) -> Self::Vector;
-    /// Four times the first vector, with column 0, 1, 2 and 3 of each block of the second as column 0.
+    /// Four copies of `others`. Column 0 of each block of the first is that of `columns`, of the second column 1 of `columns`, and so on.
     fn with_first_columns(self, others: Self::Vector, columns: Self::Vector) -> [Self::Vector; 4];
     /// The sum of all blocks in the first lane, and zeros in the others.
     fn sum(self, vector: Self::Vector) -> Self::Vector;

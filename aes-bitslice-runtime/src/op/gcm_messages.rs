@@ -68,7 +68,8 @@ impl Messages {
         self.data.len()
     }
 
-    /// What is wrong if they are not within so many bytes of data.
+    /// Refuses messages of which one ends after byte `bytes`, where the data ends. The error names the first of them, as `what` and its
+    /// number.
     pub(crate) fn within(&self, bytes: u64, what: &str) -> Result<(), String> {
         self.data.within(bytes, what, "the data")
     }

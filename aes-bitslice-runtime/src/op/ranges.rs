@@ -285,7 +285,8 @@ impl Placed {
         self.end
     }
 
-    /// What is wrong if they are not within so many bytes of `data`: the first range that ends after it. `what` says what a range is of.
+    /// Refuses ranges of which one ends after byte `bytes`, where the data ends. The error names the first of them, as `what` and its
+    /// number, and the data, as `data`.
     pub(crate) fn within(&self, bytes: u64, what: &str, data: &str) -> Result<(), String> {
         if self.end <= bytes {
             return Ok(());

@@ -112,7 +112,7 @@ impl<L: Lanes> Near<L> {
 }
 
 impl<L: Lanes> Counters<L> {
-    /// The counters of data of so many bytes.
+    /// The counters from `next` on, for `bytes` bytes of data.
     #[inline(always)]
     pub(super) fn new(l: L, next: CounterBlock, order: Order, bytes: usize) -> Self {
         let zero = l.zero();

@@ -138,21 +138,20 @@ pub fn choices() -> Vec<(TableSpec, String, Option<String>)> {
         choices.push((direct, direct_name(column), Some(column.name())));
     }
     for column in &COLUMNS {
-        // Their threads load their parts of the plaintext from global memory.
         let spec = TableSpec { threads: 256, plaintext_first: false, ..column.spec };
-        choices.push((looping(spec), narrow_name(column), Some(column.name())));
+        choices.push((looping(spec), narrow_name(column), Some(direct_name(column))));
     }
     choices
 }
 
 /// The name by which a kernel of table III is found whose threads load their parts of the plaintext from global memory.
-fn direct_name(column: &Column) -> String {
+pub fn direct_name(column: &Column) -> String {
     column.name().replace("plaintext first", "plaintext loaded directly")
 }
 
-/// The name by which a kernel of table III with 256 threads is found.
+/// The name by which such a kernel with 256 threads is found.
 pub fn narrow_name(column: &Column) -> String {
-    format!("{}, 256 threads", column.name())
+    format!("{}, 256 threads", direct_name(column))
 }
 
 /// The largest difference between 256 threads and 512, as a fraction (section VI.B).
