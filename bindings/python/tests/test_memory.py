@@ -425,7 +425,8 @@ import io, os, resource, sys
 import aes_bitslice
 what, more, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 key, data = aes_bitslice.Key(bytes(32)), bytearray(3 << 20)
-sealed, long = aes_bitslice.seal_bytes(data, key=key), bytearray(48 << 20)
+long = bytearray(48 << 20)
+sealed = aes_bitslice.seal_bytes(long, key=key)
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 limit = size + (more << 10)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -433,7 +434,7 @@ try:
     if what == "ctr":
         aes_bitslice.Engine("cpu").cipher(key).ctr(bytes(16), long)
     elif what == "SealedFile":
-        aes_bitslice.SealedFile(io.BytesIO(sealed), key=key).read(1 << 20)
+        aes_bitslice.SealedFile(io.BytesIO(sealed), key=key).read(40 << 20)
     else:
         aes_bitslice.seal(io.BytesIO(data), path, **({"key": key} if what == "seal" else {"passphrase": "a passphrase"}))
     print("done", os.path.exists(path))
@@ -452,8 +453,9 @@ except (MemoryError, OSError) as error:
             continue
         assert found.stdout in (f"done {is_sealed}\n", "refused False\n"), (more, found)
         ends.add(found.stdout.split()[0])
-    # Where the most is asked for at once (48 MiB, Argon2's 64 MiB), threads and small memory are there long before: refused, not ended.
-    assert ends >= ({"done", "refused"} if what in ("ctr", "passphrase") else {"done"}) and len(ends) > 1, ends
+    # Where much is asked for at once (40 and 48 MiB, Argon2's 64 MiB), threads and small memory are there long before: refused, not ended.
+    # What `seal` asks for may lie in memory that the process has already: how it ends at the lowest limits is the allocator's matter.
+    assert ends >= ({"done"} if what == "seal" else {"done", "refused"}), ends
 
 
 def test_batches_within_a_limit_of_the_address_space():
