@@ -16,9 +16,6 @@ use zeroize::zeroize_stack;
 /// The maximum bytes of stack used by work on a key, where keys are expanded and loaded on engines.
 pub(crate) const EXPANSION: usize = 64 << 10;
 
-/// The maximum bytes of stack used by the expansion of one key on the CPU.
-pub(crate) const ONE_KEY: usize = 16 << 10;
-
 /// Bytes of stack used by work that derives secrets from a key or a passphrase.
 pub const DERIVED: usize = 32 << 10;
 
@@ -66,7 +63,7 @@ mod tests {
     fn what_work_leaves_on_the_stack_is_overwritten() {
         leaves_it_on_the_stack();
         assert!(found() > 100, "the search finds what is there");
-        scrubbed::<ONE_KEY, _>(leaves_it_on_the_stack);
+        scrubbed::<DERIVED, _>(leaves_it_on_the_stack);
         assert_eq!(found(), 0);
     }
 }

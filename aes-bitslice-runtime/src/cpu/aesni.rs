@@ -105,5 +105,6 @@ impl Lanes for AesNi {
 impl OneBlock for AesNi {
     by_instructions! {
         fn inverse_mix_columns(self, block: __m128i) -> __m128i = _mm_aesimc_si128(block);
+        fn shuffle(self, block: __m128i, from: &[u8; 16]) -> __m128i = _mm_shuffle_epi8(block, _mm_loadu_si128(from.as_ptr().cast()));
     }
 }

@@ -125,5 +125,6 @@ fn half<const HALF: i32>(block: uint8x16_t) -> u64 {
 impl<const SHA3: bool> OneBlock for Armv8<SHA3> {
     by_instructions! {
         fn inverse_mix_columns(self, block: uint8x16_t) -> uint8x16_t = inverse_mix_columns(block);
+        fn shuffle(self, block: uint8x16_t, from: &[u8; 16]) -> uint8x16_t = vqtbl1q_u8(block, vld1q_u8(from.as_ptr()));
     }
 }

@@ -5,7 +5,7 @@ use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::cpu::block::{Block, BlockCipher};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
-use crate::cpu::kernel::WholeMessage;
+use crate::cpu::kernel::{MessageOfSiv, WholeMessage};
 use crate::cpu::modes::ctr::Order;
 use crate::cpu::portable;
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -88,6 +88,12 @@ pub trait CpuCipher: BlockCipher + Sync + Sized {
     /// Encrypts or decrypts a whole message of GCM, and returns its tag; `None`, and nothing is done, where there is no function that does
     /// all of that.
     fn message(&self, _message: &mut WholeMessage<'_, '_, '_>) -> Option<[u8; 16]> {
+        None
+    }
+
+    /// Encrypts or decrypts a whole message of AES-GCM-SIV under the keys that this one derives, and returns the tag of its plaintext;
+    /// `None`, and nothing is done, where there is no function that does all of that.
+    fn message_of_siv(&self, _message: &mut MessageOfSiv<'_, '_, '_>) -> Option<[u8; 16]> {
         None
     }
 

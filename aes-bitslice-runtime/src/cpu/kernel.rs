@@ -12,6 +12,15 @@ pub struct WholeMessage<'a, 'i, 'o> {
     pub(crate) data: InOutBuf<'i, 'o, u8>,
 }
 
+/// A whole message of AES-GCM-SIV.
+pub struct MessageOfSiv<'a, 'i, 'o> {
+    pub(crate) nonce: &'a [u8; 12],
+    pub(crate) aad: &'a [u8],
+    /// The tag of a message that is decrypted.
+    pub(crate) tag: Option<[u8; 16]>,
+    pub(crate) data: InOutBuf<'i, 'o, u8>,
+}
+
 /// Gives a macro the methods of [`Kernel`]: `name = file(arguments)` is the function `name` of that file of
 /// [`modes`](crate::cpu::modes), whose first argument is the set of instructions.
 macro_rules! with_methods {
@@ -47,6 +56,8 @@ macro_rules! with_methods {
             );
             /// Encrypts or decrypts a whole message of GCM, and returns its tag.
             fn message = gcm(keys: &RoundKeys, powers: &Powers, message: &mut WholeMessage<'_, '_, '_>) -> [u8; 16];
+            /// Encrypts or decrypts a whole message of AES-GCM-SIV, and returns the tag of its plaintext.
+            fn message_of_siv = gcm_siv(keys: &RoundKeys, message: &mut MessageOfSiv<'_, '_, '_>) -> [u8; 16];
         }
     };
 }
@@ -96,7 +107,7 @@ pub(super) use kernel;
 
 /// The types of the methods.
 pub(super) mod types {
-    pub(crate) use super::{Kernel, WholeMessage};
+    pub(crate) use super::{Kernel, MessageOfSiv, WholeMessage};
     pub(crate) use crate::base::counter::CounterBlock;
     pub(crate) use crate::cpu::modes::ctr::Order;
     pub(crate) use crate::cpu::modes::ghash::Powers;

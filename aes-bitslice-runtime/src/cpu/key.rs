@@ -8,7 +8,7 @@ use crate::cpu::block::{Block, BlockCipher};
 use crate::cpu::cipher::{CpuCipher, crypt_and_hash};
 use crate::cpu::hash_key::HashKey;
 use crate::cpu::instructions::Instructions;
-use crate::cpu::kernel::{Kernel, WholeMessage};
+use crate::cpu::kernel::{Kernel, MessageOfSiv, WholeMessage};
 use crate::cpu::modes::ctr::Order;
 use crate::cpu::modes::rounds::RoundKeys;
 use crate::cpu::portable;
@@ -235,6 +235,11 @@ impl CpuCipher for CpuKey {
             .get_or_init(|| self.scrubbed(|| HashKey::new(self, self.instructions)))
             .powers(self.instructions)?;
         Some(kernel.message(keys, powers, message))
+    }
+
+    fn message_of_siv(&self, message: &mut MessageOfSiv<'_, '_, '_>) -> Option<[u8; 16]> {
+        let Aes::Kernel(kernel, _, keys) = &self.cipher else { return None };
+        Some(kernel.message_of_siv(keys, message))
     }
 
     fn process_unit(&self, direction: Direction, tweak: u128, data: InOutBuf<'_, '_, u8>) {

@@ -134,10 +134,15 @@ static ONES_AND_ZEROS: [u8; 2 * MOST_BYTES] = {
     bytes
 };
 
+/// In a [shuffle](OneBlock::shuffle), a byte that is zero.
+pub(super) const ZERO: u8 = 0x80;
+
 /// Instructions on one block at a time.
 pub(super) trait OneBlock: Lanes<One = Self> {
     /// InvMixColumns (FIPS 197, section 5.3.3).
     fn inverse_mix_columns(self, block: Self::Vector) -> Self::Vector;
+    /// For each byte, the byte of the block with the number in its place, or [`ZERO`].
+    fn shuffle(self, block: Self::Vector, from: &[u8; 16]) -> Self::Vector;
 }
 
 /// Implements methods of [`Lanes`], each by an expression of instructions.

@@ -2,7 +2,6 @@
 
 use crate::base::error::Error;
 use crate::base::key::Key;
-use crate::base::scrubbed::{ONE_KEY, scrubbed};
 use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use std::sync::Arc;
@@ -16,10 +15,10 @@ pub struct OwnKey {
 }
 
 impl OwnKey {
-    /// A key of these bytes, which were derived from this cipher's.
+    /// A key of these bytes, which were derived from this cipher's, within work that is [scrubbed](CpuCipher::scrubbed).
     pub(crate) fn new(cipher: &impl CpuCipher, bytes: &[u8]) -> Result<Self, Error> {
         let key = Key::new(bytes)?;
-        let cpu = Arc::new(scrubbed::<ONE_KEY, _>(|| CpuKey::on(cipher.instructions(), &key)));
+        let cpu = Arc::new(CpuKey::on(cipher.instructions(), &key));
         Ok(Self { key: Arc::new(key), cpu })
     }
 }

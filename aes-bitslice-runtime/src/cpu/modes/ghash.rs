@@ -7,7 +7,7 @@
 use crate::cpu::lanes::Lanes;
 use crate::cpu::modes::{FEW, MOST_BLOCKS, WIDE, load};
 use aes_bitslice_core::ghash::Blocks;
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 /// The number of powers of H: for the blocks hashed at a time and a last one, and whole vectors of them.
 const POWERS: usize = (WIDE + 1) * MOST_BLOCKS;
@@ -29,7 +29,8 @@ impl Default for Powers {
 
 impl Drop for Powers {
     fn drop(&mut self) {
-        self.0.zeroize();
+        self.0 = [[0; _]; 2];
+        optimization_barrier(self);
     }
 }
 
@@ -111,8 +112,14 @@ fn product<L: Lanes>(l: L, a: L::Vector, b: Factor<L::Vector>) -> L::Vector {
 /// Computes the powers of a key of GHASH.
 #[inline(always)]
 pub(crate) fn powers<L: Lanes>(l: L, key: &[u8; 16], powers: &mut Powers) {
+    powers_of(l, element_of_key(key), WIDE * L::BLOCKS + 1, powers);
+}
+
+/// Computes the powers of an element up to `most`, and as many more as fill a vector.
+#[inline(always)]
+pub(super) fn powers_of<L: Lanes>(l: L, element: u128, most: usize, powers: &mut Powers) {
     let one = l.one();
-    let mut power = one.number(element_of_key(key));
+    let mut power = one.number(element);
     let h = factor(one, power);
     for n in 1..=L::BLOCKS {
         powers.put(one, n, power);
@@ -120,7 +127,7 @@ pub(crate) fn powers<L: Lanes>(l: L, key: &[u8; 16], powers: &mut Powers) {
     }
     let [_, mut several] = powers.from(l, L::BLOCKS);
     let step = factor(l, l.broadcast(&one.first_of(powers.from(one, L::BLOCKS)[1])));
-    for i in 2..=WIDE + 1 {
+    for i in 2..=most.div_ceil(L::BLOCKS) {
         several = product(l, several, step);
         powers.put(l, i * L::BLOCKS, several);
     }
@@ -155,6 +162,12 @@ impl<'p, L: Lanes> Hash<'p, L> {
     #[inline(always)]
     pub(super) fn block(self) -> L::Vector {
         self.l.reverse(self.state)
+    }
+
+    /// The hash as an element, in the first lane.
+    #[inline(always)]
+    pub(super) fn element(self) -> L::Vector {
+        self.state
     }
 
     /// The element of each block.

@@ -1,8 +1,8 @@
 //! The block cipher on several vectors at a time, and the key schedule (FIPS 197).
 
-use crate::cpu::lanes::{Lanes, OneBlock};
+use crate::cpu::lanes::{Lanes, OneBlock, ZERO};
 use aes_bitslice_core::aes::Direction;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{ZeroizeOnDrop, optimization_barrier};
 
 /// The round keys of both directions, each in the order of use.
 #[derive(Default)]
@@ -14,8 +14,8 @@ pub(crate) struct RoundKeys {
 
 impl Drop for RoundKeys {
     fn drop(&mut self) {
-        self.encrypt.zeroize();
-        self.decrypt.zeroize();
+        (self.encrypt, self.decrypt) = Default::default();
+        optimization_barrier(self);
     }
 }
 
@@ -79,23 +79,8 @@ pub(super) fn finish<L: Lanes, const M: usize>(
 /// Expands a key of 16, 24 or 32 bytes (FIPS 197, section 5.2), and makes the round keys of the equivalent inverse cipher (section 5.3.5).
 #[inline(always)]
 pub(crate) fn expand<L: Lanes>(l: L, key: &[u8], keys: &mut RoundKeys) {
+    expand_to_encrypt(l, key, keys);
     let l = l.one();
-    let length = key.len() / 4;
-    keys.rounds = length + 6;
-    let words = keys.encrypt.as_flattened_mut().as_chunks_mut::<4>().0;
-    words[..length].copy_from_slice(key.as_chunks().0);
-    let mut constant = 1_u32;
-    for i in length..4 * (length + 7) {
-        let mut word = u32::from_le_bytes(words[i - 1]);
-        if i % length == 0 {
-            word = sub_word(l, word).rotate_right(8) ^ constant;
-            // x times the one before: there are no more than ten.
-            constant = (constant << 1) ^ (0x11b * (constant >> 7));
-        } else if length == 8 && i % 8 == 4 {
-            word = sub_word(l, word);
-        }
-        words[i] = (word ^ u32::from_le_bytes(words[i - length])).to_le_bytes();
-    }
     for (i, key) in keys.encrypt[..=keys.rounds].iter().enumerate() {
         let mut inverse = l.broadcast(key);
         if i != 0 && i != keys.rounds {
@@ -105,12 +90,61 @@ pub(crate) fn expand<L: Lanes>(l: L, key: &[u8], keys: &mut RoundKeys) {
     }
 }
 
-/// SubBytes of a word. In a block of four equal columns, ShiftRows changes nothing.
+/// Expands a key of 16, 24 or 32 bytes, and leaves the round keys of decryption as they are: as many words at a time as the key has, which
+/// are the first four and those after them. Each is the sum of the words up to its place among those of the time before, and of one that
+/// is made of the word before all of them.
 #[inline(always)]
-fn sub_word<L: OneBlock>(l: L, word: u32) -> u32 {
-    let word = word.to_le_bytes();
-    let mut block = [0; 16];
-    block.as_chunks_mut().0.fill(word);
-    let block = l.first_of(l.encrypt_last(l.broadcast(&block), l.zero()));
-    u32::from_le_bytes([block[0], block[1], block[2], block[3]])
+pub(super) fn expand_to_encrypt<L: Lanes>(l: L, key: &[u8], keys: &mut RoundKeys) {
+    let l = l.one();
+    let words = key.len() / 4;
+    keys.rounds = words + 6;
+    let sums = |words| {
+        let two = l.xor(words, l.shuffle(words, &UP));
+        l.xor(two, l.low_to_high(two))
+    };
+    let (first, others) = key.split_at(16);
+    let (mut first, mut others) = (l.load(first), l.load_part(others));
+    let ends = keys.encrypt[..=keys.rounds].as_flattened().len();
+    let bytes = keys.encrypt.as_flattened_mut();
+    for (at, constant) in (0..ends).step_by(key.len()).zip(&CONSTANTS) {
+        l.store(first, &mut bytes[at..]);
+        if let Some(place) = bytes.get_mut(at + 16..at + 32).filter(|_| words > 4) {
+            l.store(others, place);
+        }
+        let before = match words {
+            4 => l.shuffle(first, &ROTATED_LAST),
+            6 => l.shuffle(others, &ROTATED_SECOND),
+            _ => l.shuffle(others, &ROTATED_LAST),
+        };
+        // In a block of four equal columns, ShiftRows changes nothing.
+        first = l.xor(sums(first), l.encrypt_last(before, l.load(constant)));
+        let last = l.shuffle(first, &LAST);
+        let last = if words == 8 { l.encrypt_last(last, l.zero()) } else { last };
+        others = l.xor(sums(others), last);
+    }
 }
+
+/// Where the bytes of four words come from: each from the word before, the first zeros.
+static UP: [u8; 16] = [ZERO, ZERO, ZERO, ZERO, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+/// From the last word.
+static LAST: [u8; 16] = [12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15];
+/// From the last word, after RotWord.
+static ROTATED_LAST: [u8; 16] = [13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12];
+/// From the second word, after RotWord.
+static ROTATED_SECOND: [u8; 16] = [5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4];
+
+/// The round constants, each in four words: x times the one before.
+static CONSTANTS: [[u8; 16]; 11] = {
+    let mut all = [[0; 16]; 11];
+    let (mut i, mut constant) = (0, 1_u8);
+    while i < all.len() {
+        let mut word = 0;
+        while word < 4 {
+            all[i][4 * word] = constant;
+            word += 1;
+        }
+        constant = (constant << 1) ^ (0x1b * (constant >> 7));
+        i += 1;
+    }
+    all
+};
