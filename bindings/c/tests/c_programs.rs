@@ -232,21 +232,26 @@ fn keys_are_wiped() {
     assert!(said.contains("cpu-bitsliced: "), "{said}");
 }
 
-#[test]
-fn threads_and_forks() {
-    // A forked process has the memory of threads that it does not have: what Valgrind calls lost there.
-    let (cc, source) = (compiler("CC", "cc"), "tests/threads.c");
+/// Runs a program in which Valgrind looks for errors, not for leaks.
+fn run_with_leaks(source: &str) -> String {
+    let cc = compiler("CC", "cc");
     if env::var_os("AES_BITSLICE_VALGRIND").is_some() {
-        let valgrind = [&["valgrind"], &VALGRIND[..], &["--leak-check=no"]].concat();
-        run_by(&valgrind, &cc, "-std=c11", source, &[]);
+        run_by(&[&["valgrind"], &VALGRIND[..], &["--leak-check=no"]].concat(), &cc, "-std=c11", source, &[])
     } else {
-        run(&cc, "-std=c11", source, &[]);
+        run(&cc, "-std=c11", source, &[])
     }
 }
 
 #[test]
+fn threads_and_forks() {
+    // A forked process has the memory of threads that it does not have: what Valgrind calls lost there.
+    run_with_leaks("tests/threads.c");
+}
+
+#[test]
 fn ends_of_threads_and_of_the_process() {
-    let said = run(&compiler("CC", "cc"), "-std=c11", "tests/ending.c", &[]);
+    // What the standard library makes for a thread whose values are gone already, such as for a channel that has to wait, is never freed.
+    let said = run_with_leaks("tests/ending.c");
     assert!(said.contains("all checks passed"), "{said}");
 }
 

@@ -919,7 +919,9 @@ if os.fork() == 0:
 os.wait()
 print(len(os.listdir()))
 """
-    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+    # From Python 3.12 on, a fork beside other threads is warned of.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert (ran.stdout, ran.stderr, [path.name for path in tmp_path.iterdir()]) == ("2\n", "", ["late"]), ran
 
 

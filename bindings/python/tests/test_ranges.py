@@ -297,6 +297,8 @@ def s3(monkeypatch):
         monkeypatch.setenv(f"AWS_{name}", value)
     address = f"http://127.0.0.1:{port}"
     monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
     s3fs.S3FileSystem.clear_instance_cache()
     store = s3fs.S3FileSystem()
     store.mkdir("bucket")
@@ -448,6 +450,7 @@ def test_ray(key, key_ref, tmp_path):
 
 #: Slow enough that workers can be killed in the middle.
 SLOWLY = """
+import os
 import time
 from aes_bitslice import ranges
 
@@ -455,7 +458,9 @@ encrypt_at_once = ranges.encrypt_row
 
 def encrypt_slowly(row, key_ref, engine):
     written = encrypt_at_once({**row, "length": row["length"] // 2}, key_ref, engine)
-    time.sleep(0.2)
+    # The first five are done before a worker is killed, or meanwhile.
+    while row["offset"] >= 1_000_000 and not os.path.exists(os.path.join(os.path.dirname(__file__), "killed")):
+        time.sleep(0.05)
     return encrypt_at_once(row, key_ref, engine)
 """
 
@@ -487,6 +492,7 @@ def test_dask_with_workers_that_are_killed(key, key_ref, tmp_path):
                     assert done < len(futures), "too late to kill one"
                     killed.append(pids.pop())
                     os.kill(killed[-1], signal.SIGKILL)
+                open({str(tmp_path / "killed")!r}, "w").close()
                 print(sum(client.gather(futures)), len(killed), rows[0]["iv"])
                 sealed = dask.seal(client, [{{"source": {str(tmp_path / "data")!r}, "destination": {str(tmp_path / "sealed")!r}}}], {key_ref!r})
                 print(*client.gather(sealed))

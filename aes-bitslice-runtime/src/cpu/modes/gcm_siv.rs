@@ -3,9 +3,9 @@
 use crate::base::counter::CounterBlock;
 use crate::cpu::kernel::MessageOfSiv;
 use crate::cpu::lanes::Lanes;
+use crate::cpu::modes::WIDE;
 use crate::cpu::modes::ctr::{Order, ctr};
 use crate::cpu::modes::ghash::{Hash, Powers, powers_of};
-use crate::cpu::modes::WIDE;
 use crate::cpu::modes::rounds::{RoundKeys, expand_to_encrypt, process};
 use crate::op::gcm_siv::{counter_of_keys, lengths};
 use aes_bitslice_core::aes::Direction;
@@ -48,14 +48,7 @@ pub(crate) fn message_of_siv<L: Lanes>(l: L, keys: &RoundKeys, message: &mut Mes
 
 /// The keys of a message (section 4): that of AES, and the powers of that of POLYVAL, up to `most`.
 #[inline(always)]
-fn derive<L: Lanes>(
-    l: L,
-    keys: &RoundKeys,
-    nonce: &[u8; 12],
-    most: usize,
-    own: &mut RoundKeys,
-    powers: &mut Powers,
-) {
+fn derive<L: Lanes>(l: L, keys: &RoundKeys, nonce: &[u8; 12], most: usize, own: &mut RoundKeys, powers: &mut Powers) {
     let mut blocks = [[[0; 8]; 2]; 6];
     ctr(l, keys, counter_of_keys(nonce), Order::Little, 0, blocks.as_flattened_mut().as_flattened_mut().into());
     let mut key = [0; 48];
