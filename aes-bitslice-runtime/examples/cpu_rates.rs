@@ -9,7 +9,7 @@
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
     Backend, CbcDecrypt, Cipher, CmacBatch, Counter, Ctr, Ecb, Engine, Error, GcmDecrypt, GcmEncrypt, GcmEncryptBatch,
-    GcmMessage, GcmSivEncrypt, Ghash, Instructions, Key, KeyBits, Nonce, Xts, set_threads,
+    GcmMessage, GcmSivEncrypt, Ghash, Instructions, Key, KeyBits, Nonce, XaesEncrypt, Xts, set_threads,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -68,6 +68,13 @@ fn of_one_key(cipher: &Cipher, measure: &dyn Fn(&str, usize, Call<'_>)) -> Resul
     for len in [100, 16 << 10, MIB] {
         measure("GCM-SIV", len, &mut |call, data| {
             black_box(cipher.run(GcmSivEncrypt::new(&nonce(call), b""), data).unwrap());
+        });
+    }
+    let long_nonce = |call: u64| Nonce::new(&[[0; 16].as_slice(), &call.to_be_bytes()].concat()).unwrap();
+    let is_refused = cipher.run(XaesEncrypt::new(&long_nonce(u64::MAX), b""), &mut []).is_err();
+    for len in [100, 16 << 10].into_iter().filter(|_| !is_refused) {
+        measure("XAES-GCM", len, &mut |call, data| {
+            black_box(cipher.run(XaesEncrypt::new(&long_nonce(call), b""), data).unwrap());
         });
     }
     for len in [16, 1350, 16 << 10, MIB] {

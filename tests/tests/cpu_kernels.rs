@@ -5,7 +5,7 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::ghash::{Blocks, Element, ghash};
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Cmac, CmacBatch, Counter, CounterMode, Ctr, Ecb, Engine, GcmDecrypt, GcmEncrypt,
-    GcmPart, GcmSivDecrypt, GcmSivEncrypt, Ghash, Instructions, Key, KeyBits, Nonce, Xts,
+    GcmPart, GcmSivDecrypt, GcmSivEncrypt, Ghash, Instructions, Key, KeyBits, Nonce, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_tests::reference::{Reference, noise};
 
@@ -250,6 +250,33 @@ fn gcm_siv_at_every_length() {
     }
 }
 
+/// C2SP, `XAES-256-GCM.md`.
+#[test]
+fn xaes_at_every_length() {
+    let (data, aad, nonce) = (noise(12, LONGEST), noise(13, 600), noise(14, 24));
+    for Under { name, cipher, reference } in all().into_iter().filter(|under| under.name.ends_with("256 bits")) {
+        let k1 = double(u128::from_be_bytes(reference.block(Direction::Encrypt, [0; 16])));
+        let half = |i| {
+            let block = u128::from_be_bytes([&[0, i, b'X', 0], &nonce[..12]].concat().try_into().unwrap());
+            reference.block(Direction::Encrypt, (block ^ k1).to_be_bytes())
+        };
+        let of_message = Reference::new([half(1), half(2)].as_flattened());
+        let first = u128::from_be_bytes([&nonce[12..], &[0, 0, 0, 1]].concat().try_into().unwrap());
+        let nonce = Nonce::new(&nonce).unwrap();
+        for len in 0..=LONGEST {
+            // Shorter and longer than the data.
+            let (data, aad) = (&data[..len], &aad[..len * 7 % 601]);
+            let (expected, tag) = gcm(&of_message, first, aad, data);
+            let made = run(len, data, |data| {
+                assert_eq!(cipher.run(XaesEncrypt::new(&nonce, aad), data).unwrap(), tag.into(), "{name}: {len} bytes");
+            });
+            assert!(made == expected, "{name}: {len} bytes");
+            let opened = run(len, &made, |data| cipher.run(XaesDecrypt::new(&nonce, aad, &tag.into()), data).unwrap());
+            assert!(opened == data, "{name}: {len} bytes");
+        }
+    }
+}
+
 /// IEEE 1619, section 5.3, by the block cipher.
 fn xts(keys: [&Reference; 2], direction: Direction, unit: u128, data: &[u8]) -> Vec<u8> {
     let mut tweak = u128::from_le_bytes(keys[1].block(Direction::Encrypt, unit.to_le_bytes()));
@@ -308,12 +335,16 @@ fn xts_at_every_length() {
     }
 }
 
+/// A block times x, as in CMAC (SP 800-38B, section 6.1).
+fn double(block: u128) -> u128 {
+    (block << 1) ^ if block >> 127 == 1 { 0x87 } else { 0 }
+}
+
 /// SP 800-38B, section 6.2.
 #[test]
 fn cmac_at_every_length() {
     let data = noise(11, LONGEST);
     for Under { name, cipher, reference } in all() {
-        let double = |x: u128| (x << 1) ^ if x >> 127 == 1 { 0x87 } else { 0 };
         let k1 = double(u128::from_be_bytes(reference.block(Direction::Encrypt, [0; 16])));
         let ranges: Vec<_> = (0..=LONGEST as u64).map(|len| 0..len).collect();
         let tags = cipher.run(CmacBatch::new(&ranges).unwrap(), &data).unwrap();

@@ -56,7 +56,11 @@ macro_rules! with_methods {
             );
             /// Encrypts or decrypts a whole message of GCM, and returns its tag.
             fn message = gcm(keys: &RoundKeys, powers: &Powers, message: &mut WholeMessage<'_, '_, '_>) -> [u8; 16];
-            /// Encrypts or decrypts a whole message of AES-GCM-SIV, and returns the tag of its plaintext.
+            /// Encrypts or decrypts a whole message of GCM under a key of 16, 24 or 32 bytes, and returns its tag. Leaves what it derives from
+            /// the key on the stack.
+            fn message_under = gcm(key: &[u8], message: &mut WholeMessage<'_, '_, '_>) -> [u8; 16];
+            /// Encrypts or decrypts a whole message of AES-GCM-SIV, and returns the tag of its plaintext. Leaves what it derives
+            /// from the key on the stack.
             fn message_of_siv = gcm_siv(keys: &RoundKeys, message: &mut MessageOfSiv<'_, '_, '_>) -> [u8; 16];
         }
     };

@@ -345,6 +345,16 @@ impl End for Part {
     }
 }
 
+impl<E> Gcm<E> {
+    /// A message with a usual nonce, for a kernel.
+    #[inline(always)]
+    pub(crate) fn whole<'a>(&'a self, data: Buffers<'a>) -> Option<WholeMessage<'a, 'a, 'a>> {
+        let first = of_twelve(self.nonce.as_bytes().try_into().ok()?);
+        let (first, direction) = (CounterBlock::of_gcm(first, false), self.at.direction);
+        Some(WholeMessage { direction, first, aad: &self.aad, data: data.into_in_out() })
+    }
+}
+
 impl<E: End> Operation for Gcm<E> {
     type Output = E::Output;
     const NAME: &'static str = "GCM";
@@ -377,10 +387,7 @@ impl<E: End> Operation for Gcm<E> {
     /// A message with a usual nonce.
     #[inline(always)]
     fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
-        let first = of_twelve(self.nonce.as_bytes().try_into().ok()?);
-        let first = CounterBlock::of_gcm(first, false);
-        let direction = self.at.direction;
-        let mut message = WholeMessage { direction, first, aad: &self.aad, data: data.into_in_out() };
+        let mut message = self.whole(data)?;
         scrubbed::<STACK_OF_MESSAGE, _>(|| self.end.of_message(|| cipher.message(&mut message)))
     }
 

@@ -28,7 +28,7 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{
     Composition, Cut, Keys, Operation, Pass, Passes, Place, Ready, one_pass, ready_as_it_is, returns_nothing,
 };
-use crate::op::own_key::OwnKey;
+use crate::op::own_key::{OwnKey, STACK_OF_MESSAGE};
 use crate::op::partial_hash::{PartialHash, Terms, Verdict};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -39,10 +39,6 @@ use zeroize::Zeroizing;
 
 /// The maximum length of a message, and of its additional data, in bytes (section 6).
 const LONGEST: u64 = 1 << 36;
-
-/// The maximum bytes of stack used by a whole message in one step, including what calls the kernel: by the sizes of the frames 3.3 KB in a
-/// release build, and more where the compiler optimises less. Each KB takes 4 ns.
-const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 5 << 10 };
 
 /// The common part of AES-GCM-SIV calls: a nonce, additional data, and `E`, which says what is done with the tag.
 #[derive(Clone, Debug)]

@@ -10,17 +10,18 @@
 
 use crate::base::error::Error;
 use crate::base::nonce::Nonce;
+use crate::base::scrubbed::scrubbed;
 use crate::base::tag::Tag;
-use crate::cpu::block::encrypt_block;
+use crate::cpu::block::{Block, encrypt_block};
 use crate::cpu::cipher::CpuCipher;
 use crate::op::buffers::{Access, Buffers};
 use crate::op::cmac::double;
 use crate::op::gcm::{Gcm, GcmDecrypt, GcmEncrypt};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Composition, Keys, Operation, Passes, Place};
-use crate::op::own_key::OwnKey;
+use crate::op::own_key::{OwnKey, STACK_OF_MESSAGE};
 use crate::op::tagging::{Make, Tagging, Verify};
-use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::aes::{Direction, KeyBits};
 use zeroize::Zeroizing;
 
 /// The common part of XAES-256-GCM calls: a nonce, and the GCM of the message; `E` says what is done with the tag.
@@ -91,8 +92,10 @@ impl<E: Tagging<[u8; 16]>> Operation for Xaes<E> {
     }
 
     fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
-        let own = cipher.scrubbed(|| self.derive(cipher)).ok()?;
-        self.gcm.in_one_step(&*own.cpu, data)
+        let (kernel, mut message) = (cipher.instructions().kernel()?, self.gcm.whole(data)?);
+        let tag =
+            scrubbed::<STACK_OF_MESSAGE, _>(|| kernel.message_under(self.key(cipher).as_flattened(), &mut message));
+        Some(self.gcm.end().finish(tag).ok())
     }
 
     fn carry_out<P: Place>(self, place: P) -> Result<P::Value<E::Output>, Error> {
@@ -104,6 +107,17 @@ impl<E: Tagging<[u8; 16]>> Composition for Xaes<E> {
     type Derived = OwnKey;
 
     fn derive(&self, cipher: &impl CpuCipher) -> Result<OwnKey, Error> {
+        OwnKey::new(cipher, self.key(cipher).as_flattened())
+    }
+
+    fn passes<P: Passes>(self, _own: OwnKey, place: P) -> Result<P::Value<E::Output>, Error> {
+        place.pass(self.gcm)
+    }
+}
+
+impl<E> Xaes<E> {
+    /// The key of the message.
+    fn key(&self, cipher: &impl CpuCipher) -> Zeroizing<[[u8; 16]; 2]> {
         let mut k1 = Zeroizing::new([0; 16]);
         encrypt_block(cipher, &mut k1);
         double(&mut k1);
@@ -112,12 +126,8 @@ impl<E: Tagging<[u8; 16]>> Composition for Xaes<E> {
             half[..4].copy_from_slice(&[0, i, b'X', 0]);
             half[4..].copy_from_slice(&self.nonce.as_bytes()[..12]);
             half.iter_mut().zip(k1.iter()).for_each(|(byte, k1)| *byte ^= k1);
-            encrypt_block(cipher, half);
         }
-        OwnKey::new(cipher, halves.as_flattened())
-    }
-
-    fn passes<P: Passes>(self, _own: OwnKey, place: P) -> Result<P::Value<E::Output>, Error> {
-        place.pass(self.gcm)
+        cipher.process(Direction::Encrypt, Block::cast_slice_from_core_mut(&mut *halves).into());
+        halves
     }
 }

@@ -5,13 +5,14 @@ use crate::base::counter::CounterBlock;
 use crate::cpu::kernel::WholeMessage;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::modes::ctr::{Counters, Order};
-use crate::cpu::modes::ghash::{Hash, Powers, Sum};
-use crate::cpu::modes::rounds::{RoundKeys, process};
+use crate::cpu::modes::ghash::{Hash, Powers, Sum, element_of_key, powers_of};
+use crate::cpu::modes::rounds::{RoundKeys, expand_to_encrypt, process};
 use crate::cpu::modes::{FEW, WIDE, ask_ahead, load, store};
 use crate::op::gcm::lengths;
 use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::ghash::Blocks;
 use cipher::inout::InOutBuf;
+use std::mem::ManuallyDrop;
 
 /// The bits of a counter that count.
 const COUNTER_BITS: u32 = 32;
@@ -177,4 +178,17 @@ pub(crate) fn message<L: Lanes>(
         Direction::Decrypt => gcm.all(Direction::Decrypt, data, end),
     };
     l.first_of(l.xor(hash.block(), mask[0]))
+}
+
+/// Encrypts or decrypts a whole message under a key that is used for no other, and returns its tag. Leaves what it derives from the key on
+/// the stack, which the caller wipes.
+#[inline(always)]
+pub(crate) fn message_under<L: Lanes>(l: L, key: &[u8], whole: &mut WholeMessage<'_, '_, '_>) -> [u8; 16] {
+    let (mut keys, mut powers) = (ManuallyDrop::new(RoundKeys::default()), ManuallyDrop::new(Powers::default()));
+    expand_to_encrypt(l, key, &mut keys);
+    let mut hash_key = [l.zero()];
+    process(l, Direction::Encrypt, keys.encrypt(), &mut hash_key);
+    let blocks = whole.aad.len().max(whole.data.len()).div_ceil(16).min(WIDE * L::BLOCKS);
+    powers_of(l, element_of_key(&l.first_of(hash_key[0])), blocks + 1, &mut powers);
+    message(l, &keys, &powers, whole)
 }
