@@ -28,7 +28,8 @@
 use aes_bitslice_runtime::cuda::cudarc::driver::sys::CUevent_flags;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cipher, Cmac, Counter, CounterMode, Ctr, Ecb, Engine, Error, GcmDecrypt, GcmEncrypt,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, KeyBits, Keystream, Nonce, Prg, Tag, Xts,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Kernels, Key, KeyBits, Keystream, Nonce, Prg, Tag, XaesDecrypt, XaesEncrypt,
+    Xts,
 };
 use aes_bitslice_tests::device_calls::{DeviceCall, Input, KEY_BYTES};
 use aes_bitslice_tests::engines::{Device, name};
@@ -279,8 +280,13 @@ fn calls(engine: &Engine) -> Vec<(String, Measure<'_>)> {
     };
     let gcm = |cipher: &Cipher, data: &mut [u8]| cipher.run(GcmEncrypt::new(&nonce(), b""), data);
     let siv = |cipher: &Cipher, data: &mut [u8]| cipher.run(GcmSivEncrypt::new(&nonce(), b""), data);
+    let long_nonce = Nonce::new(&[5; 24]).expect("a nonce");
+    let xaes = {
+        let nonce = long_nonce.clone();
+        move |cipher: &Cipher, data: &mut [u8]| cipher.run(XaesEncrypt::new(&nonce, b""), data)
+    };
     let mut calls: Vec<(String, Measure<'_>)> = KeyBits::ALL.map(schedule).into();
-    let modes: [(&str, Measure<'_>); 16] = [
+    let modes: [(&str, Measure<'_>); 18] = [
         ("ECB encryption", call(engine, |cipher, data| cipher.run(Ecb::encrypt(), data))),
         ("ECB decryption", call(engine, |cipher, data| cipher.run(Ecb::decrypt(), data))),
         ("CTR", call(engine, move |cipher, data| cipher.run(Ctr::new(&counter, 0), data))),
@@ -318,6 +324,13 @@ fn calls(engine: &Engine) -> Vec<(String, Measure<'_>)> {
             "GCM-SIV decryption",
             opening(engine, siv, move |cipher, data, tag| {
                 cipher.run(GcmSivDecrypt::new(&nonce(), b"", tag), data).expect("authentic");
+            }),
+        ),
+        ("XAES-256-GCM encryption", call(engine, xaes.clone())),
+        (
+            "XAES-256-GCM decryption",
+            opening(engine, xaes, move |cipher, data, tag| {
+                cipher.run(XaesDecrypt::new(&long_nonce, b"", tag), data).expect("authentic");
             }),
         ),
     ];
