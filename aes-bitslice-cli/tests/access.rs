@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{IV, KEYS, PROGRAM, bytes, is_root, program, skipped};
+use common::{IV, KEYS, PROGRAM, bytes, install, is_root, program, skipped};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use tempfile::TempDir;
 
@@ -97,7 +97,7 @@ fn a_file_that_cannot_keep_its_group_lets_nobody_else_in() {
     for (before, after) in [(0o640, 0o600), (0o604, 0o600), (0o664, 0o644)] {
         let folder = folder();
         let copy = folder.path().join("program");
-        fs::copy(PROGRAM, &copy).unwrap();
+        install(Path::new(PROGRAM), &copy);
         let file = folder.path().join("file");
         make(&file, before);
         chown(&file, Some(OTHER), Some(OTHER + 1)).unwrap();

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{names, program, skipped, wait_to_end};
+use common::{LONG, names, program, skipped, wait_for, wait_to_end};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{OpenptyResult, openpty};
 use nix::sys::signal::{Signal, kill};
@@ -69,6 +69,10 @@ impl Asking {
         let mut terminal = File::from(self.terminal.master.try_clone().unwrap());
         let mut shown = Vec::new();
         while !shown.ends_with(prompt.as_bytes()) {
+            wait_for(&mut self.child, || {
+                poll(&mut [PollFd::new(self.terminal.master.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO).unwrap()
+                    > 0
+            });
             let mut byte = [0];
             terminal.read_exact(&mut byte).unwrap();
             shown.push(byte[0]);
@@ -119,7 +123,7 @@ fn state(process: &str) -> char {
 fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
+        assert!(start.elapsed() < LONG, "it took too long");
         sleep(Duration::from_millis(5));
     }
 }

@@ -157,8 +157,8 @@ fn what_is_refused() {
 fn a_terminal_is_refused() {
     let line = format!("{PROGRAM} keystream --bytes 16 --iv {IV} --backend cpu --key-env KEY");
     let mut script = Command::new("script");
-    script.args(["-qec", &line, "/dev/null"]).env("KEY", KEYS[0]).env("TERM", "xterm").stdin(Stdio::null());
-    let Ok(output) = script.output() else {
+    script.args(["-qec", &line, "/dev/null"]).env("KEY", KEYS[0]).env("TERM", "xterm").env("SHELL", "/bin/sh");
+    let Ok(output) = script.stdin(Stdio::null()).output() else {
         skipped("there is no `script` here to make a terminal");
         return;
     };

@@ -85,9 +85,9 @@ fn what_is_not_open_or_open_elsewhere_is_refused() {
             let output = shell(folder.path(), &line.replace("RUN", &format!("\"$P\" {arguments}")));
             (output.status.code(), String::from_utf8(output.stderr).unwrap())
         };
-        let (code, told) = run("RUN -o /dev/fd/9");
+        let (code, told) = run("RUN -o /dev/fd/999");
         assert_eq!(code, Some(4));
-        assert!(told.contains("no file is open as number 9"), "{told}");
+        assert!(told.contains("no file is open as number 999"), "{told}");
         let (code, told) = run("RUN -o /dev/fd/1024");
         assert_eq!(code, Some(4));
         assert!(told.contains("only open files with numbers below 1024 can be named so"), "{told}");
@@ -97,7 +97,7 @@ fn what_is_not_open_or_open_elsewhere_is_refused() {
         assert!(told.contains("an open file of another process; give the name of the file itself"), "{told}");
         assert_eq!(fs::read(&file).unwrap(), b"before");
     }
-    for input in ["/dev/fd/9", "/dev/stdin <&-"] {
+    for input in ["/dev/fd/999", "/dev/stdin <&-"] {
         let line = format!("\"$P\" encrypt -m ctr --key-env KEY --iv $IV --backend cpu -o out {input}");
         let output = shell(folder.path(), &line);
         assert_eq!(output.status.code(), Some(4), "{input}: {output:?}");

@@ -17,7 +17,7 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::emit::opencl;
 use aes_bitslice_gen::kernel::Preset;
 use common::{
-    IV, KEYS, PROGRAM, bytes, is_ignored, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end,
+    IV, KEYS, PROGRAM, bytes, install, is_ignored, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end,
 };
 use tempfile::TempDir;
 
@@ -172,7 +172,7 @@ fn a_slow_pipe() {
 
 #[test]
 fn memory_does_not_grow_with_the_stream() {
-    let mut child = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY"))
+    let mut child = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --workers 2"))
         .env("KEY", KEYS[0])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -474,8 +474,8 @@ fn at_a_terminal() {
     let script = |arguments: &str| {
         let line = format!("{PROGRAM} {arguments}");
         let mut script = Command::new("script");
-        script.args(["-qec", &line, "/dev/null"]).env("KEY", KEYS[0]).env("TERM", "xterm").current_dir(&folder);
-        let output = script.stdin(Stdio::null()).output().ok()?;
+        script.args(["-qec", &line, "/dev/null"]).env("KEY", KEYS[0]).env("TERM", "xterm").env("SHELL", "/bin/sh");
+        let output = script.current_dir(&folder).stdin(Stdio::null()).output().ok()?;
         Some((output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned()))
     };
     fs::write(folder.path().join("plain"), message(32)).unwrap();
@@ -796,8 +796,7 @@ fn bench_of_files_finds_what_is_wrong() {
         let cp = path.path().join("cp");
         let text = path.path().join("text");
         fs::write(&text, format!("#!/bin/sh\n[ \"$1\" != --help ] || exit 0\n{script}\n")).unwrap();
-        // By another process: what this one writes cannot be run while a child that another test has just forked holds it open.
-        assert!(Command::new("install").args(["-m", "755"]).args([&text, &cp]).status().unwrap().success());
+        install(&text, &cp);
         let mut command = program("bench --files . --backends cpu --modes ctr --key-bits 128 --sizes 4KiB --runs 1");
         let search = format!("{}:{}", path.path().display(), std::env::var("PATH").unwrap());
         let output = pipe(command.current_dir(&folder).env("PATH", search), b"");

@@ -376,8 +376,10 @@ mod tests {
                 match chunk.index {
                     0 => return Ok(0..chunk.length),
                     1 => {
-                        // None comes if the stream was ended before the other chunk was taken.
-                        let _ = self.1.lock().unwrap().recv_timeout(Duration::from_secs(5));
+                        // Of the other chunk and of the test. If the stream was ended before the other was taken, only one comes.
+                        for _ in 0..2 {
+                            let _ = self.1.lock().unwrap().recv_timeout(Duration::from_secs(5));
+                        }
                         // Time for the other to end the stream.
                         std::thread::sleep(Duration::from_millis(100));
                     }
@@ -389,9 +391,9 @@ mod tests {
         for is_ended in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let (stream, outcomes, _) = three_chunks(folder.path(), &ECB);
-            let (failing, fails) = mpsc::sync_channel(1);
+            let (failing, fails) = mpsc::sync_channel(2);
             let mut stream = Arc::into_inner(stream).unwrap();
-            stream.transform = Arc::new(Failing(failing, Mutex::new(fails)));
+            stream.transform = Arc::new(Failing(failing.clone(), Mutex::new(fails)));
             let stream = Arc::new(stream);
             std::thread::scope(|scope| {
                 for _ in 0..2 {
@@ -403,6 +405,7 @@ mod tests {
                 if is_ended {
                     stream.fail(Error::new(Exit::InputOutput, "another"));
                 }
+                failing.send(()).unwrap();
             });
             let told: Vec<_> = outcomes.try_iter().map(|(_, end)| end.unwrap_err().message().to_string()).collect();
             assert_eq!(told, [if is_ended { "another" } else { "chunk 1" }]);

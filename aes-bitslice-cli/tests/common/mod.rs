@@ -30,10 +30,15 @@ pub const KEYS_OF_XTS: [&str; 2] = [
 /// The initial counter block of SP 800-38A, appendix F.
 pub const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
+/// Longer than anything here takes.
+pub const LONG: Duration = Duration::from_secs(600);
+
 /// `aes-bitslice` with these arguments, given as one line.
 pub fn program(arguments: &str) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments.split_whitespace());
+    // What the caller may have set, and what changes what it does or prints.
+    command.env_remove("AES_BITSLICE_THREADS").env_remove("COLUMNS").env_remove("CLICOLOR_FORCE");
     command
 }
 
@@ -103,10 +108,20 @@ pub fn folder_in_memory() -> Option<TempDir> {
     folder
 }
 
+/// Copies a program so that every user may run it. By another process: what this one writes cannot be run while a child that another test has
+/// just forked holds it open.
+pub fn install(program: &Path, copy: &Path) {
+    assert!(Command::new("install").args(["-m", "755"]).args([program, copy]).status().unwrap().success());
+}
+
 /// Whether this process may do what only root may.
 pub fn is_root() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status.lines().any(|line| line.strip_prefix("Uid:").is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0")))
+    let read = |name: &str| fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
+    // In a namespace there may be no other user.
+    !read("uid_map").trim_end().ends_with(" 1")
+        && read("status")
+            .lines()
+            .any(|line| line.strip_prefix("Uid:").is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0")))
 }
 
 /// Whether this process was started to ignore a signal, as under `nohup`: the processes that it starts ignore it, too.
@@ -121,7 +136,7 @@ pub fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(child.try_wait().unwrap().is_none(), "it ended too early");
-        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
+        assert!(start.elapsed() < LONG, "it took too long");
         sleep(Duration::from_millis(5));
     }
 }
@@ -130,7 +145,7 @@ pub fn wait_for(child: &mut Child, condition: impl Fn() -> bool) {
 pub fn wait_to_end(child: &mut Child) {
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        assert!(start.elapsed() < Duration::from_secs(60), "it took too long");
+        assert!(start.elapsed() < LONG, "it took too long");
         sleep(Duration::from_millis(5));
     }
 }
