@@ -187,7 +187,8 @@ mod tests {
     fn leftover(parent: &Path) -> PathBuf {
         let mut folder = with_key(parent);
         fs::create_dir(folder.path().join("folder")).unwrap();
-        folder.lock = None;
+        // Closing it would not do: a child that another test has just forked has it open, too.
+        folder.lock.take().unwrap().unlock().unwrap();
         let path = folder.path().to_path_buf();
         std::mem::forget(folder);
         path

@@ -157,7 +157,7 @@ mod tests {
         delay: Duration,
         /// Does nothing until the counter has reached this number.
         waits_for: Option<(&'g AtomicUsize, usize)>,
-        /// Counts the chunks that it has processed.
+        /// Counts the chunks that it is given.
         counts: Option<&'g AtomicUsize>,
         /// The number of the chunk, among those it is given and counted from 1, that fails, and whether it fails when
         /// started or when waited for.
@@ -193,6 +193,9 @@ mod tests {
         fn start(&mut self, chunk: Chunk<'a, Ctr>) -> Result<(), Error> {
             assert!(self.chunk.is_none(), "one chunk at a time");
             let number = self.device.given.fetch_add(1, Ordering::SeqCst) + 1;
+            if let Some(counter) = self.device.counts {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
             let in_flight = self.device.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
             self.device.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
             let fails = self.device.fails.filter(|(which, _)| *which == number);
@@ -213,9 +216,6 @@ mod tests {
             thread::sleep(self.device.delay);
             while self.device.waits_for.is_some_and(|(gate, enough)| gate.load(Ordering::SeqCst) < enough) {
                 thread::sleep(Duration::from_millis(1));
-            }
-            if let Some(counter) = self.device.counts {
-                counter.fetch_add(1, Ordering::SeqCst);
             }
             self.device.in_flight.fetch_sub(1, Ordering::SeqCst);
             if fails {
@@ -316,13 +316,20 @@ mod tests {
         }
     }
 
+    /// A device that does nothing until another has been given so many chunks, and is slow then.
+    fn slow_after(given: &AtomicUsize, enough: usize) -> Fake<'_> {
+        Fake { delay: Duration::from_millis(1), waits_for: Some((given, enough)), ..Fake::default() }
+    }
+
     /// A panic on one thread, whenever it happens, ends the call for all, and propagates out of it.
     #[test]
     fn a_panic_ends_the_call() {
         for which in [1, 2, 9] {
             for at_start in [true, false] {
-                let panicking = Fake { fails: Some((which, at_start)), panics: true, ..Fake::default() };
-                let devices = [panicking, Fake { delay: Duration::from_millis(1), ..Fake::default() }];
+                let given = AtomicUsize::new(0);
+                let panicking =
+                    Fake { fails: Some((which, at_start)), panics: true, counts: Some(&given), ..Fake::default() };
+                let devices = [panicking, slow_after(&given, which)];
                 let call = std::panic::AssertUnwindSafe(|| run_on(&devices, &[1, 0], 1, 16 * 2000, 16));
                 assert!(std::panic::catch_unwind(call).is_err(), "chunk {which}");
                 assert!(devices[1].given.load(Ordering::SeqCst) < 1900, "chunk {which}");
@@ -335,8 +342,9 @@ mod tests {
     fn a_device_that_fails_ends_the_call() {
         for which in [1, 2, 9] {
             for at_start in [true, false] {
-                let failing = Fake { fails: Some((which, at_start)), ..Fake::default() };
-                let devices = [Fake { delay: Duration::from_millis(1), ..Fake::default() }, failing];
+                let given = AtomicUsize::new(0);
+                let failing = Fake { fails: Some((which, at_start)), counts: Some(&given), ..Fake::default() };
+                let devices = [slow_after(&given, which), failing];
                 let (_, outcome, started) = run_on(&devices, &[0, 1, 1], 2, 16 * 1000, 16);
                 assert!(matches!(outcome, Err(Error::Cuda { .. })) && started);
                 let given: usize = devices.iter().map(|d| d.given.load(Ordering::SeqCst)).sum();
