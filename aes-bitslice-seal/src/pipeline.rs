@@ -329,7 +329,7 @@ mod tests {
         struct Slow<'a>(&'a AtomicUsize);
         impl Read for Slow<'_> {
             fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-                thread::sleep(Duration::from_millis(10));
+                thread::sleep(Duration::from_millis(50));
                 self.0.fetch_add(1, Ordering::Relaxed);
                 Ok(buffer.len().min(1))
             }

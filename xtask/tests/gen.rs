@@ -506,13 +506,15 @@ fn without_a_c_compiler_it_says_so() {
     assert!(text(&output).contains("printed C not run, for lack of a C compiler"), "{}", text(&output));
 }
 
-/// A C compiler that reports in the file `begun` where it writes, takes its time, and reports in `ended` that it is done.
+/// A C compiler that reports in the file `begun` where it writes, and in `ended` that it is done, for which it waits while there is a file
+/// `hold`.
 #[cfg(unix)]
-fn slow_compiler(root: &Path, pause: &str) -> PathBuf {
+fn slow_compiler(root: &Path) -> PathBuf {
     let compiler = root.join("compiler");
     let script = "#!/bin/sh\nfor last; do :; done; echo \"$last\" >ROOT/begun.new; mv ROOT/begun.new ROOT/begun\n\
-                  sleep PAUSE; cc \"$@\"; : >ROOT/ended\n";
-    fs::write(&compiler, script.replace("ROOT", root.to_str().unwrap()).replace("PAUSE", pause)).unwrap();
+                  cc \"$@\"; while [ -e ROOT/hold ]; do sleep 0.1; done; : >ROOT/ended\n";
+    fs::write(&compiler, script.replace("ROOT", root.to_str().unwrap())).unwrap();
+    fs::write(root.join("hold"), "").unwrap();
     set_mode(&compiler, 0o755);
     compiler
 }
@@ -522,7 +524,7 @@ fn slow_compiler(root: &Path, pause: &str) -> PathBuf {
 fn folder_of_compiler(root: &Path, process: &mut Child) -> PathBuf {
     let start = Instant::now();
     while !root.join("begun").exists() {
-        assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(60));
+        assert!(process.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(600));
         sleep(Duration::from_millis(1));
     }
     let executable = PathBuf::from(fs::read_to_string(root.join("begun")).unwrap().trim_end());
@@ -534,33 +536,30 @@ fn folder_of_compiler(root: &Path, process: &mut Child) -> PathBuf {
 #[test]
 fn interrupted_it_leaves_nothing_of_the_key() {
     use std::os::unix::process::ExitStatusExt;
-    for (name, signal, pause) in [("INT", 2, "0.3"), ("TERM", 15, "0"), ("HUP", 1, "0.3"), ("USR1", 10, "0.3")] {
+    for (name, signal, pause) in [("INT", 2, 0), ("TERM", 15, 150), ("HUP", 1, 0), ("USR1", 10, 1000)] {
         if is_ignored(signal) {
             continue;
         }
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let key = key_file(root);
-        let compiler = slow_compiler(root, pause);
+        let compiler = slow_compiler(root);
         let mut command = xtask(root, &["gen", "--key", &key, "--mode", "ctr"]);
         let mut process = command.env("CC", &compiler).env("TMPDIR", root).stdout(Stdio::null()).spawn().unwrap();
         let folder = folder_of_compiler(root, &mut process);
-        if pause == "0" {
-            sleep(Duration::from_millis(150));
-        }
+        sleep(Duration::from_millis(pause));
         let killed = Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap();
         assert!(killed.success());
         let status = process.wait().unwrap();
         // Before the compiler would be done, and after.
         assert!(!folder.exists(), "{name}: {}", folder.display());
         assert_eq!(status.signal(), Some(signal), "{name}: {status}");
-        if pause != "0" {
-            sleep(Duration::from_secs(1));
-            assert!(!folder.exists() && !root.join("ended").exists(), "the compiler went on");
-        }
+        fs::remove_file(root.join("hold")).unwrap();
+        sleep(Duration::from_secs(1));
+        assert!(!folder.exists() && !root.join("ended").exists(), "the compiler went on");
         assert!(!root.join("target").exists(), "nothing was checked, and nothing written");
         let names: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        let known = ["key", "compiler", "begun", "ended"];
+        let known = ["key", "compiler", "begun"];
         assert!(names.iter().all(|name| known.iter().any(|known| name == known)), "{names:?}");
     }
 }
@@ -573,7 +572,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
     let root = root.path();
     let key = key_file(root);
     let mut command = xtask(root, &["gen", "--key", &key, "--mode", "ctr"]);
-    let mut process = command.env("CC", slow_compiler(root, "1")).env("TMPDIR", root).spawn().unwrap();
+    let mut process = command.env("CC", slow_compiler(root)).env("TMPDIR", root).spawn().unwrap();
     let folder = folder_of_compiler(root, &mut process);
     // Another process may delete it from here on.
     assert!(folder.join(".aes-bitslice-in-use").exists());

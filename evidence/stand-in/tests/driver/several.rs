@@ -181,7 +181,7 @@ pub fn a_slow_device_of_several_leaves_its_work_to_others() {
     right("once before", &expected, &call(&engine, Place::HostInChunks));
     let before = stand_in::launches(4);
     begin("a slow device".into());
-    stand_in::is_slow(SLOW, 60);
+    stand_in::is_slow(SLOW, 300);
     let found = call(&engine, Place::HostInChunks);
     stand_in::is_slow(SLOW, 0);
     right("a slow device", &expected, &found);
