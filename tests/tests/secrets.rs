@@ -373,6 +373,20 @@ fn calls_of_one_key(cipher: &Cipher, key: &Key) {
         _ => drop(Box::new(BitslicedAes256::new_from_slice(key.expose()).unwrap())),
     }
     calls_that_compute_in_secret(cipher);
+    short_messages(cipher, key);
+}
+
+/// Messages in one step, last: nothing that comes after overwrites what they leave on the stack.
+#[inline(never)]
+fn short_messages(cipher: &Cipher, key: &Key) {
+    let mut data = [8; 100];
+    cipher.run(GcmEncrypt::new(&Nonce::new(&[2; 12]).unwrap(), b""), &mut data[..]).unwrap();
+    if key.bits() != KeyBits::Aes192 {
+        cipher.run(GcmSivEncrypt::new(&Nonce::new(&SIV_NONCE).unwrap(), b""), &mut data[..]).unwrap();
+    }
+    if key.bits() == KeyBits::Aes256 {
+        cipher.run(XaesEncrypt::new(&Nonce::new(&XAES_NONCE).unwrap(), b""), &mut data[..]).unwrap();
+    }
 }
 
 /// A message, of which CMAC's chain has blocks that no one is given.
