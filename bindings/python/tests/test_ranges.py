@@ -145,6 +145,42 @@ def test_a_folder_or_a_whole_store_is_no_destination(key_ref, tmp_path, monkeypa
     assert sorted(os.listdir(tmp_path)) == ["data", "key"]
 
 
+@pytest.mark.parametrize("name", ["folder/", "file:///folder/", "memory://folder/", "s3://bucket/", "simplecache::s3://bucket/folder/"])
+def test_the_name_of_a_folder_is_that_of_no_file(key_ref, tmp_path, monkeypatch, name):
+    """In a store, which would make an object of that name, it is the folder of the parts of a message only where rows are made."""
+    from aes_bitslice import dask
+
+    class Client:
+        def submit(self, *arguments, **options):
+            raise AssertionError("submitted")
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").write_bytes(bytes(100))
+    row = ranges.rows("data", "new")[0]
+    for place in ("source", "destination"):
+        wrong = {**row, place: name}
+        refuse = [lambda work=work: work(wrong, key_ref) for work in (ranges.encrypt_row, ranges.seal_row, ranges.open_row)]
+        refuse += [lambda work=work: work(Client(), [wrong], key_ref, engine="cpu") for work in (dask.encrypt, dask.seal, dask.open)]
+        for refuses in refuse:
+            with pytest.raises(IsADirectoryError, match=f"^{name} is the name of a folder: add that of a file in it"):
+                refuses()
+    assert sorted(os.listdir(tmp_path)) == ["data", "key"]
+
+
+def test_the_folder_of_parts_may_end_with_a_slash(key, key_ref, tmp_path):
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    (tmp_path / "data").write_bytes(bytes(100))
+    there = ranges.rows(tmp_path / "data", "memory://with a slash/", part_bytes=48)
+    for row in there:
+        ranges.encrypt_row(row, key_ref)
+    assert [store.size(f"/with a slash/{start:020}") for start in (0, 48, 96)] == [48, 48, 4]
+    back = ranges.rows("memory://with a slash/", tmp_path / "back", iv=there[0]["iv"])
+    assert [row["source"] for row in back] == [row["destination"] for row in there]
+    for row in back:
+        ranges.encrypt_row(row, key_ref)
+    assert (tmp_path / "back").read_bytes() == bytes(100)
+
+
 def test_paths_are_texts(key_ref, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").write_bytes(bytes(100))
@@ -327,6 +363,10 @@ def test_objects_of_s3(key, key_ref, tmp_path, s3):
     with pytest.raises(FileNotFoundError, match="typo does not exist"):
         ranges.encrypt_row(ranges.rows("s3://bucket/data", "s3://typo/data.enc")[0], key_ref)
     assert not s3.exists("typo")
+    for work in (ranges.seal_row, ranges.open_row):
+        with pytest.raises(IsADirectoryError, match="^s3://bucket/data.enc is a folder: give its files one by one"):
+            work({"source": "s3://bucket/data.enc", "destination": "s3://bucket/sealed"}, key_ref)
+    assert not s3.exists("bucket/sealed")
     s3.rm_file(parts[1])
     with pytest.raises(ValueError, match="00000000000002000000 is missing"):
         ranges.rows("s3://bucket/data.enc", str(tmp_path / "again"), iv=iv)

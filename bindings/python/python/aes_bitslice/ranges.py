@@ -49,7 +49,7 @@ def rows(
     refused, because its remaining parts would be taken for the end of the new one: `overwrite=True` empties a file and
     removes objects, now. A new file is no more open than its source; an emptied one keeps its owner, group and mode.
     """
-    source, destination = absolute(source, "source"), _destination(destination).rstrip("/")
+    source, destination = absolute(source, "source", of_parts=True), absolute(destination, "destination", of_parts=True)
     if not hasattr(part_bytes, "__index__") or part_bytes < 16:
         raise ValueError(f"part_bytes must be a whole number of at least 16, not {part_bytes!r}")
     part_bytes = operator.index(part_bytes)
@@ -89,7 +89,7 @@ def open_row(row: Mapping[str, Any], key_ref: str, engine: str = "cpu") -> int:
 
 
 def _files(row: Mapping[str, Any], work: Any, key_ref: str, engine: str) -> int:
-    source, destination = absolute(row["source"], "source"), _destination(row["destination"])
+    source, destination = absolute(row["source"], "source"), absolute(row["destination"], "destination")
     _refuse_same(source, destination)
     _refuse_key(destination, key_ref)
     options = {"key": keys.resolve(key_ref), "engine": _Worker.of_this_thread(engine).engine}
@@ -144,7 +144,7 @@ class _Worker:
         return self._memory[:size]
 
     def encrypt(self, row: Mapping[str, Any], key_ref: str) -> int:
-        source, destination = absolute(row["source"], "source"), _destination(row["destination"])
+        source, destination = absolute(row["source"], "source"), absolute(row["destination"], "destination")
         offset, length = int(row["offset"]), int(row["length"])
         start = offset - int(row.get("begins", 0))
         if start < 0 or length < 0:
@@ -189,23 +189,18 @@ def _iv(given: Any) -> bytes:
     return iv
 
 
-def absolute(place: Any, name: str) -> str:
-    """An address that means the same in every working folder.
+def absolute(place: Any, name: str, *, of_parts: bool = False) -> str:
+    """An address that means the same in every working folder, and does not end with a slash.
 
-    place: a path or an address. name: of the argument that it is.
+    place: a path or an address, of a file or an object; in a store, it may be the folder of a message in parts, if it is `of_parts`.
+    name: of the argument that it is.
     """
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
         raise TypeError(f"{name} must be a str or a pathlib.Path, not {type(place).__name__}")
-    return str(_path(place)) if _is_local(place) else os.fspath(place)
-
-
-def _destination(place: Any) -> str:
-    """The address of a destination, which is no folder and no whole store."""
-    address = absolute(place, "destination")
-    text = os.fspath(place)
-    if text.endswith("/") and (_is_local(text) or not text.rpartition("://")[2].strip("/")):
+    text, is_local = os.fspath(place), _is_local(place)
+    if text.endswith("/") and (is_local or not of_parts or not text.rpartition("://")[2].strip("/")):
         raise IsADirectoryError(f"{text} is the name of a folder: add that of a file in it")
-    return address
+    return str(_path(text)) if is_local else text.rstrip("/")
 
 
 def _refuse_same(source: str, destination: str) -> None:
@@ -374,7 +369,11 @@ def _reading(source: str) -> Iterator[Any]:
     """Opens a source with fsspec."""
     import fsspec
 
-    with fsspec.open(source, "rb") as reads:
+    file = fsspec.open(source, "rb")
+    with file as reads:
+        # S3 has no folders: there, the name of one opens as an empty file.
+        if getattr(reads, "size", None) == 0 and file.fs.isdir(file.path):
+            raise IsADirectoryError(f"{source} is a folder: give its files one by one")
         if not _is_behind(source):
             yield reads
             return
