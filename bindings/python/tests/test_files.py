@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -759,9 +760,9 @@ def test_lines_of_a_sealed_file_are_those_of_its_message(key):
 
         reads = 0
 
-        def readinto(self, buffer):
+        def _fill(self, buffer):
             self.reads += 1
-            return super().readinto(buffer)
+            return super()._fill(buffer)
 
     short, long = b"".join(b"line %d\n" % n for n in range(100_000)), os.urandom(200_000)
     for message in [b"", b"\n", b"no end", b"\n\na\r\nb", short, long, b"x" * 65_535 + b"\ny", b"x" * 65_536 + b"\n" * 3]:
@@ -786,6 +787,29 @@ def test_lines_of_a_sealed_file_are_those_of_its_message(key):
         for call in [file.peek, file.readline, file.readlines, lambda: next(file)]:
             with pytest.raises(io.UnsupportedOperation):
                 call()
+
+
+def test_threads_that_read_one_sealed_file_share_its_lines(key, tmp_path):
+    """As with `io.BufferedReader`: each line is read whole, by one of them."""
+    lines = [b"%d %s\n" % (n, b"x" * (n * 37 % 3000)) for n in range(3000)]
+    path = tmp_path / "sealed"
+    path.write_bytes(aes_bitslice.seal_bytes(b"".join(lines), key=key))
+    switches = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for source in [lambda: path, lambda: io.BytesIO(path.read_bytes()), lambda: path.open("rb", buffering=0)]:
+            for read in [lambda file: list(file), lambda file: list(iter(lambda: file.peek(9) and file.readline(), b""))]:
+                with aes_bitslice.SealedFile(source(), key=key) as file, ThreadPoolExecutor(2) as pool:
+                    one, other = [pool.submit(read, file) for _ in range(2)]
+                    assert one.result() and other.result() and sorted(one.result() + other.result()) == sorted(lines)
+            # Reads of another size than the lines, which all begin where another ends.
+            with aes_bitslice.SealedFile(source(), key=key) as file, ThreadPoolExecutor(3) as pool:
+                pieces = [pool.submit(lambda: list(iter(lambda: file.read(48_611), b""))) for _ in range(3)]
+                whole = b"".join(lines)
+                expected = [whole[start : start + 48_611] for start in range(0, len(whole), 48_611)]
+                assert sorted(sum((piece.result() for piece in pieces), [])) == sorted(expected)
+    finally:
+        sys.setswitchinterval(switches)
 
 
 def test_a_closed_sealed_file_keeps_nothing(key):

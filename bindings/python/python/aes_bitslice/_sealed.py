@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import operator
 import os
+import threading
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import Engine, Key, _FileSecret, _SealedReader, _SealedWriter, open as _open, seal as _seal
 
@@ -66,6 +69,26 @@ def _in_memory(data: Any) -> io.BytesIO:
 #: Bytes of a message that are read at once for lines.
 _AHEAD = 1 << 16
 
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
+
+def _alone(call: _Call) -> _Call:
+    """A method of a file that works for one call at a time. That of another thread waits. One within a call, of a handler of signals or
+    a method of the file object, is refused: it would wait for ever, or move the file under the call."""
+
+    @functools.wraps(call)
+    def alone(self: SealedFile, /, *arguments: Any, **options: Any) -> Any:
+        with self._lock:
+            if self._in_use:
+                raise RuntimeError("the sealed file is in use: wait until the other call on it has returned")
+            try:
+                self._in_use = True
+                return call(self, *arguments, **options)
+            finally:
+                self._in_use = False
+
+    return alone  # type: ignore[return-value]
+
 
 class SealedFile(io.BufferedIOBase):
     """A sealed file as a file object of its message, for `torch.save`, `numpy.load`, `zipfile` and others.
@@ -84,8 +107,9 @@ class SealedFile(io.BufferedIOBase):
     the object is dropped before. So have a block where something else may call `close`, also after an exception:
     `contextlib.closing`, or a wrapper such as `io.TextIOWrapper` at the end of its own block or when it is dropped.
 
-    Make one call at a time. Another that reads or writes the file meanwhile, of a second thread or a handler of signals,
-    raises `RuntimeError`.
+    Threads may share it: a call that reads, writes or moves waits for that of another thread. One within another, of a
+    handler of signals or a method of the file object, raises `RuntimeError`; so do `close` and `discard` while it is
+    written to.
     """
 
     def __init__(
@@ -107,6 +131,8 @@ class SealedFile(io.BufferedIOBase):
         self._kept = (0, b"")
         # How many `with` blocks it is in.
         self._blocks = 0
+        # Of the thread whose call uses it (`_alone`): a thread that has it can tell that it is within that call.
+        self._lock, self._in_use = threading.RLock(), False
         secret = _FileSecret(key=key, passphrase=passphrase, keyset=keyset, associated_data=associated_data)
         if mode == "rb":
             if overwrite:
@@ -143,6 +169,7 @@ class SealedFile(io.BufferedIOBase):
         self._check()
         return self._at
 
+    @_alone
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         """Moves to a position, which may be after the end of the message; returns it."""
         self._reads("seek")
@@ -155,30 +182,37 @@ class SealedFile(io.BufferedIOBase):
         self._at = at
         return at
 
+    @_alone
     def readinto(self, buffer: Any, /) -> int:
         """Fills a buffer; returns the number of bytes, which is less only at the end of the message."""
+        return self._fill(buffer)
+
+    readinto1 = readinto
+
+    def _fill(self, buffer: Any) -> int:
         # A position far after the end may be larger than any number of bytes.
         count = self._reads("read").readinto(min(self._at, self.length), buffer)
         self._at += count
         return count
 
-    readinto1 = readinto
-
+    @_alone
     def read(self, size: int | None = -1, /) -> bytes:
         """The next `size` bytes, or all up to the end of the message."""
         self._reads("read")
         left = max(self.length - self._at, 0)
         data = bytearray(left if size is None or size < 0 else min(size, left))
-        self.readinto(data)
+        self._fill(data)
         return bytes(data)
 
     read1 = read
 
+    @_alone
     def peek(self, size: int = 0, /) -> bytes:
         """Some of the next bytes, whatever the `size`, without moving; none only at the end of the message."""
         kept, at = self._ahead()
         return kept[at:]
 
+    @_alone
     def readline(self, size: int | None = -1, /) -> bytes:
         """The next line with its end, or its first `size` bytes; empty only at the end of the message, or for a size of 0."""
         left = self.length if size is None or size < 0 else operator.index(size)
@@ -199,12 +233,13 @@ class SealedFile(io.BufferedIOBase):
         first, kept = self._kept
         if not first <= self._at < first + len(kept):
             at, data = self._at, bytearray(max(min(_AHEAD, self.length - self._at), 0))
-            self.readinto(data)
+            self._fill(data)
             self._at, first, kept = at, at, bytes(data)
             data[:] = bytes(len(data))
             self._kept = (first, kept)
         return kept, self._at - first
 
+    @_alone
     def write(self, data: Any, /) -> int:
         """Writes all bytes of an object; returns how many. After an exception the file is given up."""
         self._check()
