@@ -170,3 +170,19 @@ pub(crate) fn copy<'a>(all: impl IntoIterator<Item = (&'a mut [u8], &'a [u8])>) 
         if pieces.len() <= 2 { pieces.for_each(one) } else { divided(pieces, one) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::clear;
+
+    /// Also the last piece of those that threads take, which is shorter than the others.
+    #[test]
+    fn memory_of_any_length_is_cleared() {
+        const PIECE: usize = 1 << 20;
+        for len in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE - 1, 2 * PIECE + 1, 5 * PIECE, 5 * PIECE + 77] {
+            let mut data = vec![0xa5; len];
+            clear(&mut data);
+            assert!(data == vec![0; len], "{len} bytes");
+        }
+    }
+}
