@@ -147,7 +147,8 @@ impl Key {
     fn from_reference(py: Python<'_>, reference: &str, xts: bool) -> PyResult<Self> {
         match reference.split_once(':') {
             Some(("env", name)) => Self::from_env(name, xts),
-            Some(("file", path)) => Self::from_file(py, path.into(), xts),
+            // `~` is for `keys` to refuse, which does so before any key is read, too.
+            Some(("file", path)) if !path.starts_with('~') => Self::from_file(py, path.into(), xts),
             _ => {
                 let key = py.import("aes_bitslice.keys")?.call_method1("resolve", (reference,))?;
                 let key = key.cast_into::<Self>()?.get().key.clone();

@@ -97,6 +97,8 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path, monkeypatch):
         (lambda: Key.from_env("NO_SUCH_KEY"), LookupError, "the environment variable NO_SUCH_KEY is not set"),
         (lambda: Key.from_reference("env:NO_SUCH_KEY"), LookupError, "the environment variable NO_SUCH_KEY is not set"),
         (lambda: Key.from_reference(f"file:{tmp_path}/bad"), ValueError, f"the file {tmp_path}/bad holds no key: "),
+        (lambda: Key.from_reference("file:~/bad"), ValueError, "~ is not replaced in file:PATH: give the whole path, or begin it with ./"),
+        (lambda: Key.from_reference("file:~/bad", xts=True), ValueError, "~ is not replaced in file:PATH"),
         *((lambda name=name: Key.from_env(name), LookupError, f"the environment variable {hidden} is not set")
           for name in [digits, digits.upper(), digits * 2, digits[:16] * 3, digits + "\n", digits + "0", digits * 4, digits[:-1] + "g", f"0x{digits}", f"'{digits}'"]),
         (lambda: Key.from_reference(digits), ValueError, "env:NAME or file:PATH"),
