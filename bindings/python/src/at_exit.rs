@@ -1,12 +1,24 @@
-//! Temporary files that are left when Python ends: those of daemon threads, which are neither waited for nor ended.
+//! When Python ends: calls of the objects that it drops then, and the temporary files that are left, which are those of daemon threads, neither
+//! waited for nor ended.
 
 use crate::fork::generation;
 use pyo3::exceptions::PyRuntimeError;
-use pyo3::{PyResult, ffi};
+use pyo3::{PyResult, Python, ffi};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Whether Python ends: only the thread that ends it still runs Python code, such as `__del__` of what is dropped.
+pub fn is_ending() -> bool {
+    // SAFETY: it may be called at any time.
+    unsafe { ffi::Py_IsInitialized() == 0 }
+}
+
+/// Does `work` without the interpreter's lock. While Python ends, with it: what attaches again within `work` could not.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    if is_ending() { work() } else { py.detach(work) }
+}
 
 /// The files that there are, each with the process that made it: a forked child has a copy of this, and leaves them to its parent.
 static FILES: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());

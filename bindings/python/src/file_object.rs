@@ -1,5 +1,6 @@
 //! Python's file objects as Rust readers, writers and seekers: the results of their methods are checked.
 
+use crate::at_exit::is_ending;
 use crate::buffer::{self, small};
 use crate::new_file::{holds_data, open_path};
 use aes_bitslice_core::count::counted;
@@ -7,8 +8,28 @@ use aes_bitslice_seal::access::is_block_device;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use rustix::io::Errno;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// Must be called when the module is loaded: while Python ends, objects that it drops may seal, and nothing can be imported.
+pub fn import_classes(py: Python<'_>) -> PyResult<()> {
+    bytes_io(py)?;
+    raw_io_base(py)?;
+    Ok(())
+}
+
+fn bytes_io(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "io", "BytesIO")
+}
+
+fn raw_io_base(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "io", "RawIOBase")
+}
 
 /// A file object.
 pub struct FileObject {
@@ -45,15 +66,15 @@ impl FileObject {
 }
 
 /// Whether reading an object may have to wait for as long as somebody else likes: unless it is a file or plain memory. Python then looks for
-/// signals meanwhile, but only on the thread that made the call. And whether it is a disk.
+/// signals meanwhile, but only on the thread that made the call; while Python ends, only that thread can read at all. And whether it is a
+/// disk.
 pub fn may_wait_and_is_disk(object: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
-    let in_memory = object.py().import(intern!(object.py(), "io"))?.getattr(intern!(object.py(), "BytesIO"))?;
     // Not of a derived class, which may do anything.
-    if object.get_type().is(&in_memory) {
-        return Ok((false, false));
+    if object.get_type().is(bytes_io(object.py())?) {
+        return Ok((is_ending(), false));
     }
     let metadata = open_path(object).and_then(|path| fs::metadata(path).ok());
-    Ok((!metadata.as_ref().is_some_and(holds_data), metadata.as_ref().is_some_and(is_block_device)))
+    Ok((is_ending() || !metadata.as_ref().is_some_and(holds_data), metadata.as_ref().is_some_and(is_block_device)))
 }
 
 impl Read for FileObject {
@@ -62,7 +83,7 @@ impl Read for FileObject {
             let read = self.object.bind(py).call_method1(intern!(py, "read"), (buffer.len(),)).map_err(raised)?;
             // Buffered objects, too, return None if there is no data yet.
             if read.is_none() {
-                return Err(raised(would_block(py, "source", "read")));
+                return Err(raised(would_block("source", "read")));
             }
             let read = small(&read, "what read() returns").map_err(raised)?;
             let bytes = read.bytes();
@@ -84,11 +105,8 @@ impl Write for FileObject {
             let written = object.call_method1(intern!(py, "write"), (given_bytes,)).map_err(raised)?;
             if written.is_none() {
                 // From a raw file, None means that it would block; from others, that everything was written.
-                return if is_raw(object).map_err(raised)? {
-                    Err(raised(would_block(py, "destination", "write")))
-                } else {
-                    Ok(given)
-                };
+                let is_raw = raw_io_base(py).and_then(|class| object.is_instance(class)).map_err(raised)?;
+                return if is_raw { Err(raised(would_block("destination", "write"))) } else { Ok(given) };
             }
             match written.extract() {
                 Ok(count) if count <= given => Ok(count),
@@ -131,20 +149,10 @@ fn seek(object: &Bound<'_, PyAny>, to: SeekFrom) -> PyResult<u64> {
     at.extract().map_err(|_| PyTypeError::new_err(format!("{method}() returned {at}, which is not the new position")))
 }
 
-/// Whether it is an `io.RawIOBase`, such as an unbuffered file.
-fn is_raw(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = object.py();
-    object.is_instance(&py.import(intern!(py, "io"))?.getattr(intern!(py, "RawIOBase"))?)
-}
-
-fn would_block(py: Python<'_>, name: &str, verb: &str) -> PyErr {
+fn would_block(name: &str, verb: &str) -> PyErr {
     let text =
         format!("{name} is non-blocking and cannot {verb} now: give a blocking file (os.set_blocking(fd, True))");
-    // Its number differs between systems.
-    match py.import(intern!(py, "errno")).and_then(|errno| errno.getattr(intern!(py, "EAGAIN"))) {
-        Ok(number) => PyBlockingIOError::new_err((number.unbind(), text)),
-        Err(error) => error,
-    }
+    PyBlockingIOError::new_err((Errno::AGAIN.raw_os_error(), text))
 }
 
 /// An exception, on its way through readers and writers.

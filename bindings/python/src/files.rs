@@ -1,12 +1,13 @@
 //! Sealed files and Tink's streams: from a path or a file object to a path or a file object.
 
+use crate::at_exit::detached;
 use crate::buffer::small;
 use crate::documented::parameter;
 use crate::engine::Engine;
 use crate::error::{guarded, of_io, of_seal, os_error};
 use crate::file_object::{FileObject, may_wait_and_is_disk, raised};
 use crate::key::Key;
-use crate::new_file::{Like, NewFile, path_of};
+use crate::new_file::{Like, NewFile, holds_data, open_path, path_of};
 use crate::number;
 use crate::opened::Opened;
 use crate::patient::Patient;
@@ -18,9 +19,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Bound as Limit;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -214,7 +216,7 @@ fn run(
         let restored = input.restore(seeks);
         let bytes = bytes?;
         restored?;
-        py.detach(|| output.finish())?;
+        detached(py, || output.finish())?;
         Ok(bytes)
     })
 }
@@ -232,25 +234,18 @@ pub fn on_engine<T: Send>(
     opened: &Option<Arc<Opened>>,
     work: impl FnOnce(&RuntimeEngine) -> Result<T, Error> + Send,
 ) -> Result<T, Error> {
-    py.detach(|| match opened {
+    detached(py, || match opened {
         Some(opened) => work(&opened.engine),
         None => work(&RuntimeEngine::open(Backend::Cpu)?),
     })
 }
 
 /// Refuses to overwrite the file that is read: done twice, it would be sealed twice, and an object used for both would be ruined.
-pub fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>) -> PyResult<()> {
-    let py = source.py();
-    let os = py.import(intern!(py, "os"))?;
+pub fn refuse_same(source: &Bound<'_, PyAny>, destination: &Bound<'_, PyAny>) -> PyResult<()> {
     // Objects without a descriptor, and files that do not exist yet, cannot be compared.
-    let same_file = match (stat(&os, source, "read"), stat(&os, destination, "write")) {
-        (Ok(one), Ok(other)) => {
-            let mode: u32 = one.getattr(intern!(py, "st_mode"))?.extract()?;
-            // Data read from a pipe, socket or terminal is not the data written to it, unlike with files and block devices.
-            let keeps = matches!(mode & 0o170_000, 0o100_000 | 0o060_000);
-            keeps
-                && os.getattr(intern!(py, "path"))?.call_method1(intern!(py, "samestat"), (one, other))?.is_truthy()?
-        }
+    let same_file = match (metadata(source, "read"), metadata(destination, "write")) {
+        // Data read from a pipe, socket or terminal is not the data written to it, unlike with files and block devices.
+        (Some(one), Some(other)) => holds_data(&one) && (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => false,
     };
     if !same_file && !source.is(destination) {
@@ -263,10 +258,10 @@ pub fn refuse_same<'py>(source: &Bound<'py, PyAny>, destination: &Bound<'py, PyA
     Err(PyValueError::new_err(what))
 }
 
-/// The system's `stat` of a file; of its descriptor, if it is an object with this method.
-fn stat<'py>(os: &Bound<'py, PyModule>, file: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
-    let file = if file.hasattr(method)? { file.call_method0(intern!(os.py(), "fileno"))? } else { file.clone() };
-    os.call_method1(intern!(os.py(), "stat"), (file,))
+/// What the system tells about a file; about its descriptor, if it is an object with this method.
+fn metadata(file: &Bound<'_, PyAny>, method: &str) -> Option<Metadata> {
+    let path = if file.hasattr(method).ok()? { open_path(file) } else { file.extract().ok() };
+    fs::metadata(path?).ok()
 }
 
 /// The source of the data.

@@ -25,7 +25,7 @@
 //! | `files` | sealing and opening files |
 //! | `new_file` | files that are made: complete or absent, and no more open than their source |
 //! | `output` | files that the package's Python code makes |
-//! | `at_exit` | those that are not complete when Python ends |
+//! | `at_exit` | when Python ends: calls of what it drops, and files that are not complete |
 //! | `sealed_file` | the message of a sealed file, read at any position or written bit by bit |
 //! | `segments` | where a sealed file's segments are, and their cipher, for a program that decrypts them itself |
 //! | `signals` | looking for Ctrl-C |
@@ -117,6 +117,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         crate::at_exit::register()?;
+        crate::file_object::import_classes(py)?;
         py.get_type::<AuthenticationError>().setattr("failed", PyTuple::empty(py))
     }
 

@@ -1,5 +1,6 @@
 //! A file that the package's Python code writes: at a path, complete or absent (`new_file`), or to a file object.
 
+use crate::at_exit::detached;
 use crate::error::{guarded, of_io};
 use crate::files::{Destination, refuse_same};
 use crate::memory::{Memory, on_host};
@@ -32,13 +33,13 @@ impl Output {
         on_host(memory.place, "what is written")?;
         let host = memory.host();
         let mut to = self.take()?;
-        guarded(|| py.detach(|| to.write_all(host.input()).map(|()| to)).map_err(of_io)).map(|to| self.put(Some(to)))
+        guarded(|| detached(py, || to.write_all(host.input()).map(|()| to)).map_err(of_io)).map(|to| self.put(Some(to)))
     }
 
     /// Completes the file, which then has its name.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let to = self.take()?;
-        guarded(|| py.detach(|| to.finish()))
+        guarded(|| detached(py, || to.finish()))
     }
 
     /// Gives the file up, unless it is complete: it never appears.

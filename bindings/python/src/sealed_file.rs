@@ -1,6 +1,7 @@
 //! The message of a sealed file as a file: read at any position, or written bit by bit. `python/aes_bitslice/_sealed.py` makes a file object
 //! of it.
 
+use crate::at_exit::detached;
 use crate::engine::Engine;
 use crate::error::{guarded, of_seal};
 use crate::file_object::raised;
@@ -80,7 +81,7 @@ impl SealedReader {
         let len = self.length.saturating_sub(position).min(memory.len) as usize;
         let host = Host::new(memory.pointer, len);
         guarded(|| {
-            py.detach(|| {
+            detached(py, || {
                 let mut state = held(&self.state)?;
                 let read = state.read(position, self.length, host);
                 read.map_err(|error| state.input.failed(error))
@@ -237,7 +238,7 @@ impl SealedWriter {
         }
         self.engine.iter().try_for_each(|engine| engine.check())?;
         guarded(|| {
-            py.detach(|| {
+            detached(py, || {
                 let mut state = held(&self.state)?;
                 let closed = || PyValueError::new_err("the sealed file is closed, or was given up after an error");
                 *state = work(state.take().ok_or_else(closed)?).map_err(|error| of_seal(error, None, false))?;

@@ -949,6 +949,35 @@ print(len(os.listdir()))
     assert (ran.stdout, ran.stderr, [path.name for path in tmp_path.iterdir()]) == ("2\n", "", ["late"]), ran
 
 
+def test_objects_that_python_drops_at_its_end_can_seal_and_open(tmp_path):
+    """Nothing can be imported then, and these are the first calls of the process."""
+    program = """
+import io, os, aes_bitslice
+
+class Last:
+    def __del__(self):
+        try:
+            import colorsys
+        except ImportError:
+            os.write(1, b"no imports, ")
+        sealed = aes_bitslice.seal_bytes(b"a message", key=key)
+        assert aes_bitslice.open_bytes(sealed, key=key) == b"a message"
+        assert aes_bitslice.SealedFile(io.BytesIO(sealed), key=key).read() == b"a message"
+        aes_bitslice.seal("message", "sealed", key=key)
+        with io.FileIO("opened", "wb") as opened:
+            aes_bitslice.open("sealed", opened, key=key)
+        os.write(1, b"done")
+
+key = aes_bitslice.Key(bytes(32))
+with open("message", "wb") as file:
+    file.write(bytes(1 << 20))
+last = Last()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("no imports, done", "", 0), ran
+    assert (tmp_path / "opened").read_bytes() == bytes(1 << 20)
+
+
 def test_a_sealed_file_cannot_be_pickled(key):
     import pickle
 
