@@ -89,6 +89,8 @@ fn with_text(error: Runtime, text: String) -> PyErr {
 /// is wrong whatever the source is. It says what to do if the source is a disk, and may go on after its data.
 pub fn of_seal(error: Seal, source: Option<&Path>, is_disk: bool) -> PyErr {
     let text = match &error {
+        // Told as it is; and the text of an exception that is not raised yet cannot be had while Python ends.
+        Seal::Io(_) => String::new(),
         _ if is_disk && error.may_be_of_what_follows() => {
             format!(
                 "{error}; it is a disk, and nothing marks there where sealed data ends: give a file object that ends there"

@@ -966,15 +966,24 @@ class Last:
         aes_bitslice.seal("message", "sealed", key=key)
         with io.FileIO("opened", "wb") as opened:
             aes_bitslice.open("sealed", opened, key=key)
+        empty, full = io.FileIO(reads, "rb"), io.FileIO(writes, "wb")
+        for call in [lambda: aes_bitslice.seal("message", full, key=key), lambda: aes_bitslice.open(empty, "new", key=key)]:
+            try:
+                call()
+            except BlockingIOError:
+                os.write(1, b"would block, ")
         os.write(1, b"done")
 
 key = aes_bitslice.Key(bytes(32))
 with open("message", "wb") as file:
     file.write(bytes(1 << 20))
+(reads, _), (_, writes) = os.pipe(), os.pipe()
+os.set_blocking(reads, False)
+os.set_blocking(writes, False)
 last = Last()
 """
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert (ran.stdout, ran.stderr, ran.returncode) == ("no imports, done", "", 0), ran
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("no imports, would block, would block, done", "", 0), ran
     assert (tmp_path / "opened").read_bytes() == bytes(1 << 20)
 
 
