@@ -82,9 +82,6 @@ struct Test {
     run: Box<dyn FnOnce() + Send>,
 }
 
-/// The name of a test, and the test, which takes the engines of a device.
-pub type TestOfEngines<'a> = (&'a str, fn(&'static [Engine]));
-
 /// Functions with their names: `tests![first, second]`.
 #[macro_export]
 macro_rules! tests {
@@ -129,7 +126,12 @@ impl Tests {
     }
 
     /// Adds each test once for each of several devices, and passes it their engines. It is named after the device, as in `cuda::NAME`.
-    pub fn on_each(mut self, devices: &[Device], needs: &[Need], tests: &[TestOfEngines<'_>]) -> Self {
+    pub fn on_each<F: Fn(&'static [Engine]) + Copy + Send + 'static>(
+        mut self,
+        devices: &[Device],
+        needs: &[Need],
+        tests: &[(&str, F)],
+    ) -> Self {
         for &(name, run) in tests {
             for &device in devices {
                 let needs = [&[Need::Device(device)], needs].concat();

@@ -40,7 +40,7 @@ pub struct Case {
     /// `encrypt` or `decrypt`: which of them rounds or states are of. Every other valid case is valid for both.
     #[serde(default)]
     pub direction: String,
-    /// Of a Monte Carlo test.
+    /// Of a Monte Carlo test; in a case [for engines](for_engines) the next round, if there is one.
     #[serde(default)]
     pub rounds: Vec<Round>,
     /// For each block of the input, the state after each step of the cipher (FIPS 197), if they are published.
@@ -88,6 +88,34 @@ pub fn cases(name: &str) -> Vec<Case> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{name}: {e}: {line}"))).collect()
 }
 
+/// The cases of a file as engines run them. Padding is a part of the plaintext; each round of a Monte Carlo test is a case; keys of XTS
+/// with 192 bits are invalid (IEEE 1619 has none), and its units of bits that are not whole bytes are left out.
+///
+/// # Panics
+/// If there is no such file.
+pub fn for_engines(name: &str) -> Vec<Case> {
+    let mut cases = cases(name);
+    cases.retain(|case| case.mode != "xts" || case.bits.is_none());
+    for case in &mut cases {
+        if case.mode == "cbc-pkcs5" {
+            let n = 16 - case.plaintext.len() % 16;
+            case.plaintext.extend(vec![n as u8; n]);
+            case.mode = "cbc".into();
+        }
+        case.valid &= case.mode != "xts" || case.key.len() != 48;
+    }
+    cases.into_iter().flat_map(each_round).collect()
+}
+
+fn each_round(case: Case) -> Vec<Case> {
+    let rounds = case.rounds.iter().cloned().enumerate().map(|(n, Round { key, iv, plaintext, ciphertext })| {
+        let source = format!("{}, round {n}", case.source);
+        let rounds = case.rounds.get(n + 1).cloned().into_iter().collect();
+        Case { source, key, iv, plaintext, ciphertext, rounds, ..case.clone() }
+    });
+    if case.rounds.is_empty() { vec![case] } else { rounds.collect() }
+}
+
 /// A tag of any length that tags of GCM and CMAC have, which may be a short one.
 ///
 /// # Errors
@@ -110,6 +138,10 @@ mod tests {
             let invalid = cases.iter().filter(|case| !case.valid).count();
             let row = format!("\n| {name} | {} | {invalid} | ", cases.len());
             assert!(sources.contains(&row), "SOURCES.md has other numbers than{row}");
+            let left_out = [("xts-cavp", 600), ("xts-acvp", 28)].into_iter().find(|(file, _)| *file == name);
+            let rounds = if name.contains("-monte-carlo") { 100 } else { 1 };
+            let for_engines = rounds * (cases.len() - left_out.map_or(0, |(_, units)| units));
+            assert_eq!(super::for_engines(name).len(), for_engines, "{name}");
             for case in cases {
                 let source = &case.source;
                 assert_eq!(name.rsplit_once('-').unwrap().0, case.mode, "{source}");
@@ -122,6 +154,10 @@ mod tests {
                     _ => len > 0 && case.ciphertext.len() == len,
                 };
                 assert!(!case.valid || is_whole && !case.key.is_empty(), "{source}");
+                if let Some(Round { key, iv, plaintext, ciphertext }) = case.rounds.first() {
+                    assert_eq!((key, iv, plaintext), (&case.key, &case.iv, &case.plaintext), "{source}");
+                    assert_eq!(ciphertext, &case.ciphertext, "{source}");
+                }
                 // An initial key addition, four steps in each round but the last, three in that one.
                 let states = case.plaintext.len() * (case.key.len() + 24);
                 assert!(case.states.is_empty() || case.states.len() == states, "{source}");

@@ -1,5 +1,5 @@
 //! The GPU: every kernel on data in device memory, at every edge of size, alignment and counter, and what callers do with it:
-//! streams, views, raw pointers, threads. Data in host memory is tested on all engines alike (`vectors.rs`, `equivalence.rs`).
+//! streams, views, raw pointers, threads. Data in host memory is tested on all engines alike (`published.rs`, `equivalence.rs`).
 //!
 //! Output buffers are poisoned first, and nothing around the output may change. In the environment,
 //! `AES_BITSLICE_SMALL` leaves the large sizes out, for runs under compute-sanitizer; `AES_BITSLICE_LARGE` adds buffers

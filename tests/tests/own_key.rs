@@ -1,5 +1,5 @@
 //! AES-GCM-SIV and XAES-256-GCM, which encrypt each message under a key of its own: against other implementations, including in pieces for
-//! all cores, and in GPU memory; changed input; invalid calls. Published vectors of AES-GCM-SIV are in `wycheproof` and `acvp`.
+//! all cores, and in GPU memory; changed input; invalid calls. Published vectors of AES-GCM-SIV are in `published`.
 
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use aes_bitslice_runtime::opencl::opencl3::command_queue::CommandQueue;

@@ -1,4 +1,4 @@
-//! XTS: every published vector, and equivalence with another implementation, on every engine and in every kind of memory: units that are
+//! XTS: equivalence with another implementation, on every engine and in every kind of memory: units that are
 //! longer and shorter than the work of a thread, a warp or a chunk, calls and chunks that begin within a unit, unit numbers that carry,
 //! a last unit that is not whole blocks.
 
@@ -9,11 +9,10 @@ use aes_bitslice_runtime::opencl::opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use aes_bitslice_runtime::opencl::opencl3::types::CL_TRUE;
 use aes_bitslice_runtime::{Backend, Direction, Ecb, Engine, Error, Kernels, Key, KeyBits, Mode, Transfers, Xts};
 use aes_bitslice_tests::engines::{Device, name};
-use aes_bitslice_tests::environment::{all_or, all_or_every, random, small};
+use aes_bitslice_tests::environment::{all_or, random, small};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::both_ways;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::vectors::{Case, cases};
 use aes_bitslice_tests::{others, tests_of_engines};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -22,37 +21,13 @@ use std::ptr;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
-    let on_host = tests_of_engines![vectors, host_memory, keys_of_another_kind_are_refused, equal_halves_decrypt];
+    let on_host = tests_of_engines![host_memory, keys_of_another_kind_are_refused, equal_halves_decrypt];
     Tests::default()
         .on_each(&[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl], &[], on_host)
         .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![device_memory, stretches_of_every_length])
         .on_each(&Device::GROUPS, &[], tests_of_engines![sharded_memory])
         .on_each(&[Device::OpenCl], &[], tests_of_engines![opencl_buffers])
         .run()
-}
-
-/// In units of their length, and in longer ones of whole blocks, of which the last is shorter.
-fn vectors(engines: &'static [Engine]) {
-    // A unit of bits that are not whole bytes is not a unit of bytes.
-    let units: Vec<Case> = cases("xts-cavp").into_iter().filter(|case| case.bits.is_none()).collect();
-    assert_eq!(units.len(), 1400);
-    for engine in engines {
-        let is_cpu = matches!(engine.backend(), Backend::Cpu | Backend::CpuBitsliced);
-        // Every length of unit and of keys occurs among any few neighbours.
-        for case in all_or_every(if is_cpu { 1 } else { 13 }, &units) {
-            let source = format!("{}, {}", name(engine), case.source);
-            let cipher = engine.cipher(&Key::xts(&case.key).unwrap()).unwrap();
-            let unit = u128::from_le_bytes(case.iv.as_slice().try_into().unwrap());
-            let (plain, secret) = (&case.plaintext, &case.ciphertext);
-            let bytes = plain.len() as u64;
-            for bytes in [bytes, bytes.next_multiple_of(16)] {
-                let encrypt = Xts::encrypt(bytes, unit).unwrap();
-                assert_eq!(&both_ways(plain, |data| cipher.run(encrypt, data)), secret, "{source}");
-                let decrypt = Xts::decrypt(bytes, unit).unwrap();
-                assert_eq!(&both_ways(secret, |data| cipher.run(decrypt, data)), plain, "{source}");
-            }
-        }
-    }
 }
 
 /// A call: its plaintext and key; its inverse is tested, too.
