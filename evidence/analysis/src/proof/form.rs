@@ -388,7 +388,11 @@ impl Unknowns {
 
     /// An integer divided by 2^`by`, rounded down.
     pub fn shifted(&mut self, form: &Form, by: u32) -> Form {
-        let divisor = 1i128 << by;
+        self.divided(form, 1 << by)
+    }
+
+    /// An integer divided by a known number above 0, rounded down.
+    pub fn divided(&mut self, form: &Form, divisor: i128) -> Form {
         let (mut whole, mut rest) = (Form::default(), Form::constant(form.constant.rem_euclid(divisor)));
         whole.constant = form.constant.div_euclid(divisor);
         for (&unknown, &factor) in &form.terms {
@@ -401,13 +405,13 @@ impl Unknowns {
         }
         let in_bits = self.in_bits(&rest);
         if in_bits != rest {
-            return self.shifted(&whole.times(divisor).plus(1, &in_bits), by);
+            return self.divided(&whole.times(divisor).plus(1, &in_bits), divisor);
         }
         // Its bounds must hold when facts are forgotten, too.
         let least = |form: &Form| self.least_of_bounds(form);
         let bounds = (least(form).div_euclid(divisor), least(&form.times(-1)).saturating_neg().div_euclid(divisor));
         let now = [self.least(form), self.most(form)].map(|bound| Form::constant(bound.div_euclid(divisor)));
-        let found = self.result("shift", vec![form.clone(), Form::constant(by.into())], bounds);
+        let found = self.result("divided", vec![form.clone(), Form::constant(divisor)], bounds);
         let remainder = form.plus(-divisor, &found);
         self.assume(Form::constant(divisor - 1).plus(-1, &remainder));
         self.assume(remainder);
@@ -435,14 +439,20 @@ impl Unknowns {
     }
 
     /// The numbers that a form of a few unknown bits can be, with the random numbers of these bits: number `n` is for bit `i` of `n` as the
-    /// value of unknown bit `i`.
+    /// value of unknown bit `i`. In place of a number that it is known not to be, there is the nearest one that it may be.
     pub fn choices(&self, form: &Form) -> Option<(Vec<i128>, Vec<u128>)> {
-        let form = self.in_bits(form);
-        let numbers = form.terms.keys().map(|unknown| self.bits.get(unknown).copied()).collect::<Option<Vec<_>>>()?;
+        let in_bits = self.in_bits(form);
+        let numbers =
+            in_bits.terms.keys().map(|unknown| self.bits.get(unknown).copied()).collect::<Option<Vec<_>>>()?;
+        if numbers.len() > 8 {
+            return None;
+        }
+        let [least, most] = [self.least(form), self.most(form)];
         let value = |n: usize| {
-            form.terms.values().enumerate().fold(form.constant, |sum, (i, factor)| sum + factor * (n >> i & 1) as i128)
+            let add = |sum, (i, factor): (usize, &i128)| sum + factor * (n >> i & 1) as i128;
+            in_bits.terms.values().enumerate().fold(in_bits.constant, add).max(least).min(most)
         };
-        (numbers.len() <= 8).then(|| ((0..1 << numbers.len()).map(value).collect(), numbers))
+        Some(((0..1 << numbers.len()).map(value).collect(), numbers))
     }
 }
 
@@ -478,6 +488,10 @@ mod tests {
         let rest = x.times(3).plus(-8, &quotient);
         assert_eq!((all.least(&rest), all.most(&rest)), (0, 7));
         assert_eq!(all.shifted(&x.times(24).plus(1, &Form::constant(7)), 3), x.times(3));
+        let quotient = all.divided(&x, 7);
+        let rest = x.plus(-7, &quotient);
+        assert_eq!((all.least(&rest), all.most(&rest), all.most(&quotient)), (0, 6, 14));
+        assert_eq!(all.divided(&x.times(21).plus(1, &Form::constant(6)), 7), x.times(3));
     }
 
     /// Conditions follow from others while these are taken for true, and no longer.
@@ -512,6 +526,10 @@ mod tests {
         let mut all = Unknowns::default();
         let (form, bits) = all.of_bits(&mut cells, 2);
         let bits: Vec<Bit> = bits.into_iter().map(Bit::of_choice).collect();
+        // A number that facts rule out gives way to the nearest.
+        let mut fewer = all.clone();
+        fewer.assume(Form::constant(2).plus(-1, &form));
+        assert_eq!(fewer.choices(&form.times(4).plus(1, &Form::constant(1))).unwrap().0, [1, 5, 9, 9]);
         let (values, numbers) = all.choices(&form.times(4).plus(1, &Form::constant(1))).unwrap();
         assert_eq!(values, [1, 5, 9, 13]);
         let [a, b, c, d]: [Bit; 4] = std::array::from_fn(|_| cells.unknown());

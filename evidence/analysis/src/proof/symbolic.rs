@@ -222,9 +222,9 @@ impl Context<'_> {
             }
             ("mul", _) => product(self),
             ("mad", _) => product(self).plus(1, &forms[2]),
-            ("div", 32) if known(1).is_some_and(|by| by > 0 && by & (by - 1) == 0) => {
-                let (number, by) = (self.unknowns.integer(&forms[0], 32), forms[1].constant.trailing_zeros());
-                self.unknowns.shifted(&number, by)
+            ("div", 32) if known(1).is_some_and(|by| by > 0) => {
+                let number = self.unknowns.integer(&forms[0], 32);
+                self.unknowns.divided(&number, forms[1].constant)
             }
             ("div", 32) => {
                 let both: Vec<Form> = forms.iter().map(|form| self.unknowns.integer(form, 32)).collect();
@@ -262,6 +262,12 @@ impl Context<'_> {
                     } =>
                 {
                     forms[0].plus(1, &forms[1])
+                }
+                // A number that has no bits: at least what is known of the result.
+                (Some(number), other) if self.word(Value::of_form(forms[other].clone(), bits)).is_err() => {
+                    let number = number % (1 << bits);
+                    let operands = vec![forms[other].clone(), Form::constant(number)];
+                    self.unknowns.result("or", operands, (number, (1 << bits) - 1))
                 }
                 _ => return Ok(None),
             },
