@@ -2,6 +2,7 @@
 //! `aes_bitslice_analysis::proof::every_length` says how.
 
 use aes_bitslice_analysis::proof::every_length::counters::Carries;
+use aes_bitslice_analysis::proof::every_length::units::Place;
 use aes_bitslice_analysis::proof::every_length::{Case, prove};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::entry::Entry;
@@ -20,6 +21,19 @@ fn kernels() -> Vec<(Manifest, &'static str)> {
 /// The entry points that are proved.
 const ENTRIES: [Entry; 2] = [Entry::Blocks, Entry::Bytes];
 
+/// Units of XTS, and the block of a unit with which a tile begins: of units of a power of two of blocks, at most 256, where the data begins with a
+/// unit, and within one; and of others. Of units of 8 blocks or fewer it is every block, of larger ones some.
+fn places() -> Vec<Place> {
+    let whole = (0..9).map(|n| Place { blocks: 1 << n, before: [0, 0], block: 0 });
+    let sizes = (1..9).map(|n| (1 << n, 1)).chain([3, 5, 24, 33, 65, 260, 512, 4096, 65536, 1 << 20].map(|n| (n, 0)));
+    let within = sizes.flat_map(|(blocks, least)| {
+        let some = [least, blocks * 5 / 7, blocks - 1].to_vec();
+        let all = if blocks <= 8 { (least..blocks).collect() } else { some };
+        all.into_iter().map(move |block| Place { blocks, before: [least, blocks - 1], block })
+    });
+    whole.chain(within).collect()
+}
+
 /// All cases of a kernel, except for the warp that is followed: here the first and the last.
 fn cases(manifest: &Manifest) -> Vec<Case> {
     let warps = manifest.threads as usize / 32;
@@ -27,10 +41,9 @@ fn cases(manifest: &Manifest) -> Vec<Case> {
     let carries: Vec<_> = if has_counters { Carries::all().map(Some).collect() } else { vec![None] };
     let carries = &carries;
     let of_key = |key_bits| {
-        let case =
-            Case { entry: Entry::Blocks, key_bits, warps, followed: (0, warps - 1), carries: None, unit_blocks: None };
+        let case = Case { entry: Entry::Blocks, key_bits, warps, followed: (0, warps - 1), carries: None, place: None };
         if manifest.mode().is_ok_and(Mode::has_tweaks) {
-            return (0..9).map(|n| Case { unit_blocks: Some(1 << n), ..case }).collect::<Vec<_>>();
+            return places().into_iter().map(|place| Case { place: Some(place), ..case }).collect::<Vec<_>>();
         }
         let of_entry = move |entry| carries.iter().map(move |&carries| Case { entry, carries, ..case });
         ENTRIES.into_iter().flat_map(of_entry).collect()
@@ -40,13 +53,16 @@ fn cases(manifest: &Manifest) -> Vec<Case> {
 
 /// The ways between cuts that each warp can go in entry points for whole blocks, and how many of these write a tile. Of counters, some ways
 /// depend on the case.
-fn ways(mode: Mode, unit_blocks: Option<usize>) -> (Option<usize>, usize) {
+fn ways(mode: Mode, place: Option<Place>) -> (Option<usize>, usize) {
     match mode {
         Mode::EcbEncrypt | Mode::EcbDecrypt => (Some(12), 6),
         Mode::Prg => (Some(8), 4),
         Mode::CbcDecrypt => (Some(6), 3),
-        // Units of one block have stretches of one tile, which none follows.
-        Mode::XtsEncrypt | Mode::XtsDecrypt => (None, if unit_blocks == Some(1) { 2 } else { 4 }),
+        // No tile follows another where a stretch has one: of units of one block, or of two where the data begins within one.
+        Mode::XtsEncrypt | Mode::XtsDecrypt => {
+            let has_one = place.is_some_and(|place| place.blocks == 1 || place.blocks == 2 && place.before[0] > 0);
+            (None, if has_one { 2 } else { 4 })
+        }
         _ => (None, 12),
     }
 }
@@ -78,7 +94,7 @@ fn every_stored_kernel() {
         let warps = (case.followed.0..case.warps).step_by(case.followed.1).count();
         assert!(proved.tiles > 0 && proved.ways > proved.tiles);
         if case.entry == Entry::Blocks {
-            let (ways, tiles) = ways(manifest.mode().unwrap(), case.unit_blocks);
+            let (ways, tiles) = ways(manifest.mode().unwrap(), case.place);
             assert_eq!(proved.tiles, tiles * warps);
             assert!(ways.is_none_or(|ways| proved.ways == ways * warps), "{} ways", proved.ways);
         }
@@ -201,6 +217,33 @@ const FAULTS: [(&str, Entry, &[Fault]); 11] = [
     ]),
 ];
 
+/// Faults of XTS encryption that not all units show, by units that do.
+#[rustfmt::skip]
+const FAULTS_OF_UNITS: [(Place, &[Fault]); 3] = [
+    (Place { blocks: 3, before: [0, 2], block: 2 }, &[
+        ("blocks before the data are left out", ["add.s64", "%rd84"], 0, ["%rd84", "0"], "not known"),
+        ("a stretch has a tile more than its units allow", ["mad.lo.s32", ", 255, 1"], 0, [", 1", ", 256"], "depends on the way"),
+        ("a digit of a block's number is cut", ["and.b32", ", 4095"], 0, ["4095", "2047"], "not known"),
+        ("a digit's rest is lost", ["sub.s32", "%r1493"], 0, ["%r1490, %r1493", "%r1490, %r1490"], "not known"),
+        ("the last digit is left out", ["setp.gt.u32", ", 11"], 0, [", 11", ", 12"], "not known"),
+        ("a unit goes on in the next tile where it has ended", ["setp.ge.u32", "%r1443"], -1, ["setp.ge", "setp.gt"], "does not begin where it should"),
+        ("a tile's first block is beyond its unit", ["selp.b32", "%p372"], 0, ["0, %r1443", "0, 0"], "no word of the data"),
+        ("a row has the tweaks of one unit only", ["setp.gt.u32", ", 7"], 0, [", 7", ", 0"], "tweak of block"),
+        ("the next unit of a row is the same", ["add.s32", ", 1"], 3, [", 1", ", 0"], "tweak of block"),
+    ]),
+    (Place { blocks: 64, before: [1, 63], block: 33 }, &[
+        ("units that begin before the data have as long stretches as others", ["or.b32", "%r1219"], 0, ["%r1219", "0"], "depends on the way"),
+        ("a row that goes beyond its unit by one block is taken for one within", ["setp.gt.u32", ", 7"], 0, [", 7", ", 6"], "tweak of block"),
+        ("32 blocks of a unit are left out", ["and.b32", ", 31"], -1, [", 31", ", 15"], "tweak of block"),
+    ]),
+    (Place { blocks: 4096, before: [0, 4095], block: 3000 }, &[
+        ("256 blocks of a unit are taken for one fewer", ["add.s32", ", -256"], 0, [", -256", ", -255"], "tweak of block"),
+        ("2048 blocks of a unit are taken for one fewer", ["add.s32", ", -2048"], 0, [", -2048", ", -2047"], "tweak of block"),
+        ("the next tile's tweaks are by another power", ["shr.u32", ", 18"], -1, [", 18", ", 17"], "tweak of block"),
+        ("128 blocks of a unit are left out", ["and.b32", ", 128"], 0, [", 128", ", 64"], "tweak of block"),
+    ]),
+];
+
 /// PTX in whose entry point of this name a statement is another.
 fn with(ptx: &str, entry: &str, (what, [opcode, end], which, [part, instead], _): Fault) -> String {
     let from = ptx.find(&format!(".entry {entry}(")).unwrap();
@@ -220,22 +263,28 @@ fn with(ptx: &str, entry: &str, (what, [opcode, end], which, [part, instead], _)
 fn faults_are_found() {
     let kernels = kernels();
     let of = |&(name, entry, faults): &'static (&str, Entry, &'static [Fault])| {
-        faults.iter().zip(0..).map(move |(fault, n)| (name, entry, *fault, n))
+        faults.iter().zip(0..).map(move |(fault, n)| (name, entry, *fault, n, None))
     };
-    let step = if is_set(PROOFS) { 1 } else { 8 };
-    let chosen: Vec<(&str, Entry, Fault, usize)> = sample(0, step, FAULTS.iter().flat_map(of)).collect();
-    chosen.into_par_iter().for_each(|(name, entry, fault, n)| {
+    let of_units = |&(place, faults): &'static (Place, &'static [Fault])| {
+        faults.iter().map(move |fault| ("aes-xts-encrypt-planes", Entry::Blocks, *fault, 0, Some(place)))
+    };
+    let all = FAULTS.iter().flat_map(of).chain(FAULTS_OF_UNITS.iter().flat_map(of_units));
+    let step = if is_set(PROOFS) { 1 } else { 10 };
+    let chosen: Vec<(&str, Entry, Fault, usize, Option<Place>)> = sample(0, step, all).collect();
+    chosen.into_par_iter().for_each(|(name, entry, fault, n, place)| {
         let (manifest, ptx) = kernels.iter().find(|(manifest, _)| manifest.kernel == name).unwrap();
         let (what, .., expected) = fault;
         let mut cases = cases(manifest);
         cases.retain(|case| case.entry == entry && case.key_bits == KeyBits::Aes128);
+        cases.retain(|case| case.place.is_none_or(|place| place.before == [0, 0]));
         // What is lost of a carry shows where all carry, in the last case; the others show in each: none is empty.
         let case = cases[if expected == "not known" { cases.len() - 1 } else { n % cases.len() }];
         // The IV is before the share of warp 0.
         let first = usize::from(!what.contains("IV"));
         let followed = (first, if expected == "two warps" { case.warps - 2 } else { case.warps });
         let entry = &manifest.entry(entry).unwrap().name;
-        let why = prove(manifest, &with(ptx, entry, fault), &Case { followed, ..case }).expect_err(what);
+        let case = Case { followed, place: place.or(case.place), ..case };
+        let why = prove(manifest, &with(ptx, entry, fault), &case).expect_err(what);
         assert!(why.contains(expected), "{what}: {why}");
     });
 }

@@ -19,7 +19,7 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`counters`], `chain`, `units` | what is special to counters, to CBC, and to XTS |
+//! | [`counters`], `chain`, [`units`] | what is special to counters, to CBC, and to XTS |
 //! | `shares` | who takes which tiles |
 //! | `data` | what a tile may access, and must write |
 //! | `walk`, `turns`, `stretches` | ways between cuts, and what is proved of them; in XTS, where a share is in stretches of tiles |
@@ -43,8 +43,8 @@
 //! - In CBC, all tiles and the warps of all thread blocks are fewer than 2^32, and the ciphertext block before a warp's share, except the first,
 //!   is where the arguments `previous` and `stride` say, in memory that is not written.
 //! - Of a turn of a loop that follows another, only one way is followed, to see whether barriers order the accesses of both.
-//! - In XTS, units have a power of two of blocks, at most those of a tile, and the data begins with a unit; the number of warps is a power of two.
-//! - The entry point, the blocks of a unit, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
+//! - In XTS, units have whole blocks, 2^20 at most, and fewer than a unit has come before the data; the number of warps is a power of two.
+//! - The entry point, the blocks of a unit, the block of one with which a tile begins, the number of warps, the length of the key, the warp that is followed and the case of carries are known, and enumerated by the caller.
 
 mod chain;
 pub mod counters;
@@ -52,7 +52,7 @@ mod data;
 mod shares;
 mod stretches;
 mod turns;
-mod units;
+pub mod units;
 mod walk;
 
 use crate::proof::accesses::Symbolic;
@@ -63,7 +63,7 @@ use crate::proof::every_length::chain::Chain;
 use crate::proof::every_length::counters::{Carries, Counters};
 use crate::proof::every_length::data::{Data, Pieces, Tiles};
 use crate::proof::every_length::shares::{Owner, Shares};
-use crate::proof::every_length::units::Units;
+use crate::proof::every_length::units::{Place, Units};
 use crate::proof::every_length::walk::{Cut, Proof};
 use crate::proof::form::{Form, Unknown, Unknowns};
 use crate::proof::kernel::key_argument;
@@ -99,8 +99,8 @@ pub struct Case {
     pub followed: (usize, usize),
     /// What carries, in counter modes.
     pub carries: Option<Carries>,
-    /// Blocks of a unit, in XTS: a power of two, at most those of a tile.
-    pub unit_blocks: Option<usize>,
+    /// What is known of the units, in XTS.
+    pub place: Option<Place>,
 }
 
 /// What a proof looked at.
@@ -164,10 +164,9 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             (Tiles::of_data(&mut context.unknowns), vec![], output)
         }
         Mode::XtsEncrypt | Mode::XtsDecrypt => {
-            let blocks = case.unit_blocks.ok_or("a unit has some blocks")?;
-            let units = units.insert(Units::new(context, &tweak_keys, blocks)?);
-            let output = units.output(context, &input, &keys, mode.direction())?;
-            (Tiles::of_data(&mut context.unknowns), units.first.to_vec(), output)
+            let place = case.place.ok_or("units have some number of blocks")?;
+            let units = units.insert(Units::new(context, [&keys, &tweak_keys], mode.direction(), place, &input)?);
+            (Tiles::of_data(&mut context.unknowns), units.first.to_vec(), vec![])
         }
         other => return Err(format!("{other} has no proof for every length")),
     };
@@ -210,6 +209,7 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
     let grid = [&shares.thread_block, &shares.thread_blocks].map(Form::clone);
     let mut symbolic = Symbolic::new(grid, buffers, live.clone());
     symbolic.words.extend(units.iter_mut().flat_map(|units| std::mem::take(&mut units.words)));
+    let before_data = units.as_ref().map(|units| units.before.clone()).unwrap_or_default();
     context.symbolic = Some(symbolic);
     for (n, parameter) in entry.parameters.iter().enumerate() {
         let function = machine.function;
@@ -230,8 +230,11 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
             }
             (Argument::Keys, _) => machine.parameter(n, &given_keys)?,
             (Argument::TweakKeys, _) => machine.parameter(n, given_tweak_keys.as_deref().unwrap_or_default())?,
-            (Argument::UnitBytes, _) => machine.parameter(n, &number(16 * case.unit_blocks.unwrap_or(0) as u64, 4))?,
-            (Argument::Before, _) => machine.parameter(n, &number(0, 4))?,
+            (Argument::UnitBytes, _) => {
+                let blocks = case.place.map_or(0, |place| place.blocks);
+                machine.parameter(n, &number(16 * blocks as u64, 4))?;
+            }
+            (Argument::Before, _) => machine.context.number(function, n, 0, 4, before_data.clone()),
             (other, _) => return Err(format!("no value is known for `{other}`")),
         }
     }
@@ -247,7 +250,9 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         ),
     };
     let tiles_known = units.as_ref().and_then(|_| loops.last()?.after_exit(machine.function));
-    machine.stops = loops.iter().map(|one| one.head).chain(tiles_known).collect();
+    let is_barrier = |n: &usize| machine.function.statements[*n].opcode.starts_with("bar.warp.");
+    let unit_known = tiles_known.and_then(|from| (from..machine.function.statements.len()).find(is_barrier));
+    machine.stops = loops.iter().map(|one| one.head).chain(tiles_known).chain(unit_known).collect();
     let mut proof = Proof {
         threads: machine.threads(),
         machine,
@@ -259,7 +264,8 @@ pub fn prove(manifest: &Manifest, ptx: &str, case: &Case) -> Result<Proved, Stri
         chain: chained.map(|(_, chain)| chain),
         units,
         tiles_known,
-        after_first: Form::default(),
+        unit_known,
+        place: (Form::default(), 0),
         input,
         before,
         output,

@@ -4,25 +4,30 @@
 //! | cut | invariant |
 //! |---|---|
 //! | loop over stretches | the stretch has any number; the planes of the round keys are in shared memory |
-//! | within it, where its tiles are known | they are any from `from` up to but not including `to`: one at least, and as many as a unit has blocks at most |
-//! | tile | `tile` is any of these; the tweaks of the stretch's units and of the tile's blocks are in the warp's shared memory; registers have what they have in other modes, and where the lane's row begins |
+//! | within it, where its tiles are known | they are any from `from` up to but not including `to`: one at least, and as many as a stretch can have at most |
+//! | tile | `tile` is any of these, and begins with a known block of any unit of the stretch; the tweaks of the stretch's units and of the tile's blocks are in the warp's shared memory; registers have what they have in other modes, and where the lane's row begins |
+//!
+//! Between the second and the third, the run is stopped once more where the kernel has divided: there the block with which the stretch begins is
+//! put in place of the form that it is.
 //!
 //! A warp's first stretch has the warp's number, and the next one the next number of an atomic counter that began with the number of warps: so
 //! every number is taken once, up to the first whose stretch has no tiles.
 //!
 //! # Argument on paper
 //!
-//! With `w` warps and `u` blocks in a unit, stretches `w k` to `w k + w - 1` are turn `k`. While a share has `w u` tiles or more left, each
-//! stretch of a turn has `u` of them, one after the other. Then `r < w u` tiles are left, and each stretch of the turn has the next `e` of them
-//! that exist, where `e` is `r` divided by `w`, rounded up: `e <= u`, and `w e >= r`. Stretches of later turns have none. So each tile of the
+//! With `w` warps and at most `l` tiles in a stretch, stretches `w k` to `w k + w - 1` are turn `k`. While a share has `w l` tiles or more left,
+//! each stretch of a turn has `l` of them, one after the other. Then `r < w l` tiles are left, and each stretch of the turn has the next `e` of
+//! them that exist, where `e` is `r` divided by `w`, rounded up: `e <= l`, and `w e >= r`. Stretches of later turns have none. So each tile of the
 //! share is in one stretch, none follows a stretch that has no tiles, and no number exceeds the end of the share by `w` or more, so that none
 //! wraps.
 
 use crate::proof::accesses::Reached;
+use crate::proof::aes::Block;
 use crate::proof::context::Context;
-use crate::proof::every_length::units::Units;
+use crate::proof::every_length::units::{Tile, Units};
 use crate::proof::every_length::walk::{Cut, Proof, Snapshot};
 use crate::proof::form::{Condition, Form};
+use crate::proof::kernel_cells::TILE;
 use crate::proof::memory::Contents;
 use crate::proof::order::WARP;
 use crate::proof::thread::State;
@@ -43,10 +48,10 @@ impl Proof<'_> {
 
     /// Whole turns of a share, in each of which every warp has a stretch of as many tiles as a stretch can have.
     fn whole_turns(&mut self, tiles: &Form) -> Result<Form, String> {
-        let turn = self.units()?.blocks * self.shares.warps;
+        let turn = self.units()?.longest * self.shares.warps;
         let unknowns = &mut self.machine.context.unknowns;
         let tiles = unknowns.integer(tiles, 32);
-        Ok(unknowns.shifted(&tiles, turn.ilog2()))
+        Ok(unknowns.divided(&tiles, turn as i128))
     }
 
     /// Follows a warp from the beginning of a launch through its stretches.
@@ -60,7 +65,7 @@ impl Proof<'_> {
         let before_stretch = self.machine.context.memory.contents();
         self.first_tile(&before_stretch)?;
         let at_tile = self.snapshot();
-        if self.units()?.blocks > 1 {
+        if self.units()?.followed.is_some() {
             self.tile_of_stretch(false, &at_stretch, &before_stretch)?;
             self.restore(at_tile);
         }
@@ -95,8 +100,8 @@ impl Proof<'_> {
     /// of the last turn have equal shares of the rest, which is fewer tiles than a turn has.
     fn tiles_of_stretch(&mut self) -> Result<Option<[Form; 2]>, String> {
         let warps = self.shares.warps;
-        let Units { blocks, share, stretch, .. } = self.units()?;
-        let (longest, share, stretch, to) = (*blocks as i128, share.clone(), stretch.clone(), self.to.clone());
+        let Units { longest, share, stretch, .. } = self.units()?;
+        let (longest, share, stretch, to) = (*longest as i128, share.clone(), stretch.clone(), self.to.clone());
         let whole_turns = self.whole_turns(&to.plus(-1, &share))?;
         let context = &mut self.machine.context;
         let constant = |number: usize| Form::constant(number as i128);
@@ -157,9 +162,9 @@ impl Proof<'_> {
 
     /// What is known of the tiles of a stretch.
     fn of_stretch(&self) -> Result<Vec<Form>, String> {
-        let Units { blocks, from, to, .. } = self.units()?;
+        let Units { longest, from, to, .. } = self.units()?;
         let tiles = to.plus(-1, from);
-        let most = Form::constant(*blocks as i128).plus(-1, &tiles);
+        let most = Form::constant(*longest as i128).plus(-1, &tiles);
         Ok(vec![tiles.plus(-1, &Form::constant(1)), most, self.shares.all.plus(-1, to)])
     }
 
@@ -171,15 +176,36 @@ impl Proof<'_> {
         }
     }
 
+    /// Goes on from where the tiles of a stretch are known to where the block of a unit is with which they begin: the known one.
+    fn find_unit(&mut self) -> Result<(), String> {
+        let Units { rest, place, .. } = self.units()?;
+        let (rest, block) = (rest.clone(), Form::constant(place.block as i128));
+        self.go_on();
+        let at_unit = self.ways(&self.of_warp(), |proof, reached| {
+            proof.only_reads(&reached, None)?;
+            let stopped = proof.stopped()?;
+            if stopped.is_none() || stopped != proof.unit_known {
+                return Err("the tweaks of a stretch's units are not computed first".into());
+            }
+            proof.replace(|_| true, &rest, &block);
+            Ok(stopped)
+        })?;
+        self.restore(at_unit.ok_or("no stretch has units")?);
+        self.go_on();
+        Ok(())
+    }
+
     /// From the beginning of a stretch, with the tweaks of its units, to its first tile.
     fn first_tile(&mut self, before_stretch: &Contents) -> Result<(), String> {
         let mut cut = self.tile_cut.clone();
         let from = self.units()?.from.clone();
         self.know(&self.of_stretch()?);
-        self.go_on();
+        self.find_unit()?;
         let at_tile = self.ways(&self.of_warp(), |proof, reached| {
             proof.only_reads(&reached, Some(&from))?;
-            proof.hand_tile(&mut cut, &from, false, &reached)?;
+            let units = proof.units()?;
+            let (tweaks, place) = (units.of_first.clone(), (Form::default(), units.place.block));
+            proof.hand_tile(&mut cut, &from, place, &tweaks, &reached)?;
             proof.own(before_stretch)?;
             Ok(Some(cut.of.head))
         })?;
@@ -188,12 +214,18 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Checks what the loop over tiles hands to a turn: a stretch's first tile, or another one, and its tweaks.
-    fn hand_tile(&mut self, cut: &mut Cut, tile: &Form, is_other: bool, reached: &[Reached]) -> Result<(), String> {
-        self.after_first = if is_other { self.units()?.tiles.clone() } else { Form::default() };
+    /// Checks what the loop over tiles hands to a turn: a tile, where it begins in the units, and its tweaks.
+    fn hand_tile(
+        &mut self,
+        cut: &mut Cut,
+        tile: &Form,
+        place: (Form, usize),
+        tweaks: &[Block],
+        reached: &[Reached],
+    ) -> Result<(), String> {
+        self.place = place;
         self.hand(cut, self.of_warp(), tile, reached, None)?;
-        let units = self.units.as_ref().ok_or("no units")?;
-        units.forget(&mut self.machine.context, self.warp, if is_other { &units.of_other } else { &units.of_first })
+        Units::compare(&self.machine.context, self.warp, tweaks)
     }
 
     /// A tile of a stretch: the last one, or any that another one follows.
@@ -204,22 +236,25 @@ impl Proof<'_> {
         before_stretch: &Contents,
     ) -> Result<(), String> {
         let one = Form::constant(1);
-        let Units { from, to, tiles, blocks, .. } = self.units()?;
-        let (from, to, tiles, most) = (from.clone(), to.clone(), tiles.clone(), *blocks as i128 - 1);
-        let before = if is_last { self.machine.context.unknowns.number(0, most) } else { tiles.plus(-1, &one) };
-        let tile = from.plus(1, &before);
+        let tile = self.data.tiles.tile.clone();
         let next = tile.plus(1, &one);
+        let units = self.units()?;
+        let of_tile = if is_last { Some(&units.last) } else { units.followed.as_ref() };
+        let Tile { most, tweaks, output, next: next_tweaks } = of_tile.ok_or("no tile follows another")?;
+        let (tweaks, next_tweaks, most_after) = (tweaks.clone(), next_tweaks.clone(), most.plus(-1, &units.unit));
+        let place = (units.unit.clone(), units.place.block);
+        let (from, to, output) = (units.from.clone(), units.to.clone(), output.clone());
         let mut facts = self.of_stretch()?;
-        facts.extend([before.clone(), to.plus(-1, &next)]);
+        facts.extend([tile.plus(-1, &from), to.plus(-1, &next), most_after]);
         facts.extend(tile.in_word().into_iter().chain(next.in_word()));
         facts.push(if is_last { next.plus(-1, &to) } else { to.plus(-1, &next).plus(-1, &one) });
         self.know(&facts);
-        self.data.tiles.tile = tile.clone();
-        self.give(&tile)?;
+        self.output = output;
+        Units::put(&mut self.machine.context, self.warp, &tweaks)?;
         let mut cut = self.tile_cut.clone();
         let run = self.run_cut.clone().ok_or("no loop over stretches")?;
         let before_tile = self.machine.context.memory.contents();
-        self.after_first = before.clone();
+        self.place = place.clone();
         self.begin(&cut, self.of_warp(), &tile)?;
         let handed = self.handed_loads()?;
         let mut is_again = false;
@@ -236,7 +271,11 @@ impl Proof<'_> {
                 return Err("a warp goes on after its stretch, or leaves a tile of it".into());
             }
             match (&taken[..], is_last) {
-                ([], false) => proof.hand_tile(&mut cut, &next, true, &reached)?,
+                ([], false) => {
+                    let place = (place.0.clone(), place.1 + TILE);
+                    proof.hand_tile(&mut cut, &next, place, &next_tweaks, &reached)?;
+                    Units::put(&mut proof.machine.context, proof.warp, &tweaks)?;
+                }
                 ([taken], true) => {
                     let first = Form::constant(proof.shares.warps as i128);
                     if taken.first != first || taken.step != 1 {
@@ -262,9 +301,9 @@ impl Proof<'_> {
                     proof.threads[n] = at_stretch.threads[n].clone();
                     proof.threads[n].barriers = barriers;
                 }
-                proof.go_on();
+                proof.find_unit()?;
             } else {
-                proof.after_first = before.clone();
+                proof.place = place.clone();
                 proof.begin(&cut, proof.of_warp(), &tile)?;
             }
             proof.go_any_way()?;

@@ -1,9 +1,20 @@
-//! What is special to XTS (IEEE 1619) on data units of a power of two of blocks, at most a tile, the first of which begins with the data:
-//! the tweaks of a stretch, the neighbouring tiles that a warp takes at a time. Each of its tiles begins with a unit.
+//! What is special to XTS (IEEE 1619) on data units of whole blocks: the tweaks of a stretch, the neighbouring tiles that a warp takes at a time.
 //!
-//! A stretch has as many tiles as a unit has blocks, or fewer, so that its tiles have 256 units or fewer. Their tweaks are the encrypted
-//! numbers from that of the stretch's first unit on. A number is written in words as 32-bit additions give them; each word is any 32 bits.
-//! Where the lowest word wraps among these numbers is not known: a word above is one of two, by a condition.
+//! A stretch may begin within a unit, and so may each of its tiles, by the same rule: with any block of it. Which block that is, is
+//! [known](Place), and enumerated by the caller. The tile after one that begins with block `s` of a unit begins 256 blocks later. So the tiles of
+//! all stretches are proved by those that begin with each block.
+//!
+//! A stretch has so few tiles that they have blocks of 256 units at most. Their tweaks are the encrypted numbers from that of the stretch's first
+//! unit on. A number is written in words as 32-bit additions give them; each word is any 32 bits. Where the lowest word wraps among these numbers
+//! is not known: a word above is one of two, by a condition.
+//!
+//! # Arguments on paper
+//!
+//! - A stretch begins with block `n = 256 from + before`, counted from the beginning of the first unit. The kernel divides `n` by the `u` blocks
+//!   of a unit, in digits of 12 bits. Each quotient is an unknown, and each rest is within bounds, by which it is one. Together the quotients are
+//!   `q`, and `n = u q + r` is an identity of forms, where `r` is the last rest: so unit `q` is the stretch's first, and `r` is the known block.
+//! - With `k` tiles of a stretch before one that begins with block `s` of unit `e`, counted from the stretch's first, `u e + s = r + 256 k`, and
+//!   `r < u`. So `e` is at most `(u - 1 + 256 k - s) / u`, and any up to that is taken.
 
 use crate::proof::aes::{self, Block};
 use crate::proof::anf::Bit;
@@ -17,27 +28,87 @@ use std::collections::HashMap;
 /// Blocks of a row of a tile, as the kernel has the tweaks of a tile in shared memory.
 pub(super) const ROW: usize = 8;
 
+/// The most blocks of a unit, of 2^24 bytes.
+const MOST_BLOCKS: usize = 1 << 20;
+
+/// What is known of the units of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Blocks of a unit, at most 2^20.
+    pub blocks: usize,
+    /// The fewest and the most blocks of the first unit that come before the data: fewer than a unit has.
+    pub before: [usize; 2],
+    /// The block of a unit with which a stretch begins, and a tile of a stretch.
+    pub block: usize,
+}
+
+impl Place {
+    /// Whether there is such a launch: where a tile begins, 256 blocks lie before it, or a multiple, and those before the data.
+    fn is_there(&self) -> bool {
+        let Self { blocks, before: [least, most], block } = *self;
+        let is_same = |before| (256 * blocks + before - block) % (1 << blocks.trailing_zeros().min(8)) == 0;
+        (1..=MOST_BLOCKS).contains(&blocks) && most < blocks && block < blocks && (least..=most).any(is_same)
+    }
+
+    /// The most tiles of a stretch: blocks of at most 256 units, wherever in a unit it begins.
+    fn longest(&self) -> usize {
+        let begin_with_units = self.before == [0, 0] && self.blocks.is_power_of_two() && self.blocks <= TILE;
+        if begin_with_units { self.blocks } else { ((TILE - 1) * self.blocks + 1) / TILE }
+    }
+
+    /// The most that the number of the first unit of a tile can be, counted from its stretch's first, with so many tiles of the stretch before it.
+    fn most(&self, before: usize) -> usize {
+        (self.blocks - 1 + TILE * before - self.block) / self.blocks
+    }
+
+    /// The tweaks of the blocks of a tile that begins with a block of a unit, by those of its units.
+    fn tweaks(&self, first: usize, of_unit: impl Fn(usize) -> Block) -> Vec<Block> {
+        let mut tweaks: Vec<Block> = vec![];
+        for at in first..first + TILE {
+            let tweak = match tweaks.last().filter(|_| at % self.blocks > 0) {
+                Some(last) => times_alpha(last),
+                None => (0..at % self.blocks).fold(of_unit(at / self.blocks), |tweak, _| times_alpha(&tweak)),
+            };
+            tweaks.push(tweak);
+        }
+        tweaks
+    }
+}
+
+/// A tile of a stretch: any that is the last one, or any that another one follows.
+pub(super) struct Tile {
+    /// The most that the number of its first unit can be, counted from the stretch's first.
+    pub most: Form,
+    /// By that number: the tweaks of its blocks, what these must become, and the tweaks of the tile that follows.
+    pub tweaks: Vec<Block>,
+    pub output: Vec<Block>,
+    pub next: Vec<Block>,
+}
+
 /// The units of a launch.
 pub(super) struct Units {
-    /// Blocks of a unit.
-    pub blocks: usize,
+    pub place: Place,
     /// The words of numbers of units, and their bits.
     pub words: HashMap<Form, [Bit; 32]>,
-    /// The number of the first unit of the data, the lowest word first.
+    /// The number of the first unit of the data, the lowest word first, and the blocks of it that come before the data.
     pub first: [Form; 4],
+    pub before: Form,
+    /// The most tiles of a stretch.
+    pub longest: usize,
     /// The first tile of the thread block's share, and the number of a stretch in it.
     pub share: Form,
     pub stretch: Form,
     /// The first tile of a stretch, and the one after its last: any.
     pub from: Form,
     pub to: Form,
+    /// The block of its first unit with which a stretch begins, as the kernel computes it: the one that is known.
+    pub rest: Form,
     /// The tweaks of the blocks of a stretch's first tile.
     pub of_first: Vec<Block>,
-    /// Tiles from a stretch's first to any of its other tiles, and the tweaks of the blocks of that.
-    pub tiles: Form,
-    pub of_other: Vec<Block>,
-    /// The tweaks of the blocks of a tile: any.
-    pub any: Vec<Block>,
+    /// The number of the first unit of any tile, counted from the stretch's first; and these tiles.
+    pub unit: Form,
+    pub last: Tile,
+    pub followed: Option<Tile>,
 }
 
 /// The words of the sum of a number of 128 bits and one of 64, the lowest first, modulo 2^32.
@@ -51,20 +122,64 @@ fn sum(unknowns: &mut Unknowns, number: &[Form; 4], [low, high]: [&Form; 2]) -> 
     words
 }
 
+/// Where a stretch begins: any of its numbers, and what it is as a number of units.
+struct Beginning {
+    from: Form,
+    before: Form,
+    /// The words of the number of its first unit, counted from the first of the data, the lower one first.
+    unit: [Form; 2],
+    rest: Form,
+}
+
+impl Beginning {
+    /// The division of a block's number by the blocks of a unit.
+    fn new(unknowns: &mut Unknowns, place: &Place) -> Self {
+        let Place { blocks, before: [least, most], block } = *place;
+        let (number, constant) = (|n: usize| n as i128, |n: usize| Form::constant(n as i128));
+        // The digits of the block's number, of 12 bits. The lowest 8 bits are of the blocks before the data.
+        let upper = [4095, 4095, 16].map(|most| unknowns.number(0, most));
+        let [tiles, below, above] =
+            [15, number(most.min(TILE - 1)), number(most / TILE)].map(|n| unknowns.number(0, n));
+        let lowest = tiles.times(number(TILE)).plus(1, &below);
+        let before = above.times(number(TILE)).plus(1, &below);
+        let from = upper.iter().zip([1 << 4, 1 << 16, 1 << 28]).fold(tiles, |sum, (digit, by)| sum.plus(by, digit));
+        let from = from.plus(-1, &above);
+        from.in_word().into_iter().for_each(|fact| unknowns.assume(fact));
+        let bounds = [before.plus(-1, &constant(least)), constant(most).plus(-1, &before)];
+        bounds.into_iter().for_each(|fact| unknowns.assume(fact));
+        let (mut quotients, mut rest) = ([Form::default(), Form::default()], Form::default());
+        for digit in upper.iter().rev().chain([&lowest]) {
+            let part = rest.times(1 << 12).plus(1, digit);
+            let quotient = unknowns.divided(&part, number(blocks));
+            rest = part.plus(-number(blocks), &quotient);
+            quotients = [quotients[0].times(1 << 12).plus(1, &quotient), quotients[0].clone()];
+        }
+        let is_it = rest.plus(-1, &constant(block));
+        [is_it.clone(), is_it.times(-1)].into_iter().for_each(|fact| unknowns.assume(fact));
+        // What is above 32 bits is so without the last digit, too.
+        let unit = [unknowns.integer(&quotients[0], 32), unknowns.shifted(&quotients[1], 20)];
+        Self { from, before, unit, rest }
+    }
+}
+
 impl Units {
     /// # Errors
-    /// In words, if units have another number of blocks, or tweaks no form as sums of products within S-boxes.
-    pub fn new(context: &mut Context<'_>, keys: &[Block], blocks: usize) -> Result<Self, String> {
-        if !blocks.is_power_of_two() || blocks > TILE {
-            return Err("units are not a power of two of blocks, or more than a tile".into());
+    /// In words, if there is no such launch, or tweaks have no form as sums of products within S-boxes.
+    pub fn new(
+        context: &mut Context<'_>,
+        [keys, tweak_keys]: [&[Block]; 2],
+        direction: Direction,
+        place: Place,
+        input: &[Block],
+    ) -> Result<Self, String> {
+        if !place.is_there() {
+            return Err("no tile begins with this block of a unit".into());
         }
-        let (unknowns, of_tile) = (&mut context.unknowns, TILE / blocks);
-        let (from, _) = unknowns.of_bits(context.cells, 32);
+        let unknowns = &mut context.unknowns;
         let first: [Form; 4] = std::array::from_fn(|_| unknowns.number(0, u32::MAX.into()));
+        let Beginning { from, before, unit, rest } = Beginning::new(unknowns, &place);
         // The number of a stretch's first unit, and that number plus 2^32.
-        let before = unknowns.in_bits(&from).times(of_tile as i128);
-        let parts = [unknowns.integer(&before, 32), unknowns.shifted(&before, 32)];
-        let here = sum(unknowns, &first, parts.each_ref());
+        let here = sum(unknowns, &first, unit.each_ref());
         let integers = here.each_ref().map(|word| unknowns.integer(word, 32));
         let wrapped = sum(unknowns, &integers, [&Form::default(), &Form::constant(1)]);
         let (mut words, mut tweaks) = (HashMap::new(), vec![]);
@@ -83,46 +198,58 @@ impl Units {
                 number.extend(*bits);
             }
             let number: Block = std::array::from_fn(|i| number[i]);
-            tweaks.push(aes::process(context.cells, &number, keys, Direction::Encrypt).map_err(no_cell)?);
+            tweaks.push(aes::process(context.cells, &number, tweak_keys, Direction::Encrypt).map_err(no_cell)?);
         }
-        let of_units = |units: &[Block]| -> Vec<Block> {
-            let of_unit =
-                |unit: &Block| std::iter::successors(Some(*unit), |tweak| Some(times_alpha(tweak))).take(blocks);
-            units.iter().flat_map(of_unit).collect()
+        let longest = place.longest();
+        let bits = usize::BITS - place.most(longest - 1).leading_zeros();
+        let (unit, numbers) = context.unknowns.of_bits(context.cells, bits);
+        // By the number of a tile's first unit. In place of a number above the most there is the most, as where it is in an address.
+        let of_tile = |most: usize, first: usize| {
+            let of_unit = |after: usize| -> Block {
+                let bit =
+                    |bit| chosen((0..1 << bits).map(|n: usize| tweaks[n.min(most) + after][bit]).collect(), &numbers);
+                std::array::from_fn(bit)
+            };
+            place.tweaks(first, of_unit)
         };
-        let (tiles, bits) = context.unknowns.of_bits(context.cells, blocks.ilog2());
-        let of_other = |unit: usize| -> Block {
-            std::array::from_fn(|bit| {
-                chosen(tweaks.iter().skip(unit).step_by(of_tile).map(|tweak| tweak[bit]).collect(), &bits)
-            })
+        let mut tile = |before: usize, is_last: bool| {
+            let most = place.most(before);
+            let tweaks = of_tile(most, place.block);
+            let of_block = |(block, tweak): (&Block, &Block)| {
+                let processed = aes::process(context.cells, &aes::sum(block, tweak), keys, direction);
+                processed.map(|block| aes::sum(&block, tweak)).map_err(no_cell)
+            };
+            let output = input.iter().zip(&tweaks).map(of_block).collect::<Result<_, String>>()?;
+            let next = if is_last { vec![] } else { of_tile(most, place.block + TILE) };
+            Ok::<_, String>(Tile { most: Form::constant(most as i128), tweaks, output, next })
         };
-        let other: Vec<Block> = (0..of_tile).map(of_other).collect();
+        let last = tile(longest - 1, true)?;
+        let followed = (longest > 1).then(|| tile(longest - 2, false)).transpose()?;
         let unknowns = &mut context.unknowns;
         Ok(Self {
             words,
-            blocks,
             first,
+            before,
+            longest,
             share: unknowns.number(0, u32::MAX.into()),
             stretch: unknowns.number(0, u32::MAX.into()),
             from,
             to: unknowns.number(1, u32::MAX.into()),
-            of_first: of_units(&tweaks[..of_tile]),
-            tiles,
-            of_other: of_units(&other),
-            any: (0..TILE).map(|_| aes::unknown(context.cells)).collect(),
+            rest,
+            of_first: place.tweaks(place.block, |unit| tweaks[unit]),
+            place,
+            unit,
+            last,
+            followed,
         })
     }
 
-    /// Units of a tile.
-    pub fn of_tile(&self) -> usize {
-        TILE / self.blocks
-    }
-
-    /// Where the row of `lane` begins in the tile that is `tiles` tiles after the first of its stretch: the number of the unit, counted from
-    /// the stretch's first unit; and the number of the block in that unit. A lane has both in registers.
-    pub fn places(&self, lane: usize, tiles: &Form) -> [Form; 2] {
-        let [unit, block] = [ROW * lane / self.blocks, ROW * lane % self.blocks].map(|n| Form::constant(n as i128));
-        [unit.plus(self.of_tile() as i128, tiles), block]
+    /// Where the row of `lane` begins in a tile that begins with block `first` of a unit, which may be one of a later unit: the number of the
+    /// unit, counted from the stretch's first; and the number of the block in that unit. A lane has both in registers.
+    pub fn places(&self, lane: usize, (unit, first): &(Form, usize)) -> [Form; 2] {
+        let at = first + ROW * lane;
+        let [units, block] = [at / self.place.blocks, at % self.place.blocks].map(|n| Form::constant(n as i128));
+        [unit.plus(1, &units), block]
     }
 
     /// Where a warp has the tweaks of a tile's blocks in shared memory: after those of the stretch's units, in rows that are a block apart.
@@ -134,38 +261,62 @@ impl Units {
         Ok(context.addresses[shared] + warp as u64 * of_warp + 16 * TILE as u64 + row * of_row + 16 * at)
     }
 
-    /// Checks that a warp has the tweaks of a tile's blocks in shared memory, and puts any in their place.
+    /// Checks that a warp has the tweaks of a tile's blocks in shared memory.
     ///
     /// # Errors
     /// In words, if it has others.
-    pub fn forget(&self, context: &mut Context<'_>, warp: usize, tweaks: &[Block]) -> Result<(), String> {
-        for (block, (tweak, any)) in tweaks.iter().zip(&self.any).enumerate() {
+    pub fn compare(context: &Context<'_>, warp: usize, tweaks: &[Block]) -> Result<(), String> {
+        for (block, tweak) in tweaks.iter().enumerate() {
             let at = Self::address(context, warp, block)?;
             for (at, byte) in (at..).zip(tweak.as_chunks::<8>().0) {
                 if context.memory.byte(at)? != *byte {
                     return Err(format!("the tweak of block {block} of the next tile differs"));
                 }
             }
-            context.memory.put(at, any.as_chunks().0.iter().copied());
         }
         Ok(())
     }
 
-    /// What a tile must become, by its blocks.
+    /// Puts the tweaks of a tile's blocks into a warp's shared memory.
     ///
     /// # Errors
-    /// In words, if it has no form as sums of products within S-boxes.
-    pub fn output(
-        &self,
-        context: &mut Context<'_>,
-        input: &[Block],
-        keys: &[Block],
-        direction: Direction,
-    ) -> Result<Vec<Block>, String> {
-        let of_block = |(block, tweak): (&Block, &Block)| {
-            let processed = aes::process(context.cells, &aes::sum(block, tweak), keys, direction);
-            processed.map(|block| aes::sum(&block, tweak)).map_err(no_cell)
-        };
-        input.iter().zip(&self.any).map(of_block).collect()
+    /// If there is none.
+    pub fn put(context: &mut Context<'_>, warp: usize, tweaks: &[Block]) -> Result<(), String> {
+        for (block, tweak) in tweaks.iter().enumerate() {
+            let at = Self::address(context, warp, block)?;
+            context.memory.put(at, tweak.as_chunks().0.iter().copied());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// A tile begins with a block of a unit where some tile does; its units are among the 256 of its stretch, and none is above the most.
+    #[test]
+    fn places_of_tiles() {
+        for blocks in (1..70).chain([255, 256, 257, 260, 512, 768]) {
+            for before in [[0, 0], [1, blocks - 1], [0, blocks - 1]] {
+                let place = |block| Place { blocks, before, block };
+                let (longest, firsts) = (place(0).longest(), before[0]..=before[1]);
+                let begins = firsts.flat_map(|first| (0..blocks).map(move |tile| (TILE * tile + first) % blocks));
+                let mut most = vec![None; blocks];
+                for begin in begins.collect::<HashSet<_>>() {
+                    for at in (0..longest).map(|tile| begin + TILE * tile) {
+                        most[at % blocks] = most[at % blocks].max(Some(at / blocks));
+                    }
+                }
+                for (block, most) in most.into_iter().enumerate() {
+                    let place = place(block);
+                    assert_eq!(place.is_there(), most.is_some(), "{place:?}");
+                    let Some(most) = most else { continue };
+                    let bound = place.most(longest - 1);
+                    assert!(most <= bound && bound + (block + TILE - 1) / blocks < TILE, "{place:?}");
+                }
+            }
+        }
     }
 }

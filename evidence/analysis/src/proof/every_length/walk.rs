@@ -75,10 +75,12 @@ pub(super) struct Proof<'a> {
     pub shares: Shares,
     /// The block before a share, if a tile depends on the one before it.
     pub chain: Option<Chain>,
-    /// The units of XTS, the statement at which the tiles of a stretch are known, and tiles from its first to that of a turn.
+    /// The units of XTS, the statements at which the tiles of a stretch are known, and its first unit; and where in the units of the stretch the
+    /// tile begins that is handed on, or begun: the number of a unit, and that of a block of this unit or a later one.
     pub units: Option<Units>,
     pub tiles_known: Option<usize>,
-    pub after_first: Form,
+    pub unit_known: Option<usize>,
+    pub place: (Form, usize),
     /// The input of a tile, by its blocks, the block before it, and what the tile must become.
     pub input: Vec<Block>,
     pub before: Block,
@@ -309,7 +311,7 @@ impl Proof<'_> {
         let number = cut.number.ok_or("a loop is not handed one number")?;
         let value = |lane: usize, handed: &Handed| -> Result<Value, String> {
             let place = |n: usize| {
-                let places = self.units.as_ref().map(|units| units.places(lane, &self.after_first));
+                let places = self.units.as_ref().map(|units| units.places(lane, &self.place));
                 places.map(|places| Value::of_form(places[n].clone(), 32)).ok_or("no units")
             };
             Ok(match handed {
@@ -344,7 +346,7 @@ impl Proof<'_> {
         for (n, handed) in [Handed::Unit, Handed::Block].into_iter().enumerate() {
             let mut is_it = true;
             for thread in &self.threads[threads.clone()] {
-                let place = units.places(thread.index % WARP, &self.after_first)[n].clone();
+                let place = units.places(thread.index % WARP, &self.place)[n].clone();
                 is_it &= match thread.register(register)? {
                     Value::Form(form, 32) => self.unknowns().exact(&form.plus(-1, &place), 32) == Some(Form::default()),
                     found => found == Value::of_form(place, 32),
