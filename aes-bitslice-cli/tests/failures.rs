@@ -565,7 +565,8 @@ fn a_limit_of_the_address_space() {
             }
             ends[end] += 1;
         }
-        assert!(ends[0] > 0 && ends[1] > 0, "{command}: {ends:?}");
+        // Of the last few bytes alone.
+        assert!(ends[0] > 0 && ends[1] > 0 && ends[2] <= 10, "{command}: {ends:?}");
     }
 }
 

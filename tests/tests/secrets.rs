@@ -385,7 +385,11 @@ fn short_messages(cipher: &Cipher, key: &Key) {
         cipher.run(GcmSivEncrypt::new(&Nonce::new(&SIV_NONCE).unwrap(), b""), &mut data[..]).unwrap();
     }
     if key.bits() == KeyBits::Aes256 {
-        cipher.run(XaesEncrypt::new(&Nonce::new(&XAES_NONCE).unwrap(), b""), &mut data[..]).unwrap();
+        let nonce = Nonce::new(&XAES_NONCE).unwrap();
+        cipher.run(XaesEncrypt::new(&nonce, b""), &mut data[..]).unwrap();
+        let refused = XaesDecrypt::new(&nonce, b"", &Tag::from(WRONG));
+        let mut data = REFUSED;
+        assert!(cipher.run(refused, &mut data[..]).is_err());
     }
 }
 
@@ -444,6 +448,14 @@ fn computed_in_secret(key: &Key) -> Vec<(String, Vec<u8>)> {
         cipher.run(GcmPart::new(Direction::Decrypt, &nonce, 0), &mut data).unwrap();
         let tag = cipher.run(GcmEncrypt::new(&nonce, b""), &mut data).unwrap();
         look_for("the tag of a refused message", tag.as_bytes().try_into().unwrap());
+    }
+    if key.bits() == KeyBits::Aes256 {
+        // Of the message whose ciphertext it is: what zeros become is the key stream.
+        let (nonce, mut data) = (Nonce::new(&XAES_NONCE).unwrap(), [0; REFUSED.len()]);
+        cipher.run(XaesEncrypt::new(&nonce, b""), &mut data[..]).unwrap();
+        data.iter_mut().zip(REFUSED).for_each(|(byte, wanted)| *byte ^= wanted);
+        let tag = cipher.run(XaesEncrypt::new(&nonce, b""), &mut data[..]).unwrap();
+        look_for("the tag of a refused message of XAES-256-GCM", tag.as_bytes().try_into().unwrap());
     }
     // SP 800-38D, section 7.1: what a tag is masked with.
     for nonce in [[1; 12], [2; 12], [3; 12], nonce_of(0), nonce_of(MESSAGES / 2)] {

@@ -97,6 +97,9 @@ fn instead_of(text: &str) -> Option<&'static str> {
         "gcm-siv" => Some(
             "`seal` and `open` authenticate, by AES-256-GCM in segments; AES-GCM-SIV of single messages is in the library",
         ),
+        "xaes" | "xaes-gcm" | "xaes-256-gcm" => Some(
+            "`seal` and `open` authenticate, by AES-256-GCM in segments; XAES-256-GCM of single messages is in the library",
+        ),
         _ => None,
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! It is a composition of operations under the key of the message. The tag of the whole plaintext is needed first, so encryption makes two
 //! passes: a [hash](Polyval), and then [counters from the tag](Counters). Decryption has the tag, so a single pass [decrypts and
-//! hashes](Opening) the result. Kernels take a counter as a number whose last 32 bits count: the block as a little-endian number.
+//! hashes](Opening) the result. A message for one core of a CPU is one call of a kernel instead, under keys that stay on its stack.
+//! Kernels take a counter as a number whose last 32 bits count: the block as a little-endian number.
 
 use crate::base::counter::{Counter, CounterBlock, CounterMode};
 use crate::base::error::Error;
@@ -28,7 +29,7 @@ use crate::op::launch::{Launch, Shape};
 use crate::op::operation::{
     Composition, Cut, Keys, Operation, Pass, Passes, Place, Ready, one_pass, ready_as_it_is, returns_nothing,
 };
-use crate::op::own_key::{OwnKey, STACK_OF_MESSAGE};
+use crate::op::own_key::{OwnKey, STACK_UNDER_OWN_KEY};
 use crate::op::partial_hash::{PartialHash, Terms, Verdict};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
@@ -199,7 +200,7 @@ impl<E: Tagging<[u8; 16]>> Operation for GcmSiv<E> {
         let tag = self.end.expected().map(|tag| tag.padded().0);
         let nonce = self.nonce.as_bytes().try_into().ok()?;
         let mut message = MessageOfSiv { nonce, aad: &self.aad, tag, data: data.into_in_out() };
-        scrubbed::<STACK_OF_MESSAGE, _>(|| cipher.message_of_siv(&mut message).map(|tag| self.end.finish(tag).ok()))
+        scrubbed::<STACK_UNDER_OWN_KEY, _>(|| cipher.message_of_siv(&mut message).map(|tag| self.end.finish(tag).ok()))
     }
 
     fn carry_out<P: Place>(self, place: P) -> Result<P::Value<E::Output>, Error> {

@@ -7,9 +7,9 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use std::sync::Arc;
 
-/// The maximum bytes of stack used by a whole message under a key of its own in one step, including what calls the kernel: by the sizes of the frames 3.3 KB in a
-/// release build, and more where the compiler optimises less. Each KB takes 4 ns.
-pub(crate) const STACK_OF_MESSAGE: usize = if cfg!(debug_assertions) { DERIVED } else { 5 << 10 };
+/// The maximum bytes of stack used by a whole message under a key of its own in one step, including what calls the kernel: by the sizes of
+/// the frames 3.3 KB in a release build, and more where the compiler optimises less.
+pub(crate) const STACK_UNDER_OWN_KEY: usize = if cfg!(debug_assertions) { DERIVED } else { 5 << 10 };
 
 /// A key for one call. It is wiped with the last clone.
 #[derive(Clone)]

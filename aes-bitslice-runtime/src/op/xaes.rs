@@ -19,7 +19,7 @@ use crate::op::cmac::double;
 use crate::op::gcm::{Gcm, GcmDecrypt, GcmEncrypt};
 use crate::op::kernels::KernelsNeeded;
 use crate::op::operation::{Composition, Keys, Operation, Passes, Place};
-use crate::op::own_key::{OwnKey, STACK_OF_MESSAGE};
+use crate::op::own_key::{OwnKey, STACK_UNDER_OWN_KEY};
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use zeroize::Zeroizing;
@@ -93,9 +93,10 @@ impl<E: Tagging<[u8; 16]>> Operation for Xaes<E> {
 
     fn in_one_step(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Option<E::Output>> {
         let (kernel, mut message) = (cipher.instructions().kernel()?, self.gcm.whole(data)?);
-        let tag =
-            scrubbed::<STACK_OF_MESSAGE, _>(|| kernel.message_under(self.key(cipher).as_flattened(), &mut message));
-        Some(self.gcm.end().finish(tag).ok())
+        scrubbed::<STACK_UNDER_OWN_KEY, _>(|| {
+            let tag = kernel.message_under(self.key(cipher).as_flattened(), &mut message);
+            Some(self.gcm.end().finish(tag).ok())
+        })
     }
 
     fn carry_out<P: Place>(self, place: P) -> Result<P::Value<E::Output>, Error> {

@@ -352,7 +352,7 @@ impl Cipher {
     }
 
     /// XAES-256-GCM encryption (C2SP) of a whole message: returns the ciphertext and its tag of 16 bytes, on a GPU a `DeviceTag`. For keys of
-    /// 256 bits.
+    /// 256 bits. A nonce that is used twice does the harm that it does in GCM: take a new `os.urandom(24)` for each message.
     ///
     #[doc = parameter!(nonce_of_xaes)]
     #[doc = parameter!(new_aad)]

@@ -57,7 +57,7 @@ impl FileObject {
             };
         if !can_seek {
             return Err(PyTypeError::new_err(
-                "range= needs a source that can seek: give a path, or a file object with seek()",
+                "the source must be able to seek, for range= and for SealedFile: give a path, or a file object with seek()",
             ));
         }
         let start = seek(object, SeekFrom::Current(0))?;

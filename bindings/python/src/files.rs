@@ -179,11 +179,13 @@ impl FileSecret {
         Ok((opening?.in_turn(input.may_wait()), start))
     }
 
-    /// A sealed file that can seek, and its length in bytes.
+    /// A sealed file that can seek, and its length in bytes. An object is read on the caller's thread: its methods may call what reads it,
+    /// and while Python ends no other thread can call them.
     pub fn opening_with_length(&self, engine: &RuntimeEngine, input: &mut Source) -> Result<(Opening, u64), Error> {
         let length = input.seek(SeekFrom::End(0))?;
         input.seek(SeekFrom::Start(0))?;
-        Ok((self.opening(engine, input)?.0, length))
+        let opening = self.opening(engine, input)?.0;
+        Ok((opening.in_turn(input.may_wait() || matches!(input, Source::Object { .. })), length))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::fork::generation;
 use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, is_block_device};
 use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, from_root, sync_folder_of};
-use pyo3::exceptions::{PyFileExistsError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyIsADirectoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use rustix::fs::OFlags;
@@ -133,6 +133,11 @@ impl NewFile {
     /// `FileExistsError`, `ValueError` for what is never replaced, other exceptions of the system.
     pub fn at(given: &Path, shown: String, overwrite: Option<bool>, like: &Like) -> PyResult<Self> {
         refuse_numbered(given, &shown, overwrite.is_some())?;
+        if given.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(PyIsADirectoryError::new_err(format!(
+                "{shown} is the name of a folder: add that of a file in it"
+            )));
+        }
         let failed = |error: io::Error| os_error(error, &shown);
         let (mut path, mut old) = (from_root(given).map_err(failed)?, None);
         if given.symlink_metadata().is_ok() {

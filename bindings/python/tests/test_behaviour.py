@@ -394,7 +394,7 @@ def test_a_forked_process_computes():
 def test_a_sealed_file_that_is_in_use_says_so():
     """What a file object's methods call, as handlers of signals can; waiting would not end."""
     program = """
-        import io, aes_bitslice
+        import io, tempfile, aes_bitslice
         calls, refused = [], []
         class Calls(io.BytesIO):
             def tried(self):
@@ -426,10 +426,51 @@ def test_a_sealed_file_that_is_in_use_says_so():
         calls.clear()
         file = aes_bitslice.SealedFile(Calls(into.getvalue()), key=key)
         calls[:] = [file.close]
-        assert file.read() == b"a message" and file.closed
+        assert file.readline() == b"a message" and file.closed and file._kept == (0, b"")
+        # With a descriptor, as a file of the system.
+        class File(io.FileIO):
+            tried, read = Calls.tried, lambda self, size=-1: (self.tried(), io.FileIO.read(self, size))[1]
+        with tempfile.NamedTemporaryFile() as sealed:
+            calls.clear()
+            sealed.write(into.getvalue())
+            sealed.flush()
+            file = aes_bitslice.SealedFile(File(sealed.name), key=key)
+            refused.clear()
+            calls[:] = [lambda: file.read(1)]
+            assert file.read() == b"a message" and refused
     """
     ran = run(program)
     assert ran.returncode == 0, ran
+
+
+def test_a_sealed_file_that_another_thread_reads_says_so_in_a_forked_child():
+    program = """
+        import io, os, threading, warnings, aes_bitslice
+        warnings.simplefilter("ignore", DeprecationWarning)
+        class Slow(io.BytesIO):
+            def read(self, size=-1):
+                if threading.current_thread() is not threading.main_thread():
+                    begun.set()
+                    go_on.wait()
+                return super().read(size)
+        key, begun, go_on = aes_bitslice.Key(bytes(32)), threading.Event(), threading.Event()
+        file = aes_bitslice.SealedFile(Slow(aes_bitslice.seal_bytes(b"a message", key=key)), key=key)
+        thread = threading.Thread(target=file.read)
+        thread.start()
+        begun.wait()
+        child = os.fork()
+        if child == 0:
+            try:
+                file.seek(0)
+            except RuntimeError as error:
+                os._exit(7 if "in use" in str(error) else 1)
+            os._exit(2)
+        end = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        go_on.set()
+        thread.join()
+        print(end)
+    """
+    assert run(program).stdout == "7\n"
 
 
 def test_import_needs_no_cuda_and_loads_none():

@@ -525,6 +525,7 @@ def test_every_error_about_a_path_contains_it(key, tmp_path):
         fails(IsADirectoryError, path["folder"], "Is a directory", seals, path["folder"], into)
     for work, source in [(seals, path["message"]), (opens, path["sealed"]), (seals, io.BytesIO(b"a message"))]:
         fails(FileExistsError, path["empty"], "overwrite=True", work, source, path["empty"])
+        fails(IsADirectoryError, f"{path['missing']}/", "is the name of a folder: add", work, source, f"{path['missing']}/")
         for overwrite in [False, True]:
             fails(ValueError, path["folder"], "it is a folder", work, source, path["folder"], overwrite=overwrite)
             fails(FileNotFoundError, path["dangling"], "No such file", work, source, path["dangling"], overwrite=overwrite)
@@ -950,12 +951,16 @@ print(len(os.listdir()))
 
 
 def test_objects_that_python_drops_at_its_end_can_seal_and_open(tmp_path):
-    """Nothing can be imported then, and these are the first calls of the process."""
+    """Nothing can be imported then, no other thread can call Python, and these are nearly the first calls of the process."""
     program = """
 import io, os, aes_bitslice
 
 class Last:
+    def __init__(self):
+        self.files = [aes_bitslice.SealedFile(file, key=key) for file in (io.BytesIO(sealed), open("before", "rb"), "before")]
+
     def __del__(self):
+        assert [file.read(3) for file in self.files] == [b"a m"] * 3
         try:
             import colorsys
         except ImportError:
@@ -980,6 +985,9 @@ with open("message", "wb") as file:
 (reads, _), (_, writes) = os.pipe(), os.pipe()
 os.set_blocking(reads, False)
 os.set_blocking(writes, False)
+sealed = aes_bitslice.seal_bytes(b"a message", key=key)
+with open("before", "wb") as file:
+    file.write(sealed)
 last = Last()
 """
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)

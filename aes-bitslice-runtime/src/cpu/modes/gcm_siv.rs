@@ -54,8 +54,8 @@ fn derive<L: Lanes>(l: L, keys: &RoundKeys, nonce: &[u8; 12], most: usize, own: 
     let mut key = [0; 48];
     for (place, [[first, _], [second, _]]) in key.as_chunks_mut::<16>().0.iter_mut().zip(blocks.as_chunks::<2>().0) {
         // Written at once: a load of what two stores have written waits for both.
-        let half = |half| u128::from(u64::from_le_bytes(half));
-        l.one().store(l.one().number(half(*second) << 64 | half(*first)), place);
+        let number = |bytes| u128::from(u64::from_le_bytes(bytes));
+        l.one().store(l.one().number(number(*second) << 64 | number(*first)), place);
     }
     let (hash_key, key) = key.split_at(16);
     powers_of(l, u128::from_le_bytes(*hash_key.first_chunk().expect("a block")), most, powers);

@@ -6,7 +6,7 @@
 //! | `ecb`, `ctr`, `cbc`, `xts` | the mode of that name |
 //! | `ghash` | GHASH and POLYVAL: products, powers of the key, sums |
 //! | `gcm` | CTR and GHASH in one loop |
-//! | `gcm_siv` | a message of AES-GCM-SIV, by the files above |
+//! | `gcm_siv` | a message of AES-GCM-SIV, by `ctr` and `ghash` |
 //!
 //! Everything here is inlined into functions for which the instructions are enabled ([`kernel`](crate::cpu::kernel)). Branches and
 //! addresses depend on lengths, key lengths and modes alone, and on counters that are public.

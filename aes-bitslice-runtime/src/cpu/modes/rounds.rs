@@ -90,9 +90,9 @@ pub(crate) fn expand<L: Lanes>(l: L, key: &[u8], keys: &mut RoundKeys) {
     }
 }
 
-/// Expands a key of 16, 24 or 32 bytes, and leaves the round keys of decryption as they are: as many words at a time as the key has, which
-/// are the first four and those after them. Each is the sum of the words up to its place among those of the time before, and of one that
-/// is made of the word before all of them.
+/// Expands a key of 16, 24 or 32 bytes, for encryption alone. A step makes as many words as the key has: `first`, four, and `others`, none,
+/// two or four. A new word is the sum of the old words up to its place and of one more, which SubWord makes of the last word before these
+/// (with AES-192, `others` takes that word as it is).
 #[inline(always)]
 pub(super) fn expand_to_encrypt<L: Lanes>(l: L, key: &[u8], keys: &mut RoundKeys) {
     let l = l.one();

@@ -7,6 +7,7 @@ import io
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,8 +74,8 @@ _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
 def _alone(call: _Call) -> _Call:
-    """A method of a file that works for one call at a time. That of another thread waits. One within a call, of a handler of signals or
-    a method of the file object, is refused: it would wait for ever, or move the file under the call."""
+    """A method that runs one call at a time. A call of another thread waits. A call within a call, which a handler of signals or a method
+    of the file object can make, is refused: it would move the file under the outer one."""
 
     @functools.wraps(call)
     def alone(self: SealedFile, /, *arguments: Any, **options: Any) -> Any:
@@ -88,6 +89,18 @@ def _alone(call: _Call) -> _Call:
                 self._in_use = False
 
     return alone  # type: ignore[return-value]
+
+
+#: Those that there are: a forked child has their locks, and not the threads that would release them.
+_files: weakref.WeakSet[SealedFile] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    for file in list(_files):
+        file._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 class SealedFile(io.BufferedIOBase):
@@ -131,8 +144,9 @@ class SealedFile(io.BufferedIOBase):
         self._kept = (0, b"")
         # How many `with` blocks it is in.
         self._blocks = 0
-        # Of the thread whose call uses it (`_alone`): a thread that has it can tell that it is within that call.
+        # For `_alone`. The thread of a call may take the lock again, and finds `_in_use` set.
         self._lock, self._in_use = threading.RLock(), False
+        _files.add(self)
         secret = _FileSecret(key=key, passphrase=passphrase, keyset=keyset, associated_data=associated_data)
         if mode == "rb":
             if overwrite:
@@ -237,6 +251,8 @@ class SealedFile(io.BufferedIOBase):
             self._at, first, kept = at, at, bytes(data)
             data[:] = bytes(len(data))
             self._kept = (first, kept)
+            if self.closed:  # Meanwhile, so `_end` may have been here before.
+                self._kept = (0, b"")
         return kept, self._at - first
 
     @_alone
@@ -270,9 +286,9 @@ class SealedFile(io.BufferedIOBase):
         self._end()
 
     def _end(self) -> None:
+        super().close()
         self._reader = self._writer = None
         self._kept = (0, b"")
-        super().close()
 
     def __enter__(self) -> Self:
         self._check()

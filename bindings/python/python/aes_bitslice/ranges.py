@@ -198,6 +198,8 @@ def absolute(place: Any, name: str, *, of_parts: bool = False) -> str:
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
         raise TypeError(f"{name} must be a str or a pathlib.Path, not {type(place).__name__}")
     text, is_local = os.fspath(place), _is_local(place)
+    if text.rpartition("::")[2].startswith(("http://", "https://")):
+        return text  # There a slash is a part of the name.
     if text.endswith("/") and (is_local or not of_parts or not text.rpartition("://")[2].strip("/")):
         raise IsADirectoryError(f"{text} is the name of a folder: add that of a file in it")
     return str(_path(text)) if is_local else text.rstrip("/")
