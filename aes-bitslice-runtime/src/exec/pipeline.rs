@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// A device that does nothing until another has been given so many chunks, and is slow then.
+    /// A device that begins when another one, which counts in `given`, has been given `enough` chunks; then each chunk takes it 1 ms.
     fn slow_after(given: &AtomicUsize, enough: usize) -> Fake<'_> {
         Fake { delay: Duration::from_millis(1), waits_for: Some((given, enough)), ..Fake::default() }
     }

@@ -1,5 +1,5 @@
-//! When Python ends: calls of the objects that it drops then, and the temporary files that are left, which are those of daemon threads, neither
-//! waited for nor ended.
+//! When Python ends: calls of the objects that it drops then, and the temporary files that are left. These are those of daemon threads,
+//! which are neither waited for nor ended.
 
 use crate::fork::generation;
 use pyo3::exceptions::PyRuntimeError;

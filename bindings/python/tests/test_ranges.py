@@ -145,6 +145,11 @@ def test_a_folder_or_a_whole_store_is_no_destination(key_ref, tmp_path, monkeypa
     assert sorted(os.listdir(tmp_path)) == ["data", "key"]
 
 
+def test_a_slash_is_a_part_of_an_address_of_http():
+    for address in ("https://host/get/", "http://host/x?next=/"):
+        assert ranges.absolute(address, "source") == ranges.absolute(address, "source", of_parts=True) == address
+
+
 @pytest.mark.parametrize("name", ["folder/", "file:///folder/", "memory://folder/", "s3://bucket/", "simplecache::s3://bucket/folder/"])
 def test_the_name_of_a_folder_is_that_of_no_file(key_ref, tmp_path, monkeypatch, name):
     """In a store, which would make an object of that name, it is the folder of the parts of a message only where rows are made."""

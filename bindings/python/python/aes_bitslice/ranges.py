@@ -190,7 +190,7 @@ def _iv(given: Any) -> bytes:
 
 
 def absolute(place: Any, name: str, *, of_parts: bool = False) -> str:
-    """An address that means the same in every working folder, and does not end with a slash.
+    """An address that means the same in every working folder, and does not end with a slash, but for those of HTTP.
 
     place: a path or an address, of a file or an object; in a store, it may be the folder of a message in parts, if it is `of_parts`.
     name: of the argument that it is.

@@ -56,7 +56,8 @@ impl Place {
         if begin_with_units { self.blocks } else { ((TILE - 1) * self.blocks + 1) / TILE }
     }
 
-    /// The most that the number of the first unit of a tile can be, counted from its stretch's first, with so many tiles of the stretch before it.
+    /// The largest number that the unit at the start of a tile can have, counted from the first unit of the tile's stretch; `before`: the tiles
+    /// of the stretch that come before it.
     fn most(&self, before: usize) -> usize {
         (self.blocks - 1 + TILE * before - self.block) / self.blocks
     }
