@@ -6,7 +6,7 @@ use aes_bitslice_analysis::proof::ghash::clear::{Decrypted, prove_clear, prove_c
 use aes_bitslice_analysis::proof::ghash::described::{self, LONGEST, Nonces, Numbers, prove_described};
 use aes_bitslice_analysis::proof::ghash::gcm::{self, Check, Crypt};
 use aes_bitslice_analysis::proof::ghash::gcm_batch;
-use aes_bitslice_analysis::proof::ghash::messages::prove_tags;
+use aes_bitslice_analysis::proof::ghash::messages::{prove_tags, prove_tags_of_jobs};
 use aes_bitslice_analysis::proof::ghash::{Case, prove};
 use aes_bitslice_analysis::proof::kernel::Proved;
 use aes_bitslice_analysis::proof::machine::Turns;
@@ -16,6 +16,7 @@ use aes_bitslice_core::described::{Fault as Wrong, IntegerType, WrongRange};
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Arrangement, Blocks};
 use aes_bitslice_core::manifest::{Hash, Manifest};
+use aes_bitslice_core::messages::WIDEST;
 use aes_bitslice_kernels::{HASHES, KERNELS};
 use aes_bitslice_nvrtc::Target;
 use aes_bitslice_tests::environment::{PROOFS, is_set, sample};
@@ -97,6 +98,21 @@ fn the_tags_of_many_messages(kernels: &[Kernel]) {
     );
 }
 
+/// Whether it has the entry point for messages with hash keys of their own.
+fn is_of_jobs(manifest: &Manifest<Hash>) -> bool {
+    manifest.entries.contains_key(&Entry::HashJobs)
+}
+
+/// Messages with hash keys of their own, however many threads share each.
+fn the_tags_of_jobs(kernels: &[Kernel]) {
+    let of_jobs = kernels.iter().filter(|(manifest, _)| is_of_jobs(manifest));
+    let all = of_jobs.flat_map(|kernel| (0..=WIDEST).map(move |wide| (kernel, wide)));
+    sample(0, all_or(1, 3), all).collect::<Vec<_>>().into_iter().par_bridge().for_each(|((manifest, ptx), wide)| {
+        let proved = prove_tags_of_jobs(manifest, ptx, &OF_JOBS, wide, 1).unwrap_or_else(|why| panic!("{wide}: {why}"));
+        assert_eq!(proved.bits, 128 * OF_JOBS.len());
+    });
+}
+
 /// A block with one bit.
 fn one_bit(byte: usize, bit: u32) -> [u8; 16] {
     std::array::from_fn(|i| if i == byte { 1 << bit } else { 0 })
@@ -171,6 +187,13 @@ const MANY_COPIED: Claim = (Entry::HashMessages, |manifest, ptx| {
     prove_tags(manifest, ptx, &lengths, 1)
 });
 
+/// Bytes of data and of additional data of messages with hash keys of their own.
+const OF_JOBS: [(usize, usize); 10] =
+    [(200, 0), (5, 30), (0, 0), (16 * 5, 16), (0, 17), (16, 0), (33, 1), (700, 0), (1, 0), (48, 48)];
+
+/// More than a thread block takes at a time, of which 32 threads share each.
+const JOBS: Claim = (Entry::HashJobs, |manifest, ptx| prove_tags_of_jobs(manifest, ptx, &OF_JOBS, WIDEST, 1));
+
 const CLEARED: Claim =
     (Entry::Clear, |manifest, ptx| prove_clear(manifest, ptx, manifest.threads as usize * 2, one_bit(15, 3), SOME));
 
@@ -226,8 +249,10 @@ const WGMMA: Option<Arrangement> = Some(Arrangement::Wgmma);
 /// one.
 type Fault = (&'static str, fn(&str) -> Option<String>, Claim, Option<Arrangement>);
 
+const ELEMENT: Option<Arrangement> = Some(Arrangement::Element);
+
 /// At the last place of each in an entry point.
-const FAULTS: [Fault; 24] = [
+const FAULTS: [Fault; 26] = [
     ("rows of a matrix exchanged", |statement| with_swapped(statement, "mma.", 1), LONG, Some(Arrangement::Mma)),
     ("blocks of a row exchanged", |statement| with_swapped(statement, "mma.", 2), LONG, Some(Arrangement::Mma)),
     (
@@ -276,6 +301,8 @@ const FAULTS: [Fault; 24] = [
         SHORT,
         None,
     ),
+    ("another polynomial", |statement| with_number(statement, "shl.b64", "7", "6"), JOBS, ELEMENT),
+    ("coefficients that are lost", |statement| with_number(statement, "shr.u64", "57", "58"), JOBS, ELEMENT),
     ("another order of bits", |statement| with_number(statement, "mov.u32", "291", "801"), CLEARED, None),
     (
         "a byte too many is cleared",
@@ -331,9 +358,9 @@ fn faults_are_found(kernels: &[Kernel]) {
         let (manifest, ptx) = kernel;
         let is_staged = manifest.shape.arrangement == Arrangement::Wgmma;
         let many = if is_staged { MANY_COPIED } else { MANY };
-        for claim in [SHORT, many] {
+        for claim in [SHORT, many].into_iter().chain(is_of_jobs(manifest).then_some(JOBS)) {
             let barriers = with_fault(manifest, ptx, claim.0, |statement| without(statement, "bar."));
-            assert!(barriers.len() >= 3, "few barriers");
+            assert!(barriers.len() >= 2, "few barriers");
             // Without matrices, the first barrier is not needed for one message: a thread multiplies its own row, by a weight that it has
             // computed itself.
             let needless = manifest.shape.arrangement == Arrangement::Element && claim.0 == Entry::Hash;
@@ -751,6 +778,7 @@ fn main() -> ExitCode {
             &[
                 ("the_hash_of_every_message", || the_hash_of_every_message(&STORED)),
                 ("the_tags_of_many_messages", || the_tags_of_many_messages(&STORED)),
+                ("the_tags_of_jobs", || the_tags_of_jobs(&STORED)),
                 ("what_is_not_authentic_is_cleared", || what_is_not_authentic_is_cleared(&STORED)),
                 ("faults_are_found", || faults_are_found(&STORED)),
             ],

@@ -41,7 +41,7 @@ impl Part {
             Argument::In | Argument::Out | Argument::Previous => Self::Nothing,
             Argument::CipherKeys | Argument::KeyPlanes | Argument::RoundKeys | Argument::Subkeys => Self::Nothing,
             Argument::Tables | Argument::Hash | Argument::Masks | Argument::Tags => Self::Nothing,
-            Argument::Sums => Self::Nothing,
+            Argument::HashKeys | Argument::Sums => Self::Nothing,
             // How many thread blocks have come, which is counted by an instruction that nothing else has.
             Argument::Arrived => Self::Arrivals,
             Argument::Aad | Argument::Expected | Argument::Verdicts => Self::Nothing,

@@ -72,10 +72,12 @@ crate::named::named_enum! {
         Runs = "runs",
         /// The first counter block of each job.
         Counters = "counters",
-        /// The length of runs of jobs.
+        /// The length of runs of jobs; how many groups of threads share a message.
         Wide = "wide",
         /// The tables of a hash key.
         Tables = "tables",
+        /// The hash key of each message.
+        HashKeys = "hash_keys",
         /// The number of thread blocks that the tables are for.
         Units = "units",
         /// The factor of a hash.
@@ -178,7 +180,7 @@ impl Argument {
             Self::KeyPlanes | Self::Messages | Self::FirstMessages | Self::Masks | Self::Subkeys => &[Kind::Buffer],
             Self::Tags | Self::CipherKeys | Self::RoundKeys | Self::Jobs | Self::Runs | Self::Tables => &[Kind::Buffer],
             Self::Counters | Self::Sums | Self::Arrived | Self::Tally | Self::Fault => &[Kind::Buffer],
-            Self::Hash | Self::Order | Self::Aad | Self::Expected | Self::Verdicts => &[Kind::Buffer],
+            Self::Hash | Self::HashKeys | Self::Order | Self::Aad | Self::Expected | Self::Verdicts => &[Kind::Buffer],
         }
     }
 }

@@ -29,6 +29,8 @@ crate::named::named_enum! {
         Clear = "clear",
         /// The tags of many messages.
         HashMessages = "hash-messages",
+        /// The tags of many messages, each with a hash key of its own.
+        HashJobs = "hash-jobs",
         /// Clears those of many messages that are not authentic.
         ClearMessages = "clear-messages",
         /// The table of messages that arrays in device memory describe.
@@ -59,7 +61,7 @@ impl Entry {
             Self::Cmac => "_cmac",
             Self::Each => "_each",
             Self::Expand => "_expand",
-            Self::Jobs => "_jobs",
+            Self::Jobs | Self::HashJobs => "_jobs",
             Self::Clear => "_clear",
             Self::ClearMessages => "_messages_clear",
             Self::BatchDescribe => "_batch_describe",
@@ -82,7 +84,8 @@ impl Entry {
         match self {
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
             Self::Each | Self::Expand | Self::Jobs => false,
-            Self::Hash | Self::HashBytes | Self::Clear | Self::HashMessages | Self::ClearMessages => true,
+            Self::Hash | Self::HashBytes | Self::Clear => true,
+            Self::HashMessages | Self::HashJobs | Self::ClearMessages => true,
             Self::BatchDescribe | Self::BatchOrder => true,
             Self::Encrypt | Self::Decrypt | Self::BatchMasks | Self::BatchEncrypt | Self::BatchDecrypt => true,
         }
@@ -107,6 +110,7 @@ impl Entry {
             Self::Hash | Self::HashBytes => &[In, Length, Tables, Units, Out, Factor, Addend],
             Self::Clear => &[Out, Length, Hash, Factor, Addend, Mask],
             Self::HashMessages => &[In, Messages, Order, All, Aad, Masks, Tables, Out],
+            Self::HashJobs => &[In, Messages, Order, All, Wide, Aad, Masks, HashKeys, Out],
             Self::ClearMessages => &[Out, Messages, All, Tags, Expected, Verdicts],
             Self::BatchDescribe => {
                 &[Starts, Ends, Nonces, AadStarts, AadEnds, Length, AadLength, TagBytes, All, Messages, Tally]
@@ -132,7 +136,8 @@ impl Entry {
             // They do not wait for earlier work.
             Self::BatchMasks => false,
             Self::SecretCounter | Self::Messages | Self::Cmac | Self::HashMessages | Self::ClearMessages => false,
-            Self::Each | Self::Expand | Self::Jobs | Self::BatchDescribe | Self::BatchOrder => false,
+            Self::Each | Self::Expand | Self::Jobs | Self::HashJobs => false,
+            Self::BatchDescribe | Self::BatchOrder => false,
         }
     }
 
@@ -141,8 +146,8 @@ impl Entry {
         match self {
             Self::Clear | Self::ClearMessages => true,
             Self::Blocks | Self::Bytes | Self::SecretCounter | Self::Messages | Self::Cmac => false,
-            Self::Each | Self::Expand | Self::Jobs | Self::Hash | Self::HashBytes | Self::HashMessages => false,
-            Self::BatchDescribe | Self::BatchOrder => false,
+            Self::Each | Self::Expand | Self::Jobs | Self::Hash | Self::HashBytes => false,
+            Self::HashMessages | Self::HashJobs | Self::BatchDescribe | Self::BatchOrder => false,
             Self::Encrypt | Self::Decrypt | Self::BatchMasks | Self::BatchEncrypt | Self::BatchDecrypt => false,
         }
     }

@@ -103,15 +103,17 @@ impl Batch {
                 counter[12..].copy_from_slice(&number.wrapping_add(1 + i as u32).to_be_bytes());
                 block.iter_mut().zip(encrypt(counter)).for_each(|(byte, key)| *byte ^= key);
             }
-            let (data, blocks) = (&ciphertext[range], message.bytes.div_ceil(16));
-            let aad = &aad[message.aad_at as usize..][..message.aad_bytes as usize];
-            let lengths = u128::from(message.aad_bytes) << 67 | u128::from(message.bytes) << 3;
-            let both = ghash(hash_key, aad) * hash_key.pow(blocks) + ghash(hash_key, data);
-            let all = (both + Element::from_block(lengths.to_be_bytes())) * hash_key;
-            tags.push((all + Element::from_block(encrypt(message.first))).to_block());
+            let hash = hash_of(message, &ciphertext, &aad, hash_key);
+            tags.push((hash + Element::from_block(encrypt(message.first))).to_block());
         }
         let words = words.as_flattened().as_flattened().to_vec();
         Self { all, runs, plaintext, aad, words, order: bytes_of(&order), ciphertext, tags }
+    }
+
+    /// The hashes of the messages, each under the hash key with its number.
+    pub(super) fn hashes(&self, keys: &[Element]) -> Vec<[u8; 16]> {
+        let of = |(message, key): (&Message, &Element)| hash_of(message, &self.ciphertext, &self.aad, *key).to_block();
+        self.all.iter().zip(keys).map(of).collect()
     }
 
     /// An output before the launch: as `input` where there is no message, which stays as it is.
@@ -138,4 +140,13 @@ impl Batch {
         }
         Forged { expected, left, verdicts: bytes_of(&verdicts) }
     }
+}
+
+/// The hash of a message, lengths included.
+fn hash_of(message: &Message, ciphertext: &[u8], aad: &[u8], key: Element) -> Element {
+    let data = &ciphertext[message.at as usize..][..message.bytes as usize];
+    let aad = &aad[message.aad_at as usize..][..message.aad_bytes as usize];
+    let lengths = u128::from(message.aad_bytes) << 67 | u128::from(message.bytes) << 3;
+    let both = ghash(key, aad) * key.pow(message.bytes.div_ceil(16)) + ghash(key, data);
+    (both + Element::from_block(lengths.to_be_bytes())) * key
 }

@@ -8,7 +8,7 @@ use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::ghash::{Blocks, Element, tables};
 use aes_bitslice_core::manifest::{Hash, Printed};
-use aes_bitslice_core::messages::tiles_that_begin_in;
+use aes_bitslice_core::messages::{WIDEST, tiles_that_begin_in};
 use aes_bitslice_core::mode::Mode;
 
 /// Compiles a printed counter mode kernel and a hash kernel as C, and compares their entry points for many messages with the definition of
@@ -102,6 +102,32 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
             return Err(wrong(&launch));
         }
 
+        if of_hash.entries.contains_key(&Entry::HashJobs) {
+            let keys: Vec<Element> = (0..all.len() as u64).map(|n| hash_key.pow(n + 1)).collect();
+            let bytes: Vec<u8> = keys.iter().flat_map(|key| key.to_block()).collect();
+            for wide in 0..=WIDEST {
+                let launch = format!("messages of launch {n} with a key each, {} threads a message", 1 << wide);
+                let made = hash.run(Entry::HashJobs, threads, &launch, &|name| {
+                    Some(match name {
+                        Argument::In => Given::Read(ciphertext, offset),
+                        Argument::Messages => Given::Read(words, 0),
+                        Argument::Order => Given::Read(order, 0),
+                        Argument::All => Given::Number(all.len() as u64),
+                        Argument::Wide => Given::Number(wide.into()),
+                        Argument::Aad => Given::Read(aad, n),
+                        Argument::Masks => Given::At(Argument::Out, 0),
+                        Argument::HashKeys => Given::Read(&bytes, 0),
+                        Argument::Out => Given::Written(&masks, 0),
+                        _ => return None,
+                    })
+                });
+                let sums = batch.hashes(&keys).into_iter().flatten().zip(&masks).map(|(hash, mask)| hash ^ mask);
+                if !made?.remove(0).into_iter().eq(sums) {
+                    return Err(wrong(&launch));
+                }
+            }
+        }
+
         let Forged { expected, left, verdicts } = batch.forged();
         let (launch, no_verdicts) = (format!("clearing messages of launch {n}"), vec![7; 4 * all.len()]);
         let written = hash.run(Entry::ClearMessages, threads, &launch, &|name| {
@@ -172,6 +198,12 @@ mod tests {
             (1, "tiles = tiles_of(own[s]) > tiles ? tiles_of(own[s]) : tiles;", "tiles = tiles_of(own[s]);"),
             (0, "g.ragged |= s.length % 16 != 0;", ""),
             (0, "g.tiles = tiles > g.tiles ? tiles : g.tiles;", "g.tiles = tiles;"),
+            // Hash keys of their own, and the shares of threads.
+            (2, "hash_keys[4 * (u64)own.number + i]", "hash_keys[i]"),
+            (2, "if (i < wide) step = product(step, step);", "step = product(step, step);"),
+            (2, "- share) >> i & 1) weight = with;", "- share - 1) >> i & 1) weight = with;"),
+            (2, "+ share - ((rounds << wide) - blocks);", "+ share;"),
+            (2, "r < 1u << wide; r++)", "r < 1u; r++)"),
             // Which data is cleared, and when.
             (2, "(1u << 8 * (bytes - 4 * i)) - 1", "0xffffffff"),
             (2, "if (wrong == 0) continue;", ""),

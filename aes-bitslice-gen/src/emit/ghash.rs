@@ -58,7 +58,7 @@ fn source(kernel: Ghash, dialect: Dialect, command: &str) -> String {
     let entry = kernel.name().replace('-', "_");
     let page = dialect::page(dialect, "");
     // Many messages at a time, only in CUDA.
-    let messages = kernel.message_templates().into_iter().filter(|_| dialect == Dialect::Cuda);
+    let messages = kernel.message_templates().into_iter().filter(|part| dialect == Dialect::Cuda && !part.is_empty());
     for part in [page.as_str()].into_iter().chain(kernel.templates().iter().copied()).chain(messages) {
         body += "\n";
         body += &part.replace("@NAME@", &entry);

@@ -23,7 +23,8 @@
 //! | `element.h` | rows with products of elements: everywhere |
 //! | `messages.h` | many messages at a time: groups of messages, and their tags |
 //! | `wgmma_messages.h`, `mma_messages.h`, `element_messages.h` | their rows |
-//! | `clear_messages.h` | the end of their decryption |
+//! | `element_jobs.h` | many messages, each with a hash key of its own |
+//! | `clear_messages.h` | the end of the decryption of many messages |
 //! | `gcm.h` | counter mode and the hash in one launch ([`gcm`]) |
 //! | `gcm_batch.h` | likewise for many messages |
 //! | `describe.h` | messages that arrays in device memory describe |
@@ -140,13 +141,13 @@ impl Ghash {
     }
 
     /// The templates of its entry points for many messages, in order; after the others.
-    pub(crate) fn message_templates(self) -> [&'static str; 4] {
-        let rows = match self.0 {
-            Arrangement::Wgmma => include_str!("wgmma_messages.h"),
-            Arrangement::Mma => include_str!("mma_messages.h"),
-            Arrangement::Element => include_str!("element_messages.h"),
+    pub(crate) fn message_templates(self) -> [&'static str; 5] {
+        let [rows, jobs] = match self.0 {
+            Arrangement::Wgmma => [include_str!("wgmma_messages.h"), ""],
+            Arrangement::Mma => [include_str!("mma_messages.h"), ""],
+            Arrangement::Element => [include_str!("element_messages.h"), include_str!("element_jobs.h")],
         };
-        [PUBLIC, include_str!("messages.h"), rows, include_str!("clear_messages.h")]
+        [PUBLIC, include_str!("messages.h"), rows, jobs, include_str!("clear_messages.h")]
     }
 
     /// Its templates, in order.

@@ -3,7 +3,7 @@
 use super::{Function, Manifest, ManifestError};
 use crate::column_basis::ColumnBasis;
 use crate::dialect::Dialect;
-use crate::ghash::Shape;
+use crate::ghash::{Arrangement, Shape};
 use crate::protocol::entry::Entry;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,10 @@ use serde::{Deserialize, Serialize};
 /// | `masks` | buffer of u32 | 16 bytes for each message: J0 encrypted. May be the memory of the tags |
 /// | `tables` | buffer of u32, aligned to 16 bytes | [`tables`](crate::ghash::tables) of the hash key, for `message_shape` and one unit |
 /// | `out`, `tags`, `expected`, `verdicts` of `clear-messages` | | plaintext; tags computed; tags expected; a u32 per message: 1 if cleared |
+///
+/// A kernel of elements has `hash-jobs`, too, which computes such tags under a hash key of its own for each message: `wide`, from 0 to 5, is
+/// the logarithm of the number of threads that share a message, and `hash_keys`, a buffer of u32, has the 16 bytes of each key, in the order
+/// of the messages. The other parameters are those of `hash-messages`, which has tables instead.
 ///
 /// A kernel with a `key_basis` computes tags while it encrypts or decrypts. First, `batch-masks` computes masks; no other launch may come
 /// between. Then `batch-encrypt` and `batch-decrypt` process units of 32 >> `wide` messages, in the order of `order`, in which 2^32 - 1 stands for
@@ -189,6 +193,13 @@ impl Function for Hash {
         let of_messages = [Entry::HashMessages, Entry::ClearMessages].map(|entry| manifest.entry(entry).is_ok());
         if of_messages != [manifest.message_shape.is_some(); 2] {
             return field("message_shape", "is there if and only if the entry points for many messages are");
+        }
+        let of_elements = manifest.message_shape.is_some() && manifest.shape.arrangement == Arrangement::Element;
+        if manifest.entry(Entry::HashJobs).is_ok() != of_elements {
+            return field(
+                Entry::HashJobs.name(),
+                "is there if the shape is of elements, and there are others for messages",
+            );
         }
         if (manifest.dialect == Dialect::Cuda) != manifest.compute_capability.is_some() {
             return field("compute_capability", "is there if and only if the dialect is CUDA C");

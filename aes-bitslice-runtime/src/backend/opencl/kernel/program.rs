@@ -55,7 +55,7 @@ fn units(entry: Entry) -> [u64; 2] {
     match entry {
         Entry::Blocks => [16, 16],
         Entry::Hash => [16, 4],
-        Entry::HashBytes | Entry::HashMessages => [1, 4],
+        Entry::HashBytes | Entry::HashMessages | Entry::HashJobs => [1, 4],
         Entry::Bytes | Entry::SecretCounter | Entry::Messages | Entry::Cmac | Entry::Each => [1, 1],
         Entry::Expand | Entry::Jobs | Entry::Clear | Entry::ClearMessages => [1, 1],
         Entry::BatchDescribe | Entry::BatchOrder => [1, 1],

@@ -60,7 +60,7 @@ pub(super) fn table(messages: &[Message]) -> Vec<Byte> {
     messages.iter().flat_map(words_of).flatten().map(known).collect()
 }
 
-/// Proves that each message has its tag, for messages with these numbers of bytes of data and of additional data.
+/// Proves that each message has its tag under one hash key, for messages with these numbers of bytes of data and of additional data.
 ///
 /// # Errors
 /// In words: the first wrong bit, the instruction that cannot be followed, or why there is no such launch.
@@ -72,17 +72,58 @@ pub fn prove_tags(
 ) -> Result<Proved, String> {
     let shape = manifest.message_shape.ok_or("it has no entry point for many messages")?;
     let mut cells = Cells::new();
+    let key = Element::from_block(&aes::unknown(&mut cells));
+    let tables = (TABLES, table_bytes(Blocks::AsTheyAre, key, &shape, 1));
+    let of_tables = |argument| (argument == Argument::Tables).then(|| number(TABLES, 8));
+    prove_messages(manifest, ptx, Entry::HashMessages, cells, lengths, thread_blocks, &|_| key, tables, &of_tables)
+}
+
+/// Proves that each message has its tag under a hash key of its own, where `1 << wide` threads share a message.
+///
+/// # Errors
+/// As [`prove_tags`].
+pub fn prove_tags_of_jobs(
+    manifest: &Manifest<Hash>,
+    ptx: &str,
+    lengths: &[(usize, usize)],
+    wide: u32,
+    thread_blocks: u64,
+) -> Result<Proved, String> {
+    let mut cells = Cells::new();
+    let bytes = unknown(&mut cells, 16 * lengths.len());
+    let keys: Vec<Element> = blocks_of(&bytes, Blocks::AsTheyAre).iter().map(Element::from_block).collect();
+    let of_keys = |argument| match argument {
+        Argument::HashKeys => Some(number(TABLES, 8)),
+        Argument::Wide => Some(number(wide.into(), 4)),
+        _ => None,
+    };
+    let key = |n: usize| keys[n];
+    prove_messages(manifest, ptx, Entry::HashJobs, cells, lengths, thread_blocks, &key, (TABLES, bytes), &of_keys)
+}
+
+/// Proves the tags of messages, of which each has a key, at an entry point that also takes these `others`, and has this `table` in memory.
+#[expect(clippy::too_many_arguments, reason = "those of the two claims")]
+fn prove_messages(
+    manifest: &Manifest<Hash>,
+    ptx: &str,
+    entry: Entry,
+    mut cells: Cells,
+    lengths: &[(usize, usize)],
+    thread_blocks: u64,
+    key: &dyn Fn(usize) -> Element,
+    (at_table, table_of_keys): (u64, Vec<Byte>),
+    others: &dyn Fn(Argument) -> Option<Vec<Byte>>,
+) -> Result<Proved, String> {
     let cells = &mut cells;
-    let key = Element::from_block(&aes::unknown(cells));
     let messages = described(lengths);
     let data = unknown(cells, lengths.iter().map(|(bytes, _)| bytes).sum());
     let aad = unknown(cells, lengths.iter().map(|(_, bytes)| bytes).sum());
     let masks = unknown(cells, 16 * lengths.len());
 
     let mut expected = vec![];
-    for (message, mask) in messages.iter().zip(masks.chunks(16)) {
+    for (n, (message, mask)) in messages.iter().zip(masks.chunks(16)).enumerate() {
         let mask = Element::from_block(&blocks_of(mask, Blocks::AsTheyAre)[0]);
-        expected.extend(bytes_of(ghash(key, &hashed(message, &aad, &data)) + mask));
+        expected.extend(bytes_of(ghash(key(n), &hashed(message, &aad, &data)) + mask));
     }
 
     let order = Order::longest_first(messages.len(), |n| messages[n].hashed_blocks()).expect("few");
@@ -95,15 +136,13 @@ pub fn prove_tags(
             Argument::All => number(messages.len() as u64, 4),
             Argument::Aad => number(AAD, 8),
             Argument::Masks => number(MASKS, 8),
-            Argument::Tables => number(TABLES, 8),
             Argument::Out => number(OUTPUT, 8),
-            _ => return None,
+            other => return others(other),
         })
     };
-    let entry = manifest.entry(Entry::HashMessages).map_err(|e| e.to_string())?;
+    let entry = manifest.entry(entry).map_err(|e| e.to_string())?;
     let grid = Grid { blocks: thread_blocks, threads: manifest.threads as usize };
     let launch = Launch { code: ptx.into(), entry, grid, shared_bytes: manifest.shared_bytes };
-    let of_tables = table_bytes(Blocks::AsTheyAre, key, &shape, 1);
     let described = table(&messages);
     let given = [
         (INPUT, &data[..]),
@@ -111,7 +150,7 @@ pub fn prove_tags(
         (ORDER, &order),
         (AAD, &aad),
         (MASKS, &masks),
-        (TABLES, &of_tables),
+        (at_table, &table_of_keys),
     ];
     let memory = launch.run(cells, arguments, &given, &[(OUTPUT, expected.len())])?;
     compare(&memory, OUTPUT, &expected)?;
