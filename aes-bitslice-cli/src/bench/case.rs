@@ -10,7 +10,7 @@ use super::host_data::HostData;
 use super::start::{IV, start};
 use crate::args::size::Size;
 use crate::error::{Error, Exit, Result};
-use crate::modes::batch::{Batches, Messages};
+use crate::modes::batch::Messages;
 use crate::modes::measured::MeasuredMode;
 use crate::modes::mode::{Place, Sectors};
 use crate::modes::operation::{AnyOperation, Returned, Tags};
@@ -68,7 +68,7 @@ impl<'a> Case<'a> {
 
     fn of_batch(keyed: Keyed<'a>, count: usize, call: Size, data: &mut HostData) -> Result<Self> {
         let (Keyed { reference, mode, key, .. }, bytes, each) = (keyed, call.bytes(), call.each);
-        let number = if let Batches::ManyKeys = mode.mode.batches { keyed.keys.unwrap_or(count).min(count) } else { 0 };
+        let number = mode.mode.batches.keys(count, keyed.keys).unwrap_or(0);
         let size = key.bits().bytes();
         let mut keys = Zeroizing::new(room(number.min(1) * count.saturating_mul(size))?);
         // In one piece: a `Key` for each would be as many allocations.

@@ -16,7 +16,6 @@ use crate::args::bench::{Strategy, Timing, TransferArgs};
 use crate::args::engine::KernelName;
 use crate::args::size::Size;
 use crate::error::{Error, Exit, Result};
-use crate::modes::batch::Batches;
 use crate::modes::measured::MeasuredMode;
 use crate::standard;
 
@@ -299,8 +298,6 @@ impl Measured {
         copied: Option<&Copied>,
     ) -> Self {
         let Case { bytes, size: Size { messages, .. }, keyed: Keyed { key, mode, sectors, keys, .. }, .. } = *case;
-        let many_keys =
-            |count: usize| matches!(mode.mode.batches, Batches::ManyKeys).then_some(keys.unwrap_or(count).min(count));
         let rates = Rates::new(bytes, times);
         let percent = |copied: &Copied| 100.0 * rates.median_gbytes_per_second / copied.rates.median_gbytes_per_second;
         Measured {
@@ -311,7 +308,7 @@ impl Measured {
             kernel: kernel.filter(|_| is_gpu(engine)).map(|kernel| kernel.kernels().to_string()),
             bytes,
             messages,
-            keys: messages.and_then(many_keys),
+            keys: messages.and_then(|count| mode.mode.batches.keys(count, keys)),
             backend: engine.backend().to_string(),
             timing,
             percent_of_copy: copied.map(percent),

@@ -2,13 +2,13 @@
 
 use aes_bitslice_core::memory::collected;
 use aes_bitslice_runtime::{
-    Aads, Access, Buffers, Cipher, CmacBatch, Direction, Error, GcmDecryptBatch, GcmEncryptBatch, Jobs, KeyBits, Keys,
-    Mode, Nonces, Ranges,
+    Aads, Access, Buffers, Cipher, CmacBatch, Direction, Error, GcmDecryptBatch, GcmDecryptJobs, GcmEncryptBatch,
+    GcmEncryptJobs, GcmJobs, JobKeys, Jobs, KeyBits, Keys, Mode, Nonces, Ranges, Results, Tagging,
 };
 
 use zeroize::Zeroizing;
 
-use super::operation::{About, AnyOperation, OnCuda, Pending, Returned, WithTag};
+use super::operation::{About, AnyOperation, OnCuda, Pending, Returned, Tagged, WithTag};
 
 /// An operation on a batch.
 pub type Made = Result<Box<dyn AnyOperation>, Error>;
@@ -35,6 +35,19 @@ pub enum Batches {
     OneKey(fn(Direction, &Messages) -> Made),
     /// Messages with keys of their own.
     ManyKeys,
+    /// Messages under one key, or with keys of their own if a number of keys is asked for.
+    OneKeyOrMany(fn(Direction, &Messages) -> Made),
+}
+
+impl Batches {
+    /// How many keys this number of messages take in turn, where `asked` is what the user asks for; none if they have no keys of their own.
+    pub fn keys(self, messages: usize, asked: Option<usize>) -> Option<usize> {
+        match self {
+            Self::None | Self::OneKey(_) => None,
+            Self::ManyKeys => Some(asked.unwrap_or(messages).min(messages)),
+            Self::OneKeyOrMany(_) => asked.map(|keys| keys.min(messages)),
+        }
+    }
 }
 
 impl Messages {
@@ -55,7 +68,16 @@ impl Messages {
 /// GCM.
 pub fn gcm(direction: Direction, messages: &Messages) -> Made {
     let (ranges, nonces, aads) = (messages.ranges(), messages.nonces(), Aads::NONE);
+    let bits = messages.keys.len().checked_div(messages.count).and_then(KeyBits::from_bytes);
+    let keys = bits.map(|bits| JobKeys::each(bits, &messages.keys));
     Ok(match direction {
+        Direction::Encrypt if let Some(keys) = keys => {
+            Box::new(GcmUnderManyKeys(GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads)?))
+        }
+        Direction::Decrypt if let Some(keys) = keys => {
+            let tags = messages.tags.as_flattened();
+            Box::new(GcmUnderManyKeys(GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags, 16)?))
+        }
         Direction::Encrypt => Box::new(WithTag(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?)),
         Direction::Decrypt => {
             let tags = messages.tags.as_flattened();
@@ -77,6 +99,40 @@ pub fn many_keys(mode: Mode, bits: KeyBits, messages: &Messages) -> Made {
     Ok(Box::new(UnderManyKeys { jobs, access: if mode == Mode::Keystream { Access::Writes } else { Access::Maps } }))
 }
 
+/// What is true of all calls under many keys.
+fn under_many_keys(access: Access, has_tag: bool, verifies: bool) -> About {
+    About {
+        name: "a call under many keys",
+        access,
+        keys: Keys::One,
+        key_lengths: &KeyBits::ALL,
+        is_serial: false,
+        has_own_key: false,
+        has_tag,
+        verifies,
+        waits_when_dropped: true,
+    }
+}
+
+/// Messages of GCM with keys of their own.
+struct GcmUnderManyKeys<E>(GcmJobs<E>);
+
+impl<E: Tagging<Results, Output: Tagged>> AnyOperation for GcmUnderManyKeys<E> {
+    fn about(&self) -> About {
+        under_many_keys(Access::Maps, true, E::Output::VERIFIES)
+    }
+
+    fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {
+        cipher.engine().run_gcm_jobs(&self.0, data)?.tags()
+    }
+
+    fn on_cuda(&self, call: &mut OnCuda<'_>) -> Result<Pending, Error> {
+        let OnCuda { cipher, stream, input, output } = call;
+        let pending = cipher.jobs().run_gcm_to(stream, &self.0, input, output)?;
+        Ok(Box::new(|| pending.wait()?.tags()))
+    }
+}
+
 /// Jobs, which use no key of a cipher: only its engine.
 struct UnderManyKeys {
     jobs: Jobs,
@@ -85,17 +141,7 @@ struct UnderManyKeys {
 
 impl AnyOperation for UnderManyKeys {
     fn about(&self) -> About {
-        About {
-            name: "a call under many keys",
-            access: self.access,
-            keys: Keys::One,
-            key_lengths: &KeyBits::ALL,
-            is_serial: false,
-            has_own_key: false,
-            has_tag: false,
-            verifies: false,
-            waits_when_dropped: true,
-        }
+        under_many_keys(self.access, false, false)
     }
 
     fn on_host(&self, cipher: &Cipher, data: Buffers<'_>) -> Returned {

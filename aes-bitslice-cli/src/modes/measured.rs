@@ -91,7 +91,7 @@ impl MeasuredMode {
     pub fn batch(self, bits: KeyBits, messages: &Messages) -> Result<Option<Box<dyn AnyOperation>>, runtime::Error> {
         match self.mode.batches {
             Batches::None => Ok(None),
-            Batches::OneKey(make) => make(self.direction, messages).map(Some),
+            Batches::OneKey(make) | Batches::OneKeyOrMany(make) => make(self.direction, messages).map(Some),
             Batches::ManyKeys => self.kernels().map(|kernels| many_keys(kernels, bits, messages)).transpose(),
         }
     }

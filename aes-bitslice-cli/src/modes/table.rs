@@ -81,7 +81,7 @@ pub static GCM: Mode = Mode {
         Direction::Encrypt => Box::new(WithTag(GcmEncrypt::new(&place.nonce(), &[]))),
         Direction::Decrypt => Box::new(WithTag(GcmDecrypt::new(&place.nonce(), &[], &place.tag))),
     },
-    batches: Batches::OneKey(batch::gcm),
+    batches: Batches::OneKeyOrMany(batch::gcm),
 };
 
 /// AES-GCM-SIV, whole messages: what `bench` measures.

@@ -3,8 +3,11 @@
 use crate::api::engine::Engine;
 use crate::base::error::Error;
 use crate::base::stop::Stop;
-use crate::op::buffers::Buffers;
+use crate::op::batch::Results;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::gcm_jobs::GcmJobs;
 use crate::op::many_keys::{EachKey, Jobs, NAME};
+use crate::op::tagging::Tagging;
 
 /// Fails if the call was stopped, and clears its output.
 fn unless_stopped(clear: impl FnOnce()) -> Result<(), Error> {
@@ -26,6 +29,27 @@ impl Engine {
         jobs.check(data.len() as u64)?;
         jobs.on_cpu(data.reborrow());
         unless_stopped(|| jobs.clear(data.output()))
+    }
+
+    /// Encrypts or decrypts messages of GCM, each under its own key, in host memory, on the CPU cores, whatever the engine.
+    ///
+    /// # Errors
+    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data that is not replaced, [`Error::Batch`] for data that is too short:
+    /// nothing is changed then. [`Error::Stopped`].
+    pub fn run_gcm_jobs<'d, E: Tagging<Results>>(
+        &self,
+        jobs: &GcmJobs<E>,
+        data: impl Into<Buffers<'d>>,
+    ) -> Result<E::Output, Error> {
+        let mut data = data.into().accessed(Access::Maps, NAME)?;
+        jobs.check(data.len() as u64)?;
+        let results = jobs.on_cpu(data.reborrow());
+        unless_stopped(|| jobs.clear(data.output()))?;
+        let finished = jobs.finish(results);
+        if finished.is_err() {
+            jobs.clear(data.output());
+        }
+        finished
     }
 
     /// Processes the same number of bytes under each of `keys`, which are concatenated, in host memory, on the CPU cores, whatever the

@@ -216,7 +216,7 @@ impl GcmDecryptBatch {
 
 impl<E: Tagging<Results>> GcmBatch<E> {
     /// These messages; if they are `fresh`, no two of them may have the same nonce.
-    fn of_list(messages: &[GcmMessage<'_>], fresh: bool, end: E) -> Result<Self, Error> {
+    pub(crate) fn of_list(messages: &[GcmMessage<'_>], fresh: bool, end: E) -> Result<Self, Error> {
         check_number(messages.len())?;
         let count = messages.len();
         let mut others = Others::default();
@@ -241,7 +241,7 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         Self::of(data, first, others, (aad, aads.placed(&ADDITIONAL).or_else(refused)?), end)
     }
 
-    fn of_arrays(
+    pub(crate) fn of_arrays(
         ranges: &Ranges<'_>,
         nonces: &Nonces<'_>,
         aads: &Aads<'_>,
@@ -292,54 +292,112 @@ impl<E> GcmBatch<E> {
     }
 }
 
+/// Processes a message on this core and returns its tag. The hash key is the cipher's.
+pub(crate) fn one(cipher: &impl CpuCipher, key: &HashKey, mut whole: WholeMessage<'_, '_, '_>) -> [u8; 16] {
+    if let Some(tag) = cipher.message(&mut whole) {
+        return tag;
+    }
+    let WholeMessage { direction, first, aad, data } = whole;
+    let lengths = lengths(aad.len() as u64, data.len() as u64);
+    let mut hash = key.hash(aad);
+    cipher.crypt_and_hash(direction, key, first.after(1), &mut hash, data);
+    let mut mask = Zeroizing::new(first.block.to_be_bytes());
+    encrypt_block(cipher, &mut mask);
+    let hash = key.append_block(&hash, &lengths);
+    std::array::from_fn(|i| hash[i] ^ mask[i])
+}
+
+/// Messages that a core processes in turn: their numbers, the data from the first to the last, and their tags.
+pub(crate) struct Group<'a> {
+    numbers: Range<usize>,
+    data: Buffers<'a>,
+    tags: &'a mut [[u8; 16]],
+}
+
+impl Group<'_> {
+    /// Has each of them processed, which returns its tag, until the call is stopped.
+    pub(crate) fn each(
+        self,
+        messages: &Messages,
+        stop: &Stop,
+        one: impl Fn(usize, Message, InOutBuf<'_, '_, u8>) -> [u8; 16],
+    ) {
+        let (mut rest, mut at) = (self.data.into_in_out(), messages.range(self.numbers.start).start);
+        for (n, tag) in self.numbers.zip(self.tags).take_while(|_| !stop.is_now()) {
+            let message = messages.get(n);
+            let (_, from) = rest.split_at((message.at - at) as usize);
+            let (this, after) = from.split_at(message.bytes as usize);
+            (rest, at) = (after, message.at + message.bytes);
+            *tag = one(n, message, this);
+        }
+    }
+}
+
 impl<E: Tagging<Results>> GcmBatch<E> {
     fn results_of(&self, tags: Vec<[u8; 16]>) -> Result<Results, NoMemory> {
         Results::of(tags, self.end.expected())
     }
-}
 
-impl<E: Tagging<Results>> Keyed<E> {
-    /// Processes one message on this core and returns its tag.
-    fn one(&self, cipher: &impl CpuCipher, message: Message, data: InOutBuf<'_, '_, u8>) -> [u8; 16] {
-        let (key, first) = (&self.hash, u128::from_be_bytes(message.first));
-        let first = CounterBlock::of_gcm(first, !self.batch.others.is_empty());
-        let direction = if self.batch.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt };
-        let aad = &self.batch.aad[message.aad_at as usize..][..message.aad_bytes as usize];
-        let mut whole = WholeMessage { direction, first, aad, data };
-        if let Some(tag) = cipher.message(&mut whole) {
-            return tag;
-        }
-        let mut hash = key.hash(aad);
-        cipher.crypt_and_hash(direction, key, first.after(1), &mut hash, whole.data);
-        let mut mask = Zeroizing::new(message.first);
-        encrypt_block(cipher, &mut mask);
-        let hash = key.append_block(&hash, &lengths(message.aad_bytes.into(), message.bytes));
-        std::array::from_fn(|i| hash[i] ^ mask[i])
+    pub(crate) fn messages(&self) -> &Messages {
+        &self.messages
     }
 
-    fn all(&self, cipher: &impl CpuCipher, mut data: Buffers<'_>) -> Result<Results, NoMemory> {
-        let (messages, stop) = (&*self.batch.messages, Stop::current());
-        let count = messages.len();
+    /// The length of a nonce that does not have 12 bytes, in bytes, if there is one.
+    pub(crate) fn other_nonce(&self) -> Option<usize> {
+        self.others.iter().next().map(|(_, nonce)| nonce.len())
+    }
+
+    /// What a call returns that has these results; `None` if there is no memory for them.
+    pub(crate) fn finish(&self, results: Option<Results>) -> Result<E::Output, Error> {
+        self.end.finish(results.ok_or_else(|| no_room(self.len()))?)
+    }
+
+    /// The results of a device: tags of 16 bytes, or verdicts of four, since it has compared the tags.
+    pub(crate) fn results_on_device(&self, results: &[u8]) -> Result<Results, NoMemory> {
+        if self.end.expected().is_none() {
+            return self.results_of(collected(results.as_chunks().0.iter().copied())?);
+        }
+        let words = results.as_chunks::<4>().0.iter();
+        Ok(Results { tags: vec![], authentic: collected(words.map(|word| *word == [0; 4]))? })
+    }
+
+    /// The order in which a device hashes them.
+    pub(crate) fn order(&self) -> Result<&Order, NoMemory> {
+        made_once(&self.order, || self.messages.order())
+    }
+
+    /// The additional data of all messages.
+    pub(crate) fn aad(&self) -> &[u8] {
+        &self.aad
+    }
+
+    /// The tags that messages should have, padded with zeros, if they are decrypted.
+    pub(crate) fn expected(&self) -> Option<&[[u8; 16]]> {
+        self.end.expected().map(|tags| &tags.padded[..])
+    }
+
+    /// A message, with its data.
+    pub(crate) fn whole<'i, 'o>(&self, message: Message, data: InOutBuf<'i, 'o, u8>) -> WholeMessage<'_, 'i, 'o> {
+        WholeMessage {
+            direction: if self.end.expected().is_some() { Direction::Decrypt } else { Direction::Encrypt },
+            first: CounterBlock::of_gcm(u128::from_be_bytes(message.first), !self.others.is_empty()),
+            aad: &self.aad[message.aad_at as usize..][..message.aad_bytes as usize],
+            data,
+        }
+    }
+
+    /// Has groups of messages processed on the CPU cores, and clears those that are not authentic.
+    pub(crate) fn on_cores(&self, mut data: Buffers<'_>, work: impl Fn(Group<'_>) + Sync) -> Result<Results, NoMemory> {
+        let (messages, count) = (&*self.messages, self.len());
         // A single message stays on this thread, whose caches may have it.
         let groups = groups(count, AT_A_TIME);
         let range = |group: Range<usize>| messages.range(group.start).start..messages.range(group.end - 1).end;
         let mut tags = filled([0; 16], count)?;
         let at_a_time = groups.clone().next().map_or(1, |group| group.len());
         let parts = data.reborrow().parts(groups.clone().map(range));
-        let work = groups.zip(parts).zip(tags.chunks_mut(at_a_time));
-        divided(work, |((group, data), tags): ((Range<usize>, Buffers<'_>), &mut [[u8; 16]])| {
-            cipher.scrubbed(|| {
-                let (mut rest, mut at) = (data.into_in_out(), messages.range(group.start).start);
-                for (n, tag) in group.zip(tags).take_while(|_| !stop.is_now()) {
-                    let message = messages.get(n);
-                    let (_, from) = rest.split_at((message.at - at) as usize);
-                    let (this, after) = from.split_at(message.bytes as usize);
-                    (rest, at) = (after, message.at + message.bytes);
-                    *tag = self.one(cipher, message, this);
-                }
-            });
-        });
-        let results = self.batch.results_of(tags)?;
+        let all = groups.zip(parts).zip(tags.chunks_mut(at_a_time));
+        divided(all, |((numbers, data), tags)| work(Group { numbers, data, tags }));
+        let results = self.results_of(tags)?;
         for (n, is_authentic) in results.authentic.iter().enumerate() {
             if !is_authentic {
                 let Range { start, end } = messages.range(n);
@@ -395,7 +453,7 @@ impl<E: Tagging<Results>> Pass for GcmBatch<E> {
         let mut keyed = Keyed { batch: self, hash, of_nothing: Arc::default() };
         let messages = &*keyed.batch.messages;
         if (0..messages.len()).all(|n| messages.range(n).is_empty()) {
-            let one = |n| keyed.one(cipher, messages.get(n), (&mut [][..]).into());
+            let one = |n| one(cipher, &keyed.hash, keyed.batch.whole(messages.get(n), (&mut [][..]).into()));
             let tags = collected((0..messages.len()).map(one))?;
             keyed.of_nothing = Arc::new(keyed.batch.results_of(tags)?);
         }
@@ -414,36 +472,31 @@ impl<E: Tagging<Results>> Ready for Keyed<E> {
 
     fn messages(&self) -> Result<Option<Batch<'_>>, NoMemory> {
         let batch = &self.batch;
-        let messages = &*batch.messages;
-        let order = made_once(&batch.order, || messages.order())?;
         Ok(Some(Batch::Gcm(OfGcm {
-            messages,
-            order,
-            aad: &batch.aad,
-            expected: batch.end.expected().map(|tags| &tags.padded[..]),
+            messages: &batch.messages,
+            order: batch.order()?,
+            aad: batch.aad(),
+            expected: batch.expected(),
             counters_are_secret: !batch.others.is_empty(),
             hash: &self.hash,
         })))
     }
 
     fn on_cpu(&self, cipher: &impl CpuCipher, data: Buffers<'_>) -> Option<Results> {
-        self.all(cipher, data).ok()
+        let stop = Stop::current();
+        let all = |group: Group<'_>| {
+            let one = |_, message, data: InOutBuf<'_, '_, u8>| one(cipher, &self.hash, self.batch.whole(message, data));
+            cipher.scrubbed(|| group.each(&self.batch.messages, &stop, one));
+        };
+        self.batch.on_cores(data, all).ok()
     }
 
     fn part(&self, _bytes: u64, results: &[u8]) -> Option<Results> {
-        match self.batch.end.expected() {
-            None => self.batch.results_of(collected(results.as_chunks().0.iter().copied()).ok()?).ok(),
-            // The device has compared them.
-            Some(_) => {
-                let words = results.as_chunks::<4>().0.iter();
-                Some(Results { tags: vec![], authentic: collected(words.map(|word| *word == [0; 4])).ok()? })
-            }
-        }
+        self.batch.results_on_device(results).ok()
     }
 
     fn finish(&self, mut parts: Vec<Option<Results>>) -> Result<E::Output, Error> {
-        let results = parts.pop().unwrap_or_else(|| self.of_nothing.copied().ok());
-        self.batch.end.finish(results.ok_or_else(|| no_room(self.batch.len()))?)
+        self.batch.finish(parts.pop().unwrap_or_else(|| self.of_nothing.copied().ok()))
     }
 }
 

@@ -74,6 +74,11 @@ impl Messages {
         self.data.within(bytes, what, "the data")
     }
 
+    /// Where all are in the data.
+    pub(crate) fn places(&self) -> &Placed {
+        &self.data
+    }
+
     /// Where the message with this number is in the data.
     #[inline]
     pub(crate) fn range(&self, n: usize) -> Range<u64> {

@@ -220,17 +220,7 @@ impl Jobs {
     /// multiple of 16, and for a job of more than 64 GiB; [`Error::KeyLength`] for a key whose length is not an AES key length.
     pub fn new(mode: Mode, jobs: &[Job<'_>]) -> Result<Self, Error> {
         let flow = Flow::of(mode)?;
-        let bytes = jobs.first().map_or(16, |job| job.key.len());
-        let bits = KeyBits::from_bytes(bytes).ok_or(Error::KeyLength { bytes })?;
-        if let Some((n, job)) = jobs.iter().enumerate().find(|(_, job)| job.key.len() != bytes) {
-            let (other, bits) = (8 * job.key.len(), bits.bits());
-            return refused(format!(
-                "the key of job {n} has {other} bits, and that of job 0 has {bits}: make a call for each length"
-            ));
-        }
-        // Allocated at full length: growing would leave copies behind.
-        let mut keys = Zeroizing::new(room(jobs.len().saturating_mul(bytes))?);
-        jobs.iter().for_each(|job| keys.extend_from_slice(job.key));
+        let (bits, keys) = Self::keys_of(jobs.iter().map(|job| job.key))?;
         let ranges = Placed::of(jobs.len(), |n| Some(jobs[n].range.clone()), &RANGES).or_else(refused)?;
         let counting = if flow.counts() { jobs } else { &[] };
         Self::of(flow, bits, keys, collected(counting.iter().map(|job| job.counter))?, ranges)
@@ -264,7 +254,27 @@ impl Jobs {
         Self::of(flow, bits, keys, collected(counters.iter().copied())?, ranges)
     }
 
-    fn of(
+    /// Copies keys, which have one length.
+    pub(crate) fn keys_of<'a>(
+        keys: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+    ) -> Result<(KeyBits, Zeroizing<Vec<u8>>), Error> {
+        let bytes = keys.clone().next().map_or(16, <[u8]>::len);
+        let bits = KeyBits::from_bytes(bytes).ok_or(Error::KeyLength { bytes })?;
+        // Allocated at full length: growing would leave copies behind.
+        let mut all = Zeroizing::new(room(keys.len().saturating_mul(bytes))?);
+        keys.clone().filter(|key| key.len() == bytes).for_each(|key| all.extend_from_slice(key));
+        match keys.zip(0..).find(|(key, _)| key.len() != bytes) {
+            None => Ok((bits, all)),
+            Some((key, n)) => {
+                let (other, bits) = (8 * key.len(), bits.bits());
+                refused(format!(
+                    "the key of job {n} has {other} bits, and that of job 0 has {bits}: make a call for each length"
+                ))
+            }
+        }
+    }
+
+    pub(crate) fn of(
         flow: Flow,
         bits: KeyBits,
         keys: Zeroizing<Vec<u8>>,
@@ -329,8 +339,12 @@ impl Jobs {
     /// Performs all jobs on the CPU cores.
     pub(crate) fn on_cpu(&self, data: Buffers<'_>) {
         let counter = |n: usize| self.counters.get(n).map_or(0, |counter| u128::from_be_bytes(*counter));
-        let key = |n| &self.keys[n * self.bits.bytes()..][..self.bits.bytes()];
-        on_cores(self.len(), |n| self.ranges.get(n), data, |n, data| self.flow.on_cpu(key(n), counter(n), data));
+        on_cores(self.len(), |n| self.ranges.get(n), data, |n, data| self.flow.on_cpu(self.key(n), counter(n), data));
+    }
+
+    /// The key of the job with this number.
+    pub(crate) fn key(&self, n: usize) -> &[u8] {
+        &self.keys[n * self.bits.bytes()..][..self.bits.bytes()]
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, returns tags | SP 800-38D |
 //! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, returns a tag | RFC 8452 |
 //! | `xaes` | [`XaesEncrypt`](xaes::XaesEncrypt), [`XaesDecrypt`](xaes::XaesDecrypt) | maps any bytes, returns a tag | C2SP, XAES-256-GCM |
+//! | `gcm_jobs` | [`GcmEncryptJobs`](gcm_jobs::GcmEncryptJobs), [`GcmDecryptJobs`](gcm_jobs::GcmDecryptJobs): likewise, each message under a key of its own | maps any ranges of bytes, returns tags | SP 800-38D |
 //! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): not operations, because they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
 //! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, returns a tag | SP 800-38D |
 //! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, returns a tag | SP 800-38B |
@@ -47,6 +48,7 @@ pub mod ctr;
 pub mod ecb;
 pub mod gcm;
 pub mod gcm_batch;
+pub mod gcm_jobs;
 pub(crate) mod gcm_messages;
 pub mod gcm_random_nonce;
 pub mod gcm_siv;
@@ -69,6 +71,9 @@ pub mod xts;
 /// Names for callers, re-exported at the top of the crate.
 pub mod names {
     pub use super::batch::{OpenedBatch, SideBySide};
+    // For functions that take any of a mode's calls with tags.
+    #[doc(hidden)]
+    pub use super::batch::Results;
     pub use super::buffers::{Access, Buffers};
     pub use super::cbc::{CbcDecrypt, CbcEncrypt};
     pub use super::cmac::Cmac;
@@ -77,6 +82,7 @@ pub mod names {
     pub use super::ecb::Ecb;
     pub use super::gcm::{GcmDecrypt, GcmEncrypt, GcmPart};
     pub use super::gcm_batch::{Aads, GcmBatch, GcmDecryptBatch, GcmEncryptBatch, GcmMessage};
+    pub use super::gcm_jobs::{GcmDecryptJobs, GcmEncryptJobs, GcmJob, GcmJobs, JobKeys};
     pub use super::gcm_random_nonce::GcmEncryptWithRandomNonce;
     pub use super::gcm_siv::{GcmSivDecrypt, GcmSivEncrypt};
     pub use super::ghash::Ghash;
@@ -88,6 +94,8 @@ pub mod names {
     pub use super::partial_hash::PartialHash;
     pub use super::prg::Prg;
     pub use super::ranges::{Integers, Ranges};
+    #[doc(hidden)]
+    pub use super::tagging::Tagging;
     pub use super::xaes::{XaesDecrypt, XaesEncrypt};
     pub use super::xts::Xts;
 }

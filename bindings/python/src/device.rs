@@ -6,9 +6,12 @@ use crate::error::{Error, UnavailableError, of_runtime};
 use crate::memory::{Call, Memory, Stream};
 use aes_bitslice_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result, sys};
 use aes_bitslice_runtime::cuda::{DeviceBatch, DeviceCipher, DeviceJobs, DeviceTags, Pending};
-use aes_bitslice_runtime::{Cipher, EachKey, Engine, Error as Runtime, Jobs, Mode, Operation, Tag};
+use aes_bitslice_runtime::{
+    Cipher, EachKey, Engine, Error as Runtime, GcmJobs, Jobs, Mode, Operation, Results, Tag, Tagging,
+};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -128,6 +131,16 @@ impl<'a> JobsOnDevice<'a> {
         call.py().detach(|| {
             // SAFETY: as in `OnDevice::run`.
             let pending = unsafe { self.jobs.run_raw(stream.handle as sys::CUstream, jobs, input, output, len) };
+            pending.and_then(|pending| pending.wait()).map_err(of_runtime)
+        })
+    }
+
+    /// Encrypts or decrypts messages of GCM under many keys, and waits for them: their keys are wiped on the GPU before this returns.
+    pub fn run_gcm<E: Tagging<Results>>(&self, call: &Call<'_>, jobs: &GcmJobs<E>) -> PyResult<E::Output> {
+        let (stream, (input, output, len)) = (stream_of(call), call.on_device());
+        call.py().detach(|| {
+            // SAFETY: as in `OnDevice::run`.
+            let pending = unsafe { self.jobs.run_gcm_raw(stream.handle as sys::CUstream, jobs, input, output, len) };
             pending.and_then(|pending| pending.wait()).map_err(of_runtime)
         })
     }

@@ -1,11 +1,13 @@
 //! Engines, and memory that is fast for them.
 
 use crate::arrays::view;
+use crate::batch::GcmMessages;
 use crate::cipher::Cipher;
 use crate::documented::parameter;
 use crate::driver::keeping_context;
 use crate::error::{guarded, of_runtime};
 use crate::fork::ForkedNot;
+use crate::gcm_jobs::{self, GivenKeys};
 use crate::key::Key;
 use crate::many_keys;
 use crate::memory::Data;
@@ -121,6 +123,82 @@ impl Engine {
         self.opened.check()?;
         let data = Data { py, data, out: Some(out), stream, length: None, tag_out: None };
         self.opened.guarded(|| many_keys::jobs(&self.opened, mode, keys, counters, ranges, &data))
+    }
+
+    /// GCM encryption of many messages, each under a key of its own, in one call: those of many sessions, tenants or columns. Returns
+    /// their tags, 16 bytes each, contiguous.
+    ///
+    /// keys: contiguous, in host memory, or an array whose rows are keys.
+    /// nonces: 12 bytes for each message, contiguous, or a list, or `CountedNonces`. Messages under one key must have different ones:
+    ///     nothing checks this.
+    /// key_bits: of each key: 128, 192 or 256.
+    /// key_numbers: the number of each message's key, from 0, as an array of integers or a list; by default every message has a key of
+    ///     its own, in the order of the messages.
+    /// out: where the output goes; may be the data itself, must not overlap the keys. Bytes of `out` between messages stay as they are.
+    #[doc = parameter!(ranges)]
+    #[doc = parameter!(aads)]
+    #[doc = parameter!(aad_ranges)]
+    #[doc = parameter!(data)]
+    #[doc = parameter!(stream)]
+    ///
+    /// The CPU cores process data in host memory, the engine's GPU data in its memory; the call waits for it.
+    #[pyo3(signature = (keys, nonces, ranges, data, aads = None, *, aad_ranges = None, key_bits = 128, key_numbers = None, out, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
+    fn gcm_encrypt_jobs<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+        nonces: &Bound<'py, PyAny>,
+        ranges: &Bound<'py, PyAny>,
+        data: &Bound<'py, PyAny>,
+        aads: Option<&Bound<'py, PyAny>>,
+        aad_ranges: Option<&Bound<'py, PyAny>>,
+        #[pyo3(from_py_with = number::key_bits)] key_bits: usize,
+        key_numbers: Option<&Bound<'py, PyAny>>,
+        out: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.opened.check()?;
+        let data = Data { py, data: Some(data), out: Some(out), stream, length: None, tag_out: None };
+        let keys = GivenKeys { keys, key_bits, key_numbers };
+        let messages = GcmMessages::of(nonces, ranges, aads, aad_ranges)?;
+        self.opened.guarded(|| gcm_jobs::encrypt(&self.opened, keys, &messages, &data))
+    }
+
+    /// GCM decryption of many messages, each under a key of its own, in one call. `AuthenticationError` if any is not authentic: `failed`
+    /// has their numbers, and they are cleared in `out`. The others are still decrypted.
+    ///
+    /// tags: `tag_bytes` bytes for each message, contiguous, or a list; in host memory.
+    /// tag_bytes: the length of every tag: 12 to 16.
+    /// keys, key_bits, key_numbers, nonces, out: as for `gcm_encrypt_jobs`.
+    #[doc = parameter!(ranges)]
+    #[doc = parameter!(aads)]
+    #[doc = parameter!(aad_ranges)]
+    #[doc = parameter!(data)]
+    #[doc = parameter!(stream)]
+    #[pyo3(signature = (keys, nonces, ranges, data, tags, aads = None, *, aad_ranges = None, key_bits = 128, key_numbers = None, tag_bytes = 16, out, stream = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, most of them optional")]
+    fn gcm_decrypt_jobs<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+        nonces: &Bound<'py, PyAny>,
+        ranges: &Bound<'py, PyAny>,
+        data: &Bound<'py, PyAny>,
+        tags: &Bound<'py, PyAny>,
+        aads: Option<&Bound<'py, PyAny>>,
+        aad_ranges: Option<&Bound<'py, PyAny>>,
+        #[pyo3(from_py_with = number::key_bits)] key_bits: usize,
+        key_numbers: Option<&Bound<'py, PyAny>>,
+        #[pyo3(from_py_with = number::tag_bytes)] tag_bytes: usize,
+        out: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        self.opened.check()?;
+        let data = Data { py, data: Some(data), out: Some(out), stream, length: None, tag_out: None };
+        let keys = GivenKeys { keys, key_bits, key_numbers };
+        let messages = GcmMessages::of(nonces, ranges, aads, aad_ranges)?;
+        self.opened.guarded(|| gcm_jobs::decrypt(&self.opened, keys, &messages, (tags, tag_bytes), &data))
     }
 
     /// Host memory that is fast for this engine: pinned (page-locked) where it has CUDA GPUs.

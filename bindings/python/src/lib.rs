@@ -55,6 +55,7 @@ mod error;
 mod file_object;
 mod files;
 mod fork;
+mod gcm_jobs;
 mod key;
 mod loaded_key;
 mod many_keys;

@@ -32,8 +32,27 @@ fn rows_of(keys: Any<'_, '_>) -> PyResult<Option<u64>> {
     Ok(shape.and_then(|shape| shape.extract::<(u64, u64)>().ok()).map(|(rows, _)| rows))
 }
 
+/// The length of keys of this many bits.
+pub fn bits_of(key_bits: usize) -> PyResult<KeyBits> {
+    let bits = KeyBits::ALL.into_iter().find(|bits| bits.bits() == key_bits);
+    bits.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {key_bits}")))
+}
+
+/// Refuses keys and counters that are not in host memory.
+pub fn in_host_memory(memory: &Memory) -> PyResult<()> {
+    match memory.place {
+        Place::Host => Ok(()),
+        place => {
+            let place = in_words(place);
+            Err(PyTypeError::new_err(format!(
+                "keys and counters of jobs have to be in host memory, and these are {place}"
+            )))
+        }
+    }
+}
+
 /// Refuses an array of two dimensions whose rows are not a key of `bytes` bytes each.
-fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()> {
+pub fn check_rows(keys: Any<'_, '_>, of_keys: &Memory, bytes: usize) -> PyResult<()> {
     match rows_of(keys)? {
         Some(rows) if rows > 0 && of_keys.len / rows != bytes as u64 => {
             let row = counted(of_keys.len / rows, "byte");
@@ -53,8 +72,7 @@ pub fn each_key<'py>(
     data: &Data<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mode = Jobs::mode_named(mode).map_err(of_runtime)?;
-    let bits = KeyBits::ALL.into_iter().find(|bits| bits.bits() == key_bits);
-    let bits = bits.ok_or_else(|| PyValueError::new_err(format!("a key has 128, 192 or 256 bits, not {key_bits}")))?;
+    let bits = bits_of(key_bits)?;
     if !has_counters(mode) && counter.is_some() {
         return Err(PyTypeError::new_err(format!("{mode} has no counter")));
     }
@@ -114,15 +132,6 @@ pub fn jobs<'py>(
     let n = places.view()?.len();
     let all_jobs = counted(n, "job");
     let of_keys = Memory::of(keys, false, "keys", None)?;
-    let in_host_memory = |memory: &Memory| match memory.place {
-        Place::Host => Ok(()),
-        place => {
-            let place = in_words(place);
-            Err(PyTypeError::new_err(format!(
-                "keys and counters of jobs have to be in host memory, and these are {place}"
-            )))
-        }
-    };
     in_host_memory(&of_keys)?;
     let counters = counters.map(|counters| Memory::of(counters, false, "counters", None)).transpose()?;
     if let Some(counters) = &counters {

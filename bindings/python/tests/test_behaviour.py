@@ -292,6 +292,7 @@ def test_ctrl_c_ends_a_call_on_many_messages_and_clears_these():
         "cipher.gcm_encrypt_batch(numbers, ranges, data, out=data)",
         "cipher.gcm_decrypt_batch(numbers, ranges, data, tags, out=data)",
         "engine.run_jobs('ctr', keys, ranges, data, counters=counters, out=data)",
+        "engine.gcm_encrypt_jobs(keys, numbers, ranges, data, out=data)",
     ]:
         ran = run(program.replace("CALL", call), env=TWO_THREADS)
         assert ran.stdout.strip() == "interrupted True", (call, ran)

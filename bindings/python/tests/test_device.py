@@ -192,6 +192,25 @@ class Torch(Case):
         self.engine.run_jobs("ecb-decrypt", keys, blocks, data, out=data)
         self.assertEqual(self.bytes_of(data), wanted)
 
+    def test_gcm_jobs(self):
+        cpu, data = Engine("cpu"), self.tensor(1 << 20, seed=5)
+        ranges = [(i * 1048 + i % 7, i * 1048 + 900 + i % 11) for i in range(1000)]
+        keys, nonces, numbers = os.urandom(10 * 32), os.urandom(12 * 1000), [i % 10 for i in range(1000)]
+        given = {"key_bits": 256, "key_numbers": numbers}
+        plain = self.bytes_of(data)
+        wanted = bytearray(plain)
+        tags = cpu.gcm_encrypt_jobs(keys, nonces, ranges, wanted, b"header", out=wanted, **given)
+        self.assertEqual(self.engine.gcm_encrypt_jobs(keys, nonces, ranges, data, b"header", out=data, **given), tags)
+        self.assertEqual(self.bytes_of(data), wanted)
+        forged = bytearray(tags)
+        forged[16 * 7] ^= 1
+        with self.assertRaises(AuthenticationError) as raised:
+            self.engine.gcm_decrypt_jobs(keys, nonces, ranges, data, forged, b"header", out=data, **given)
+        self.assertEqual(raised.exception.failed, (7,))
+        left = bytearray(plain)
+        left[ranges[7][0] : ranges[7][1]] = bytes(ranges[7][1] - ranges[7][0])
+        self.assertEqual(self.bytes_of(data), left)
+
     def test_xts(self):
         key = Key.generate(xts=True)
         cipher, cpu = Engine("cuda:0").cipher(key), Engine("cpu").cipher(key)

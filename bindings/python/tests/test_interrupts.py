@@ -94,7 +94,7 @@ def test_an_interrupted_decryption_has_cleared_its_output(name, size):
 
 
 @pytest.mark.parametrize("each", [100, 9 << 20])
-@pytest.mark.parametrize("name", ["encrypt", "decrypt", "jobs", "each key"])
+@pytest.mark.parametrize("name", ["encrypt", "decrypt", "jobs", "GCM jobs", "each key"])
 def test_an_interrupted_batch_has_cleared_its_messages_and_nothing_else(name, each):
     engine = Engine("cpu")
     cipher, step, count = engine.cipher(KEY), each + 16, 4
@@ -111,6 +111,7 @@ def test_an_interrupted_batch_has_cleared_its_messages_and_nothing_else(name, ea
         "encrypt": lambda: cipher.gcm_encrypt_batch(nonces, ranges, source, out=data),
         "decrypt": lambda: cipher.gcm_decrypt_batch(nonces, ranges, source, tags, out=data),
         "jobs": lambda: engine.run_jobs("ctr", bytes(range(64)), ranges, source, counters=bytes(64), out=data),
+        "GCM jobs": lambda: engine.gcm_encrypt_jobs(bytes(range(64)), nonces, ranges, source, out=data),
         "each key": lambda: engine.run_each_key("keystream", bytes(16 * count * step // 16), bytes_per_key=16, out=data),
     }
     if name == "each key":

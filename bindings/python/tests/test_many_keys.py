@@ -7,6 +7,7 @@ import aes_bitslice
 import numpy
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 MODES = ["ctr", "ecb-encrypt", "ecb-decrypt", "keystream"]
 ECB = ("ecb-encrypt", "ecb-decrypt")
@@ -135,3 +136,68 @@ def test_rows_are_keys_and_modes_are_named(cpu):
         with pytest.raises(ValueError, match="use ctr, ecb-encrypt, ecb-decrypt or keystream") as refused:
             cpu.run_each_key(mode, keys, bytes(64), bytes_per_key=16)
         assert "xts-" not in str(refused.value)
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+@pytest.mark.parametrize("tag_bytes", [16, 12])
+def test_gcm_jobs(engine, bits, tag_bytes):
+    chance = random.Random(bits)
+    lengths = [chance.choice([0, 1, 16, 160, 5003]) for _ in range(40)]
+    ranges, at = [], 0
+    for length in lengths:
+        at += chance.randrange(40)
+        ranges.append((at, at + length))
+        at += length
+    keys = [os.urandom(bits // 8) for _ in range(7)]
+    numbers = numpy.array([chance.randrange(7) for _ in ranges], numpy.uint32)
+    nonces, aads = [os.urandom(12) for _ in ranges], [os.urandom(n % 5) for n in range(40)]
+    data = bytearray(os.urandom(at + 9))
+    plain = bytes(data)
+    sealed = [AESGCM(keys[k]).encrypt(nonce, plain[a:z], aad) for k, nonce, (a, z), aad in zip(numbers, nonces, ranges, aads)]
+    for given in (
+        {"keys": b"".join(keys[k] for k in numbers)},
+        {"keys": b"".join(keys), "key_numbers": numbers},
+        {"keys": numpy.frombuffer(b"".join(keys), numpy.uint8).reshape(7, bits // 8), "key_numbers": numbers.tolist()},
+    ):
+        given |= {"nonces": nonces, "ranges": ranges, "aads": aads, "key_bits": bits}
+        tags = engine.gcm_encrypt_jobs(data=plain, out=data, **given)
+        assert [data[a:z] + tags[16 * n :][:16] for n, (a, z) in enumerate(ranges)] == sealed
+        tags = [bytearray(tags[16 * n :][:tag_bytes]) for n in range(40)]
+        engine.gcm_decrypt_jobs(data=data, tags=b"".join(tags), tag_bytes=tag_bytes, out=data, **given)
+        assert data == plain
+        tags[3][0] ^= 1
+        tags[39][-1] ^= 0x80
+        engine.gcm_encrypt_jobs(data=plain, out=data, **given)
+        with pytest.raises(aes_bitslice.AuthenticationError) as raised:
+            engine.gcm_decrypt_jobs(data=data, tags=tags, tag_bytes=tag_bytes, out=data, **given)
+        assert raised.value.failed == (3, 39)
+        left = bytearray(plain)
+        for n in (3, 39):
+            left[slice(*ranges[n])] = bytes(lengths[n])
+        assert data == left
+        data[:] = plain
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ({"keys": bytes(16)}, "1 key for 2 messages"),
+        ({"keys": bytes(31)}, "31 bytes of keys"),
+        ({"keys": bytes(16), "key_numbers": [0, 1]}, "message 1 has key 1, and there are 1 key"),
+        ({"keys": bytes(16), "key_numbers": [0]}, "1 number of keys for 2 messages"),
+        ({"keys": bytes(16), "key_numbers": [0, -1]}, "key_numbers\\[1\\] is not a number"),
+        ({"keys": bytes(16), "key_numbers": "ab"}, "an array of integers"),
+        ({"keys": numpy.zeros((2, 24), numpy.uint8)}, "rows of 24 bytes"),
+        ({"nonces": [bytes(16), bytes(12)]}, "a nonce has 16 bytes"),
+        ({"key_bits": 100}, "128, 192 or 256"),
+        ({"ranges": [(0, 5), (4, 9)]}, "do not overlap"),
+        ({"ranges": [(0, 5), (5, 10)]}, "ends at byte 10"),
+    ],
+)
+def test_gcm_jobs_that_cannot_be(engine, given, says):
+    right = {"keys": bytes(32), "nonces": bytes(24), "ranges": [(0, 5), (5, 9)], "data": bytes(9)}
+    out = bytearray(b"as it was")
+    with pytest.raises((aes_bitslice.Error, ValueError, TypeError), match=says):
+        engine.gcm_encrypt_jobs(**(right | given), out=out)
+    assert out == b"as it was"
+    assert len(engine.gcm_encrypt_jobs(**right, out=out)) == 32

@@ -39,6 +39,8 @@ pub(crate) struct Device {
     hashes: bool,
     /// The GHASH kernel.
     hash: OnFirstUse<(), HashKernel>,
+    /// The GHASH kernel for messages with hash keys of their own.
+    hash_of_jobs: OnFirstUse<(), HashKernel>,
     /// The kernel of GCM in one launch, and the form of its keys.
     gcm: OnFirstUse<(), Option<(HashKernel, KeyForm)>>,
     /// The rate of its memory, in bytes a second.
@@ -75,6 +77,7 @@ impl Device {
             kernels: OnFirstUse::default(),
             hashes: hash::is_there_for(10 * major + minor),
             hash: OnFirstUse::default(),
+            hash_of_jobs: OnFirstUse::default(),
             gcm: OnFirstUse::default(),
             memory_rate: info.memory_rate,
             tuning,
@@ -198,6 +201,14 @@ impl Device {
             let kernel = hash::load(&self.context, self.architecture, self.multiprocessors)?;
             self_test::of_hash(&kernel, &self.slots).map(|()| kernel)
         })
+    }
+
+    /// The GHASH kernel for messages with hash keys of their own, loaded on first use, and not tested. The caller has entered the device.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKernel`] if there is none for this device, and any error the driver reports.
+    pub(crate) fn hash_kernel_of_jobs(&self) -> Result<HashKernel, Error> {
+        self.hash_of_jobs.get((), || hash::load_for_jobs(&self.context, self.architecture, self.multiprocessors))
     }
 
     /// The kernel of GCM in one launch, loaded and tested on first use, and the form of its keys; `None` if there is none for this device.

@@ -18,12 +18,13 @@ use crate::base::error::Error;
 use crate::base::threads::divided;
 use crate::exec::choice::Choice;
 use crate::op::batch::OfGcm;
+use crate::op::gcm_messages::Messages;
 use crate::op::launch::{Entry, Value};
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, RUN, TILE, tiles_that_begin_in, words_of, words_of_end};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::result;
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -147,6 +148,17 @@ impl<'a> Rest<'a> {
     }
 }
 
+/// Clears messages: data that may have been decrypted, and was not verified. If even this fails, nothing more can be done.
+///
+/// # Safety
+/// The output is memory of the device that is live until the work is done, and has all messages; the stream is live.
+pub(super) unsafe fn clear(stream: CUstream, output: CUdeviceptr, messages: &Messages) {
+    for Range { start, end } in (0..messages.len()).map(|n| messages.range(n)).filter(|range| !range.is_empty()) {
+        // SAFETY: as the caller promises.
+        let _ = unsafe { result::memset_d8_async(output + start, 0, (end - start) as usize, stream) };
+    }
+}
+
 impl DeviceKey {
     /// The kernels for these messages, loaded, with the tables that they read, built on first use. The caller has entered the device.
     pub(crate) fn gcm_kernels(&self, batch: &OfGcm<'_>) -> Result<By<'_>, Error> {
@@ -172,13 +184,9 @@ impl DeviceKey {
         // SAFETY: as the caller promises.
         let launched = unsafe { self.launch_gcm_in(stream, span, batch, &by, places, memory) };
         launched.inspect_err(|_| {
-            let Some(output) = span.output.filter(|_| batch.expected.is_some()) else { return };
-            // Data that may have been decrypted was not verified; if even this fails, nothing more can be done.
-            for Range { start, end } in (0..batch.messages.len()).map(|n| batch.messages.range(n)) {
-                if start < end {
-                    // SAFETY: the caller promises that the span has all messages, and a live stream.
-                    let _ = unsafe { result::memset_d8_async(output + start, 0, (end - start) as usize, stream) };
-                }
+            if let Some(output) = span.output.filter(|_| batch.expected.is_some()) {
+                // SAFETY: as the caller promises.
+                unsafe { clear(stream, output, batch.messages) };
             }
         })
     }

@@ -40,7 +40,7 @@ const SHORT: u64 = 512;
 /// The first call that encrypts, and the first that decrypts, load a kernel and wait for the known answers it must give, unless
 /// [`prepare`](Self::prepare) did.
 pub struct DeviceJobs<'a> {
-    device: &'a Device,
+    pub(super) device: &'a Device,
 }
 
 /// A call under many keys that is on its stream. Its memory, which holds keys, is wiped and reused when this is dropped. Dropping it waits
@@ -108,7 +108,7 @@ impl<'a> DeviceJobs<'a> {
     }
 
     /// Loads and tests the kernel of one direction.
-    fn prepare_for(&self, direction: Direction) -> Result<(), Error> {
+    pub(super) fn prepare_for(&self, direction: Direction) -> Result<(), Error> {
         self.device.test_batch(Mode::ecb(direction), Entry::Jobs, || self.test(direction))
     }
 
@@ -254,7 +254,7 @@ impl<'a> DeviceJobs<'a> {
     }
 
     /// The kernel of ECB in the direction in which the cipher runs: counters are data.
-    fn kernel(&self, flow: Flow) -> Result<Kernel, Error> {
+    pub(super) fn kernel(&self, flow: Flow) -> Result<Kernel, Error> {
         let kernel = self.device.kernel(Mode::ecb(flow.mode().direction()), StoredKind::Planes)?;
         kernel.ok_or_else(|| Error::NoSuchKernel { what: "there is none for many keys on this device".into() })
     }
@@ -288,23 +288,14 @@ impl<'a> DeviceJobs<'a> {
                     let span = span.part(0, each.bytes * jobs.len() as u64);
                     return launch_each(&kernel, stream, span, &each, at(&places.keys));
                 };
-                let all = jobs.len() as u64;
-                let values = values_of_expansion(jobs.bits, all as u32, at(&places.keys), at(&places.round_keys));
-                kernel.run(&mut { stream }, span, None, |shape| {
-                    Ok(vec![launch_of_own_keys(shape, &kernel, Entry::Expand, all, values)])
-                })?;
-                let memory = [&places.jobs, &places.runs, &places.counters, &places.round_keys].map(at);
-                let values = values_of_jobs(jobs, tables, memory);
-                kernel.run(&mut { stream }, both(span), None, |shape| {
-                    let blocks = tables.all_runs * run_blocks(tables.wide);
-                    Ok(shape.launch(Entry::Jobs, 0, blocks, values)?.into_iter().collect())
-                })
+                let memory = [&places.jobs, &places.runs, &places.counters, &places.keys, &places.round_keys].map(at);
+                launch_jobs(&kernel, stream, span, jobs, tables, memory)
             })?;
         }
         Ok(memory)
     }
 
-    fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
+    pub(super) fn owns(&self, stream: &CudaStream) -> Result<(), Error> {
         if stream.context().cu_ctx() == self.device.context().shared().cu_ctx() {
             Ok(())
         } else {
@@ -367,18 +358,46 @@ fn both(span: Span) -> Span {
     Span::between(span.input.or(span.output), span.output, span.len)
 }
 
-fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
+pub(super) fn span(access: Access, input: CUdeviceptr, output: CUdeviceptr, len: u64) -> Result<Span, Error> {
     if access == Access::Maps && input != output && input.abs_diff(output) < len {
         return Err(Error::Overlap);
     }
     Ok(Span::new(access, input, output, len))
 }
 
+/// Puts the expansion of the keys of jobs, and the jobs, on a stream. `places`: where their tables, those of runs, counters, keys and round keys
+/// are.
+///
+/// # Safety
+/// The span and the places are in memory of the device that is live until the work is done, and have all jobs; the stream is live.
+pub(super) unsafe fn launch_jobs(
+    kernel: &Kernel,
+    stream: CUstream,
+    span: Span,
+    jobs: &Jobs,
+    tables: &Tables,
+    places: [CUdeviceptr; 5],
+) -> Result<(), Error> {
+    let (all, [of_jobs, of_runs, counters, keys, round_keys]) = (jobs.len() as u64, places);
+    let values = values_of_expansion(jobs.bits, all as u32, keys, round_keys);
+    // SAFETY: as the caller vouches, here and below.
+    unsafe {
+        kernel.run(&mut { stream }, span, None, |shape| {
+            Ok(vec![launch_of_own_keys(shape, kernel, Entry::Expand, all, values)])
+        })?;
+        let values = values_of_jobs(jobs, tables, [of_jobs, of_runs, counters, round_keys]);
+        kernel.run(&mut { stream }, both(span), None, |shape| {
+            let blocks = tables.all_runs * run_blocks(tables.wide);
+            Ok(shape.launch(Entry::Jobs, 0, blocks, values)?.into_iter().collect())
+        })
+    }
+}
+
 /// Puts equal shares under each key on a stream.
 ///
 /// # Safety
 /// The span and the keys are in memory of the device that is live until the work is done; the stream is live.
-unsafe fn launch_each(
+pub(super) unsafe fn launch_each(
     kernel: &Kernel,
     stream: CUstream,
     span: Span,

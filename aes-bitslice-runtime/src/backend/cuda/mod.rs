@@ -53,6 +53,7 @@ pub(crate) mod device_key;
 pub(crate) mod driver;
 mod gcm_arrays;
 pub(crate) mod gcm_batch;
+mod gcm_jobs;
 mod gcm_self_test;
 pub(crate) mod kernel;
 pub(crate) mod launch;
@@ -68,6 +69,7 @@ pub use device_batch::{DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, Devi
 pub use device_data::DeviceCipher;
 pub use driver::{DeviceInfo, devices};
 pub use gcm_arrays::GcmArrays;
+pub use gcm_jobs::PendingGcmJobs;
 pub use many_keys::{DeviceJobs, PendingJobs};
 pub use pending::Pending;
 pub use program::Program;

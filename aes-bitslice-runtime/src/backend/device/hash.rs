@@ -17,7 +17,7 @@ use aes_bitslice_core::aes::Direction;
 use aes_bitslice_core::argument::Argument;
 use aes_bitslice_core::ghash::{self, Element, Shape};
 use aes_bitslice_core::manifest::{Hash, Manifest};
-use aes_bitslice_core::messages::GROUP;
+use aes_bitslice_core::messages::{GROUP, WIDEST};
 use std::sync::{Arc, Mutex};
 use zeroize::Zeroizing;
 
@@ -372,6 +372,44 @@ impl<D: Driver> HashKernel<D> {
         let span = Span::between(Some(input), Some(out), 0);
         // SAFETY: as the caller promises.
         unsafe { self.launch(Entry::HashMessages, queue, thread_blocks, span, Some(tables), values) }
+    }
+
+    /// Computes 16 bytes for each message at `out`, the sum of its mask and its hash under the key with its number of those at `hash_keys`,
+    /// without waiting; `1 << wide` threads share a message.
+    ///
+    /// # Safety
+    /// All are in memory of the device that is live until the work is done; the description of the messages refers to nothing outside; the
+    /// queue belongs to the device.
+    pub(crate) unsafe fn make_tags_of_jobs(
+        &self,
+        queue: &mut D::Queue,
+        input: D::Place,
+        hash_keys: u64,
+        wide: u32,
+        of: &OfMessages,
+        out: D::Place,
+    ) -> Result<(), Error> {
+        let values = vec![
+            (Argument::Messages, Value::Address(of.messages)),
+            (Argument::Order, Value::Address(of.order)),
+            (Argument::All, Value::U32(of.all)),
+            (Argument::Wide, Value::U32(wide)),
+            (Argument::Aad, Value::Address(of.aad)),
+            (Argument::Masks, Value::Address(of.masks)),
+            (Argument::HashKeys, Value::Address(hash_keys)),
+        ];
+        let thread_blocks = of.all.div_ceil(self.0.manifest.threads >> wide);
+        let span = Span::between(Some(input), Some(out), 0);
+        // SAFETY: as the caller promises.
+        unsafe { self.launch(Entry::HashJobs, queue, thread_blocks, span, None, values) }
+    }
+
+    /// How many threads share each of `messages` messages in [`make_tags_of_jobs`](Self::make_tags_of_jobs), as a logarithm: enough for all
+    /// multiprocessors, since sharing costs each thread some products.
+    pub(crate) fn threads_for_jobs(&self, messages: u32) -> u32 {
+        let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
+        let enough = 2 * u64::from(manifest.threads * multiprocessors);
+        (0..WIDEST).find(|wide| u64::from(messages) << wide >= enough).unwrap_or(WIDEST)
     }
 
     /// Clears the messages from `output` on whose 16 bytes at `hashes` and mask differ, as far as their tags count, and reports which at

@@ -181,6 +181,36 @@ class Engine:
         out: _Out,
         stream: Any = None,
     ) -> _Out: ...
+    def gcm_encrypt_jobs(
+        self,
+        keys: _Data,
+        nonces: CountedNonces | Buffer | Sequence[Buffer],
+        ranges: _Ranges,
+        data: _Data,
+        aads: Buffer | Sequence[Buffer] | None = None,
+        *,
+        aad_ranges: _Ranges | None = None,
+        key_bits: _KeyBits = 128,
+        key_numbers: Buffer | Sequence[int] | None = None,
+        out: _Data,
+        stream: Any = None,
+    ) -> bytes: ...
+    def gcm_decrypt_jobs(
+        self,
+        keys: _Data,
+        nonces: CountedNonces | Buffer | Sequence[Buffer],
+        ranges: _Ranges,
+        data: _Data,
+        tags: Buffer | Sequence[Buffer],
+        aads: Buffer | Sequence[Buffer] | None = None,
+        *,
+        aad_ranges: _Ranges | None = None,
+        key_bits: _KeyBits = 128,
+        key_numbers: Buffer | Sequence[int] | None = None,
+        tag_bytes: int = 16,
+        out: _Data,
+        stream: Any = None,
+    ) -> None: ...
     def host_buffer(self, length: int) -> memoryview: ...
     @property
     def name(self) -> str: ...

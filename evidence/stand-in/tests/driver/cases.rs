@@ -3,14 +3,16 @@
 use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
     Aads, Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt,
-    GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key,
-    KeyBits, Keystream, Mode, Nonce, Nonces, Prg, Ranges, Tag, XaesDecrypt, XaesEncrypt, Xts,
+    GcmDecryptBatch, GcmDecryptJobs, GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmJob, GcmJobs, GcmMessage,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream, Mode, Nonce, Nonces, Prg, Ranges, Results,
+    Tag, Tagging, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::Error as SealError;
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_tests::operation::counter;
 use aes_bitslice_tests::others;
 use aes_bitslice_tests::reference::noise;
+use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -102,7 +104,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 29] = [
+pub const CASES: [Case; 31] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -216,6 +218,23 @@ pub const CASES: [Case; 29] = [
             }),
         }
     }),
+    case("GCM encryption under many keys", On::OnlyDevice, Verified::Nothing, |bench| {
+        let (keys, data) = (bench.noise(26, 96), bench.noise(24, MESSAGES[3].1 as usize + 5));
+        run_gcm_jobs(bench, &GcmEncryptJobs::new(&gcm_jobs(&keys)).unwrap(), &data)
+    }),
+    case("GCM decryption under many keys", On::OnlyDevice, Verified::Messages, |bench| {
+        let (keys, mut data) = (bench.noise(26, 96), bench.noise(25, MESSAGES[3].1 as usize + 5));
+        let mut tags = Vec::new();
+        for job in gcm_jobs(&keys) {
+            let range = job.range.start as usize..job.range.end as usize;
+            let (secret, tag) = others::gcm(job.key, &job.nonce, job.aad, &data[range.clone()]);
+            data[range].copy_from_slice(&secret);
+            tags.push(Tag::new(&tag).unwrap());
+        }
+        // One of them is not authentic.
+        tags[1] = tags[0];
+        run_gcm_jobs(bench, &GcmDecryptJobs::new(&gcm_jobs(&keys), &tags).unwrap(), &data)
+    }),
     case("the same number of bytes under each key", On::OnlyDevice, Verified::Nothing, |bench| {
         let (keys, data) = (bench.noise(20, 16 * 40), bench.noise(21, 48 * 40));
         let each = EachKey::new(Mode::EcbDecrypt, KeyBits::Aes128, [0; 16], 48).unwrap();
@@ -272,6 +291,25 @@ fn nonces() -> [Vec<u8>; 4] {
 fn messages(nonces: &[Vec<u8>; 4]) -> Vec<GcmMessage<'_>> {
     let message = |(&(from, to), nonce)| GcmMessage { nonce, aad: b"header", range: from..to };
     MESSAGES.iter().zip(nonces.iter().map(|nonce| &nonce[..])).map(message).collect()
+}
+
+/// [`MESSAGES`], each under its own key.
+fn gcm_jobs(keys: &[u8]) -> Vec<GcmJob<'_>> {
+    let job = |(&(from, to), key)| GcmJob { key, nonce: [5; 12], aad: b"header", range: from..to };
+    MESSAGES.iter().zip(keys.chunks(24)).map(job).collect()
+}
+
+/// Runs a call of GCM under many keys, in host memory or on a device.
+fn run_gcm_jobs<E: Tagging<Results, Output: Debug>>(bench: &Bench<'_>, jobs: &GcmJobs<E>, data: &[u8]) -> Outcome {
+    match bench.place {
+        Place::Host => {
+            bench.on_host(data, |data| bench.engine.run_gcm_jobs(jobs, data).map(|output| format!("{output:?}")))
+        }
+        _ => bench.on_device(data, |stream, data| {
+            let pending = bench.engine.device_jobs()?.run_gcm(stream, jobs, data)?;
+            pending.wait().map(|output| format!("{output:?}"))
+        }),
+    }
 }
 
 /// Bytes ahead of the first segment of a file.

@@ -6,6 +6,7 @@ use crate::backend::cuda::kernel::image::Image;
 use crate::backend::cuda::kernel::module::EntryPoints;
 use crate::backend::cuda::select::stored::KeyForm;
 use crate::base::error::Error;
+use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Hash, Manifest};
 use aes_bitslice_kernels::HASHES;
 use std::sync::Arc;
@@ -19,10 +20,18 @@ type Stored = (&'static aes_bitslice_kernels::HashKernel, Manifest<Hash>);
 
 /// The fastest kernel for an architecture that hashes alone, or one that also encrypts; and its manifest.
 fn stored(architecture: u32, encrypts: bool) -> Option<Stored> {
+    find(|manifest| runs(manifest, architecture) && manifest.key_basis.is_some() == encrypts)
+}
+
+fn runs(manifest: &Manifest<Hash>, architecture: u32) -> bool {
+    manifest.compute_capability.is_some_and(|range| range.contains(architecture))
+}
+
+/// The first stored kernel with such a manifest.
+fn find(is_wanted: impl Fn(&Manifest<Hash>) -> bool) -> Option<Stored> {
     HASHES.iter().find_map(|kernel| {
         let manifest = Manifest::<Hash>::parse(kernel.manifest).expect("the manifests of stored kernels are tested");
-        let runs = manifest.compute_capability.is_some_and(|range| range.contains(architecture));
-        (runs && manifest.key_basis.is_some() == encrypts).then_some((kernel, manifest))
+        is_wanted(&manifest).then_some((kernel, manifest))
     })
 }
 
@@ -41,6 +50,20 @@ pub(crate) fn most_in_one_launch(memory_rate: u64) -> u64 {
 pub(crate) fn load(context: &Arc<Context>, architecture: u32, multiprocessors: u32) -> Result<HashKernel, Error> {
     let none = || Error::NoSuchKernel { what: "there is none of GHASH for this device".into() };
     of(context, architecture, multiprocessors, stored(architecture, false).ok_or_else(none)?)
+}
+
+/// Loads the kernel for messages that have hash keys of their own. The device's context was entered on this thread.
+///
+/// # Errors
+/// [`Error::NoSuchKernel`] if there is none, and any error the driver reports.
+pub(crate) fn load_for_jobs(
+    context: &Arc<Context>,
+    architecture: u32,
+    multiprocessors: u32,
+) -> Result<HashKernel, Error> {
+    let none = || Error::NoSuchKernel { what: "there is none of GHASH under many keys for this device".into() };
+    let found = find(|manifest| runs(manifest, architecture) && manifest.entries.contains_key(&Entry::HashJobs));
+    of(context, architecture, multiprocessors, found.ok_or_else(none)?)
 }
 
 /// Loads the kernel of GCM in one launch for a device, if there is one, and says in which form it takes keys. The device's context was

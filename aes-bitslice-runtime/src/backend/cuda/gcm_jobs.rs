@@ -1,0 +1,340 @@
+//! Messages of GCM in device memory, each under a key of its own (`op/gcm_jobs`), on the caller's stream and without waiting: the calls under
+//! many keys do counter mode, and one kernel hashes.
+//!
+//! ```text
+//! encryption   keys and tables there | hash keys, masks | round keys | counter mode | tags of the ciphertext, masked | tags back
+//! decryption   keys and tables there | hash keys, masks | hashes of the ciphertext + tags | round keys | counter mode | clear where these differ | verdicts back
+//! ```
+
+use crate::backend::cuda::commands::Span;
+use crate::backend::cuda::gcm_batch::clear;
+use crate::backend::cuda::kernel::capture;
+use crate::backend::cuda::many_keys::{DeviceJobs, launch_each, launch_jobs, span};
+use crate::backend::cuda::memory::batch_memory::BatchMemory;
+use crate::backend::device::hash::OfMessages;
+use crate::base::error::Error;
+use crate::base::stop::Stop;
+use crate::base::threads::{copy, divided};
+use crate::op::batch::Results;
+use crate::op::buffers::{Access, Buffers};
+use crate::op::gcm_jobs::{GcmDecryptJobs, GcmEncryptJobs, GcmJob, GcmJobs};
+use crate::op::launch::Entry;
+use crate::op::many_keys::{EachKey, Flow, NAME, Tables};
+use crate::op::tagging::Tagging;
+use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::messages::{MESSAGE_WORDS, words_of};
+use aes_bitslice_core::mode::Mode;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, result};
+use std::ops::Range;
+
+/// A call of GCM under many keys that is on its stream. Its memory, which holds keys, is wiped and reused when this is dropped. Dropping it
+/// waits until the stream has reached the call.
+#[must_use = "dropping it waits for the stream: keep it as long as there is other work to do"]
+pub struct PendingGcmJobs<E> {
+    jobs: GcmJobs<E>,
+    /// None where there was nothing to do on the device.
+    memory: Option<BatchMemory>,
+}
+
+impl<E: Tagging<Results>> PendingGcmJobs<E> {
+    /// Waits until the stream has reached it, and returns the tags, or which messages are authentic.
+    ///
+    /// # Errors
+    /// Any error the driver reports.
+    pub fn wait(self) -> Result<E::Output, Error> {
+        let results = match self.memory {
+            Some(memory) => memory.read(|results| self.jobs.batch.results_on_device(results))?,
+            None => self.jobs.on_cpu(Buffers::InPlace(&mut [])),
+        };
+        self.jobs.finish(results)
+    }
+}
+
+/// Where things are in the memory of a call, in bytes.
+struct Places {
+    messages: Range<usize>,
+    order: Range<usize>,
+    jobs: Range<usize>,
+    runs: Range<usize>,
+    counters: Range<usize>,
+    keys: Range<usize>,
+    /// The first counter of each message, which becomes its mask, and finally its tag where messages are encrypted.
+    masks: Range<usize>,
+    expected: Range<usize>,
+    aad: Range<usize>,
+    hash_keys: Range<usize>,
+    round_keys: Range<usize>,
+    /// The sum of each message's hash and its expected tag.
+    hashes: Range<usize>,
+    verdicts: Range<usize>,
+}
+
+impl Places {
+    fn of<E: Tagging<Results>>(all: &GcmJobs<E>, tables: &Tables, aad: usize, verifies: bool) -> Self {
+        let (messages, bits) = (all.len(), all.jobs.bits);
+        let mut end = 0;
+        let mut next = |bytes: usize| {
+            let begin = usize::next_multiple_of(end, 16);
+            end = begin + bytes;
+            begin..end
+        };
+        let if_verified = |bytes| if verifies { bytes * messages } else { 0 };
+        Self {
+            messages: next(4 * MESSAGE_WORDS * messages),
+            order: next(4 * messages),
+            jobs: next(4 * tables.jobs.len()),
+            runs: next(4 * tables.runs.len()),
+            counters: next(16 * messages),
+            keys: next(bits.bytes() * messages),
+            masks: next(16 * messages),
+            expected: next(if_verified(16)),
+            aad: next(aad),
+            hash_keys: next(16 * messages),
+            round_keys: next(16 * (bits.rounds() + 1) * messages),
+            hashes: next(if_verified(16)),
+            verdicts: next(if_verified(4)),
+        }
+    }
+}
+
+/// The number of messages that a thread describes at a time.
+const PART: usize = 2048;
+
+impl DeviceJobs<'_> {
+    /// Encrypts or decrypts messages of GCM, each under its own key, in place.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for data that is too short, [`Error::OtherContext`], [`Error::InCapture`] on a stream that is being captured into a
+    /// graph, [`Error::NoSuchKernel`] and [`Error::SelfTestFailed`] on first use, and any error the driver reports.
+    pub fn run_gcm<E: Tagging<Results>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        jobs: &GcmJobs<E>,
+        data: &mut D,
+    ) -> Result<PendingGcmJobs<E>, Error> {
+        self.owns(stream)?;
+        self.owns(data.stream())?;
+        let len = data.len() as u64;
+        let (pointer, _written) = data.device_ptr_mut(stream);
+        // SAFETY: the buffer is borrowed for the call, and ordered on the stream by its guard.
+        unsafe { self.run_gcm_raw(stream.cu_stream(), jobs, pointer, pointer, len) }
+    }
+
+    /// Encrypts or decrypts messages of GCM, each under its own key, from `input` to `output`, which have equal lengths. Output between
+    /// messages stays as it is.
+    ///
+    /// # Errors
+    /// Those of [`run_gcm`](Self::run_gcm), and [`Error::LengthMismatch`].
+    pub fn run_gcm_to<E: Tagging<Results>, S: DevicePtr<u8>, D: DevicePtrMut<u8>>(
+        &self,
+        stream: &CudaStream,
+        jobs: &GcmJobs<E>,
+        input: &S,
+        output: &mut D,
+    ) -> Result<PendingGcmJobs<E>, Error> {
+        [stream, input.stream(), output.stream()].into_iter().try_for_each(|stream| self.owns(stream))?;
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        let len = output.len() as u64;
+        let (from, _read) = input.device_ptr(stream);
+        let (to, _written) = output.device_ptr_mut(stream);
+        // SAFETY: both buffers are borrowed for the call, and ordered on the stream by their guards.
+        unsafe { self.run_gcm_raw(stream.cu_stream(), jobs, from, to, len) }
+    }
+
+    /// Encrypts or decrypts messages of GCM, each under its own key, on raw device pointers and a raw stream; `input` may equal `output`.
+    /// `len` is in bytes.
+    ///
+    /// # Safety
+    /// `input` and `output` point to `len` bytes of memory that this device can reach, live until the work is done; `stream` is live and
+    /// belongs to the engine's context.
+    ///
+    /// # Errors
+    /// Those of [`run_gcm`](Self::run_gcm), and [`Error::Overlap`] if the ranges overlap without being equal.
+    pub unsafe fn run_gcm_raw<E: Tagging<Results>>(
+        &self,
+        stream: CUstream,
+        jobs: &GcmJobs<E>,
+        input: CUdeviceptr,
+        output: CUdeviceptr,
+        len: u64,
+    ) -> Result<PendingGcmJobs<E>, Error> {
+        jobs.check(len)?;
+        let span = span(Access::Maps, input, output, len)?;
+        let messages = jobs.batch.messages();
+        if (0..messages.len()).all(|n| messages.range(n).is_empty()) {
+            return Ok(PendingGcmJobs { jobs: jobs.clone(), memory: None });
+        }
+        self.device.enter()?;
+        // SAFETY: the caller guarantees a live stream of this context.
+        if unsafe { capture::is_in_capture(self.device.context(), stream) }? {
+            return Err(Error::InCapture { operation: NAME });
+        }
+        self.prepare_gcm()?;
+        // SAFETY: the caller guarantees stream and memory; all messages are within the length, as was checked.
+        let launched = unsafe { self.launch_gcm(stream, span, jobs) };
+        let memory = launched.inspect_err(|_| {
+            if jobs.batch.expected().is_some() {
+                // SAFETY: likewise.
+                unsafe { clear(stream, output, messages) };
+            }
+        })?;
+        Ok(PendingGcmJobs { jobs: jobs.clone(), memory: Some(memory) })
+    }
+
+    /// Loads the kernels of GCM under many keys, and waits for the known answers they must give, unless that was done before.
+    fn prepare_gcm(&self) -> Result<(), Error> {
+        self.prepare_for(Direction::Encrypt)?;
+        self.device.test_batch(Mode::EcbEncrypt, Entry::HashJobs, || self.test_gcm())
+    }
+
+    /// # Safety
+    /// The span is within memory that this device can reach, live until the work is done; the messages are within the span; `stream` is
+    /// live and belongs to the context.
+    unsafe fn launch_gcm<E: Tagging<Results>>(
+        &self,
+        stream: CUstream,
+        span: Span,
+        all: &GcmJobs<E>,
+    ) -> Result<BatchMemory, Error> {
+        let (kernel, hasher) = (self.kernel(Flow::Ctr)?, self.device.hash_kernel_of_jobs()?);
+        let (messages, order) = (all.batch.messages(), all.batch.order()?);
+        let (aad, expected) = (all.batch.aad(), all.batch.expected());
+        let tables = all.jobs.tables()?;
+        let places = Places::of(all, tables, aad.len(), expected.is_some());
+        let mut memory = self.device.batch_memories().take(places.verdicts.end)?;
+
+        let described = [&places.messages, &places.order, &places.masks].map(Range::clone);
+        let [words, positions, firsts] = memory.pinned().get_disjoint_mut(described).expect("apart");
+        let parts = words.chunks_mut(4 * MESSAGE_WORDS * PART).zip(positions.chunks_mut(4 * PART));
+        divided(parts.zip(firsts.chunks_mut(16 * PART)).enumerate(), |(part, ((words, positions), firsts))| {
+            let of_each =
+                words.as_chunks_mut().0.iter_mut().zip(positions.as_chunks_mut().0).zip(firsts.as_chunks_mut().0);
+            for (n, ((words, position), first)) in (part * PART..).zip(of_each) {
+                let (message, words): (_, &mut [u8; 4 * MESSAGE_WORDS]) = (messages.get(n), words);
+                words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
+                *position = (order.at(n) as u32).to_le_bytes();
+                *first = message.first;
+            }
+        });
+        let copied = [&places.jobs, &places.runs, &places.counters, &places.keys, &places.expected, &places.aad];
+        let from = [
+            tables.jobs.as_flattened(),
+            tables.runs.as_flattened(),
+            all.jobs.counters.as_flattened(),
+            &all.jobs.keys,
+            expected.unwrap_or_default().as_flattened(),
+            aad,
+        ];
+        copy(memory.pinned().get_disjoint_mut(copied.map(Range::clone)).expect("apart").into_iter().zip(from));
+
+        let count = all.len() as u32;
+        let wide = hasher.threads_for_jobs(count);
+        let one_block = EachKey { flow: Flow::Ecb(Direction::Encrypt), bits: all.jobs.bits, counter: 0, bytes: 16 };
+        let results = if expected.is_some() { &places.verdicts } else { &places.masks }.clone();
+        let secret = places.keys.start..places.verdicts.end;
+        let (Some(input), Some(output)) = (span.input, span.output) else { unreachable!("it reads and writes") };
+        // SAFETY: as the caller vouches, here and below.
+        unsafe {
+            memory.run(stream, places.aad.end, results, secret, |begin| {
+                let at = |range: &Range<usize>| begin + range.start as u64;
+                let zeros = |range: &Range<usize>, byte| {
+                    let filled = result::memset_d8_async(at(range), byte, range.len(), stream);
+                    self.device.context().call("cuMemsetD8Async", filled)
+                };
+                let encrypt = |range: &Range<usize>| {
+                    let blocks = Span::in_place(Access::Maps, at(range), range.len() as u64);
+                    launch_each(&kernel, stream, blocks, &one_block, at(&places.keys))
+                };
+                let tags = |from, masks: &Range<usize>, to: &Range<usize>| {
+                    let of = OfMessages {
+                        messages: at(&places.messages),
+                        order: at(&places.order),
+                        all: count,
+                        aad: at(&places.aad),
+                        masks: at(masks),
+                    };
+                    hasher.make_tags_of_jobs(&mut { stream }, from, at(&places.hash_keys), wide, &of, at(to))
+                };
+                zeros(&places.hash_keys, 0)?;
+                encrypt(&places.hash_keys)?;
+                encrypt(&places.masks)?;
+                if expected.is_some() {
+                    // A message that the kernel does not reach is not authentic.
+                    zeros(&places.verdicts, 0xff)?;
+                    // Before anything is overwritten.
+                    tags(input, &places.expected, &places.hashes)?;
+                }
+                let memory = [&places.jobs, &places.runs, &places.counters, &places.keys, &places.round_keys].map(at);
+                launch_jobs(&kernel, stream, span, &all.jobs, tables, memory)?;
+                if expected.is_none() {
+                    return tags(output, &places.masks, &places.masks);
+                }
+                let of = OfMessages {
+                    messages: at(&places.messages),
+                    order: at(&places.order),
+                    all: count,
+                    aad: at(&places.aad),
+                    masks: at(&places.masks),
+                };
+                hasher.clear_messages(&mut { stream }, output, &of, at(&places.hashes), at(&places.verdicts))
+            })?;
+        }
+        Ok(memory)
+    }
+
+    /// Tests the known answers of messages with keys of each length, of which one is forged when they are decrypted.
+    fn test_gcm(&self) -> Result<(), Error> {
+        const BYTES: usize = 6000;
+        let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
+        let keys: [[u8; 32]; 5] = std::array::from_fn(|n| std::array::from_fn(|i| (i * 7 + n * 29 + 3) as u8));
+        let ranges = [0..0, 3..1300, 1300..1316, 1332..4000, 4004..4111];
+        let wrong = || Error::SelfTestFailed { kernel: "GCM under many keys".into() };
+        for bits in KeyBits::ALL {
+            let job = |(n, range): (usize, &Range<u64>)| GcmJob {
+                key: &keys[n][..bits.bytes()],
+                nonce: [n as u8; 12],
+                aad: &data[..9 * n],
+                range: range.clone(),
+            };
+            let jobs: Vec<_> = ranges.iter().enumerate().map(job).collect();
+            let encrypt = GcmEncryptJobs::new(&jobs)?;
+            let mut ciphertext = data.clone();
+            let tags = Stop::never(|| encrypt.on_cpu(Buffers::InPlace(&mut ciphertext))).map_err(Error::from)?.tags;
+            let (encrypted, found) = self.on_device_gcm(&encrypt, &data)?;
+            if (&encrypted, &found.tags) != (&ciphertext, &tags) {
+                return Err(wrong());
+            }
+            let mut forged: Vec<_> = tags.into_iter().map(Into::into).collect();
+            forged[3] = [7; 16].into();
+            let (mut left, found) = self.on_device_gcm(&GcmDecryptJobs::new(&jobs, &forged)?, &ciphertext)?;
+            let Range { start, end } = ranges[3].clone();
+            let cleared = &mut left[start as usize..end as usize];
+            if found.authentic != [true, true, true, false, true] || cleared.iter().any(|byte| *byte != 0) {
+                return Err(wrong());
+            }
+            cleared.copy_from_slice(&data[start as usize..end as usize]);
+            if left != data {
+                return Err(wrong());
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes messages in a copy of the data on the device, and waits.
+    fn on_device_gcm<E: Tagging<Results>>(&self, jobs: &GcmJobs<E>, data: &[u8]) -> Result<(Vec<u8>, Results), Error> {
+        let mut slot = self.device.slots().take(data.len())?;
+        let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
+        let span = Span::in_place(Access::Maps, place, data.len() as u64);
+        // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
+        let started = unsafe {
+            slot.copy_in(0, data)
+                .and_then(|()| self.launch_gcm(*slot.queue(), span, jobs))
+                .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
+        };
+        slot.wait()?;
+        Ok((found, started?.read(|results| jobs.batch.results_on_device(results))??))
+    }
+}

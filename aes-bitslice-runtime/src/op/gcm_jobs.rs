@@ -1,0 +1,270 @@
+//! Many messages of Galois/counter mode in one call (SP 800-38D), each under a key of its own: those of many sessions, tenants or columns.
+//!
+//! As other [calls under many keys](crate::op::many_keys), these are not operations: they have no cipher. The messages are those of a
+//! [batch](crate::op::gcm_batch), and counter mode under their keys is a call of [`Jobs`].
+
+use crate::base::counter::CounterBlock;
+use crate::base::error::Error;
+use crate::base::key::Key;
+use crate::base::scrubbed::{DERIVED, scrubbed};
+use crate::base::stop::Stop;
+use crate::base::tag::Tag;
+use crate::cpu::cipher::CpuCipher;
+use crate::cpu::instructions::Instructions;
+use crate::cpu::kernel::WholeMessage;
+use crate::cpu::key::CpuKey;
+use crate::op::batch::{Results, SideBySide, Tags, refused};
+use crate::op::buffers::Buffers;
+use crate::op::gcm_batch::{Aads, GcmBatch, GcmMessage, Group, one};
+use crate::op::many_keys::{Flow, Jobs};
+use crate::op::nonces::Nonces;
+use crate::op::operation::Operation;
+use crate::op::own_key::STACK_UNDER_OWN_KEY;
+use crate::op::ranges::Ranges;
+use crate::op::tagging::{Make, Tagging, Verify};
+use aes_bitslice_core::aes::KeyBits;
+use aes_bitslice_core::count::counted;
+use aes_bitslice_core::memory::{NoMemory, collected, room};
+use cipher::inout::InOutBuf;
+use std::fmt;
+use std::ops::Range;
+use zeroize::Zeroizing;
+
+/// A message, and its key.
+#[derive(Clone, Default)]
+pub struct GcmJob<'a> {
+    /// The key: 16, 24 or 32 bytes. All keys of a call have the same length.
+    pub key: &'a [u8],
+    /// The nonce, which no other message under this key has.
+    pub nonce: [u8; 12],
+    /// Additional data, which the tag authenticates and which is not encrypted; it may be empty.
+    pub aad: &'a [u8],
+    /// The range of bytes in the call's data. It may be empty.
+    pub range: Range<u64>,
+}
+
+/// Does not show the key.
+impl fmt::Debug for GcmJob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GcmJob({} bits, bytes {:?})", 8 * self.key.len(), self.range)
+    }
+}
+
+/// The keys of messages, in the order of the messages: contiguous bytes.
+#[derive(Clone, Copy)]
+pub struct JobKeys<'a> {
+    bits: KeyBits,
+    keys: &'a [u8],
+    /// The number of each message's key; none if the key with the message's own number is its key.
+    of: Option<&'a [u32]>,
+}
+
+impl<'a> JobKeys<'a> {
+    /// A key of `bits` bits for each message.
+    pub fn each(bits: KeyBits, keys: &'a [u8]) -> Self {
+        Self { bits, keys, of: None }
+    }
+
+    /// Any number of keys of `bits` bits; `of` has, for each message, the number of its key, from 0.
+    pub fn numbered(bits: KeyBits, keys: &'a [u8], of: &'a [u32]) -> Self {
+        Self { bits, keys, of: Some(of) }
+    }
+
+    /// Those of this number of messages.
+    fn copied(&self, messages: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let Self { bits, keys, of } = *self;
+        let (bytes, count) = (bits.bytes(), keys.len() / bits.bytes());
+        let refused = |what: String| Err(Error::Jobs { what });
+        if !keys.len().is_multiple_of(bytes) {
+            return refused(format!("{} of keys: give whole keys of {bytes} bytes each", counted(keys.len(), "byte")));
+        }
+        let of_messages = counted(messages, "message");
+        let Some(of) = of else {
+            if count != messages {
+                return refused(format!("{} for {of_messages}: give one for each", counted(count, "key")));
+            }
+            return Ok(Zeroizing::new(collected(keys.iter().copied())?));
+        };
+        if of.len() != messages {
+            return refused(format!("{} of keys for {of_messages}: give one for each", counted(of.len(), "number")));
+        }
+        if let Some((n, key)) = of.iter().enumerate().find(|(_, key)| **key as usize >= count) {
+            return refused(format!("message {n} has key {key}, and there are {}, from 0", counted(count, "key")));
+        }
+        // Allocated at full length: growing would leave copies behind.
+        let mut all = Zeroizing::new(room(messages.saturating_mul(bytes))?);
+        of.iter().for_each(|&key| all.extend_from_slice(&keys[key as usize * bytes..][..bytes]));
+        Ok(all)
+    }
+}
+
+/// The common part of these calls; `E` says what is done with tags.
+#[derive(Clone, Debug)]
+pub struct GcmJobs<E> {
+    pub(crate) batch: GcmBatch<E>,
+    /// Counter mode from each message's second counter on.
+    pub(crate) jobs: Jobs,
+}
+
+/// Encrypts messages, each under its own key, and returns their tags, of 16 bytes each, in the order of the messages.
+///
+/// ```
+/// use aes_bitslice_runtime::{Backend, Engine, Error, GcmDecryptJobs, GcmEncryptJobs, GcmJob, Key, KeyBits};
+///
+/// let engine = Engine::open(Backend::Cpu)?;
+/// let keys = [Key::generate(KeyBits::Aes128)?, Key::generate(KeyBits::Aes128)?]; // each used for one message: any nonce will do
+/// let mut data = *b"one message, and another";
+/// let job = |n: usize, range| GcmJob { key: keys[n].expose(), nonce: [0; 12], aad: b"header", range };
+/// let jobs = [job(0, 0..11), job(1, 13..24)];
+/// let tags = engine.run_gcm_jobs(&GcmEncryptJobs::new(&jobs)?, &mut data)?;
+/// data[20] ^= 1; // somebody changes the second one
+/// let opened = engine.run_gcm_jobs(&GcmDecryptJobs::new(&jobs, &tags)?, &mut data)?;
+/// assert_eq!((opened.failed(), &data[..13], &data[13..]), (&[1][..], &b"one message, "[..], &[0; 11][..]));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The data between messages is unchanged. In host memory the CPU cores do the work, whatever the engine
+/// ([`Engine::run_gcm_jobs`](crate::Engine::run_gcm_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
+/// ([`DeviceJobs::run_gcm`](crate::cuda::DeviceJobs::run_gcm)), which expands the keys there. The copy of the keys is wiped on drop.
+///
+/// Two messages under one key must not have the same nonce: nothing checks this.
+pub type GcmEncryptJobs = GcmJobs<Make>;
+
+/// Decrypts messages, each under its own key, and reports for each whether it is the one that its tag was computed from. Those that are not
+/// are cleared, and the others are valid: it is not an error of the call if some fail.
+pub type GcmDecryptJobs = GcmJobs<Verify<Tags>>;
+
+impl GcmEncryptJobs {
+    /// Takes messages, whose ranges ascend and do not overlap. Everything is copied.
+    ///
+    /// # Errors
+    /// [`Error::Jobs`] for keys of different lengths, [`Error::KeyLength`] for a key whose length is not an AES key length, and
+    /// [`Error::Batch`] for ranges that do not ascend or that overlap, and for more data than a message or a call can have.
+    pub fn new(jobs: &[GcmJob<'_>]) -> Result<Self, Error> {
+        Self::of_list(jobs, Make)
+    }
+
+    /// Takes messages as arrays describe them: their keys, ranges, which ascend and do not overlap, nonces of 12 bytes, and additional data.
+    /// Everything is copied. The call returns tags as one array: 16 bytes of each message, in the order of the messages.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Jobs`] also for another number of keys than of messages, for the number of a key that is not there,
+    /// and for nonces of another length; [`Error::Batch`] for another number of nonces or additional data than of messages, and for
+    /// additional data outside its bytes.
+    pub fn from_arrays(
+        keys: &JobKeys<'_>,
+        ranges: &Ranges<'_>,
+        nonces: &Nonces<'_>,
+        aads: &Aads<'_>,
+    ) -> Result<GcmJobs<SideBySide>, Error> {
+        GcmJobs::of_arrays(keys, ranges, nonces, aads, SideBySide)
+    }
+}
+
+impl GcmDecryptJobs {
+    /// Takes messages, whose ranges ascend and do not overlap, with the tag of each, whole, [truncated](Tag::truncated) or
+    /// [short](Tag::short). Everything is copied.
+    ///
+    /// # Errors
+    /// As [`GcmEncryptJobs::new`], and [`Error::Batch`] for another number of tags than of messages.
+    pub fn new(jobs: &[GcmJob<'_>], tags: &[Tag]) -> Result<Self, Error> {
+        Self::of_list(jobs, Verify(Tags::new(tags, jobs.len())?))
+    }
+
+    /// Takes messages as arrays describe them, as [`GcmEncryptJobs::from_arrays`] does, and their contiguous tags, of `tag_bytes` bytes each:
+    /// 16, or the first 12 to 15 if both sides agreed on that. Everything is copied.
+    ///
+    /// # Errors
+    /// As [`GcmEncryptJobs::from_arrays`]; [`Error::Batch`] also for another number of bytes of tags than the messages have, and
+    /// [`Error::TagLength`] for another length of a tag.
+    pub fn from_arrays(
+        keys: &JobKeys<'_>,
+        ranges: &Ranges<'_>,
+        nonces: &Nonces<'_>,
+        aads: &Aads<'_>,
+        tags: &[u8],
+        tag_bytes: usize,
+    ) -> Result<Self, Error> {
+        let end = Verify(Tags::side_by_side(tags, tag_bytes, false, ranges.len())?);
+        Self::of_arrays(keys, ranges, nonces, aads, end)
+    }
+}
+
+impl<E: Tagging<Results>> GcmJobs<E> {
+    fn of_list<'a>(jobs: &'a [GcmJob<'a>], end: E) -> Result<Self, Error> {
+        let message = |job: &'a GcmJob<'a>| GcmMessage { nonce: &job.nonce, aad: job.aad, range: job.range.clone() };
+        let messages: Vec<_> = collected(jobs.iter().map(message))?;
+        let (bits, keys) = Jobs::keys_of(jobs.iter().map(|job| job.key))?;
+        Self::of(bits, keys, GcmBatch::of_list(&messages, false, end)?)
+    }
+
+    fn of_arrays(
+        keys: &JobKeys<'_>,
+        ranges: &Ranges<'_>,
+        nonces: &Nonces<'_>,
+        aads: &Aads<'_>,
+        end: E,
+    ) -> Result<Self, Error> {
+        let copied = keys.copied(ranges.len())?;
+        Self::of(keys.bits, copied, GcmBatch::of_arrays(ranges, nonces, aads, false, end)?)
+    }
+
+    fn of(bits: KeyBits, keys: Zeroizing<Vec<u8>>, batch: GcmBatch<E>) -> Result<Self, Error> {
+        if let Some(bytes) = batch.other_nonce() {
+            let what =
+                format!("a nonce has {}: under keys of their own, messages have nonces of 12", counted(bytes, "byte"));
+            return Err(Error::Jobs { what });
+        }
+        let messages = batch.messages();
+        let second = |n| {
+            let first = u128::from_be_bytes(messages.get(n).first);
+            CounterBlock::of_gcm(first, false).after(1).block.to_be_bytes()
+        };
+        let counters = collected((0..messages.len()).map(second))?;
+        let jobs = Jobs::of(Flow::Ctr, bits, keys, counters, messages.places().clone())?;
+        Ok(Self { batch, jobs })
+    }
+
+    /// The number of messages.
+    pub fn len(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Clears the output of all messages, in data that contains their ranges.
+    #[doc(hidden)]
+    pub fn clear(&self, output: &mut [u8]) {
+        self.batch.clear(output);
+    }
+
+    /// Refuses data that does not contain all messages.
+    pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
+        self.batch.messages().within(bytes, "message").or_else(refused)
+    }
+
+    /// Processes all messages on the CPU cores.
+    pub(crate) fn on_cpu(&self, data: Buffers<'_>) -> Result<Results, NoMemory> {
+        let (instructions, stop) = (Instructions::best(), Stop::current());
+        let under = |key: &[u8], mut whole: WholeMessage<'_, '_, '_>| match instructions.kernel() {
+            Some(kernel) => scrubbed::<STACK_UNDER_OWN_KEY, _>(|| kernel.message_under(key, &mut whole)),
+            None => scrubbed::<DERIVED, _>(|| {
+                let key = CpuKey::on(instructions, &Key::new(key).expect("its length was checked"));
+                one(&key, &key.hash_key(), whole)
+            }),
+        };
+        self.batch.on_cores(data, |group: Group<'_>| {
+            group.each(self.batch.messages(), &stop, |n, message, data: InOutBuf<'_, '_, u8>| {
+                under(self.jobs.key(n), self.batch.whole(message, data))
+            });
+        })
+    }
+
+    /// What a call returns that has these results.
+    pub(crate) fn finish(&self, results: Result<Results, NoMemory>) -> Result<E::Output, Error> {
+        self.batch.finish(results.ok())
+    }
+}

@@ -1,0 +1,291 @@
+//! Many GCM messages in one call, each under a key of its own: each against another implementation, in host memory and in GPU memory; the
+//! bytes between them; changed messages; invalid calls.
+
+use aes_bitslice_runtime::{
+    Aads, Backend, Engine, Error, GcmDecryptJobs, GcmEncryptJobs, GcmJob, GcmJobs, JobKeys, Kernels, KeyBits, Nonces,
+    Ranges, Results, Tag, Tagging,
+};
+use aes_bitslice_tests::arrays::Arrays;
+use aes_bitslice_tests::engines::{Device, name};
+use aes_bitslice_tests::environment::{all_or, random};
+use aes_bitslice_tests::harness::Tests;
+use aes_bitslice_tests::memory::Memory;
+use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::vectors::any_tag;
+use aes_bitslice_tests::{others, tests, tests_of_engines};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::ops::Range;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    Tests::default()
+        .on_each(
+            &[Device::Cpu, Device::Cuda(Kernels::Auto), Device::OpenCl],
+            &[],
+            tests_of_engines![
+                messages_are_as_another_has_them,
+                arrays_are_as_lists,
+                what_was_changed_is_cleared_alone,
+                nothing_to_do
+            ],
+        )
+        .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![from_one_buffer_to_another, many_messages])
+        .with(&[], tests![what_cannot_be_is_refused, keys_are_not_printed])
+        .run()
+}
+
+/// Makes a call on data where it is.
+fn run<E: Tagging<Results>>(
+    memory: &Memory,
+    engine: &Engine,
+    jobs: &GcmJobs<E>,
+    data: &mut [u8],
+) -> Result<E::Output, Error> {
+    match memory.on_gpu(data, |stream, data| engine.device_jobs()?.run_gcm(stream, jobs, data)) {
+        Some(pending) => pending?.wait(),
+        None => engine.run_gcm_jobs(jobs, data),
+    }
+}
+
+/// Messages, and what belongs to them.
+struct Messages {
+    keys: Vec<Vec<u8>>,
+    aad: Vec<Vec<u8>>,
+    ranges: Vec<Range<u64>>,
+    plain: Vec<u8>,
+}
+
+impl Messages {
+    /// Lengths in bytes: of data, of additional data, and of the gap before a message.
+    fn new(seed: u64, bits: KeyBits, lengths: &[(usize, usize, usize)]) -> Self {
+        let mut at = 0;
+        let mut ranges = Vec::new();
+        for (bytes, _, gap) in lengths {
+            ranges.push((at + gap) as u64..(at + gap + bytes) as u64);
+            at += gap + bytes;
+        }
+        Self {
+            keys: (0..lengths.len()).map(|n| noise(seed + 1 + n as u64, bits.bytes())).collect(),
+            aad: lengths.iter().enumerate().map(|(n, (_, aad, _))| noise(seed ^ n as u64, *aad)).collect(),
+            ranges,
+            plain: noise(!seed, at + 7),
+        }
+    }
+
+    fn nonce(n: usize) -> [u8; 12] {
+        (n as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()[..12].try_into().unwrap()
+    }
+
+    fn list(&self) -> Vec<GcmJob<'_>> {
+        let job = |n: usize| GcmJob {
+            key: &self.keys[n],
+            nonce: Self::nonce(n),
+            aad: &self.aad[n],
+            range: self.ranges[n].clone(),
+        };
+        (0..self.keys.len()).map(job).collect()
+    }
+
+    fn range(&self, n: usize) -> Range<usize> {
+        self.ranges[n].start as usize..self.ranges[n].end as usize
+    }
+
+    /// By the `aes-gcm` crate.
+    fn by_another(&self) -> (Vec<u8>, Vec<Tag>) {
+        let mut secret = self.plain.clone();
+        let tags = (0..self.keys.len()).map(|n| {
+            let data = &mut secret[self.range(n)];
+            let (sealed, tag) = others::gcm(&self.keys[n], &Self::nonce(n), &self.aad[n], data);
+            data.copy_from_slice(&sealed);
+            Tag::new(&tag).unwrap()
+        });
+        let tags = tags.collect();
+        (secret, tags)
+    }
+
+    /// Encrypts and decrypts them wherever their data can be.
+    fn check(&self, engine: &Engine) {
+        let (secret, tags) = self.by_another();
+        let encrypt = GcmEncryptJobs::new(&self.list()).unwrap();
+        let decrypt = GcmDecryptJobs::new(&self.list(), &tags).unwrap();
+        for memory in Memory::all_of(engine) {
+            let mut data = self.plain.clone();
+            assert_eq!(run(&memory, engine, &encrypt, &mut data).unwrap(), tags, "{}", name(engine));
+            assert!(data == secret, "{}", name(engine));
+            run(&memory, engine, &decrypt, &mut data).unwrap().all().unwrap();
+            assert!(data == self.plain, "{}", name(engine));
+        }
+    }
+}
+
+/// Lengths around blocks, runs and steps, then random ones.
+fn messages_are_as_another_has_them(engines: &'static [Engine]) {
+    let fixed: [&[(usize, usize, usize)]; 5] = [
+        &[(1500, 13, 0), (0, 0, 0), (16, 0, 3), (4096, 20, 4), (1, 1, 0), (0, 17, 0), (511, 16, 1), (513, 15, 0)],
+        &[(100, 0, 0)],
+        &[(512, 0, 0); 40],
+        &[(70_001, 3, 5), (33, 40_000, 2)],
+        &[(64, 64, 0); 700],
+    ];
+    for (n, (lengths, bits)) in fixed.into_iter().zip(KeyBits::ALL.into_iter().cycle()).enumerate() {
+        engines.iter().for_each(|engine| Messages::new(n as u64, bits, lengths).check(engine));
+    }
+    let some = (any::<u64>(), 0..3_usize, prop::collection::vec((0..3000_usize, 0..60_usize, 0..20_usize), 1..60));
+    TestRunner::new(random(all_or(64, 8)))
+        .run(&some, |(seed, bits, lengths)| {
+            let messages = Messages::new(seed >> 1, KeyBits::ALL[bits], &lengths);
+            engines.iter().for_each(|engine| messages.check(engine));
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// In every form, with a key for each message and with numbers of keys.
+fn arrays_are_as_lists(engines: &'static [Engine]) {
+    let lengths = [(512, 9, 0), (16, 9, 3), (0, 9, 0), (4097, 9, 1), (16, 9, 0)];
+    for bits in KeyBits::ALL {
+        let mut messages = Messages::new(3, bits, &lengths);
+        messages.aad = vec![noise(9, 9); lengths.len()];
+        let numbers = [1, 0, 1, 2, 0];
+        let few = [5, 6, 7].map(|seed| noise(seed, bits.bytes()));
+        messages.keys = numbers.iter().map(|&n| few[n as usize].clone()).collect();
+        let (secret, tags) = messages.by_another();
+        let tags: Vec<[u8; 16]> = tags.iter().map(|tag| tag.as_bytes().try_into().unwrap()).collect();
+        let (few, each) = (few.concat(), messages.keys.concat());
+        let nonces: Vec<_> = (0..lengths.len()).map(Messages::nonce).collect();
+        let (nonces, aads) = (Nonces::from(&*nonces), Aads::shared(&messages.aad[0]));
+        for keys in [JobKeys::each(bits, &each), JobKeys::numbered(bits, &few, &numbers)] {
+            for ranges in Arrays::of(&messages.ranges).forms() {
+                let encrypt = GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap();
+                let of_tags = tags.as_flattened();
+                let decrypt = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, of_tags, 16).unwrap();
+                for (engine, memory) in engines.iter().flat_map(|e| Memory::all_of(e).into_iter().map(move |m| (e, m)))
+                {
+                    let mut data = messages.plain.clone();
+                    assert_eq!(run(&memory, engine, &encrypt, &mut data).unwrap(), tags);
+                    assert!(data == secret, "{}", name(engine));
+                    run(&memory, engine, &decrypt, &mut data).unwrap().all().unwrap();
+                    assert!(data == messages.plain, "{}", name(engine));
+                }
+            }
+        }
+    }
+}
+
+/// With tags of every length that there is.
+fn what_was_changed_is_cleared_alone(engines: &'static [Engine]) {
+    let lengths = [(1500, 13, 0), (33, 0, 3), (0, 5, 0), (4096, 20, 4), (100, 1, 0), (17, 0, 0), (64, 0, 1)];
+    let messages = Messages::new(11, KeyBits::Aes256, &lengths);
+    let (secret, tags) = messages.by_another();
+    let short = |n: usize, tag: &Tag| any_tag(&tag.as_bytes()[..[16, 12, 4, 15, 8, 13, 14][n]]).unwrap();
+    let tags: Vec<Tag> = tags.iter().enumerate().map(|(n, tag)| short(n, tag)).collect();
+    for engine in engines {
+        for memory in Memory::all_of(engine) {
+            for wrong in 0..lengths.len() {
+                // Its key, its tag, its additional data or its bytes.
+                let (mut list, mut data, mut tags) = (messages.list(), secret.clone(), tags.clone());
+                let other = &messages.keys[(wrong + 1) % lengths.len()];
+                match wrong % 4 {
+                    0 => list[wrong].key = other,
+                    1 => {
+                        let mut tag = tags[wrong].as_bytes().to_vec();
+                        *tag.last_mut().unwrap() ^= 1;
+                        tags[wrong] = any_tag(&tag).unwrap();
+                    }
+                    2 => list[wrong].aad = b"another",
+                    _ => data[messages.range(wrong).end - 1] ^= 0x80,
+                }
+                let decrypt = GcmDecryptJobs::new(&list, &tags).unwrap();
+                let opened = run(&memory, engine, &decrypt, &mut data).unwrap();
+                assert_eq!(opened.failed(), [wrong], "{}", name(engine));
+                let mut expected = messages.plain.clone();
+                expected[messages.range(wrong)].fill(0);
+                assert!(data == expected, "{}, message {wrong}", name(engine));
+            }
+        }
+    }
+}
+
+fn nothing_to_do(engines: &'static [Engine]) {
+    engines.iter().for_each(|engine| {
+        Messages::new(1, KeyBits::Aes128, &[]).check(engine);
+        Messages::new(2, KeyBits::Aes192, &[(0, 5, 0), (0, 0, 2), (0, 40, 0)]).check(engine);
+    });
+}
+
+fn from_one_buffer_to_another(engines: &'static [Engine]) {
+    let messages = Messages::new(21, KeyBits::Aes128, &[(1500, 13, 0), (0, 1, 3), (4099, 20, 4)]);
+    let (secret, tags) = messages.by_another();
+    let encrypt = GcmEncryptJobs::new(&messages.list()).unwrap();
+    let decrypt = GcmDecryptJobs::new(&messages.list(), &tags).unwrap();
+    for engine in engines {
+        let jobs = engine.device_jobs().unwrap();
+        let stream = engine.cuda_contexts().unwrap()[0].new_stream().unwrap();
+        let input = stream.clone_htod(&messages.plain).unwrap();
+        let mut output = stream.clone_htod(&secret).unwrap();
+        // Two calls at a time.
+        let pending = jobs.run_gcm_to(&stream, &encrypt, &input, &mut output).unwrap();
+        let mut back = stream.clone_htod(&secret).unwrap();
+        let opened = jobs.run_gcm_to(&stream, &decrypt, &output, &mut back).unwrap();
+        assert_eq!(pending.wait().unwrap(), tags);
+        opened.wait().unwrap().all().unwrap();
+        assert!(stream.clone_dtoh(&output).unwrap()[..secret.len() - 7] == secret[..secret.len() - 7]);
+        assert!(stream.clone_dtoh(&back).unwrap()[..1500] == messages.plain[..1500]);
+        let shorter = &mut stream.alloc_zeros::<u8>(100).unwrap();
+        assert!(matches!(jobs.run_gcm(&stream, &encrypt, shorter).map(drop), Err(Error::Batch { .. })));
+        let refused = jobs.run_gcm_to(&stream, &encrypt, &input, shorter).map(drop);
+        assert!(matches!(refused, Err(Error::LengthMismatch { .. })));
+    }
+}
+
+/// So many that threads of the GPU do not share them all alike.
+fn many_messages(engines: &'static [Engine]) {
+    for (n, count) in [3000, 20_000, 80_000].into_iter().enumerate() {
+        let lengths: Vec<_> = (0..count).map(|n| (n * 7 % 90, n % 3, n % 2)).collect();
+        let messages = Messages::new(n as u64, KeyBits::ALL[n], &lengths);
+        engines.iter().for_each(|engine| messages.check(engine));
+    }
+}
+
+fn what_cannot_be_is_refused() {
+    let (key, other) = ([1; 16], [2; 32]);
+    let job = |key, range| GcmJob { key, range, ..GcmJob::default() };
+    let refused = |outcome: Result<(), Error>, says: &str| {
+        let error = outcome.expect_err(says).to_string();
+        assert!(error.contains(says), "{error}");
+    };
+    let new = |jobs: &[GcmJob<'_>]| GcmEncryptJobs::new(jobs).map(drop);
+    refused(new(&[job(&key, 0..5), job(&other, 5..9)]), "the key of job 1 has 256 bits");
+    refused(new(&[job(&other[..17], 0..5)]), "17");
+    refused(new(&[job(&key, 0..5), job(&key, 4..9)]), "message 1 begins at byte 4");
+    refused(GcmDecryptJobs::new(&[job(&key, 0..5)], &[]).map(drop), "0 tags for 1 message");
+
+    let arrays = |keys: JobKeys<'_>, nonces: &Nonces<'_>| {
+        GcmEncryptJobs::from_arrays(&keys, &Ranges::equal(2, 5), nonces, &Aads::NONE).map(drop)
+    };
+    let (bits, of) = (KeyBits::Aes128, [0, 1]);
+    let counted = Nonces::counted([0; 12], 32);
+    assert!(arrays(JobKeys::each(bits, &other), &counted).is_ok());
+    assert!(arrays(JobKeys::numbered(bits, &other, &of), &counted).is_ok());
+    refused(arrays(JobKeys::each(bits, &key), &counted), "1 key for 2 messages");
+    refused(arrays(JobKeys::each(bits, &other[..31]), &counted), "31 bytes of keys");
+    refused(arrays(JobKeys::numbered(bits, &key, &of), &counted), "message 1 has key 1, and there are 1 key");
+    refused(arrays(JobKeys::numbered(bits, &key, &[0]), &counted), "1 number of keys for 2 messages");
+    let long: [&[u8]; 2] = [&[7; 16], &[8; 12]];
+    refused(arrays(JobKeys::each(bits, &other), &Nonces::from(&long[..])), "a nonce has 16 bytes");
+
+    let jobs = GcmEncryptJobs::new(&[job(&key, 0..5), job(&key, 6..9)]).unwrap();
+    let mut data = [3; 8];
+    let engine = Engine::open(Backend::Cpu).unwrap();
+    refused(engine.run_gcm_jobs(&jobs, &mut data).map(drop), "message 1 ends at byte 9");
+    assert_eq!(data, [3; 8]);
+}
+
+fn keys_are_not_printed() {
+    let job = GcmJob { key: &[0xb7; 16], range: 0..1, ..GcmJob::default() };
+    let jobs: GcmJobs<_> = GcmEncryptJobs::new(std::slice::from_ref(&job)).unwrap();
+    for printed in [format!("{job:?}"), format!("{jobs:?}")] {
+        assert!(!printed.contains("b7") && !printed.contains("183"), "{printed}");
+    }
+}
