@@ -187,18 +187,34 @@ impl<'a> Span<'a> {
         Some(Self { pointer, len, ordinal, stream: stream.handle, held: PhantomData })
     }
 
-    /// Copies bytes there, from its byte `at` on, on its stream, and waits for that.
-    pub fn fill(&self, at: u64, bytes: &[u8]) -> Result<(), Runtime> {
+    /// Copies what `fill` writes, on its stream, and waits for all of that. `fill` gets one half of `room` while the other is copied, and
+    /// returns where the bytes go that it wrote at the front, or `None` at the end.
+    pub fn fill<E: From<Runtime>>(
+        &self,
+        room: &mut [u8],
+        mut fill: impl FnMut(&mut [u8]) -> Result<Option<Range<u64>>, E>,
+    ) -> Result<(), E> {
         let failed = |e: DriverError| Runtime::Cuda { call: "cuMemcpyHtoDAsync".into(), code: format!("{:?}", e.0) };
-        assert!(at <= self.len && bytes.len() as u64 <= self.len - at, "the bytes have room");
         enter(&CudaContext::new(self.ordinal).map_err(failed)?).map_err(failed)?;
         let stream = self.stream as sys::CUstream;
-        // SAFETY: the memory is held and has room, as was just checked, and its library says which stream is live; the bytes are borrowed until
-        // the copy was waited for.
-        unsafe {
-            let copied = result::memcpy_htod_async(self.pointer + at, bytes, stream);
-            let waited = result::stream::synchronize(stream);
-            copied.and(waited).map_err(failed)
+        // SAFETY: its library says which stream is live.
+        let wait = || unsafe { result::stream::synchronize(stream) }.map_err(failed);
+        let (mut this, mut other) = room.split_at_mut(room.len().div_ceil(2));
+        loop {
+            let filled = fill(this);
+            // Whatever happens, the other half is not given back while it is copied.
+            wait()?;
+            let Some(Range { start, end }) = filled? else { return Ok(()) };
+            assert!(start <= end && end <= self.len, "the bytes have room");
+            let bytes = &this[..(end - start) as usize];
+            // SAFETY: the memory is held and has room, as was just checked, and the bytes stay until the copy was waited for.
+            let copied = unsafe { result::memcpy_htod_async(self.pointer + start, bytes, stream) };
+            if copied.is_err() || other.is_empty() {
+                wait()?;
+            } else {
+                std::mem::swap(&mut this, &mut other);
+            }
+            copied.map_err(failed)?;
         }
     }
 }

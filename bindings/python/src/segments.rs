@@ -149,21 +149,23 @@ impl SealedSegments {
 }
 
 impl SealedSegments {
-    /// Reads the ciphertext of bytes of the message to memory of a GPU, through `room`: that of as many whole segments as there is room for, or
-    /// of a part of one.
+    /// Reads the ciphertext of bytes of the message to memory of a GPU, through `room`: that of as many whole segments as half of it has room
+    /// for, or of a part of one.
     fn read_through(&self, file: &File, bytes: Range<u64>, room: &mut [u8], out: Span<'_>) -> Result<(), Error> {
         assert!(!room.is_empty() || bytes.is_empty(), "there is no room");
         let (places, mut start) = (self.opening.places(), bytes.start);
-        while start < bytes.end {
-            let most = (start + room.len() as u64).min(bytes.end);
+        out.fill(room, |half| {
+            if start == bytes.end {
+                return Ok(None);
+            }
+            let most = (start + half.len() as u64).min(bytes.end);
             let begun = places.first_byte(places.segment_of(most));
             let end = if most == bytes.end || begun <= start { most } else { begun };
-            let part = &mut room[..(end - start) as usize];
-            self.read_bytes(file, start, part)?;
-            out.fill(start - bytes.start, part)?;
+            self.read_bytes(file, start, &mut half[..(end - start) as usize])?;
+            let part = start - bytes.start..end - bytes.start;
             start = end;
-        }
-        Ok(())
+            Ok(Some(part))
+        })
     }
 
     /// Reads the ciphertext of the message from its byte `start` on.

@@ -36,8 +36,8 @@ _Result = TypeVar("_Result")
 class HostLane:
     """The lane of arrays and tensors in host memory."""
 
-    #: Bytes of a piece: what is filled is still in the caches of a core when it is computed.
-    piece = 2 << 20
+    #: Bytes of a piece, however many there are: what is filled is still in the caches of a core when it is computed.
+    piece = largest = 2 << 20
 
     def map(self, work: Callable[[Any, _Piece], _Result], pieces: Sequence[_Piece], size: int) -> list[_Result]:
         """The results of `work` for a lane and each piece, whose parts have `size` bytes or fewer, in order. After an exception nothing works
@@ -68,8 +68,8 @@ class HostLane:
 class GpuLanes:
     """Lanes to and from the memory of a GPU, for tensors of PyTorch that are ready on the current stream."""
 
-    #: Bytes of a piece.
-    piece = 16 << 20
+    #: Bytes of a piece; and of one where there are many.
+    piece, largest = 16 << 20, 64 << 20
 
     def __init__(self, torch: Any, device: Any) -> None:
         self._torch, self._device = torch, device

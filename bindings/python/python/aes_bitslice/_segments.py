@@ -18,13 +18,14 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ._files import read_some
-from ._lanes import PART, GpuLanes, HostLane
+from ._lanes import PART, THREADS, GpuLanes, HostLane
 from ._native import AuthenticationError, Engine, _FileSecret, _SealedSegments
 
 #: The most segments of a piece, which may be small.
 MOST_SEGMENTS = 512
-#: The most bytes of pinned memory of a thread that reads a file with a path to a GPU: that of all threads stays in the processor's caches.
-ROOM = 4 << 20
+#: The most bytes of pinned memory of a thread that reads a file with a path to a GPU: one half is filled while the other is copied. That of
+#: all threads stays in the caches of a large processor.
+ROOM = 8 << 20
 
 
 class Memory(NamedTuple):
@@ -110,7 +111,8 @@ class Parts:
     def _fill(self, whole: Any, first: int, end: int) -> None:
         """Fills an array with the plaintext of the segments from `first` to before `end`."""
         lanes, each = self._memory.lanes, self._segments.segment_bytes
-        count = max(1, min(lanes.piece // each, MOST_SEGMENTS))
+        piece = max(lanes.piece, min(whole.nbytes // (4 * THREADS), lanes.largest))
+        count = max(1, min(piece // each, MOST_SEGMENTS))
         base = self._place(first)
 
         def opened(lane: Any, start: int) -> None:
