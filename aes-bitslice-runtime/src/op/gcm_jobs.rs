@@ -248,7 +248,12 @@ impl<E: Tagging<Results>> GcmJobs<E> {
 
     /// Processes all messages on the CPU cores.
     pub(crate) fn on_cpu(&self, data: Buffers<'_>) -> Result<Results, NoMemory> {
-        let (instructions, stop) = (Instructions::best(), Stop::current());
+        self.on_instructions(Instructions::best(), data)
+    }
+
+    /// Processes them on these instructions, which the processor has.
+    fn on_instructions(&self, instructions: Instructions, data: Buffers<'_>) -> Result<Results, NoMemory> {
+        let stop = Stop::current();
         let under = |key: &[u8], mut whole: WholeMessage<'_, '_, '_>| match instructions.kernel() {
             Some(kernel) => scrubbed::<STACK_UNDER_OWN_KEY, _>(|| kernel.message_under(key, &mut whole)),
             None => scrubbed::<DERIVED, _>(|| {
@@ -266,5 +271,29 @@ impl<E: Tagging<Results>> GcmJobs<E> {
     /// What a call returns that has these results.
     pub(crate) fn finish(&self, results: Result<Results, NoMemory>) -> Result<E::Output, Error> {
         self.batch.finish(results.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tests of engines take the fastest alone.
+    #[test]
+    fn on_all_instructions_it_is_the_same() {
+        let (keys, data): ([[u8; 24]; 5], Vec<u8>) =
+            ([[1; 24], [2; 24], [3; 24], [4; 24], [5; 24]], (0..200).collect());
+        let ranges = [0..0, 0..16, 16..17, 20..150, 150..200];
+        let job = |(key, range): (&'static [u8; 24], Range<u64>)| GcmJob { key, nonce: [9; 12], aad: b"header", range };
+        let keys: &'static [[u8; 24]; 5] = Box::leak(Box::new(keys));
+        let jobs = GcmEncryptJobs::new(&keys.iter().zip(ranges).map(job).collect::<Vec<_>>()).unwrap();
+        let on = |instructions| {
+            let mut data = data.clone();
+            let results = jobs.on_instructions(instructions, Buffers::InPlace(&mut data)).unwrap();
+            (data, results.tags)
+        };
+        let first = on(Instructions::Portable);
+        assert_eq!(first.1.len(), 5);
+        Instructions::available().into_iter().for_each(|set| assert!(on(set) == first, "{set}"));
     }
 }

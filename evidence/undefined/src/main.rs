@@ -23,8 +23,8 @@ use aes_bitslice_core::ghash::{Arrangement, Blocks, Shape, tables};
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, Error, GcmEncrypt,
-    GcmEncryptBatch, GcmMessage, GcmSivEncrypt, Gmac, Instructions, Job, Jobs, Key, KeyBits, Keystream, Mode, Nonce,
-    Prg, Tag, XaesEncrypt, Xts,
+    GcmEncryptBatch, GcmEncryptJobs, GcmJob, GcmMessage, GcmSivEncrypt, Gmac, Instructions, Job, Jobs, Key, KeyBits,
+    Keystream, Mode, Nonce, Prg, Tag, XaesEncrypt, Xts,
 };
 use memcheck::{is_undefined, make_borrowed_undefined, make_defined, make_undefined, undefined_bytes};
 
@@ -159,6 +159,12 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
         make_defined(&mut data);
         calls += 2;
     }
+    make_undefined(&mut data);
+    let job = |range| GcmJob { key: &secret, nonce: [5; 12], aad: b"header", range };
+    let tags = engine.run_gcm_jobs(&GcmEncryptJobs::new(&[job(0..160), job(160..160), job(176..999)])?, &mut data)?;
+    assert!(is_undefined(&data[..160]) && is_undefined(tags[1].as_bytes()));
+    make_defined(&mut data);
+    calls += 1;
     // The tables of a hash key, for kernels.
     let mut hash_key = [0x6b; 16];
     make_undefined(&mut hash_key);

@@ -34,7 +34,7 @@
 //! | `device_batch`, `described_batch`, `gcm_arrays` | messages that arrays in device memory describe: as the caller gives them; a call on them; one on slices |
 //! | `gcm_self_test` | the known answers that the kernel of GCM in one launch must give first |
 //! | `batch_self_test` | the known answers that the batch kernels must give first |
-//! | `many_keys` | calls under many keys in device memory |
+//! | `many_keys`, `gcm_jobs` | calls under many keys in device memory; GCM under them |
 //! | `pending` | the result of a call on device memory, available once its stream reaches it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |
