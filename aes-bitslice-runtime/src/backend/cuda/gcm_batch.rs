@@ -180,7 +180,7 @@ impl DeviceKey {
     ) -> Result<BatchMemory, Error> {
         let by = self.gcm_kernels(batch)?;
         let places = Places::of(batch, &by);
-        let memory = self.device().batch_memories().take(places.verdicts.end)?;
+        let memory = self.device().batch_memories().take(places.verdicts.end, places.verdicts.end)?;
         // SAFETY: as the caller promises.
         let launched = unsafe { self.launch_gcm_in(stream, span, batch, &by, places, memory) };
         launched.inspect_err(|_| {

@@ -63,11 +63,11 @@ struct Places {
     masks: Range<usize>,
     expected: Range<usize>,
     aad: Range<usize>,
+    verdicts: Range<usize>,
+    /// From here on nothing is copied to the device or back. The sum of each message's hash and its expected tag.
+    hashes: Range<usize>,
     hash_keys: Range<usize>,
     round_keys: Range<usize>,
-    /// The sum of each message's hash and its expected tag.
-    hashes: Range<usize>,
-    verdicts: Range<usize>,
 }
 
 impl Places {
@@ -90,10 +90,10 @@ impl Places {
             masks: next(16 * messages),
             expected: next(if_verified(16)),
             aad: next(aad),
+            verdicts: next(if_verified(4)),
+            hashes: next(if_verified(16)),
             hash_keys: next(16 * messages),
             round_keys: next(16 * (bits.rounds() + 1) * messages),
-            hashes: next(if_verified(16)),
-            verdicts: next(if_verified(4)),
         }
     }
 }
@@ -204,7 +204,7 @@ impl DeviceJobs<'_> {
         let (aad, expected) = (all.batch.aad(), all.batch.expected());
         let tables = all.jobs.tables()?;
         let places = Places::of(all, tables, aad.len(), expected.is_some());
-        let mut memory = self.device.batch_memories().take(places.verdicts.end)?;
+        let mut memory = self.device.batch_memories().take(places.verdicts.end, places.round_keys.end)?;
 
         let described = [&places.messages, &places.order, &places.masks].map(Range::clone);
         let [words, positions, firsts] = memory.pinned().get_disjoint_mut(described).expect("apart");
@@ -234,7 +234,7 @@ impl DeviceJobs<'_> {
         let wide = hasher.threads_for_jobs(count);
         let one_block = EachKey { flow: Flow::Ecb(Direction::Encrypt), bits: all.jobs.bits, counter: 0, bytes: 16 };
         let results = if expected.is_some() { &places.verdicts } else { &places.masks }.clone();
-        let secret = places.keys.start..places.verdicts.end;
+        let secret = places.keys.start..places.round_keys.end;
         let (Some(input), Some(output)) = (span.input, span.output) else { unreachable!("it reads and writes") };
         // SAFETY: as the caller vouches, here and below.
         unsafe {

@@ -1,5 +1,5 @@
-//! Memory that a call on many messages takes besides its data: pinned memory and the same amount of device memory, and the point of a
-//! stream after which the results are available. It is kept from call to call, so that a call seldom allocates.
+//! Memory that a call on many messages takes besides its data: device memory, pinned memory for what is copied to it or back, and the point of
+//! a stream after which the results are available. It is kept from call to call, so that a call seldom allocates.
 //!
 //! ```text
 //! copies            to the device ──┐        ┌─ results back, secrets cleared
@@ -17,8 +17,8 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-/// The maximum number kept between calls, their maximum total size, and the minimum size of each, in bytes. Memory beyond that is freed
-/// after its call.
+/// The maximum number kept between calls, the maximum size of all their device memory, and the minimum size of each, in bytes. Memory beyond
+/// that is freed after its call.
 const KEPT: usize = 16;
 const MOST: usize = 256 << 20;
 const LEAST: usize = 1 << 16;
@@ -33,7 +33,9 @@ pub(crate) struct BatchMemories {
 struct Memory {
     context: Arc<Context>,
     pinned: Pinned,
+    /// Device memory, and its size in bytes, which is no less than that of the pinned memory.
     pointer: CUdeviceptr,
+    len: usize,
     /// A stream that copies the call's input to the device, and its results back, while the caller's stream is busy with other work.
     copies: CUstream,
     /// Marks the end of the first copy, then that of the work.
@@ -74,15 +76,18 @@ impl BatchMemories {
         Arc::new(Self { context, kept: Mutex::default() })
     }
 
-    /// At least `len` bytes for a call. The context was entered on this thread.
-    pub(crate) fn take(self: &Arc<Self>, len: usize) -> Result<BatchMemory, Error> {
+    /// At least `len` bytes of device memory for a call, of which the first `copied` are copied to it or back. The context was entered on
+    /// this thread.
+    pub(crate) fn take(self: &Arc<Self>, copied: usize, len: usize) -> Result<BatchMemory, Error> {
         let found = {
             let mut kept = lock(&self.kept);
-            let fits = kept.iter().enumerate().filter(|(_, memory)| memory.pinned.len() >= len);
-            let smallest = fits.min_by_key(|(_, memory)| memory.pinned.len()).map(|(n, _)| n);
+            let fits = |memory: &Memory| memory.len >= len && memory.pinned.len() >= copied;
+            let fitting = kept.iter().enumerate().filter(|(_, memory)| fits(memory));
+            let smallest = fitting.min_by_key(|(_, memory)| memory.len).map(|(n, _)| n);
             smallest.map(|n| kept.remove(n))
         };
-        let new = || Memory::new(&self.context, len.max(LEAST).checked_next_power_of_two().unwrap_or(len));
+        let rounded = |len: usize| len.max(LEAST).checked_next_power_of_two().unwrap_or(len);
+        let new = || Memory::new(&self.context, rounded(copied), rounded(len));
         let memory = Some(found.map_or_else(new, Ok)?);
         Ok(BatchMemory {
             memories: self.clone(),
@@ -106,8 +111,8 @@ impl BatchMemory {
     /// waiting, unless a driver call fails. The stream does not wait for the results.
     ///
     /// # Safety
-    /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it. The ranges are within the
-    /// requested length.
+    /// The stream is live and belongs to the context, which was entered on this thread; all the work is on it. `bytes` and the results are
+    /// within what was requested as copied, and what is secret within the requested length.
     pub(crate) unsafe fn run(
         &mut self,
         stream: CUstream,
@@ -119,7 +124,8 @@ impl BatchMemory {
         self.state = State::Lost;
         self.results = results.clone();
         self.secrets = [0..bytes, results.clone()].map(|copied| common(&copied, &secret));
-        let Memory { context, pinned, pointer, copies, there, event } = self.memory.as_mut().expect("there until drop");
+        let Memory { context, pinned, pointer, copies, there, event, .. } =
+            self.memory.as_mut().expect("there until drop");
         let at = |offset: usize| *pointer + offset as u64;
         // SAFETY: both have this length, and stay until the event; nothing else uses them before; streams and event are live.
         let (copied, may_still_be_read) = unsafe {
@@ -192,7 +198,7 @@ impl Drop for BatchMemory {
         let mut kept = lock(&self.memories.kept);
         kept.push(memory);
         let mut freed = vec![];
-        while let Some(n) = surplus(kept.iter().map(|memory| memory.pinned.len())) {
+        while let Some(n) = surplus(kept.iter().map(|memory| memory.len)) {
             freed.push(kept.remove(n));
         }
         drop(kept);
@@ -208,13 +214,14 @@ fn surplus(lengths: impl Iterator<Item = usize> + Clone) -> Option<usize> {
 }
 
 impl Memory {
-    fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+    fn new(context: &Arc<Context>, copied: usize, len: usize) -> Result<Self, Error> {
         // If a later part cannot be created, drop frees the earlier ones.
-        let pinned = Pinned::new(context, len)?;
+        let pinned = Pinned::new(context, copied)?;
         let mut memory = Self {
             context: context.clone(),
             pinned,
             pointer: 0,
+            len,
             copies: ptr::null_mut(),
             there: ptr::null_mut(),
             event: ptr::null_mut(),
@@ -243,7 +250,7 @@ impl Drop for Memory {
         // SAFETY: created here, not used after this, and nothing accesses the memory; clearing comes before freeing.
         unsafe {
             if self.pointer != 0 {
-                let _ = result::memset_d8_async(self.pointer, 0, self.pinned.len(), self.copies);
+                let _ = result::memset_d8_async(self.pointer, 0, self.len, self.copies);
                 let _ = result::stream::synchronize(self.copies);
                 let _ = result::free_sync(self.pointer);
             }
