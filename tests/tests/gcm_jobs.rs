@@ -91,6 +91,13 @@ impl Messages {
         self.ranges[n].start as usize..self.ranges[n].end as usize
     }
 
+    /// These bytes, with others where messages are.
+    fn between(&self, before: &[u8], others: &[u8]) -> Vec<u8> {
+        let mut all = before.to_vec();
+        (0..self.keys.len()).for_each(|n| all[self.range(n)].copy_from_slice(&others[self.range(n)]));
+        all
+    }
+
     /// By the `aes-gcm` crate.
     fn by_another(&self) -> (Vec<u8>, Vec<Tag>) {
         let mut secret = self.plain.clone();
@@ -109,6 +116,10 @@ impl Messages {
         let (secret, tags) = self.by_another();
         let encrypt = GcmEncryptJobs::new(&self.list()).unwrap();
         let decrypt = GcmDecryptJobs::new(&self.list(), &tags).unwrap();
+        let mut output = vec![0xa5; self.plain.len()];
+        let to = (&self.plain[..], &mut output[..]);
+        assert_eq!(engine.run_gcm_jobs(&encrypt, to).unwrap(), tags, "{}", name(engine));
+        assert!(output == self.between(&vec![0xa5; self.plain.len()], &secret), "{}", name(engine));
         for memory in Memory::all_of(engine) {
             let mut data = self.plain.clone();
             assert_eq!(run(&memory, engine, &encrypt, &mut data).unwrap(), tags, "{}", name(engine));
@@ -223,15 +234,26 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
         let jobs = engine.device_jobs().unwrap();
         let stream = engine.cuda_contexts().unwrap()[0].new_stream().unwrap();
         let input = stream.clone_htod(&messages.plain).unwrap();
-        let mut output = stream.clone_htod(&secret).unwrap();
+        let before = vec![0xa5; secret.len()];
+        let [mut output, mut back] = [&before, &before].map(|bytes| stream.clone_htod(bytes).unwrap());
         // Two calls at a time.
         let pending = jobs.run_gcm_to(&stream, &encrypt, &input, &mut output).unwrap();
-        let mut back = stream.clone_htod(&secret).unwrap();
         let opened = jobs.run_gcm_to(&stream, &decrypt, &output, &mut back).unwrap();
         assert_eq!(pending.wait().unwrap(), tags);
         opened.wait().unwrap().all().unwrap();
-        assert!(stream.clone_dtoh(&output).unwrap()[..secret.len() - 7] == secret[..secret.len() - 7]);
-        assert!(stream.clone_dtoh(&back).unwrap()[..1500] == messages.plain[..1500]);
+        let host = |memory: &_| stream.clone_dtoh(memory).unwrap();
+        assert!(host(&input) == messages.plain);
+        assert!(host(&output) == messages.between(&before, &secret));
+        assert!(host(&back) == messages.between(&before, &messages.plain));
+        // A forged one leaves nothing of it.
+        let mut forged = tags.clone();
+        forged[2] = tags[0].clone();
+        let decrypt = GcmDecryptJobs::new(&messages.list(), &forged).unwrap();
+        let opened = jobs.run_gcm_to(&stream, &decrypt, &output, &mut back).unwrap().wait().unwrap();
+        assert_eq!(opened.failed(), [2]);
+        let mut left = messages.between(&before, &messages.plain);
+        left[messages.range(2)].fill(0);
+        assert!(host(&back) == left);
         let shorter = &mut stream.alloc_zeros::<u8>(100).unwrap();
         assert!(matches!(jobs.run_gcm(&stream, &encrypt, shorter).map(drop), Err(Error::Batch { .. })));
         let refused = jobs.run_gcm_to(&stream, &encrypt, &input, shorter).map(drop);
@@ -246,6 +268,9 @@ fn many_messages(engines: &'static [Engine]) {
         let messages = Messages::new(n as u64, KeyBits::ALL[n], &lengths);
         engines.iter().for_each(|engine| messages.check(engine));
     }
+    // One long message among short ones.
+    let lengths: Vec<_> = (0..70_000).map(|n| (if n == 999 { 1 << 20 } else { 16 }, 0, 0)).collect();
+    engines.iter().for_each(|engine| Messages::new(9, KeyBits::Aes128, &lengths).check(engine));
 }
 
 fn what_cannot_be_is_refused() {
@@ -270,10 +295,13 @@ fn what_cannot_be_is_refused() {
     assert!(arrays(JobKeys::numbered(bits, &other, &of), &counted).is_ok());
     refused(arrays(JobKeys::each(bits, &key), &counted), "1 key for 2 messages");
     refused(arrays(JobKeys::each(bits, &other[..31]), &counted), "31 bytes of keys");
-    refused(arrays(JobKeys::numbered(bits, &key, &of), &counted), "message 1 has key 1, and there are 1 key");
-    refused(arrays(JobKeys::numbered(bits, &key, &[0]), &counted), "1 number of keys for 2 messages");
+    refused(
+        arrays(JobKeys::numbered(bits, &key, &of), &counted),
+        "message 1 has the key number 1, which is too high for 1 key",
+    );
+    refused(arrays(JobKeys::numbered(bits, &key, &[0]), &counted), "1 key number for 2 messages");
     let long: [&[u8]; 2] = [&[7; 16], &[8; 12]];
-    refused(arrays(JobKeys::each(bits, &other), &Nonces::from(&long[..])), "a nonce has 16 bytes");
+    refused(arrays(JobKeys::each(bits, &other), &Nonces::from(&long[..])), "the nonce of message 0 has 16 bytes");
 
     let jobs = GcmEncryptJobs::new(&[job(&key, 0..5), job(&key, 6..9)]).unwrap();
     let mut data = [3; 8];

@@ -1,7 +1,7 @@
 #undef BLOCKS_PER_SM
 #define BLOCKS_PER_SM 2
-// Each message has a hash key of its own: 1 << wide neighbouring threads share a message, whose blocks they take by turns, with zeros in
-// front. A thread's sum goes from block to block times H^(1 << wide), and then takes the power of H by which its last block is before the end.
+// Each message has a hash key H of its own: 1 << wide neighbouring threads share a message, whose blocks they take by turns, with zeros in
+// front. A thread's sum goes from block to block times H^(1 << wide), and is then multiplied by H once for each block from its last one on.
 KERNEL @NAME@_jobs(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *order, u32 all, u32 wide, IN_GLOBAL const u8 *aad,
     IN_GLOBAL const u32 *masks, IN_GLOBAL const u32 *hash_keys, OUTPUT(u32)) {
     SHARED element rows[THREADS];

@@ -34,8 +34,9 @@ impl Engine {
     /// Encrypts or decrypts messages of GCM, each under its own key, in host memory, on the CPU cores, whatever the engine.
     ///
     /// # Errors
-    /// [`Error::WrongAccess`] and [`Error::LengthMismatch`] for data that is not replaced, [`Error::Batch`] for data that is too short:
-    /// nothing is changed then. [`Error::Stopped`].
+    /// [`Error::WrongAccess`] for data that is only read or only written, [`Error::LengthMismatch`], [`Error::Batch`] for data that is too
+    /// short: nothing is changed then. [`Error::Stopped`], and [`Error::OutOfHostMemory`] for the results: the output of all messages is
+    /// cleared then.
     pub fn run_gcm_jobs<'d, E: Tagging<Results>>(
         &self,
         jobs: &GcmJobs<E>,

@@ -334,7 +334,7 @@ impl Group<'_> {
 }
 
 impl<E: Tagging<Results>> GcmBatch<E> {
-    fn results_of(&self, tags: Vec<[u8; 16]>) -> Result<Results, NoMemory> {
+    pub(crate) fn results_of(&self, tags: Vec<[u8; 16]>) -> Result<Results, NoMemory> {
         Results::of(tags, self.end.expected())
     }
 
@@ -342,9 +342,9 @@ impl<E: Tagging<Results>> GcmBatch<E> {
         &self.messages
     }
 
-    /// The length of a nonce that does not have 12 bytes, in bytes, if there is one.
-    pub(crate) fn other_nonce(&self) -> Option<usize> {
-        self.others.iter().next().map(|(_, nonce)| nonce.len())
+    /// The first message whose nonce does not have 12 bytes, and how many it has.
+    pub(crate) fn other_nonce(&self) -> Option<(usize, usize)> {
+        self.others.iter().next().map(|(n, nonce)| (n, nonce.len()))
     }
 
     /// What a call returns that has these results; `None` if there is no memory for them.

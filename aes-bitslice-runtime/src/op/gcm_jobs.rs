@@ -13,10 +13,10 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::instructions::Instructions;
 use crate::cpu::kernel::WholeMessage;
 use crate::cpu::key::CpuKey;
-use crate::op::batch::{Results, SideBySide, Tags, refused};
+use crate::op::batch::{self, Results, SideBySide, Tags};
 use crate::op::buffers::Buffers;
 use crate::op::gcm_batch::{Aads, GcmBatch, GcmMessage, Group, one};
-use crate::op::many_keys::{Flow, Jobs};
+use crate::op::many_keys::{Flow, Jobs, refused};
 use crate::op::nonces::Nonces;
 use crate::op::operation::Operation;
 use crate::op::own_key::STACK_UNDER_OWN_KEY;
@@ -74,7 +74,6 @@ impl<'a> JobKeys<'a> {
     fn copied(&self, messages: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
         let Self { bits, keys, of } = *self;
         let (bytes, count) = (bits.bytes(), keys.len() / bits.bytes());
-        let refused = |what: String| Err(Error::Jobs { what });
         if !keys.len().is_multiple_of(bytes) {
             return refused(format!("{} of keys: give whole keys of {bytes} bytes each", counted(keys.len(), "byte")));
         }
@@ -86,10 +85,13 @@ impl<'a> JobKeys<'a> {
             return Ok(Zeroizing::new(collected(keys.iter().copied())?));
         };
         if of.len() != messages {
-            return refused(format!("{} of keys for {of_messages}: give one for each", counted(of.len(), "number")));
+            return refused(format!("{} for {of_messages}: give one for each", counted(of.len(), "key number")));
         }
         if let Some((n, key)) = of.iter().enumerate().find(|(_, key)| **key as usize >= count) {
-            return refused(format!("message {n} has key {key}, and there are {}, from 0", counted(count, "key")));
+            let keys = counted(count, "key");
+            return refused(format!(
+                "message {n} has the key number {key}, which is too high for {keys}: 0 is the first"
+            ));
         }
         // Allocated at full length: growing would leave copies behind.
         let mut all = Zeroizing::new(room(messages.saturating_mul(bytes))?);
@@ -149,7 +151,7 @@ impl GcmEncryptJobs {
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Jobs`] also for another number of keys than of messages, for the number of a key that is not there,
-    /// and for nonces of another length; [`Error::Batch`] for another number of nonces or additional data than of messages, and for
+    /// and for nonces of another length; [`Error::NonceLength`] for an empty one; [`Error::Batch`] for another number of nonces or additional data than of messages, and for
     /// additional data outside its bytes.
     pub fn from_arrays(
         keys: &JobKeys<'_>,
@@ -210,10 +212,9 @@ impl<E: Tagging<Results>> GcmJobs<E> {
     }
 
     fn of(bits: KeyBits, keys: Zeroizing<Vec<u8>>, batch: GcmBatch<E>) -> Result<Self, Error> {
-        if let Some(bytes) = batch.other_nonce() {
-            let what =
-                format!("a nonce has {}: under keys of their own, messages have nonces of 12", counted(bytes, "byte"));
-            return Err(Error::Jobs { what });
+        if let Some((n, bytes)) = batch.other_nonce() {
+            let bytes = counted(bytes, "byte");
+            return refused(format!("the nonce of message {n} has {bytes}: under a key of its own, it has 12"));
         }
         let messages = batch.messages();
         let second = |n| {
@@ -243,7 +244,7 @@ impl<E: Tagging<Results>> GcmJobs<E> {
 
     /// Refuses data that does not contain all messages.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), Error> {
-        self.batch.messages().within(bytes, "message").or_else(refused)
+        self.batch.messages().within(bytes, "message").or_else(batch::refused)
     }
 
     /// Processes all messages on the CPU cores.
@@ -254,23 +255,35 @@ impl<E: Tagging<Results>> GcmJobs<E> {
     /// Processes them on these instructions, which the processor has.
     fn on_instructions(&self, instructions: Instructions, data: Buffers<'_>) -> Result<Results, NoMemory> {
         let stop = Stop::current();
-        let under = |key: &[u8], mut whole: WholeMessage<'_, '_, '_>| match instructions.kernel() {
-            Some(kernel) => scrubbed::<STACK_UNDER_OWN_KEY, _>(|| kernel.message_under(key, &mut whole)),
-            None => scrubbed::<DERIVED, _>(|| {
-                let key = CpuKey::on(instructions, &Key::new(key).expect("its length was checked"));
-                one(&key, &key.hash_key(), whole)
-            }),
-        };
         self.batch.on_cores(data, |group: Group<'_>| {
             group.each(self.batch.messages(), &stop, |n, message, data: InOutBuf<'_, '_, u8>| {
-                under(self.jobs.key(n), self.batch.whole(message, data))
+                under(instructions, self.jobs.key(n), self.batch.whole(message, data))
             });
         })
+    }
+
+    /// The results if none of the messages has data.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn of_nothing(&self) -> Result<Results, NoMemory> {
+        let whole = |n| self.batch.whole(self.batch.messages().get(n), (&mut [][..]).into());
+        let tag = |n| under(Instructions::best(), self.jobs.key(n), whole(n));
+        self.batch.results_of(collected((0..self.len()).map(tag))?)
     }
 
     /// What a call returns that has these results.
     pub(crate) fn finish(&self, results: Result<Results, NoMemory>) -> Result<E::Output, Error> {
         self.batch.finish(results.ok())
+    }
+}
+
+/// Processes a message under a key on this core, and returns its tag.
+fn under(instructions: Instructions, key: &[u8], mut whole: WholeMessage<'_, '_, '_>) -> [u8; 16] {
+    match instructions.kernel() {
+        Some(kernel) => scrubbed::<STACK_UNDER_OWN_KEY, _>(|| kernel.message_under(key, &mut whole)),
+        None => scrubbed::<DERIVED, _>(|| {
+            let key = CpuKey::on(instructions, &Key::new(key).expect("its length was checked"));
+            one(&key, &key.hash_key(), whole)
+        }),
     }
 }
 

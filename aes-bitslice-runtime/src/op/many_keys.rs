@@ -138,7 +138,7 @@ pub(crate) enum Flow {
     Keystream,
 }
 
-fn refused<T>(fault: impl Into<Fault>) -> Result<T, Error> {
+pub(crate) fn refused<T>(fault: impl Into<Fault>) -> Result<T, Error> {
     Err(fault.into().error(|what| Error::Jobs { what }))
 }
 

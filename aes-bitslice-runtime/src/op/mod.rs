@@ -11,9 +11,9 @@
 //! | `gcm` | [`GcmEncrypt`](gcm::GcmEncrypt), [`GcmDecrypt`](gcm::GcmDecrypt), [`GcmPart`](gcm::GcmPart) | maps any bytes, returns a tag | SP 800-38D |
 //! | `gcm_random_nonce` | [`GcmEncryptWithRandomNonce`](gcm_random_nonce::GcmEncryptWithRandomNonce) | maps any bytes, returns a nonce and a tag | SP 800-38D, section 8.2.2 |
 //! | `gcm_batch` | [`GcmEncryptBatch`](gcm_batch::GcmEncryptBatch), [`GcmDecryptBatch`](gcm_batch::GcmDecryptBatch) | maps any ranges of bytes, returns tags | SP 800-38D |
+//! | `gcm_jobs` | [`GcmEncryptJobs`](gcm_jobs::GcmEncryptJobs), [`GcmDecryptJobs`](gcm_jobs::GcmDecryptJobs): likewise, each message under a key of its own | maps any ranges of bytes, returns tags | SP 800-38D |
 //! | `gcm_siv` | [`GcmSivEncrypt`](gcm_siv::GcmSivEncrypt), [`GcmSivDecrypt`](gcm_siv::GcmSivDecrypt) | maps any bytes, returns a tag | RFC 8452 |
 //! | `xaes` | [`XaesEncrypt`](xaes::XaesEncrypt), [`XaesDecrypt`](xaes::XaesDecrypt) | maps any bytes, returns a tag | C2SP, XAES-256-GCM |
-//! | `gcm_jobs` | [`GcmEncryptJobs`](gcm_jobs::GcmEncryptJobs), [`GcmDecryptJobs`](gcm_jobs::GcmDecryptJobs): likewise, each message under a key of its own | maps any ranges of bytes, returns tags | SP 800-38D |
 //! | `many_keys` | [`Jobs`](many_keys::Jobs), [`EachKey`](many_keys::EachKey): not operations, because they have no cipher | maps ranges of bytes | SP 800-38A, sections 6.1 and 6.5 |
 //! | `gmac` | [`Gmac`](gmac::Gmac) | reads any bytes, returns a tag | SP 800-38D |
 //! | `cmac` | [`Cmac`](cmac::Cmac) | reads any bytes, returns a tag | SP 800-38B |

@@ -197,25 +197,39 @@ impl<'a> Span<'a> {
         let failed = |e: DriverError| Runtime::Cuda { call: "cuMemcpyHtoDAsync".into(), code: format!("{:?}", e.0) };
         enter(&CudaContext::new(self.ordinal).map_err(failed)?).map_err(failed)?;
         let stream = self.stream as sys::CUstream;
-        // SAFETY: its library says which stream is live.
-        let wait = || unsafe { result::stream::synchronize(stream) }.map_err(failed);
+        // Whatever happens, a half is not given back while it is copied.
+        let copies = Waited(stream);
         let (mut this, mut other) = room.split_at_mut(room.len().div_ceil(2));
         loop {
-            let filled = fill(this);
-            // Whatever happens, the other half is not given back while it is copied.
-            wait()?;
-            let Some(Range { start, end }) = filled? else { return Ok(()) };
+            let Some(Range { start, end }) = fill(this)? else { return Ok(copies.wait().map_err(failed)?) };
+            copies.wait().map_err(failed)?;
             assert!(start <= end && end <= self.len, "the bytes have room");
             let bytes = &this[..(end - start) as usize];
             // SAFETY: the memory is held and has room, as was just checked, and the bytes stay until the copy was waited for.
             let copied = unsafe { result::memcpy_htod_async(self.pointer + start, bytes, stream) };
-            if copied.is_err() || other.is_empty() {
-                wait()?;
+            copied.map_err(failed)?;
+            if other.is_empty() {
+                copies.wait().map_err(failed)?;
             } else {
                 std::mem::swap(&mut this, &mut other);
             }
-            copied.map_err(failed)?;
         }
+    }
+}
+
+/// A live stream whose copies are waited for, whatever happens.
+struct Waited(sys::CUstream);
+
+impl Waited {
+    fn wait(&self) -> Result<(), DriverError> {
+        // SAFETY: who made this has said that it is live.
+        unsafe { result::stream::synchronize(self.0) }
+    }
+}
+
+impl Drop for Waited {
+    fn drop(&mut self) {
+        let _ = self.wait();
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::no_memory;
 use crate::many_keys::{bits_of, check_rows, in_host_memory};
 use crate::memory::{Call, Data, Memory};
 use crate::opened::Opened;
-use aes_bitslice_core::memory::collected;
+use aes_bitslice_core::memory::{append, room};
 use aes_bitslice_runtime::{
     Aads, Access, Buffers, Error, GcmDecryptJobs, GcmEncryptJobs, GcmJobs, Integers, JobKeys, Nonces, Ranges, Results,
     Tagging,
@@ -88,23 +88,29 @@ fn run<E: Tagging<Results>>(
 
 /// The number of each message's key: an array of integers, or a list.
 fn numbers(given: Any<'_, '_>) -> PyResult<Vec<u32>> {
-    fn of<T: Copy + TryInto<u32>>(all: &[T]) -> PyResult<Vec<u32>> {
-        let number = |n: T| n.try_into().map_err(|_| ());
-        if let Some(at) = all.iter().position(|n| number(*n).is_err()) {
-            return Err(PyValueError::new_err(format!("key_numbers[{at}] is not a number from 0 to 2^32 - 1")));
-        }
-        collected(all.iter().map(|n| number(*n).unwrap_or_default())).map_err(no_memory)
+    fn wrong(at: usize) -> PyErr {
+        PyValueError::new_err(format!("key_numbers[{at}] is not a number from 0 to 2^32 - 1"))
     }
-    if let Some(array) = Buffer::of(given, false, "key_numbers").ok().flatten()
-        && let Some(integers) = array.integers(None, "key_numbers")?
-    {
-        return match integers {
+    fn of<T: Copy + TryInto<u32>>(all: &[T]) -> PyResult<Vec<u32>> {
+        let mut numbers = room(all.len()).map_err(no_memory)?;
+        for (at, number) in all.iter().enumerate() {
+            numbers.push((*number).try_into().map_err(|_| wrong(at))?);
+        }
+        Ok(numbers)
+    }
+    let no_numbers = || PyTypeError::new_err("key_numbers must be an array of integers of 32 or 64 bits, or a list");
+    if let Some(array) = Buffer::of(given, false, "key_numbers")? {
+        return match array.integers(None, "key_numbers")?.ok_or_else(no_numbers)? {
             Integers::U32(all) => of(all),
             Integers::I32(all) => of(all),
             Integers::U64(all) => of(all),
             Integers::I64(all) => of(all),
         };
     }
-    let of_list = |_| PyTypeError::new_err("key_numbers must be an array of integers of 32 or 64 bits, or a list");
-    of(&given.extract::<Vec<i64>>().map_err(of_list)?)
+    let mut numbers = Vec::new();
+    for (at, number) in given.try_iter().map_err(|_| no_numbers())?.enumerate() {
+        let number = number?.extract::<u32>().map_err(|_| wrong(at))?;
+        append(&mut numbers, [number]).map_err(no_memory)?;
+    }
+    Ok(numbers)
 }

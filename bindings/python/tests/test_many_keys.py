@@ -149,7 +149,7 @@ def test_gcm_jobs(engine, bits, tag_bytes):
         ranges.append((at, at + length))
         at += length
     keys = [os.urandom(bits // 8) for _ in range(7)]
-    numbers = numpy.array([chance.randrange(7) for _ in ranges], numpy.uint32)
+    numbers = numpy.array([chance.randrange(7) for _ in ranges], chance.choice(["u4", "i4", "u8", "i8"]))
     nonces, aads = [os.urandom(12) for _ in ranges], [os.urandom(n % 5) for n in range(40)]
     data = bytearray(os.urandom(at + 9))
     plain = bytes(data)
@@ -183,12 +183,15 @@ def test_gcm_jobs(engine, bits, tag_bytes):
     [
         ({"keys": bytes(16)}, "1 key for 2 messages"),
         ({"keys": bytes(31)}, "31 bytes of keys"),
-        ({"keys": bytes(16), "key_numbers": [0, 1]}, "message 1 has key 1, and there are 1 key"),
-        ({"keys": bytes(16), "key_numbers": [0]}, "1 number of keys for 2 messages"),
+        ({"keys": bytes(16), "key_numbers": [0, 1]}, "message 1 has the key number 1, which is too high for 1 key"),
+        ({"keys": bytes(16), "key_numbers": [0]}, "1 key number for 2 messages"),
         ({"keys": bytes(16), "key_numbers": [0, -1]}, "key_numbers\\[1\\] is not a number"),
-        ({"keys": bytes(16), "key_numbers": "ab"}, "an array of integers"),
+        ({"keys": bytes(16), "key_numbers": b"\0\0"}, "an array of integers"),
+        ({"keys": bytes(16), "key_numbers": 7}, "an array of integers"),
+        ({"keys": bytes(16), "key_numbers": [0, 1 << 63]}, "key_numbers\\[1\\] is not a number"),
+        ({"keys": bytes(16), "key_numbers": numpy.zeros(4, numpy.uint32)[::2]}, "contiguous"),
         ({"keys": numpy.zeros((2, 24), numpy.uint8)}, "rows of 24 bytes"),
-        ({"nonces": [bytes(16), bytes(12)]}, "a nonce has 16 bytes"),
+        ({"nonces": [bytes(16), bytes(12)]}, "the nonce of message 0 has 16 bytes"),
         ({"key_bits": 100}, "128, 192 or 256"),
         ({"ranges": [(0, 5), (4, 9)]}, "do not overlap"),
         ({"ranges": [(0, 5), (5, 10)]}, "ends at byte 10"),

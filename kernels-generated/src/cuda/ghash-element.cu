@@ -2,7 +2,7 @@
 // Kernel: ghash-element, GHASH (SP 800-38D) by multiplication of integers with holes. Constant-time.
 // Geometry: 256 threads a block; tiles of 256 blocks of 16 bytes.
 // Adds hash * factor + addend to the 16 bytes at out, atomically. Thread blocks: as many as tiles, but at most `units`, for which the tables are.
-// SHA-256 of all that follows this line: 5d36170aa32e1440a4e8d2797901e34568763e7e1fc552685e2eddc0a28eb147
+// SHA-256 of all that follows this line: 850ab8e6ec438bda1dfca1552e632cf66c88ac86813abdd2a46be27f76795d34
 
 #define THREADS 256
 #define BLOCKS_PER_SM 3
@@ -534,8 +534,8 @@ KERNEL ghash_element_messages(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLO
 
 #undef BLOCKS_PER_SM
 #define BLOCKS_PER_SM 2
-// Each message has a hash key of its own: 1 << wide neighbouring threads share a message, whose blocks they take by turns, with zeros in
-// front. A thread's sum goes from block to block times H^(1 << wide), and then takes the power of H by which its last block is before the end.
+// Each message has a hash key H of its own: 1 << wide neighbouring threads share a message, whose blocks they take by turns, with zeros in
+// front. A thread's sum goes from block to block times H^(1 << wide), and is then multiplied by H once for each block from its last one on.
 KERNEL ghash_element_jobs(INPUT(u8), IN_GLOBAL const uint4 *messages, IN_GLOBAL const u32 *order, u32 all, u32 wide, IN_GLOBAL const u8 *aad,
     IN_GLOBAL const u32 *masks, IN_GLOBAL const u32 *hash_keys, OUTPUT(u32)) {
     SHARED element rows[THREADS];

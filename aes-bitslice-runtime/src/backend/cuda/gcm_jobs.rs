@@ -22,6 +22,7 @@ use crate::op::launch::Entry;
 use crate::op::many_keys::{EachKey, Flow, NAME, Tables};
 use crate::op::tagging::Tagging;
 use aes_bitslice_core::aes::{Direction, KeyBits};
+use aes_bitslice_core::memory::NoMemory;
 use aes_bitslice_core::messages::{MESSAGE_WORDS, words_of};
 use aes_bitslice_core::mode::Mode;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -33,8 +34,13 @@ use std::ops::Range;
 #[must_use = "dropping it waits for the stream: keep it as long as there is other work to do"]
 pub struct PendingGcmJobs<E> {
     jobs: GcmJobs<E>,
-    /// None where there was nothing to do on the device.
-    memory: Option<BatchMemory>,
+    results: Pending,
+}
+
+enum Pending {
+    /// No message has data.
+    OfNothing(Result<Results, NoMemory>),
+    On(BatchMemory),
 }
 
 impl<E: Tagging<Results>> PendingGcmJobs<E> {
@@ -43,9 +49,9 @@ impl<E: Tagging<Results>> PendingGcmJobs<E> {
     /// # Errors
     /// Any error the driver reports.
     pub fn wait(self) -> Result<E::Output, Error> {
-        let results = match self.memory {
-            Some(memory) => memory.read(|results| self.jobs.batch.results_on_device(results))?,
-            None => self.jobs.on_cpu(Buffers::InPlace(&mut [])),
+        let results = match self.results {
+            Pending::On(memory) => memory.read(|results| self.jobs.batch.results_on_device(results))?,
+            Pending::OfNothing(results) => results,
         };
         self.jobs.finish(results)
     }
@@ -165,7 +171,7 @@ impl DeviceJobs<'_> {
         let span = span(Access::Maps, input, output, len)?;
         let messages = jobs.batch.messages();
         if (0..messages.len()).all(|n| messages.range(n).is_empty()) {
-            return Ok(PendingGcmJobs { jobs: jobs.clone(), memory: None });
+            return Ok(PendingGcmJobs { jobs: jobs.clone(), results: Pending::OfNothing(jobs.of_nothing()) });
         }
         self.device.enter()?;
         // SAFETY: the caller guarantees a live stream of this context.
@@ -174,18 +180,12 @@ impl DeviceJobs<'_> {
         }
         self.prepare_gcm()?;
         // SAFETY: the caller guarantees stream and memory; all messages are within the length, as was checked.
-        let launched = unsafe { self.launch_gcm(stream, span, jobs) };
-        let memory = launched.inspect_err(|_| {
-            if jobs.batch.expected().is_some() {
-                // SAFETY: likewise.
-                unsafe { clear(stream, output, messages) };
-            }
-        })?;
-        Ok(PendingGcmJobs { jobs: jobs.clone(), memory: Some(memory) })
+        let memory = unsafe { self.launch_gcm(stream, span, jobs) }?;
+        Ok(PendingGcmJobs { jobs: jobs.clone(), results: Pending::On(memory) })
     }
 
     /// Loads the kernels of GCM under many keys, and waits for the known answers they must give, unless that was done before.
-    fn prepare_gcm(&self) -> Result<(), Error> {
+    pub(super) fn prepare_gcm(&self) -> Result<(), Error> {
         self.prepare_for(Direction::Encrypt)?;
         self.device.test_batch(Mode::EcbEncrypt, Entry::HashJobs, || self.test_gcm())
     }
@@ -231,39 +231,40 @@ impl DeviceJobs<'_> {
         copy(memory.pinned().get_disjoint_mut(copied.map(Range::clone)).expect("apart").into_iter().zip(from));
 
         let count = all.len() as u32;
-        let wide = hasher.threads_for_jobs(count);
+        let longest = if count > 0 { messages.get(order.at(0)).hashed_blocks() } else { 0 };
+        let wide = hasher.wide_for_jobs(count, longest, 32 * u64::from(messages.runs()));
         let one_block = EachKey { flow: Flow::Ecb(Direction::Encrypt), bits: all.jobs.bits, counter: 0, bytes: 16 };
         let results = if expected.is_some() { &places.verdicts } else { &places.masks }.clone();
         let secret = places.keys.start..places.round_keys.end;
         let (Some(input), Some(output)) = (span.input, span.output) else { unreachable!("it reads and writes") };
         // SAFETY: as the caller vouches, here and below.
         unsafe {
-            memory.run(stream, places.aad.end, results, secret, |begin| {
+            let launched = memory.run(stream, places.aad.end, results, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
-                let zeros = |range: &Range<usize>, byte| {
-                    let filled = result::memset_d8_async(at(range), byte, range.len(), stream);
-                    self.device.context().call("cuMemsetD8Async", filled)
+                let filled = |range: &Range<usize>, byte| {
+                    let done = result::memset_d8_async(at(range), byte, range.len(), stream);
+                    self.device.context().call("cuMemsetD8Async", done)
                 };
                 let encrypt = |range: &Range<usize>| {
                     let blocks = Span::in_place(Access::Maps, at(range), range.len() as u64);
                     launch_each(&kernel, stream, blocks, &one_block, at(&places.keys))
                 };
-                let tags = |from, masks: &Range<usize>, to: &Range<usize>| {
-                    let of = OfMessages {
-                        messages: at(&places.messages),
-                        order: at(&places.order),
-                        all: count,
-                        aad: at(&places.aad),
-                        masks: at(masks),
-                    };
-                    hasher.make_tags_of_jobs(&mut { stream }, from, at(&places.hash_keys), wide, &of, at(to))
+                let of = |masks: &Range<usize>| OfMessages {
+                    messages: at(&places.messages),
+                    order: at(&places.order),
+                    all: count,
+                    aad: at(&places.aad),
+                    masks: at(masks),
                 };
-                zeros(&places.hash_keys, 0)?;
+                let tags = |from, masks: &Range<usize>, to: &Range<usize>| {
+                    hasher.make_tags_of_jobs(&mut { stream }, from, at(&places.hash_keys), wide, &of(masks), at(to))
+                };
+                filled(&places.hash_keys, 0)?;
                 encrypt(&places.hash_keys)?;
                 encrypt(&places.masks)?;
                 if expected.is_some() {
                     // A message that the kernel does not reach is not authentic.
-                    zeros(&places.verdicts, 0xff)?;
+                    filled(&places.verdicts, 0xff)?;
                     // Before anything is overwritten.
                     tags(input, &places.expected, &places.hashes)?;
                 }
@@ -272,14 +273,13 @@ impl DeviceJobs<'_> {
                 if expected.is_none() {
                     return tags(output, &places.masks, &places.masks);
                 }
-                let of = OfMessages {
-                    messages: at(&places.messages),
-                    order: at(&places.order),
-                    all: count,
-                    aad: at(&places.aad),
-                    masks: at(&places.masks),
-                };
-                hasher.clear_messages(&mut { stream }, output, &of, at(&places.hashes), at(&places.verdicts))
+                let (hashes, verdicts) = (at(&places.hashes), at(&places.verdicts));
+                hasher.clear_messages(&mut { stream }, output, &of(&places.masks), hashes, verdicts)
+            });
+            launched.inspect_err(|_| {
+                if expected.is_some() {
+                    clear(stream, output, messages);
+                }
             })?;
         }
         Ok(memory)

@@ -37,8 +37,8 @@ const SHORT: u64 = 512;
 /// in constant time. Data of any alignment works; it is fast at multiples of four bytes. Jobs of a few KiB or more are fast. For short jobs
 /// with the same number of bytes under each key, [`run_each_key`](Self::run_each_key) is fast, because jobs work in runs of 32 blocks.
 ///
-/// The first call that encrypts, and the first that decrypts, load a kernel and wait for the known answers it must give, unless
-/// [`prepare`](Self::prepare) did.
+/// The first call that encrypts, the first that decrypts, and the first of GCM, load a kernel and wait for the known answers it must give,
+/// unless [`prepare`](Self::prepare) did.
 pub struct DeviceJobs<'a> {
     pub(super) device: &'a Device,
 }
@@ -104,7 +104,8 @@ impl<'a> DeviceJobs<'a> {
     /// [`Error::SelfTestFailed`], [`Error::NoSuchKernel`], and any error the driver reports.
     pub fn prepare(&self) -> Result<(), Error> {
         self.device.enter()?;
-        [Direction::Encrypt, Direction::Decrypt].into_iter().try_for_each(|direction| self.prepare_for(direction))
+        [Direction::Encrypt, Direction::Decrypt].into_iter().try_for_each(|direction| self.prepare_for(direction))?;
+        self.prepare_gcm()
     }
 
     /// Loads and tests the kernel of one direction.

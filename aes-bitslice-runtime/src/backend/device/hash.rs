@@ -404,12 +404,15 @@ impl<D: Driver> HashKernel<D> {
         unsafe { self.launch(Entry::HashJobs, queue, thread_blocks, span, None, values) }
     }
 
-    /// How many threads share each of `messages` messages in [`make_tags_of_jobs`](Self::make_tags_of_jobs), as a logarithm: enough for all
-    /// multiprocessors, since sharing costs each thread some products.
-    pub(crate) fn threads_for_jobs(&self, messages: u32) -> u32 {
+    /// The logarithm of the number of threads that share each of `messages` messages in [`make_tags_of_jobs`](Self::make_tags_of_jobs), of
+    /// which the longest has `longest` blocks, and all of them some `blocks`: enough for all multiprocessors, and for the longest not to
+    /// take much more time than all. Sharing costs each thread some products.
+    pub(crate) fn wide_for_jobs(&self, messages: u32, longest: u64, blocks: u64) -> u32 {
         let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
-        let enough = 2 * u64::from(manifest.threads * multiprocessors);
-        (0..WIDEST).find(|wide| u64::from(messages) << wide >= enough).unwrap_or(WIDEST)
+        let enough = 2 * u64::from(manifest.threads * multiprocessors).max(1);
+        let is_enough = |wide: &u32| u64::from(messages) << wide >= enough;
+        let is_even = |wide: &u32| longest >> wide <= 2 * blocks.div_ceil(enough);
+        (0..WIDEST).find(|wide| is_enough(wide) && is_even(wide)).unwrap_or(WIDEST)
     }
 
     /// Clears the messages from `output` on whose 16 bytes at `hashes` and mask differ, as far as their tags count, and reports which at
