@@ -8,6 +8,7 @@ use aes_bitslice_core::count::counted;
 use aes_bitslice_core::memory::{append, collected};
 use aes_bitslice_runtime::{self as runtime, Error, Integers, Tag};
 use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyMemoryView, PyTuple};
@@ -81,6 +82,16 @@ impl Ranges {
             Form::Lengths { .. } => format!("Ranges(offsets and lengths of {})", counted(self.__len__(py)?, "message")),
         })
     }
+
+    /// Without `__clear__`: a cycle goes through an object that was changed, and this never is.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.0 {
+            Form::Spaced { .. } => Ok(()),
+            Form::Lengths { offsets, lengths } => {
+                [offsets, lengths].into_iter().try_for_each(|array| visit.call(array))
+            }
+        }
+    }
 }
 
 impl Ranges {
@@ -141,6 +152,14 @@ impl CountedNonces {
             First::OnGpu(_) => "12 bytes on a GPU".into(),
         };
         format!("CountedNonces({first}, counter_bits={})", self.bits)
+    }
+
+    /// As that of [`Ranges`].
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.first {
+            First::Known(_) => Ok(()),
+            First::OnGpu(first) => visit.call(first),
+        }
     }
 }
 

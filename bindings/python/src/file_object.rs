@@ -6,6 +6,7 @@ use crate::new_file::{holds_data, open_path};
 use aes_bitslice_core::count::counted;
 use aes_bitslice_seal::access::is_block_device;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -42,6 +43,11 @@ impl FileObject {
     /// A file object that is read or written from its position on.
     pub fn new(object: &Bound<'_, PyAny>) -> Self {
         Self { object: object.clone().unbind(), start: 0 }
+    }
+
+    /// Tells Python's garbage collector of the object.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.object)
     }
 
     /// A file object to seek in: its present position counts as its beginning.

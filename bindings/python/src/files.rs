@@ -16,6 +16,7 @@ use aes_bitslice_runtime::{Backend, Engine as RuntimeEngine};
 use aes_bitslice_seal::tink::{self, Keyset};
 use aes_bitslice_seal::{Error, Opening, PassphraseCost, Sealing, Secret};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -311,6 +312,14 @@ impl Source {
         }
     }
 
+    /// Tells Python's garbage collector of a file object.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Self::File { .. } => Ok(()),
+            Self::Object { object, .. } => object.traverse(visit),
+        }
+    }
+
     /// The exception for an error of sealing or opening it.
     pub fn failed(&self, error: Error) -> PyErr {
         match self {
@@ -379,6 +388,14 @@ impl Destination {
             To::File(NewFile::at(&path, path.display().to_string(), Some(overwrite), like)?.into())
         };
         Ok(Self { to, looks: Looks::default() })
+    }
+
+    /// Tells Python's garbage collector of a file object.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.to {
+            To::File(_) => Ok(()),
+            To::Object(object) => object.traverse(visit),
+        }
     }
 
     pub fn finish(self) -> PyResult<()> {

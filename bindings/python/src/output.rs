@@ -6,6 +6,7 @@ use crate::files::{Destination, refuse_same};
 use crate::memory::{Memory, on_host};
 use crate::new_file::Like;
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -46,6 +47,11 @@ impl Output {
     fn abort(&self) {
         self.put(None);
     }
+
+    /// Without `__clear__`: a cycle goes through an object that was changed, and this never gets another one.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(Ok(()), |to| to.traverse(&visit))
+    }
 }
 
 impl Output {
@@ -55,6 +61,8 @@ impl Output {
     }
 
     fn put(&self, to: Option<Destination>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = to;
+        let old = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), to);
+        // Not with the lock, which the garbage collector takes: it may run Python code.
+        drop(old);
     }
 }

@@ -15,6 +15,7 @@ use aes_bitslice_core::memory::room;
 use aes_bitslice_runtime::Buffers;
 use aes_bitslice_seal::{Error, Opening, Sealing};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -80,14 +81,20 @@ impl SealedReader {
         written.iter().for_each(Written::begins);
         let len = self.length.saturating_sub(position).min(memory.len) as usize;
         let host = Host::new(memory.pointer, len);
+        let mut state = held(&self.state)?;
+        let state = &mut *state;
         guarded(|| {
             detached(py, || {
-                let mut state = held(&self.state)?;
                 let read = state.read(position, self.length, host);
                 read.map_err(|error| state.input.failed(error))
             })
         })?;
         Ok(len)
+    }
+
+    /// Without `__clear__`: a cycle goes through an object that was changed, and this never is.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        unused(&self.state).map_or(Ok(()), |state| state.input.traverse(&visit))
     }
 }
 
@@ -148,13 +155,13 @@ impl Write for Into {
     }
 }
 
-/// A sealed file that is being written.
+/// A sealed file that is being written. Dropped before it is complete, it never appears; an object has received a part of it, which does not open.
 #[pyclass(frozen, module = "aes_bitslice", name = "_SealedWriter")]
 pub struct SealedWriter {
     engine: Option<Arc<Opened>>,
     /// The process that opened it.
     generation: u64,
-    /// None when it is complete or given up.
+    /// None when it is complete, or given up after an error.
     state: Mutex<Option<Writing>>,
 }
 
@@ -191,12 +198,6 @@ impl SealedWriter {
         })
     }
 
-    /// Whether it is complete or given up; not while a call does that.
-    #[getter]
-    fn closed(&self) -> bool {
-        held(&self.state).is_ok_and(|state| state.is_none())
-    }
-
     /// Writes bytes. After an exception the file is given up.
     fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<u64> {
         let memory = Memory::of(data, false, "data", None)?;
@@ -218,9 +219,12 @@ impl SealedWriter {
         })
     }
 
-    /// Gives the file up: it never appears. An object has received a part of it, which does not open.
-    fn abort(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| held(&self.state).map(|mut state| drop(state.take())))
+    /// As that of [`SealedReader`].
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match unused(&self.state).as_deref() {
+            Some(Some(writing)) => writing.output.traverse(&visit),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -237,10 +241,11 @@ impl SealedWriter {
             ));
         }
         self.engine.iter().try_for_each(|engine| engine.check())?;
+        let mut state = held(&self.state)?;
+        let state = &mut *state;
         guarded(|| {
             detached(py, || {
-                let mut state = held(&self.state)?;
-                let closed = || PyValueError::new_err("the sealed file is closed, or was given up after an error");
+                let closed = || PyValueError::new_err("the sealed file was given up after an error: write another one");
                 *state = work(state.take().ok_or_else(closed)?).map_err(|error| of_seal(error, None, false))?;
                 Ok(())
             })
@@ -281,13 +286,18 @@ impl Writing {
 }
 
 /// The state, for one call at a time. A call runs Python code (a file object's methods, handlers of signals), which may call again: there,
-/// waiting would not end.
+/// waiting would not end. Taken and returned while attached to the interpreter, so that it does not change hands while Python's garbage
+/// collector goes through the objects.
 fn held<T>(state: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
+    let in_use = "the sealed file is in use: wait until the other call on it has returned";
+    unused(state).ok_or_else(|| PyRuntimeError::new_err(in_use))
+}
+
+/// The state if no call has it.
+fn unused<T>(state: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match state.try_lock() {
-        Ok(state) => Ok(state),
-        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => {
-            Err(PyRuntimeError::new_err("the sealed file is in use: wait until the other call on it has returned"))
-        }
+        Ok(state) => Some(state),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }

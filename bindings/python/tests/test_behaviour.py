@@ -422,12 +422,8 @@ def test_a_sealed_file_that_is_in_use_says_so():
         refused.clear()
         into.seek(0)
         file = aes_bitslice.SealedFile(into, key=key)
-        calls[:] = [lambda: file.read(1), lambda: file.seek(0), file.readline, file.peek]
+        calls[:] = [lambda: file.read(1), lambda: file.seek(0), file.readline, file.peek, file.close, file.discard]
         assert file.read() == b"a message" and set(refused) == set(calls)
-        calls.clear()
-        file = aes_bitslice.SealedFile(Calls(into.getvalue()), key=key)
-        calls[:] = [file.close]
-        assert file.readline() == b"a message" and file.closed and file._kept == (0, b"")
         # With a descriptor, as a file of the system.
         class File(io.FileIO):
             tried, read = Calls.tried, lambda self, size=-1: (self.tried(), io.FileIO.read(self, size))[1]
@@ -442,6 +438,33 @@ def test_a_sealed_file_that_is_in_use_says_so():
     """
     ran = run(program)
     assert ran.returncode == 0, ran
+
+
+def test_a_sealed_file_that_another_thread_reads_says_so_when_python_ends():
+    program = """
+        import builtins, io, os, threading, aes_bitslice
+        class Slow(io.BytesIO):
+            def read(self, size=-1):
+                if threading.current_thread() is not threading.main_thread():
+                    begun.set()
+                    threading.Event().wait()
+                return super().read(size)
+        class Last:
+            def __init__(self, file):
+                self.file = file
+            def __del__(self, write=os.write):
+                try:
+                    self.file.close()
+                except RuntimeError as error:
+                    write(1, str(error).encode())
+        key, begun = aes_bitslice.Key(bytes(32)), threading.Event()
+        file = aes_bitslice.SealedFile(Slow(aes_bitslice.seal_bytes(b"a message", key=key)), key=key)
+        threading.Thread(target=file.read, daemon=True).start()
+        begun.wait()
+        builtins.last = Last(file)
+    """
+    ran = run(program)
+    assert ran.returncode == 0 and "is in use" in ran.stdout, ran
 
 
 def test_a_sealed_file_that_another_thread_reads_says_so_in_a_forked_child():

@@ -4,6 +4,7 @@ Tink."""
 import base64
 import codecs
 import contextlib
+import gc
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -836,6 +838,108 @@ def test_a_closed_sealed_file_keeps_nothing(key):
         for call in [file.readable, file.writable, file.seekable, file.read, file.tell, lambda: file.length]:
             with pytest.raises(ValueError, match="closed file"):
                 call()
+
+
+def test_a_sealed_file_is_closed_between_the_calls_of_other_threads(key):
+    class Slow(io.BytesIO):
+        def write(self, data):
+            begun.set()
+            return super().write(data if go_on.wait(60) else b"")
+
+        def read(self, size=-1):
+            begun.set()
+            return super().read(size if go_on.wait(60) else 0)
+
+    def used(file, first, *others):
+        begun.clear()
+        go_on.clear()
+        with ThreadPoolExecutor(4) as threads:
+            calls = [threads.submit(first)]
+            assert begun.wait(60)
+            calls += [threads.submit(call) for call in others]
+            time.sleep(0.1)
+            assert not any(call.done() for call in calls)
+            go_on.set()
+        assert file.closed
+        return [call.result() if call.exception() is None else repr(call.exception()) for call in calls]
+
+    begun, go_on, into = threading.Event(), threading.Event(), Slow()
+    go_on.set()
+    file = aes_bitslice.SealedFile(into, "wb", key=key)
+    file.write(b"a message")
+    closed = repr(ValueError("I/O operation on closed file"))
+    assert used(file, file.close, lambda: file.write(b"more"), file.discard, file.close) == [None, closed, None, None]
+    into.seek(0)
+    file = aes_bitslice.SealedFile(into, key=key)
+    assert used(file, file.read, file.close, file.discard) == [b"a message", None, None]
+
+
+def test_threads_that_use_a_sealed_file_while_it_is_closed_get_one_error(key):
+    sealed, errors = aes_bitslice.seal_bytes(b"a message", key=key), set()
+
+    def ended(call):
+        try:
+            while True:
+                call()
+        except Exception as error:
+            errors.add(repr(error))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(30):
+            for mode in ["rb", "wb"]:
+                file = aes_bitslice.SealedFile(io.BytesIO(sealed), mode, key=key)
+                reads = [lambda: file.seek(0) or file.read(5), file.readline, file.peek]
+                calls = [file.readable, file.tell, lambda: file.length, *(reads if mode == "rb" else [lambda: file.write(b"more")])]
+                threads = [threading.Thread(target=ended, args=[call]) for call in calls]
+                for thread in threads:
+                    thread.start()
+                time.sleep(0.001)
+                file.close()
+                for thread in threads:
+                    thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == {repr(ValueError("I/O operation on closed file"))}
+
+
+def test_what_is_in_a_cycle_with_a_file_object_is_freed(key):
+    """As one that keeps the sealed file, or writer, that it is read or written by."""
+
+    class Memory(io.BytesIO):
+        pass
+
+    sealed = aes_bitslice.seal_bytes(b"a message", key=key)
+
+    def reads(memory):
+        memory.user = aes_bitslice.SealedFile(memory, key=key)
+        assert memory.user.read(5) == b"a mes"
+
+    def writes(memory):
+        memory.user = aes_bitslice.SealedFile(memory, "wb", key=key)
+        memory.user.write(b"a message")
+
+    def is_in_use(memory):
+        """Collections come between the calls of another thread, and within them."""
+        reads(memory)
+        memory.read = lambda size, read=memory.read: (gc.collect(0), read(size))[1]
+        thread = threading.Thread(target=lambda: [memory.user.seek(0) or memory.user.read() for _ in range(200)])
+        thread.start()
+        while thread.is_alive():
+            gc.collect()
+        thread.join()
+        assert memory.user.seek(0) == 0 and memory.user.read() == b"a message"
+
+    def outputs(memory):
+        memory.user = aes_bitslice._native._Output(io.BytesIO(), memory)
+
+    for use in [reads, writes, is_in_use, outputs]:
+        memory = Memory(sealed)
+        use(memory)
+        memory, freed = None, weakref.ref(memory)
+        gc.collect()
+        assert freed() is None, use
 
 
 def test_a_sealed_file_that_is_not_complete_does_not_appear(key, tmp_path):

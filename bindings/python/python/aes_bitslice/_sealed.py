@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import operator
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -74,12 +76,13 @@ _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
 def _alone(call: _Call) -> _Call:
-    """A method that runs one call at a time. A call of another thread waits. A call within a call, which a handler of signals or a method
-    of the file object can make, is refused: it would move the file under the outer one."""
+    """A method that runs one call at a time. A call of another thread waits, except while Python ends, when those that run are never
+    completed. A call within a call, which a handler of signals or a method of the file object can make, is refused: it would move the
+    file under the outer one."""
 
     @functools.wraps(call)
     def alone(self: SealedFile, /, *arguments: Any, **options: Any) -> Any:
-        with self._lock:
+        with contextlib.nullcontext() if sys.is_finalizing() else self._lock:
             if self._in_use:
                 raise RuntimeError("the sealed file is in use: wait until the other call on it has returned")
             try:
@@ -120,9 +123,9 @@ class SealedFile(io.BufferedIOBase):
     the object is dropped before. So have a block where something else may call `close`, also after an exception:
     `contextlib.closing`, or a wrapper such as `io.TextIOWrapper` at the end of its own block or when it is dropped.
 
-    Threads may share it: a call that reads, writes or moves waits for that of another thread. One within another, of a
-    handler of signals or a method of the file object, raises `RuntimeError`; so do `close` and `discard` while it is
-    written to.
+    Threads may share it: a call that reads, writes, moves or closes waits for that of another thread, and raises
+    `ValueError` if that closed the file. One within another, of a handler of signals or a method of the file object,
+    raises `RuntimeError`.
     """
 
     def __init__(
@@ -161,18 +164,19 @@ class SealedFile(io.BufferedIOBase):
     @property
     def length(self) -> int:
         """The number of bytes of the message; of a file that is being written, of what was written so far."""
+        reader = self._reader
         self._check()
-        return self._reader.length if self._reader is not None else self._at
+        return reader.length if reader is not None else self._at
 
     def readable(self) -> bool:
         """Whether its mode is "rb"."""
         self._check()
-        return self._reader is not None
+        return self.mode == "rb"
 
     def writable(self) -> bool:
         """Whether its mode is "wb"."""
         self._check()
-        return self._writer is not None
+        return self.mode == "wb"
 
     def seekable(self) -> bool:
         """Whether its mode is "rb"."""
@@ -251,8 +255,6 @@ class SealedFile(io.BufferedIOBase):
             self._at, first, kept = at, at, bytes(data)
             data[:] = bytes(len(data))
             self._kept = (first, kept)
-            if self.closed:  # Meanwhile, so `_end` may have been here before.
-                self._kept = (0, b"")
         return kept, self._at - first
 
     @_alone
@@ -265,6 +267,7 @@ class SealedFile(io.BufferedIOBase):
         self._at += count
         return count
 
+    @_alone
     def close(self) -> None:
         """Completes a file that was written; within a `with` block, the end of the block does that. Nothing of the file, key
         and message is kept then, and after `discard`."""
@@ -275,14 +278,11 @@ class SealedFile(io.BufferedIOBase):
             if self._writer is not None:
                 self._writer.finish()
         finally:
-            # Not if another call uses it.
-            if self._writer is None or self._writer.closed:
-                self._end()
+            self._end()
 
+    @_alone
     def discard(self) -> None:
         """Gives up a file that is being written: it never appears. A file object has received a part of it, which does not open."""
-        if self._writer is not None:
-            self._writer.abort()
         self._end()
 
     def _end(self) -> None:
@@ -305,7 +305,7 @@ class SealedFile(io.BufferedIOBase):
     def __del__(self) -> None:
         # Not `close`, which would complete a file that is not.
         if hasattr(self, "mode"):
-            self.discard()
+            self._end()
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError("a sealed file cannot be pickled because it holds a key: open it in each process")
