@@ -331,7 +331,11 @@ impl fmt::Display for Error {
             }
             Self::XtsKey { what } => write!(f, "not a key of XTS: {what}"),
             Self::WrongKeys { operation, needs } => write!(f, "{operation} needs {needs}"),
-            Self::NonceLength { bytes } => write!(f, "a GCM nonce has 1 to 2^61 - 1 bytes, usually 12, not {bytes}"),
+            Self::NonceLength { bytes } => write!(
+                f,
+                "a nonce has 12 bytes for GCM, which also takes any other number from 1 on, 12 for AES-GCM-SIV and 24 for XAES-256-GCM, \
+                 not {bytes}"
+            ),
             Self::TagLength { bytes } => {
                 write!(f, "a tag has 12 to 16 bytes, but 4 or 8 where short tags are asked for, not {bytes}")
             }

@@ -79,7 +79,9 @@ mod tests {
 
     #[test]
     fn any_length_but_none() {
-        assert!(matches!(Nonce::new(&[]), Err(Error::NonceLength { bytes: 0 })));
+        let none = Nonce::new(&[]).unwrap_err();
+        assert!(matches!(none, Error::NonceLength { bytes: 0 }));
+        assert!(none.to_string().ends_with("12 for AES-GCM-SIV and 24 for XAES-256-GCM, not 0"), "{none}");
         for len in [1, 8, 12, 16, 100] {
             assert_eq!(Nonce::new(&vec![7; len]).unwrap().as_ref(), vec![7; len]);
         }
