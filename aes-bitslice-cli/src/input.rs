@@ -10,7 +10,7 @@ use aes_bitslice_seal::access::{Access, is_block_device};
 use same_file::Handle;
 
 use crate::error::{Error, Exit, Result};
-use crate::{keys, standard};
+use crate::{keys, standard, text};
 
 /// An open input.
 pub struct Input {
@@ -41,10 +41,16 @@ impl Input {
             Some(path) if error.kind() == io::ErrorKind::NotFound && keys::looks_like_a_key(path) => {
                 Error::io("cannot read the input (its name looks like a key and is not shown)", &error)
             }
+            Some(path) if error.kind() == io::ErrorKind::NotFound => {
+                let advice = text::not_replaced(path).map_or(String::new(), |why| format!("; {why}"));
+                Error::new(Exit::InputOutput, format!("cannot read {name}: {error}{advice}"))
+            }
             _ => Error::io(format!("cannot read {name}"), &error),
         })?;
         if metadata.is_dir() {
-            return Err(Error::new(Exit::InputOutput, format!("cannot read {name}: it is a folder, not a file")));
+            let what =
+                format!("cannot read {name}: it is a folder, not a file; make a file of it first, as `tar` does");
+            return Err(Error::new(Exit::InputOutput, what));
         }
         // Standard input may be in the middle of a file.
         let length = length(&metadata).filter(|&length| is_true_length(&file, &metadata, length));

@@ -77,7 +77,10 @@ fn from_file(path: &Path, kind: KeyKind, format: KeyFormat, quiet: bool) -> Resu
             ErrorKind::NotFound if is_behind_a_sign(path) => {
                 refuse("there is no such file; leave out the `@`: --key-file takes the name alone")
             }
-            ErrorKind::NotFound => refuse("there is no such file; for new data `aes-bitslice keygen` makes a key"),
+            ErrorKind::NotFound => {
+                let advice = text::not_replaced(path).unwrap_or("for new data `aes-bitslice keygen` makes a key");
+                refuse(&format!("there is no such file; {advice}"))
+            }
             _ => refuse(&error.to_string()),
         })?
     };

@@ -19,6 +19,7 @@ use crate::pipeline::pool;
 use crate::pipeline::source::Source;
 use crate::progress;
 use crate::secret::Secret;
+use crate::text;
 use crate::transform::{IF_NOT_STORED, Transform};
 
 /// Where a file goes.
@@ -120,7 +121,8 @@ fn pairs(inputs: &[PathBuf], folder: &Path, force: bool, secret: &Secret<'_>) ->
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return refuse(format!("`{}` is not a folder; give --out-dir one", folder.display())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return refuse(format!("the folder `{}` does not exist; make it first", folder.display()));
+            let advice = text::not_replaced(folder).unwrap_or("make it first");
+            return refuse(format!("the folder `{}` does not exist; {advice}", folder.display()));
         }
         Err(error) => return refuse(format!("the folder `{}`: {error}", folder.display())),
     }

@@ -14,7 +14,7 @@ use aes_bitslice_seal::naming::{Numbered, folder_of};
 use crate::error::{Error, Exit, Result};
 use crate::input::Input;
 use crate::scratch::{self, Scratch};
-use crate::standard;
+use crate::{standard, text};
 
 /// A place for an output that may be written to.
 pub struct Target {
@@ -162,7 +162,8 @@ impl Target {
             Ok(metadata) if metadata.is_dir() => {}
             Ok(_) => return refuse(&format!("`{}` is not a folder", folder.display())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return refuse(&format!("the folder `{}` does not exist; make it first", folder.display()));
+                let advice = text::not_replaced(folder).unwrap_or("make it first");
+                return refuse(&format!("the folder `{}` does not exist; {advice}", folder.display()));
             }
             Err(error) => return refuse(&format!("the folder `{}`: {error}", folder.display())),
         }

@@ -234,7 +234,10 @@ fn secret_text<T>(option: &str, path: &Path, quiet: bool, read: impl FnOnce(&str
         standard::input()?
     } else {
         standard::open(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => refuse("there is no such file; the option takes a file that holds the secret"),
+            io::ErrorKind::NotFound => {
+                let advice = text::not_replaced(path).unwrap_or("the option takes a file that holds the secret");
+                refuse(&format!("there is no such file; {advice}"))
+            }
             _ => refuse(&error.to_string()),
         })?
     };

@@ -1,4 +1,7 @@
-//! Tells why a file of a secret is not the plain text that it must be: some editors and shells write more than that.
+//! Tells why a file of a secret is not the plain text that it must be, and why a name leads nowhere: some editors and shells write more than
+//! plain text, and shells replace `~` only in some places.
+
+use std::path::Path;
 
 /// Why these bytes are not plain text; `None` if they may be.
 pub fn not_plain(bytes: &[u8]) -> Option<&'static str> {
@@ -11,6 +14,12 @@ pub fn not_plain(bytes: &[u8]) -> Option<&'static str> {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => Some(UTF_16),
         _ => None,
     }
+}
+
+/// Why this name of what is not there leads nowhere, if its `~` should have been replaced.
+pub fn not_replaced(path: &Path) -> Option<&'static str> {
+    let why = "its `~` was not replaced: shells do that only where a word begins, not within quotes or after `=`";
+    path.as_os_str().as_encoded_bytes().starts_with(b"~").then_some(why)
 }
 
 #[cfg(test)]

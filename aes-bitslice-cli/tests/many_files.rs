@@ -94,7 +94,7 @@ fn what_fails_does_not_keep_the_others() {
     };
     let mut expected = vec![
         "cannot read `in/fifo`: it is not a regular file; do it without --out-dir".to_string(),
-        "cannot read `in/folder`: it is a folder, not a file".into(),
+        "cannot read `in/folder`: it is a folder, not a file; make a file of it first, as `tar` does".into(),
         "cannot read `in/missing`: No such file or directory (os error 2)".into(),
     ];
     // The files of 17 bytes and of 33 are not whole blocks.
