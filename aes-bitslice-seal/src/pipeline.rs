@@ -206,11 +206,15 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::{Receiver, SyncSender};
 
-    /// Returns a byte at a time.
-    struct Slow<'a>(&'a [u8]);
+    /// Returns a byte at a time, and is interrupted before each, and before the end.
+    struct Slow<'a>(&'a [u8], bool);
 
     impl Read for Slow<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
             let len = buffer.len().min(1);
             self.0.read(&mut buffer[..len])
         }
@@ -236,8 +240,8 @@ mod tests {
                 // The first is shorter, like the one after a header.
                 let bytes = |number: u64| if number == 0 { 9 } else { 10 };
                 match (in_turn, slow) {
-                    (true, _) => super::in_turn(Slow(&data), vec![], bytes, 2, work, write).unwrap(),
-                    (false, true) => run(false, Slow(&data), vec![], bytes, 2, work, write).unwrap(),
+                    (true, _) => super::in_turn(Slow(&data, false), vec![], bytes, 2, work, write).unwrap(),
+                    (false, true) => run(false, Slow(&data, false), vec![], bytes, 2, work, write).unwrap(),
                     (false, false) => run(true, &data[..], vec![], bytes, 2, work, write).unwrap(),
                 }
                 assert_eq!(found, data);
