@@ -423,7 +423,7 @@ impl<'a> To<'a> {
             Some(Numbered::Elsewhere) => return Err(failed("write", output, OPEN_ELSEWHERE)),
             None => {}
         }
-        if output.is_dir() {
+        if output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(failed("write", output, FOLDER));
         }
         match sink.overwrite {
@@ -615,14 +615,21 @@ fn failed(verb: &str, path: &Path, why: &str) -> Failure {
     Failure::new(AES_BITSLICE_IO, what_failed(verb, path, why))
 }
 
-#[cfg(unix)]
 fn path(text: &CStr) -> Result<&Path, Failure> {
+    if text.is_empty() {
+        return Err(Failure::invalid("the name of a file is empty; give one"));
+    }
+    as_path(text)
+}
+
+#[cfg(unix)]
+fn as_path(text: &CStr) -> Result<&Path, Failure> {
     use std::os::unix::ffi::OsStrExt;
     Ok(Path::new(std::ffi::OsStr::from_bytes(text.to_bytes())))
 }
 
 #[cfg(not(unix))]
-fn path(text: &CStr) -> Result<&Path, Failure> {
+fn as_path(text: &CStr) -> Result<&Path, Failure> {
     text.to_str().map(Path::new).map_err(|_| Failure::invalid("the name of a file is not UTF-8"))
 }
 

@@ -244,6 +244,15 @@ static void files(const char *folder)
     CHECK(written == 1000 && memcmp(opened, message, 1000) == 0);
     const aes_bitslice_secret secret = {.key = key};
     REFUSED(AES_BITSLICE_INVALID, "sealed with a passphrase", aes_bitslice_open(engine, &secret, &file, 0, 1, &memory, NULL));
+    const aes_bitslice_source from_nowhere = {.path = ""};
+    const aes_bitslice_sink to_nowhere[2] = {{.path = ""}, {.path = "", .overwrite = 1}};
+    REFUSED(AES_BITSLICE_INVALID, "the name of a file is empty", aes_bitslice_open(engine, &words, &from_nowhere, 0, 1, &memory, NULL));
+    REFUSED(AES_BITSLICE_INVALID, "the name of a file is empty", aes_bitslice_seal(engine, &words, &clear, &to_nowhere[0], NULL));
+    REFUSED(AES_BITSLICE_INVALID, "the name of a file is empty", aes_bitslice_seal(engine, &words, &clear, &to_nowhere[1], NULL));
+    /* At once, before anything is read. */
+    const aes_bitslice_source unread = {.read = read_too_much};
+    const aes_bitslice_sink a_folder = {.path = "missing/"};
+    REFUSED(AES_BITSLICE_IO, "`missing/`: it is a folder, not a file", aes_bitslice_seal(engine, &words, &unread, &a_folder, NULL));
     new.overwrite = 1;
     OK(aes_bitslice_seal(engine, &secret, &clear, &new, NULL));
     CHECK(stat(path, &after) == 0 && after.st_ino != before.st_ino && (after.st_mode & 0777) == 0600);
