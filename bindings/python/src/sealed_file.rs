@@ -72,7 +72,7 @@ impl SealedReader {
         self.length
     }
 
-    /// Fills a buffer with the bytes of the message from `position` on; returns how many they are.
+    /// Fills a buffer with the bytes of the message from `position` on; returns how many they are. A failure clears as many.
     fn readinto(&self, py: Python<'_>, position: u64, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
         self.engine.iter().try_for_each(|engine| engine.check())?;
         let memory = Memory::of(buffer, true, "buffer", None)?;
@@ -80,13 +80,16 @@ impl SealedReader {
         let written = Written::of(buffer, &memory);
         written.iter().for_each(Written::begins);
         let len = self.length.saturating_sub(position).min(memory.len) as usize;
-        let host = Host::new(memory.pointer, len);
+        let mut host = Host::new(memory.pointer, len);
         let mut state = held(&self.state)?;
         let state = &mut *state;
         guarded(|| {
             detached(py, || {
                 let read = state.read(position, self.length, host);
-                read.map_err(|error| state.input.failed(error))
+                read.map_err(|error| {
+                    host.output().fill(0);
+                    state.input.failed(error)
+                })
             })
         })?;
         Ok(len)

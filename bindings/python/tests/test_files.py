@@ -1151,20 +1151,28 @@ def test_forked_processes_read_one_sealed_file_at_once(key, tmp_path):
 
 
 def test_a_sealed_file_that_was_changed_is_refused(key, tmp_path):
-    sealed = bytearray(aes_bitslice.seal_bytes(bytes(3_000_000), key=key))
+    message = os.urandom(3_000_000)
+    sealed = bytearray(aes_bitslice.seal_bytes(message, key=key))
     with pytest.raises(AuthenticationError):
         aes_bitslice.SealedFile(io.BytesIO(sealed[:-1_000_000]), key=key)
     with pytest.raises(AuthenticationError, match="wrong key"):
         aes_bitslice.SealedFile(io.BytesIO(sealed), key=Key.generate())
     sealed[1_500_000] ^= 1
     with aes_bitslice.SealedFile(io.BytesIO(sealed), key=key) as file:
-        assert file.read(1000) == bytes(1000)
+        assert file.read(1000) == message[:1000]
+        for start, count in [(0, 3_000_000), (1_000_000, 200_000), (1_400_000, 1_900_000)]:
+            file.seek(start)
+            buffer = bytearray(b"before" * (count // 6))
+            with pytest.raises(AuthenticationError, match="segment 1 is damaged"):
+                file.readinto(buffer)
+            end = min(3_000_000 - start, len(buffer))
+            assert not any(buffer[:end]) and buffer[end:] == (b"before" * (count // 6))[end:] and file.tell() == start
         for count in [10, 1_900_000]:
             file.seek(1_400_000)
             with pytest.raises(AuthenticationError, match="segment 1 is damaged"):
                 file.read(count)
         file.seek(2_500_000)
-        assert file.read(5) == bytes(5)
+        assert file.read(5) == message[2_500_000:2_500_005]
 
 
 def test_a_sealed_file_of_a_passphrase_or_of_tink(tink):

@@ -202,7 +202,8 @@ class SealedFile(io.BufferedIOBase):
 
     @_alone
     def readinto(self, buffer: Any, /) -> int:
-        """Fills a buffer; returns the number of bytes, which is less only at the end of the message."""
+        """Fills a buffer; returns the number of bytes, which is less only at the end of the message. An exception of reading or opening
+        the file leaves these bytes of the buffer cleared."""
         return self._fill(buffer)
 
     readinto1 = readinto
