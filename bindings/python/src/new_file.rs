@@ -7,11 +7,12 @@ use crate::fork::generation;
 use crate::signals;
 use aes_bitslice_seal::access::{ANYBODY, Access, OWNER, is_block_device};
 use aes_bitslice_seal::naming::{Numbered, OnDisk, folder_of, from_root, sync_folder_of};
-use pyo3::exceptions::{PyFileExistsError, PyIsADirectoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use std::fmt::Arguments;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::IntoRawFd;
@@ -200,8 +201,8 @@ impl Write for NewFile {
 ///
 /// source: the file object that the data comes from.
 #[pyfunction(name = "_open_like")]
-pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> PyResult<i32> {
-    refuse_open(path.clone())?;
+pub fn open_like(path: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<i32> {
+    let (py, path) = (path.py(), named(path)?);
     let like = Like::object(source);
     // None if it is no file, in which there are no places: opening a named pipe would wait for its reader.
     let existing = || match OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&path) {
@@ -231,9 +232,14 @@ pub fn open_like(py: Python<'_>, path: PathBuf, source: &Bound<'_, PyAny>) -> Py
 /// Refuses the path of a destination in which only the path of a file makes sense, if it names an open file by its number: the number is
 /// another file's in another process.
 #[pyfunction(name = "_refuse_open")]
-pub fn refuse_open(path: PathBuf) -> PyResult<()> {
-    let path = without_nul(path, "the destination")?;
-    refuse_numbered(&path, &path.display().to_string(), false)
+pub fn refuse_open(path: &Bound<'_, PyAny>) -> PyResult<()> {
+    named(path).map(drop)
+}
+
+fn named(path: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    let path = path_of(path, "the destination")?;
+    refuse_numbered(&path, &path.display().to_string(), false)?;
+    Ok(path)
 }
 
 /// Refuses a path that names an open file by its number, such as `/dev/stdout`: a new file in its place would not be what is open.
@@ -256,25 +262,28 @@ fn refuse_numbered(path: &Path, shown: &str, takes_objects: bool) -> PyResult<()
 
 /// The path that an argument is, where nothing but a path is taken.
 pub fn only_path(argument: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    let path = argument.extract().or_else(|_| {
-        let kind = argument.get_type();
-        Err(PyTypeError::new_err(format!("path must be a str or a pathlib.Path, not {}", kind.name()?)))
-    })?;
-    without_nul(path, "path")
+    let kind = argument.get_type().name()?;
+    usable(argument, "path", format_args!("path must be a str or a pathlib.Path, not {kind}"))
 }
 
 /// The path that an argument of this name is.
 pub fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
-    let path = argument.extract().map_err(|_| {
-        PyTypeError::new_err(format!("{name} must be a path, or a file object that reads or writes bytes"))
-    })?;
-    without_nul(path, name)
+    usable(argument, name, format_args!("{name} must be a path, or a file object that reads or writes bytes"))
 }
 
-/// The path, if the system can have it: Python's own functions raise a `ValueError` for others, too.
-fn without_nul(path: PathBuf, name: &str) -> PyResult<PathBuf> {
+/// The path, if the system can have it: Python's own functions raise the same exceptions for others. `other` tells what is none; what is raised
+/// while an object makes its path stays as it is.
+fn usable(argument: &Bound<'_, PyAny>, name: &str, other: Arguments<'_>) -> PyResult<PathBuf> {
+    let path: PathBuf = argument.extract().map_err(|error: PyErr| {
+        let is_other = error.is_instance_of::<PyTypeError>(argument.py());
+        if is_other { PyTypeError::new_err(other.to_string()) } else { error }
+    })?;
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Err(PyValueError::new_err(format!("{name} has a NUL byte, and no path has one")));
+    }
+    if path.as_os_str().is_empty() {
+        let what = format!("{name} is an empty name: give that of a file");
+        return Err(PyFileNotFoundError::new_err((Errno::NOENT.raw_os_error(), what)));
     }
     Ok(path)
 }

@@ -5,6 +5,8 @@ import base64
 import codecs
 import contextlib
 import gc
+import ctypes
+import errno
 import io
 import json
 import os
@@ -145,17 +147,30 @@ def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
     assert raised.value.filename == str(tmp_path / "no folder" / "out") and ".aes-bitslice" not in str(raised.value)
 
 
-def test_a_path_with_a_nul_byte_is_refused_as_by_python(key, tmp_path):
+def test_names_that_no_file_has_are_refused_as_by_python(key, tmp_path):
+    class Fails:
+        def __fspath__(self):
+            raise KeyError
+
     (tmp_path / "there").write_bytes(b"data")
     for name, call in [
-        ("source", lambda: aes_bitslice.seal("a\0b", tmp_path / "out", key=key)),
-        ("destination", lambda: aes_bitslice.seal(tmp_path / "there", "a\0b", key=key)),
-        ("source", lambda: aes_bitslice.open("a\0b", tmp_path / "out", key=key)),
-        ("path", lambda: aes_bitslice.Key.from_file("a\0b")),
-        ("path", lambda: key.save("a\0b")),
+        ("source", lambda path: aes_bitslice.seal(path, tmp_path / "out", key=key)),
+        ("destination", lambda path: aes_bitslice.seal(tmp_path / "there", path, key=key)),
+        ("source", lambda path: aes_bitslice.open(path, tmp_path / "out", key=key)),
+        ("source", lambda path: aes_bitslice.SealedFile(path, key=key)),
+        ("destination", lambda path: aes_bitslice.SealedFile(path, "wb", key=key)),
+        ("path", aes_bitslice.Key.from_file),
+        ("path", key.save),
     ]:
         with pytest.raises(ValueError, match=f"^{name} has a NUL byte, and no path has one(\n|$)"):
-            call()
+            call("a\0b")
+        with pytest.raises(FileNotFoundError, match=f"{name} is an empty name: give that of a file(\n|$)") as raised:
+            call("")
+        assert raised.value.errno == errno.ENOENT
+        with pytest.raises(UnicodeEncodeError):
+            call("\ud800")
+        with pytest.raises(KeyError):
+            call(Fails())
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
