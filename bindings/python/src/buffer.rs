@@ -50,7 +50,7 @@ impl Buffer {
     /// The bytes of an object, for reading or writing; `None` for one without the protocol.
     ///
     /// # Errors
-    /// `BufferError` for data that is not contiguous, or read-only although it will be written, `TypeError` for references to objects.
+    /// `BufferError` for data that is not contiguous, or read-only although it will be written, `TypeError` for references to objects and addresses.
     pub fn of(object: &Bound<'_, PyAny>, writable: bool, name: &str) -> PyResult<Option<Self>> {
         // SAFETY: the object lives.
         if unsafe { PyObject_CheckBuffer(object.as_ptr()) } == 0 {
@@ -67,16 +67,20 @@ impl Buffer {
             let why = error.value(py).to_string();
             // Some objects end theirs as a sentence.
             let why = why.trim_end_matches('.');
-            let say = format!(
-                "{name} cannot be used: {why}; it has to be contiguous{}",
-                if writable { " and writable" } else { ": a copy is (`numpy.ascontiguousarray`, or `bytes`)" }
-            );
-            let raised = PyBufferError::new_err(say);
+            let advice = match (writable, why.contains("contiguous")) {
+                (true, _) => "; it has to be contiguous and writable",
+                (false, true) => "; it has to be contiguous: a copy is (`numpy.ascontiguousarray`, or `bytes`)",
+                // Such as a file mapping that was closed.
+                (false, false) => "",
+            };
+            let raised = PyBufferError::new_err(format!("{name} cannot be used: {why}{advice}"));
             raised.set_cause(py, Some(error));
             raised
         })?;
         if buffer.refers() {
-            Err(PyTypeError::new_err(format!("{name} holds references to objects, not data: serialise it first")))
+            Err(PyTypeError::new_err(format!(
+                "{name} holds references to objects or addresses, not data: serialise it first"
+            )))
         } else {
             Ok(Some(buffer))
         }
@@ -92,14 +96,16 @@ impl Buffer {
         }
     }
 
-    /// Whether its format has references to objects: `O` outside of field names, which are between colons.
+    /// Whether its format has references to objects (`O`) or, as those of ctypes, addresses, outside of field names, which are between colons.
     fn refers(&self) -> bool {
         if self.raw.format.is_null() {
             return false;
         }
         // SAFETY: a string that lives as long as the buffer.
         let format = unsafe { CStr::from_ptr(self.raw.format) }.to_bytes();
-        format.split(|&c| c == b':').step_by(2).any(|part| part.contains(&b'O'))
+        // Before a kind, `Z` is that of complex numbers.
+        let refers = |part: &[u8]| part.ends_with(b"Z") || part.iter().any(|kind| b"O&PXz".contains(kind));
+        format.split(|&c| c == b':').step_by(2).any(refers)
     }
 
     /// The address of its first byte.

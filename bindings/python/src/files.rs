@@ -1,12 +1,13 @@
 //! Sealed files and Tink's streams: from a path or a file object to a path or a file object.
 
 use crate::at_exit::detached;
-use crate::buffer::small;
+use crate::buffer::{self, small};
 use crate::documented::parameter;
 use crate::engine::Engine;
 use crate::error::{guarded, of_io, of_seal, os_error};
 use crate::file_object::{FileObject, may_wait_and_is_disk, raised};
 use crate::key::Key;
+use crate::memory::{Memory, on_host};
 use crate::new_file::{Like, NewFile, holds_data, open_path, path_of};
 use crate::number;
 use crate::opened::Opened;
@@ -19,7 +20,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Bound as Limit;
@@ -109,6 +110,14 @@ pub fn open(
 #[pyfunction]
 pub fn is_sealed(start: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(aes_bitslice_seal::is_sealed(small(start, "start")?.bytes()))
+}
+
+/// The bytes of a file in memory, whatever object has them.
+#[pyfunction(name = "_bytes_of")]
+pub fn bytes_of<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let memory = Memory::of(data, false, "data", None)?;
+    on_host(memory.place, "a file in memory")?;
+    buffer::bytes(data.py(), memory.host().input())
 }
 
 /// The secret that a file is sealed with.

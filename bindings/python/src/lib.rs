@@ -90,7 +90,7 @@ mod _native {
     #[pymodule_export]
     use crate::error::{AuthenticationError, DeviceError, Error, UnavailableError};
     #[pymodule_export]
-    use crate::files::{FileSecret, is_sealed, open, seal};
+    use crate::files::{FileSecret, bytes_of, is_sealed, open, seal};
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]

@@ -1,12 +1,13 @@
 """Sealed files and Tink's streams: paths and file objects, ranges, changed data, files of the command line and of
 Tink."""
 
+import array
 import base64
 import codecs
 import contextlib
-import gc
 import ctypes
 import errno
+import gc
 import io
 import json
 import os
@@ -702,8 +703,13 @@ def test_sealed_bytes(key):
     with pytest.raises(TypeError):
         aes_bitslice.seal_bytes("text", key=key)
     for work in [aes_bitslice.seal_bytes, aes_bitslice.open_bytes]:
-        with pytest.raises(TypeError, match="^data must be bytes, .* not NoneType$"):
-            work(None, key=key)
+        for bad, words in [(None, "data is bytes, .* not NoneType"), (ctypes.c_char_p(b"text"), "data holds references .*")]:
+            with pytest.raises(TypeError, match=f"^{words}$"):
+                work(bad, key=key)
+        with pytest.raises(BufferError, match="contiguous: a copy is"):
+            work(memoryview(bytes(200))[::2], key=key)
+    numbers = array.array("q", range(3))
+    assert aes_bitslice.open_bytes(aes_bitslice.seal_bytes(numbers, key=key), key=key) == numbers.tobytes()
 
 
 @pytest.mark.parametrize("size", [0, 1, (1 << 20) - 56, 1 << 20, 3_333_333, 40_000_000])

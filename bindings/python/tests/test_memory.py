@@ -72,12 +72,30 @@ def test_what_is_no_data_is_refused(cipher):
             cipher.ctr(IV, bad)
         with pytest.raises(BufferError):
             cipher.ctr(IV, bytes(np.asarray(bad).nbytes), out=bad)
+    closed, released = mmap.mmap(-1, 16), memoryview(b"abc")
+    closed.close()
+    released.release()
+    for bad in [closed, released]:
+        with pytest.raises(BufferError, match="^data cannot be used: (mmap closed or invalid|operation forbidden on .*object)$"):
+            cipher.ctr(IV, bad)
     objects = np.array([b"a", None], dtype=object)
     for bad in [objects, memoryview(objects), np.zeros(2, dtype=[("x", "i4"), ("y", "O")])]:
         with pytest.raises(TypeError, match="references to objects"):
             cipher.ctr(IV, bad)
         with pytest.raises(TypeError):
             cipher.ctr(IV, bytes(bad.nbytes), out=bad)
+
+    class Record(ctypes.Structure):
+        _fields_ = [("count", ctypes.c_int), ("at", ctypes.POINTER(ctypes.c_int))]
+
+    function = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0)
+    for bad in [ctypes.pointer(ctypes.c_int(1)), ctypes.c_void_p(1), ctypes.c_char_p(b"text"), ctypes.c_wchar_p("text"), function, Record(), (Record * 2)()]:
+        with pytest.raises(TypeError, match="or addresses, not data"):
+            cipher.ctr(IV, bad)
+        with pytest.raises(TypeError, match="or addresses, not data"):
+            cipher.ctr(IV, bytes(ctypes.sizeof(bad)), out=bad)
+    named = np.zeros(2, dtype=[("O&PXzZ", "c8"), ("Z", "c16")])
+    assert cipher.ctr(IV, cipher.ctr(IV, named)).tolist() == named.tolist()
     for bad in ["text", 5, None, [1, 2], 2.5]:
         with pytest.raises(TypeError, match="data is bytes"):
             cipher.ctr(IV, bad)

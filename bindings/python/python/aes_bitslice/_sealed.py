@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._native import Engine, Key, _FileSecret, _SealedReader, _SealedWriter, open as _open, seal as _seal
+from ._native import Engine, Key, _bytes_of, _FileSecret, _SealedReader, _SealedWriter, open as _open, seal as _seal
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Self
@@ -63,10 +63,8 @@ def open_bytes(
 
 def _in_memory(data: Any) -> io.BytesIO:
     """A file object of these bytes."""
-    # `BytesIO` makes an empty one of None: what is missing would be sealed as an empty message.
-    if data is None:
-        raise TypeError("data must be bytes, or another object with the buffer protocol, not NoneType")
-    return io.BytesIO(data)
+    # `BytesIO` would take references to objects for data, and None for no bytes. Of `bytes` it makes no copy.
+    return io.BytesIO(data if type(data) is bytes else _bytes_of(data))
 
 
 #: Bytes of a message that are read at once for lines.
