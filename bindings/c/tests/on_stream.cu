@@ -1,7 +1,7 @@
 // Every operation of aes_bitslice.h that takes a stream, on an NVIDIA GPU: compared with the CPU engine at many lengths, alignments and
 // offsets; batches, also of arrays there; many keys; refusals; a CUDA graph; and that a thread's current device and context stay as they were.
 //
-//     nvcc -std=c++17 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
+//     nvcc -std=c++20 on_stream.cu -I../include -L. -laes_bitslice -lcuda -o on_stream
 #include <aes_bitslice.h>
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -22,115 +22,29 @@ static int checks = 0;
 // A structure that passes as a pointer to itself, in the call that it is made for.
 template <class T>
 struct Value {
-    T fields{};
+    T fields;
     operator const T *() const { return &fields; }
 };
 using Operation = Value<aes_bitslice_operation>;
 
-static Operation OP(int kind)
-{
-    Operation made;
-    made.fields.kind = kind;
-    return made;
-}
-
-static Operation counted(int kind, const uint8_t *counter, uint64_t offset)
-{
-    Operation made = OP(kind);
-    made.fields.counter = counter;
-    made.fields.offset = offset;
-    return made;
-}
-
-static Operation CTR(const uint8_t *counter, uint64_t offset) { return counted(AES_BITSLICE_CTR, counter, offset); }
-static Operation KEYSTREAM(const uint8_t *counter, uint64_t offset) { return counted(AES_BITSLICE_KEYSTREAM, counter, offset); }
-
-static Operation CBC(int kind, const uint8_t *iv)
-{
-    Operation made = OP(kind);
-    made.fields.iv = iv;
-    return made;
-}
-
-static Operation XTS(int kind, uint64_t unit_bytes, const uint8_t *first_unit)
-{
-    Operation made = OP(kind);
-    made.fields.unit_bytes = unit_bytes;
-    made.fields.first_unit = first_unit;
-    return made;
-}
-
-static Operation PART(int kind, const uint8_t *nonce, size_t nonce_len, uint64_t offset)
-{
-    Operation made = OP(kind);
-    made.fields.nonce = nonce;
-    made.fields.nonce_len = nonce_len;
-    made.fields.offset = offset;
-    return made;
-}
-
-static Operation GMAC(const uint8_t *nonce, size_t nonce_len) { return PART(AES_BITSLICE_GMAC, nonce, nonce_len, 0); }
-
-static Operation SEAL(int kind, const uint8_t *nonce, size_t nonce_len, const uint8_t *aad, size_t aad_len)
-{
-    Operation made = PART(kind, nonce, nonce_len, 0);
-    made.fields.aad = aad;
-    made.fields.aad_len = aad_len;
-    return made;
-}
-
-static Operation tagged(Operation made, const uint8_t *tag, size_t tag_len)
-{
-    made.fields.tag = tag;
-    made.fields.tag_len = tag_len;
-    return made;
-}
-
-static Operation OPEN(int kind, const uint8_t *nonce, size_t nonce_len, const uint8_t *aad, size_t aad_len, const uint8_t *tag, size_t tag_len)
-{
-    return tagged(SEAL(kind, nonce, nonce_len, aad, aad_len), tag, tag_len);
-}
-
-static Operation batch(int kind, const aes_bitslice_gcm_message *messages, const aes_bitslice_range *ranges, size_t count)
-{
-    Operation made = OP(kind);
-    made.fields.messages = messages;
-    made.fields.ranges = ranges;
-    made.fields.count = count;
-    return made;
-}
-
-static Operation GCM_BATCH(const aes_bitslice_gcm_message *messages, size_t count) { return batch(AES_BITSLICE_GCM_ENCRYPT_BATCH, messages, nullptr, count); }
-static Operation CMAC_BATCH(const aes_bitslice_range *ranges, size_t count) { return batch(AES_BITSLICE_CMAC_BATCH, nullptr, ranges, count); }
-
-static Operation OPEN_BATCH(const aes_bitslice_gcm_message *messages, size_t count, const uint8_t *tags, size_t tag_len)
-{
-    return tagged(batch(AES_BITSLICE_GCM_DECRYPT_BATCH, messages, nullptr, count), tags, tag_len);
-}
-
-static Operation VERIFY_BATCH(const aes_bitslice_range *ranges, size_t count, const uint8_t *tags, size_t tag_len)
-{
-    return tagged(batch(AES_BITSLICE_CMAC_VERIFY_BATCH, nullptr, ranges, count), tags, tag_len);
-}
-
-static Value<aes_bitslice_many_keys> JOBS(int kind, const aes_bitslice_job *jobs, size_t count)
-{
-    Value<aes_bitslice_many_keys> made;
-    made.fields.kind = kind;
-    made.fields.jobs = jobs;
-    made.fields.count = count;
-    return made;
-}
-
-static Value<aes_bitslice_many_keys> EACH_KEY(int kind, const uint8_t *keys, size_t key_len, size_t count, const uint8_t *counter, uint64_t each)
-{
-    Value<aes_bitslice_many_keys> made = JOBS(kind, nullptr, count);
-    made.fields.keys = keys;
-    made.fields.key_len = key_len;
-    made.fields.counter = counter;
-    made.fields.bytes_per_key = each;
-    return made;
-}
+// Operations as values. A field that is not named is zero.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#define OP(...) Operation{{.kind = __VA_ARGS__}}
+#define CTR(c, at) OP(AES_BITSLICE_CTR, .counter = c, .offset = at)
+#define KEYSTREAM(c, at) OP(AES_BITSLICE_KEYSTREAM, .counter = c, .offset = at)
+#define CBC(k, v) OP(k, .iv = v)
+#define XTS(k, bytes, first) OP(k, .unit_bytes = bytes, .first_unit = first)
+#define PART(k, n, n_len, at) OP(k, .offset = at, .nonce = n, .nonce_len = n_len)
+#define GMAC(n, n_len) OP(AES_BITSLICE_GMAC, .nonce = n, .nonce_len = n_len)
+#define SEAL(k, n, n_len, a, a_len) OP(k, .nonce = n, .nonce_len = n_len, .aad = a, .aad_len = a_len)
+#define OPEN(k, n, n_len, a, a_len, t, t_len) OP(k, .nonce = n, .nonce_len = n_len, .aad = a, .aad_len = a_len, .tag = t, .tag_len = t_len)
+#define GCM_BATCH(m, number) OP(AES_BITSLICE_GCM_ENCRYPT_BATCH, .messages = m, .count = number)
+#define OPEN_BATCH(m, number, t, t_len) OP(AES_BITSLICE_GCM_DECRYPT_BATCH, .tag = t, .tag_len = t_len, .messages = m, .count = number)
+#define CMAC_BATCH(r, number) OP(AES_BITSLICE_CMAC_BATCH, .ranges = r, .count = number)
+#define VERIFY_BATCH(r, number, t, t_len) OP(AES_BITSLICE_CMAC_VERIFY_BATCH, .tag = t, .tag_len = t_len, .ranges = r, .count = number)
+#define MANY_KEYS(...) Value<aes_bitslice_many_keys>{{.kind = __VA_ARGS__}}
+#define JOBS(k, j, number) MANY_KEYS(k, .count = number, .jobs = j)
+#define EACH_KEY(k, all, len, number, first, each) MANY_KEYS(k, .count = number, .keys = all, .key_len = len, .bytes_per_key = each, .counter = first)
 
 enum : size_t { LEN = 300000, ROOM = LEN + 256 };
 
@@ -147,15 +61,16 @@ static aes_bitslice_engine *open(const char *backend)
     return engine;
 }
 
-static aes_bitslice_cipher *cipher_on(const aes_bitslice_engine *engine, size_t bytes)
+// An AES key, or one of XTS, whose second half differs from the first.
+static aes_bitslice_cipher *cipher_on(const aes_bitslice_engine *engine, size_t bytes, bool is_xts = false)
 {
-    uint8_t secret[32];
-    for (size_t i = 0; i < 32; i++) {
+    uint8_t secret[64];
+    for (size_t i = 0; i < 64; i++) {
         secret[i] = uint8_t(11 * i + bytes);
     }
     aes_bitslice_key *key;
     aes_bitslice_cipher *cipher;
-    OK(aes_bitslice_key_new(secret, bytes, &key));
+    OK((is_xts ? aes_bitslice_key_new_xts : aes_bitslice_key_new)(secret, bytes, &key));
     OK(aes_bitslice_cipher_new(engine, key, &cipher));
     aes_bitslice_key_free(key);
     return cipher;
@@ -275,25 +190,10 @@ static void modes(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher *cpu
     }
 }
 
-// An XTS key, whose second half differs from the first.
-static aes_bitslice_cipher *xts_cipher_on(const aes_bitslice_engine *engine, size_t bytes)
-{
-    uint8_t secret[64];
-    for (size_t i = 0; i < 64; i++) {
-        secret[i] = uint8_t(11 * i + bytes);
-    }
-    aes_bitslice_key *key;
-    aes_bitslice_cipher *cipher;
-    OK(aes_bitslice_key_new_xts(secret, bytes, &key));
-    OK(aes_bitslice_cipher_new(engine, key, &cipher));
-    aes_bitslice_key_free(key);
-    return cipher;
-}
-
 static void xts(const aes_bitslice_engine *cuda, const aes_bitslice_engine *host)
 {
     for (const size_t bytes : {size_t(32), size_t(64)}) {
-        aes_bitslice_cipher *const gpu = xts_cipher_on(cuda, bytes), *const cpu = xts_cipher_on(host, bytes);
+        aes_bitslice_cipher *const gpu = cipher_on(cuda, bytes, true), *const cpu = cipher_on(host, bytes, true);
         for (const int kind : {AES_BITSLICE_XTS_ENCRYPT, AES_BITSLICE_XTS_DECRYPT}) {
             OK(aes_bitslice_prepare(gpu, XTS(kind, 16, iv)));
         }
@@ -503,8 +403,10 @@ static void described(const aes_bitslice_cipher *gpu, const aes_bitslice_cipher 
     run(seal, memory->tags);
     OK(aes_bitslice_check_fault(memory->fault));
     CHECK(made == expected && std::memcmp(memory->tags, tags.data(), tags.size()) == 0);
-    Operation open = tagged(seal, (const uint8_t *)memory->tags, 16);
+    Operation open = seal;
     open.fields.kind = AES_BITSLICE_GCM_DECRYPT_BATCH;
+    open.fields.tag = (const uint8_t *)memory->tags;
+    open.fields.tag_len = 16;
     expected = plain;
     std::memset(expected.data() + ranges[41].offset, 0, ranges[41].bytes);
     memory->tags[4 * 41] ^= 1;
