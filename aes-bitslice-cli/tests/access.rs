@@ -9,9 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{IV, KEYS, PROGRAM, bytes, install, is_root, program, skipped};
+use common::{Folder, IV, KEYS, PROGRAM, bytes, install, is_root, program, said, shell, skipped};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
-use tempfile::TempDir;
 
 /// A user and a group that own nothing here.
 const OTHER: u32 = 54_321;
@@ -61,13 +60,13 @@ fn set(path: &Path, name: &str, value: &[u8]) -> bool {
 /// Replaces `file` with the encryption of `in`.
 fn replace(folder: &Path) -> Command {
     let mut command = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --force -o file in"));
-    command.env("KEY", KEYS[0]).current_dir(folder).stdin(Stdio::null());
+    command.current_dir(folder).stdin(Stdio::null());
     command
 }
 
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in"), [7; 100]).unwrap();
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("in", [7; 100]);
     folder
 }
 
@@ -78,10 +77,10 @@ fn a_replaced_file_keeps_its_owner_and_group() {
         return;
     }
     let folder = folder();
-    let file = folder.path().join("file");
+    let file = folder.join("file");
     make(&file, 0o640);
     chown(&file, Some(OTHER), Some(OTHER + 1)).unwrap();
-    bytes(&mut replace(folder.path()), b"");
+    bytes(replace(&folder), b"");
     let metadata = fs::metadata(&file).unwrap();
     assert_eq!((metadata.uid(), metadata.gid(), metadata.len()), (OTHER, OTHER + 1, 100));
     assert_eq!(mode(&file), 0o640);
@@ -96,20 +95,20 @@ fn a_file_that_cannot_keep_its_group_lets_nobody_else_in() {
     }
     for (before, after) in [(0o640, 0o600), (0o604, 0o600), (0o664, 0o644)] {
         let folder = folder();
-        let copy = folder.path().join("program");
+        let copy = folder.join("program");
         install(Path::new(PROGRAM), &copy);
-        let file = folder.path().join("file");
+        let file = folder.join("file");
         make(&file, before);
         chown(&file, Some(OTHER), Some(OTHER + 1)).unwrap();
-        chown(folder.path(), Some(OTHER), Some(OTHER)).unwrap();
+        chown(&folder, Some(OTHER), Some(OTHER)).unwrap();
         let (user, group) = (format!("--reuid={OTHER}"), format!("--regid={OTHER}"));
         let mut setpriv = Command::new("setpriv");
-        setpriv.args([&user, &group, "--clear-groups"]).arg(&copy).args(replace(folder.path()).get_args());
+        setpriv.args([&user, &group, "--clear-groups"]).arg(&copy).args(replace(&folder).get_args());
         let output = setpriv.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
         let warning = "aes-bitslice: warning: `file`: owner, group, mode or access list of the file that was there could not \
                        be kept; it is no more open than before\n";
         assert!(output.status.success(), "{output:?}");
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), warning);
+        assert_eq!(said(&output), warning);
         let metadata = fs::metadata(&file).unwrap();
         assert_eq!((metadata.uid(), metadata.gid(), mode(&file)), (OTHER, OTHER, after), "{before:o}");
     }
@@ -118,13 +117,13 @@ fn a_file_that_cannot_keep_its_group_lets_nobody_else_in() {
 #[test]
 fn a_replaced_file_keeps_its_access_list() {
     let folder = folder();
-    let file = folder.path().join("file");
+    let file = folder.join("file");
     make(&file, 0o600);
     if !set(&file, LIST, &reader()) {
         return;
     }
     assert_eq!(mode(&file), 0o640, "the mode shows the mask, not the group");
-    bytes(&mut replace(folder.path()), b"");
+    bytes(replace(&folder), b"");
     assert_eq!((get(&file, LIST), mode(&file)), (Some(reader()), 0o640));
 }
 
@@ -132,12 +131,12 @@ fn a_replaced_file_keeps_its_access_list() {
 #[test]
 fn a_replaced_file_gets_no_access_list() {
     let folder = folder();
-    let file = folder.path().join("file");
+    let file = folder.join("file");
     make(&file, 0o640);
-    if !set(folder.path(), DEFAULT_LIST, &reader()) {
+    if !set(&folder, DEFAULT_LIST, &reader()) {
         return;
     }
-    bytes(&mut replace(folder.path()), b"");
+    bytes(replace(&folder), b"");
     assert_eq!((get(&file, LIST), mode(&file)), (None, 0o640));
 }
 
@@ -146,9 +145,8 @@ fn a_replaced_file_gets_no_access_list() {
 fn a_new_file_is_no_more_open_than_its_input() {
     for (of_input, of_output) in [(0o600, 0o600), (0o400, 0o400), (0o640, 0o640), (0o644, 0o644), (0o777, 0o644)] {
         let folder = folder();
-        let at = |name: &str| folder.path().join(name);
-        fs::set_permissions(at("in"), fs::Permissions::from_mode(of_input)).unwrap();
-        fs::create_dir(at("out")).unwrap();
+        fs::set_permissions(folder.join("in"), fs::Permissions::from_mode(of_input)).unwrap();
+        fs::create_dir(folder.join("out")).unwrap();
         let encrypt = format!("{PROGRAM} encrypt --mode ctr --iv random --backend cpu --key-env KEY");
         let decrypt = format!("{PROGRAM} decrypt --mode ctr --iv stored --backend cpu --key-env KEY");
         for line in [
@@ -157,20 +155,18 @@ fn a_new_file_is_no_more_open_than_its_input() {
             format!("{encrypt} --out-dir out in"),
             format!("{decrypt} -o dec enc"),
         ] {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", &format!("umask 022; {line}")]).env("KEY", KEYS[0]).current_dir(&folder);
-            bytes(&mut shell, b"");
+            bytes(shell(&format!("umask 022; {line}")).current_dir(&folder), b"");
         }
         for name in ["enc", "from-stdin", "out/in", "dec"] {
-            assert_eq!(mode(&at(name)), of_output, "{name} of {of_input:o}");
+            assert_eq!(mode(&folder.join(name)), of_output, "{name} of {of_input:o}");
         }
     }
     // A pipe does not say who may read what comes through it.
     let folder = folder();
     let line =
         format!("umask 022; cat in | {PROGRAM} encrypt --mode ctr --backend cpu --iv random --key-env KEY -o enc");
-    bytes(Command::new("sh").args(["-c", &line]).env("KEY", KEYS[0]).current_dir(&folder), b"");
-    assert_eq!(mode(&folder.path().join("enc")), 0o644);
+    bytes(shell(&line).current_dir(&folder), b"");
+    assert_eq!(mode(&folder.join("enc")), 0o644);
 }
 
 #[test]
@@ -180,21 +176,20 @@ fn a_new_file_is_not_for_another_group_than_its_input() {
         return;
     }
     let folder = folder();
-    let at = |name: &str| folder.path().join(name);
     let encrypt = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY in -o");
     let run = |name: &str| {
         let line = format!("umask 002; {PROGRAM} {encrypt} {name}");
-        bytes(Command::new("sh").args(["-c", &line]).env("KEY", KEYS[0]).current_dir(&folder), b"");
-        mode(&at(name))
+        bytes(shell(&line).current_dir(&folder), b"");
+        mode(&folder.join(name))
     };
-    chown(at("in"), None, Some(OTHER)).unwrap();
-    fs::set_permissions(at("in"), fs::Permissions::from_mode(0o640)).unwrap();
+    chown(folder.join("in"), None, Some(OTHER)).unwrap();
+    fs::set_permissions(folder.join("in"), fs::Permissions::from_mode(0o640)).unwrap();
     assert_eq!(run("new"), 0o600);
-    fs::set_permissions(at("in"), fs::Permissions::from_mode(0o664)).unwrap();
+    fs::set_permissions(folder.join("in"), fs::Permissions::from_mode(0o664)).unwrap();
     assert_eq!(run("newer"), 0o644);
-    chown(at("in"), None, Some(fs::metadata(at("new")).unwrap().gid())).unwrap();
+    chown(folder.join("in"), None, Some(fs::metadata(folder.join("new")).unwrap().gid())).unwrap();
     assert_eq!(run("newest"), 0o664);
-    if set(&at("in"), LIST, &reader()) {
+    if set(&folder.join("in"), LIST, &reader()) {
         assert_eq!(run("last"), 0o600);
     }
 }
@@ -203,13 +198,13 @@ fn a_new_file_is_not_for_another_group_than_its_input() {
 #[test]
 fn an_unfinished_file_is_private() {
     let folder = folder();
-    let file = folder.path().join("file");
+    let file = folder.join("file");
     make(&file, 0o666);
     let mut command = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --force -o file"));
-    command.env("KEY", KEYS[0]).current_dir(&folder).stdin(Stdio::piped());
+    command.current_dir(&folder).stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let temporary = || {
-        let entries = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| path.file_name().unwrap().as_encoded_bytes().starts_with(b".aes-bitslice-")).collect()
     };
     common::wait_for(&mut child, || {
@@ -226,8 +221,7 @@ fn an_unfinished_file_is_private() {
 #[test]
 fn what_holds_a_key_and_is_open_to_others_is_told() {
     let folder = folder();
-    let at = |name: &str| folder.path().join(name);
-    fs::write(at("key"), KEYS[0]).unwrap();
+    folder.write("key", KEYS[0]);
     for (mode, what) in [
         (0o600, ""),
         (0o711, ""),
@@ -238,14 +232,14 @@ fn what_holds_a_key_and_is_open_to_others_is_told() {
         (0o642, "read and written"),
         (0o624, "read and written"),
     ] {
-        fs::set_permissions(at("key"), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(folder.join("key"), fs::Permissions::from_mode(mode)).unwrap();
         let arguments = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-file key -o /dev/null in");
         let output = program(&arguments).current_dir(&folder).output().unwrap();
         let told = match what {
             "" => String::new(),
             _ => format!("aes-bitslice: warning: key file `key` can be {what} by other users; run `chmod 600` on it\n"),
         };
-        assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), told), "{mode:o}");
+        assert_eq!((output.status.code(), said(&output)), (Some(0), &*told), "{mode:o}");
     }
 }
 
@@ -254,7 +248,7 @@ fn a_terminal_device_is_not_asked_who_may_use_it() {
     let null = OpenOptions::new().write(true).open("/dev/null").unwrap();
     let folder = folder();
     let mut command = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY -o new /dev/null"));
-    let status = command.env("KEY", KEYS[0]).current_dir(&folder).stdout(null).status().unwrap();
+    let status = command.current_dir(&folder).stdout(null).status().unwrap();
     assert!(status.success());
-    assert_eq!(File::open(folder.path().join("new")).unwrap().metadata().unwrap().len(), 0);
+    assert_eq!(File::open(folder.join("new")).unwrap().metadata().unwrap().len(), 0);
 }

@@ -14,13 +14,12 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{LONG, names, program, skipped, wait_for, wait_to_end};
+use common::{Folder, LONG, names, program, said, skipped, wait_for, wait_to_end};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{OpenptyResult, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
-use tempfile::TempDir;
 
 /// The program, which asks on its own terminal.
 struct Asking {
@@ -128,40 +127,40 @@ fn until(condition: impl Fn() -> bool) {
     }
 }
 
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("data"), common::message(100)).unwrap();
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("data", common::message(100));
     folder
 }
 
 /// The message about a passphrase that was typed like this, in place of a file.
 fn refused(keys: &[u8]) -> String {
     let folder = folder();
-    let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+    let asking = Asking::start(&folder, "", "seal --passphrase -o sealed data");
     asking.type_in(keys);
     let output = asking.end();
-    assert_eq!((output.status.code(), names(folder.path())), (Some(3), vec!["data".to_string()]), "{output:?}");
-    String::from_utf8(output.stderr).unwrap()
+    assert_eq!((output.status.code(), names(&folder)), (Some(3), vec!["data".to_string()]), "{output:?}");
+    said(&output).into()
 }
 
 #[test]
 fn what_was_typed_is_the_passphrase() {
     let folder = folder();
-    let asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    let asking = Asking::start(&folder, "", "seal -q --passphrase -o sealed data");
     // The terminal's erase character deletes one.
     let output = asking.told("x\x7fcafé 1234\r".as_bytes(), "café 1234\n".as_bytes());
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    fs::write(folder.path().join("words"), "café 1234").unwrap();
+    folder.write("words", "café 1234");
     let mut open = program("open -q --passphrase-file words sealed");
-    assert!(common::bytes(open.current_dir(folder.path()), b"") == common::message(100));
+    assert!(common::bytes(open.current_dir(&folder), b"") == common::message(100));
 
     // The beginning is examined before the passphrase is asked for, even of a pipe.
     for (before, file) in [("", "sealed"), ("mkfifo pipe; cat sealed > pipe & ", "pipe")] {
-        let asking = Asking::start(folder.path(), before, &format!("open -q --passphrase {file}"));
+        let asking = Asking::start(&folder, before, &format!("open -q --passphrase {file}"));
         asking.type_in("café 1234\r".as_bytes());
         assert!(asking.end().stdout == common::message(100));
     }
-    let asking = Asking::start(folder.path(), "", "open -q --passphrase sealed");
+    let asking = Asking::start(&folder, "", "open -q --passphrase sealed");
     asking.type_in("cafe 1234\r".as_bytes());
     assert_eq!(asking.end().status.code(), Some(3));
 }
@@ -183,27 +182,25 @@ fn what_is_no_text_is_refused() {
 fn an_empty_passphrase_is_refused_at_once() {
     assert!(refused(b"\r").contains("the passphrase is empty"));
     let folder = folder();
-    fs::write(folder.path().join("key"), "ab".repeat(32)).unwrap();
-    assert!(program("seal -q -k key -o of-key data").current_dir(folder.path()).status().unwrap().success());
-    for (arguments, code, said) in [
+    folder.write("key", "ab".repeat(32));
+    assert!(program("seal -q -k key -o of-key data").current_dir(&folder).status().unwrap().success());
+    for (arguments, code, words) in [
         ("seal --passphrase -o data data", 4, "it is the input"),
         ("seal --passphrase -o sealed none", 4, "No such file"),
         ("open --passphrase of-key", 3, "with a key"),
         ("open --passphrase data", 1, "not a sealed file"),
     ] {
         let mut command = program(arguments);
-        let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(code) && text.contains(said), "{text}");
+        let output = command.current_dir(&folder).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.code() == Some(code) && said(&output).contains(words), "{output:?}");
     }
 }
 
 #[test]
 fn different_passphrases_are_refused() {
     let folder = folder();
-    let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
-    let said = String::from_utf8(asking.told(b"one\r", b"another\r").stderr).unwrap();
-    assert!(said.contains("not the same"), "{said}");
+    let asking = Asking::start(&folder, "", "seal --passphrase -o sealed data");
+    assert!(said(&asking.told(b"one\r", b"another\r")).contains("not the same"));
 }
 
 #[test]
@@ -214,12 +211,12 @@ fn signals_end_it_and_the_terminal_shows_what_is_typed() {
             continue;
         }
         let folder = folder();
-        let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+        let asking = Asking::start(&folder, "", "seal --passphrase -o sealed data");
         asking.type_in(b"abc");
         kill(asking.id(), signal).unwrap();
         let output = asking.end();
         assert_eq!(output.status.signal(), Some(signal as i32), "{output:?}");
-        assert_eq!((output.stderr, names(folder.path())), (vec![], vec!["data".to_string()]));
+        assert_eq!((output.stderr, names(&folder)), (vec![], vec!["data".to_string()]));
     }
 }
 
@@ -232,13 +229,13 @@ fn keys_that_make_signals() {
             continue;
         }
         let folder = folder();
-        let asking = Asking::start(folder.path(), "", "seal --passphrase -o sealed data");
+        let asking = Asking::start(&folder, "", "seal --passphrase -o sealed data");
         asking.type_in(key);
         let output = asking.end();
         assert_eq!((output.status.signal(), output.stderr), (Some(signal), vec![]));
     }
     let folder = folder();
-    let asking = Asking::start(folder.path(), "trap '' INT; ", "seal -q --passphrase -o sealed data");
+    let asking = Asking::start(&folder, "trap '' INT; ", "seal -q --passphrase -o sealed data");
     assert!(asking.told(b"x\x03abc\r", b"abc\r").status.success());
 }
 
@@ -247,7 +244,7 @@ fn keys_that_make_signals() {
 fn ctrl_z_stops_it_and_it_asks_again() {
     let folder = folder();
     let jobs = "exec setsid -c sh -mc '\"$0\" seal -q --passphrase -o sealed data; read line; fg >/dev/null' \"$0\"";
-    let mut asking = Asking::start_by(folder.path(), jobs);
+    let mut asking = Asking::start_by(&folder, jobs);
     asking.type_in(b"abc\x1a");
     // What is typed before it has stopped is cleared with the rest of the passphrase.
     until(|| asking.shows() && asking.has_stopped());
@@ -255,16 +252,16 @@ fn ctrl_z_stops_it_and_it_asks_again() {
     asking.asks();
     let output = asking.told(b"abc\r", b"abc\r");
     assert!(output.status.success(), "{output:?}");
-    fs::write(folder.path().join("words"), "abc").unwrap();
+    folder.write("words", "abc");
     let mut open = program("open -q --passphrase-file words sealed");
-    assert!(common::bytes(open.current_dir(folder.path()), b"") == common::message(100));
+    assert!(common::bytes(open.current_dir(&folder), b"") == common::message(100));
 }
 
 /// The system stops no process that no shell would wake.
 #[test]
 fn ctrl_z_without_a_shell_shows_nothing() {
     let folder = folder();
-    let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    let mut asking = Asking::start(&folder, "", "seal -q --passphrase -o sealed data");
     asking.type_in(b"abc\x1a");
     asking.asks();
     assert!(asking.told(b"abc\r", b"abc\r").status.success());
@@ -274,7 +271,7 @@ fn ctrl_z_without_a_shell_shows_nothing() {
 #[test]
 fn a_process_that_was_stopped_asks_again() {
     let folder = folder();
-    let mut asking = Asking::start(folder.path(), "", "seal -q --passphrase -o sealed data");
+    let mut asking = Asking::start(&folder, "", "seal -q --passphrase -o sealed data");
     kill(asking.id(), Signal::SIGSTOP).unwrap();
     until(|| asking.state() == 'T');
     // As some shells do with the terminal of a stopped process.
@@ -292,9 +289,8 @@ fn a_key_is_not_written_to_a_terminal() {
     let terminal = openpty(None, None).unwrap();
     let mut keygen = program("keygen -b 256 -o -");
     let output = keygen.stdout(terminal.slave.try_clone().unwrap()).stderr(Stdio::piped()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
     let why = "standard output is a terminal and the output is a key, which is never shown; use -o FILE or a pipe";
-    assert!(output.status.code() == Some(4) && said.contains(why), "{said}");
-    let key = common::bytes(&mut program("keygen -b 256 -o -"), b"");
+    assert!(output.status.code() == Some(4) && said(&output).contains(why), "{output:?}");
+    let key = common::bytes(program("keygen -b 256 -o -"), b"");
     assert!(key.len() == 65 && key[..64].iter().all(u8::is_ascii_hexdigit));
 }

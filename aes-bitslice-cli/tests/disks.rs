@@ -7,10 +7,9 @@ mod common;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use common::{IV, KEYS, PROGRAM, is_root, message, pipe, skipped};
-use tempfile::TempDir;
+use common::{Folder, IV, KEYS, PROGRAM, is_root, message, pipe, said, shell, skipped};
 
 /// A loop device on a file of this many bytes; detached when dropped.
 struct Disk {
@@ -48,19 +47,17 @@ impl Drop for Disk {
 
 /// What the program prints on standard output, and on standard error; the exit code must be this.
 fn run(folder: &Path, line: &str, code: i32) -> (Vec<u8>, String) {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &line.replace("RUN", PROGRAM)]).current_dir(folder).env("KEY", KEYS[2]).env("IV", IV);
-    let Output { status, stdout, stderr } = pipe(&mut shell, b"");
-    let told = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(code), "{line}: {told}");
-    (stdout, told)
+    let mut shell = shell(&line.replace("RUN", PROGRAM));
+    let output = pipe(shell.current_dir(folder).env("KEY", KEYS[2]).env("IV", IV), b"");
+    assert_eq!(output.status.code(), Some(code), "{line}: {}", said(&output));
+    (output.stdout.clone(), said(&output).into())
 }
 
 const MESSAGE: usize = (2 << 20) + 1234;
 
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in"), message(MESSAGE)).unwrap();
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("in", message(MESSAGE));
     folder
 }
 
@@ -73,7 +70,7 @@ fn length_in(told: &str) -> u64 {
 #[test]
 fn a_length_is_told_when_a_disk_is_written_and_taken_when_it_is_read() {
     let folder = folder();
-    let Some(disk) = Disk::new(folder.path(), "disk", 4 << 20) else { return };
+    let Some(disk) = Disk::new(&folder, "disk", 4 << 20) else { return };
     let device = &disk.device;
     let options = "-b cpu --key-env KEY";
     for (write, read) in [
@@ -90,39 +87,39 @@ fn a_length_is_told_when_a_disk_is_written_and_taken_when_it_is_read() {
             format!("{write} in 1<>{device}"),
             format!("cat in | {write} --force -o {device}"),
         ] {
-            let (_, told) = run(folder.path(), &line, 0);
+            let (_, told) = run(&folder, &line, 0);
             assert!(told.contains("nothing marks there where the output ends"), "{told}");
             let length = length_in(&told);
             let read = format!("RUN {read} {options} --length {length}");
             for line in [format!("{read} {device}"), format!("{read} <{device}")] {
-                let (opened, told) = run(folder.path(), &line, 0);
+                let (opened, told) = run(&folder, &line, 0);
                 assert!(opened == message(MESSAGE) && told.is_empty(), "{line}: {told}");
             }
-            let (_, told) = run(folder.path(), &format!("{read}0000 {device}"), 4);
+            let (_, told) = run(&folder, &format!("{read}0000 {device}"), 4);
             assert!(told.contains("has only 4194304 bytes"), "{told}");
         }
     }
     // Without the length, the error says what to do, unless the data is not at fault.
     fs::write(device, [0; 4096]).unwrap();
-    let (_, told) = run(folder.path(), &format!("RUN open {options} {device}"), 1);
+    let (_, told) = run(&folder, &format!("RUN open {options} {device}"), 1);
     assert!(told.contains("not a sealed file") && !told.contains("--length"), "{told}");
-    let (_, told) = run(folder.path(), &format!("RUN seal {options} --force -o {device} in"), 0);
+    let (_, told) = run(&folder, &format!("RUN seal {options} --force -o {device} in"), 0);
     let length = length_in(&told);
     for line in
         [format!("RUN open {options} -o out {device}"), format!("RUN open {options} --range 3000000..3000001 {device}")]
     {
-        let (_, told) = run(folder.path(), &line, 1);
+        let (_, told) = run(&folder, &line, 1);
         assert!(told.contains("give their number with --length"), "{told}");
-        assert!(!folder.path().join("out").exists());
+        assert!(!folder.join("out").exists());
     }
-    let (part, _) = run(folder.path(), &format!("RUN open {options} --length {length} --range 5000.. {device}"), 0);
+    let (part, _) = run(&folder, &format!("RUN open {options} --length {length} --range 5000.. {device}"), 0);
     assert!(part == message(MESSAGE)[5000..]);
-    run(folder.path(), &format!("RUN encrypt -q {options} -m ctr -i $IV --force -o {device} in"), 0);
-    let (_, told) = run(folder.path(), &format!("RUN decrypt {options} -m ctr -i $IV {device}"), 0);
+    run(&folder, &format!("RUN encrypt -q {options} -m ctr -i $IV --force -o {device} in"), 0);
+    let (_, told) = run(&folder, &format!("RUN decrypt {options} -m ctr -i $IV {device}"), 0);
     assert!(told.contains("give their number with --length"), "{told}");
-    let (_, told) = run(folder.path(), &format!("RUN decrypt {options} -m ctr -i $IV -q {device}"), 0);
+    let (_, told) = run(&folder, &format!("RUN decrypt {options} -m ctr -i $IV -q {device}"), 0);
     assert!(told.is_empty(), "{told}");
-    let (_, told) = run(folder.path(), &format!("RUN decrypt {options} -m cbc -p pkcs7 -i $IV -q {device}"), 1);
+    let (_, told) = run(&folder, &format!("RUN decrypt {options} -m cbc -p pkcs7 -i $IV -q {device}"), 1);
     assert!(told.contains("bad padding") && told.contains("give their number with --length"), "{told}");
 }
 
@@ -130,7 +127,7 @@ fn a_length_is_told_when_a_disk_is_written_and_taken_when_it_is_read() {
 #[test]
 fn a_short_stream_of_tinks_on_a_disk_needs_its_length() {
     let folder = folder();
-    let Some(disk) = Disk::new(folder.path(), "disk", 1 << 20) else { return };
+    let Some(disk) = Disk::new(&folder, "disk", 1 << 20) else { return };
     let key = |id: u32, value: &str| {
         format!(
             r#"{{"keyData": {{"typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
@@ -143,15 +140,15 @@ fn a_short_stream_of_tinks_on_a_disk_needs_its_length() {
         key(2, "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA="),
     ]
     .join(", ");
-    let keyset = folder.path().join("keyset");
+    let keyset = folder.join("keyset");
     fs::write(&keyset, format!(r#"{{"primaryKeyId": 1, "key": [{keys}]}}"#)).unwrap();
     fs::set_permissions(&keyset, fs::Permissions::from_mode(0o600)).unwrap();
     let (device, options) = (&disk.device, "-b cpu --keyset keyset --format tink");
-    let (_, told) = run(folder.path(), &format!("head -c 1000 in | RUN seal {options} --force -o {device}"), 0);
+    let (_, told) = run(&folder, &format!("head -c 1000 in | RUN seal {options} --force -o {device}"), 0);
     let length = length_in(&told);
-    let (_, told) = run(folder.path(), &format!("RUN open {options} {device}"), 3);
+    let (_, told) = run(&folder, &format!("RUN open {options} {device}"), 3);
     assert!(told.contains("no key of the keyset opens") && told.contains("give their number with --length"), "{told}");
-    let (opened, _) = run(folder.path(), &format!("RUN open {options} --length {length} {device}"), 0);
+    let (opened, _) = run(&folder, &format!("RUN open {options} --length {length} {device}"), 0);
     assert!(opened == message(MESSAGE)[..1000]);
 }
 
@@ -159,20 +156,20 @@ fn a_short_stream_of_tinks_on_a_disk_needs_its_length() {
 #[test]
 fn a_disk_that_is_full_or_too_small() {
     let folder = folder();
-    let Some(disk) = Disk::new(folder.path(), "disk", 1 << 20) else { return };
-    let Some(copy) = Disk::new(folder.path(), "copy", 1 << 20) else { return };
+    let Some(disk) = Disk::new(&folder, "disk", 1 << 20) else { return };
+    let Some(copy) = Disk::new(&folder, "copy", 1 << 20) else { return };
     let (device, other) = (&disk.device, &copy.device);
-    fs::write(folder.path().join("full"), message(1 << 20)).unwrap();
+    folder.write("full", message(1 << 20));
     let options = "-b cpu --key-env KEY";
     for (mode, other_mode) in [("-m ctr -i $IV", "-m ctr -i $IV"), ("-m ecb", "-m ecb")] {
-        let (_, told) = run(folder.path(), &format!("RUN encrypt {options} {mode} --force -o {device} full"), 0);
+        let (_, told) = run(&folder, &format!("RUN encrypt {options} {mode} --force -o {device} full"), 0);
         assert!(told.is_empty(), "{told}");
-        run(folder.path(), &format!("RUN decrypt -q {options} {other_mode} --force -o {other} {device}"), 0);
+        run(&folder, &format!("RUN decrypt -q {options} {other_mode} --force -o {other} {device}"), 0);
         assert!(copy.bytes() == message(1 << 20));
     }
     // A block of padding comes off: it fits.
-    run(folder.path(), &format!("RUN encrypt {options} -m ecb -p pkcs7 -o padded full"), 0);
-    let (_, told) = run(folder.path(), &format!("RUN decrypt {options} -m ecb -p pkcs7 --force -o {other} padded"), 0);
+    run(&folder, &format!("RUN encrypt {options} -m ecb -p pkcs7 -o padded full"), 0);
+    let (_, told) = run(&folder, &format!("RUN decrypt {options} -m ecb -p pkcs7 --force -o {other} padded"), 0);
     assert!(told.is_empty() && copy.bytes() == message(1 << 20), "{told}");
     let before = disk.bytes();
     for line in [
@@ -182,7 +179,7 @@ fn a_disk_that_is_full_or_too_small() {
         format!("RUN seal {options} full 1<>{device}"),
         format!("RUN keystream {options} -i $IV --bytes 1048577 --force -o {device}"),
     ] {
-        let (_, told) = run(folder.path(), &line, 4);
+        let (_, told) = run(&folder, &line, 4);
         assert!(told.contains("it has room for 1048576 bytes, and the output has"), "{told}");
         assert!(disk.bytes() == before, "{line}");
     }
@@ -192,7 +189,7 @@ fn a_disk_that_is_full_or_too_small() {
         format!("{device} 1<>{device}"),
         format!("-o /dev/stdout {device} 1<>{device}"),
     ] {
-        let (_, told) = run(folder.path(), &format!("RUN encrypt {options} -m ctr -i $IV --force {line}"), 4);
+        let (_, told) = run(&folder, &format!("RUN encrypt {options} -m ctr -i $IV --force {line}"), 4);
         assert!(told.contains("it is the input; write to another file"), "{told}");
     }
 }
@@ -201,44 +198,44 @@ fn a_disk_that_is_full_or_too_small() {
 #[test]
 fn a_length_counts_from_where_standard_output_stands() {
     let folder = folder();
-    let Some(disk) = Disk::new(folder.path(), "disk", 4 << 20) else { return };
+    let Some(disk) = Disk::new(&folder, "disk", 4 << 20) else { return };
     let (device, skip) = (&disk.device, "dd bs=512 count=3 status=none");
     let line = format!("exec 1<>{device} 3</dev/zero; {skip} <&3; RUN seal -b cpu --key-env KEY in");
-    let (_, told) = run(folder.path(), &line, 0);
+    let (_, told) = run(&folder, &line, 0);
     let length = length_in(&told);
     let line = format!("exec <{device}; {skip} >/dev/null; RUN open -b cpu --key-env KEY --length {length}");
-    assert!(run(folder.path(), &line, 0).0 == message(MESSAGE));
+    assert!(run(&folder, &line, 0).0 == message(MESSAGE));
 }
 
 /// As programs that allocate before they write leave them.
 #[test]
 fn files_with_something_after_their_message() {
     let folder = folder();
-    let file = folder.path().join("sealed");
+    let file = folder.join("sealed");
     let options = "-b cpu --key-env KEY";
-    run(folder.path(), &format!("RUN seal {options} -o sealed in"), 0);
+    run(&folder, &format!("RUN seal {options} -o sealed in"), 0);
     let length = fs::metadata(&file).unwrap().len();
     fs::OpenOptions::new().write(true).open(&file).unwrap().write_all_at(&[0; 5000], length).unwrap();
-    let (_, told) = run(folder.path(), &format!("RUN open {options} sealed"), 1);
+    let (_, told) = run(&folder, &format!("RUN open {options} sealed"), 1);
     assert!(told.contains("is damaged"), "{told}");
     for line in [
         format!("RUN open {options} --length {length} sealed"),
         format!("RUN open {options} --length {length} --range .. <sealed"),
     ] {
-        let (opened, told) = run(folder.path(), &line, 0);
+        let (opened, told) = run(&folder, &line, 0);
         assert!(opened == message(MESSAGE) && told.is_empty(), "{told}");
     }
     // A shorter length is a cut, and one that only a pipe has is not known.
-    run(folder.path(), &format!("RUN open {options} --length {} sealed", length - 1), 1);
-    let (_, told) = run(folder.path(), &format!("cat sealed | RUN open {options} --length {length}"), 4);
+    run(&folder, &format!("RUN open {options} --length {} sealed", length - 1), 1);
+    let (_, told) = run(&folder, &format!("cat sealed | RUN open {options} --length {length}"), 4);
     assert!(told.contains("`head -c 2098"), "{told}");
-    let (_, told) = run(folder.path(), &format!("RUN decrypt {options} -m ctr --length 15 in"), 4);
+    let (_, told) = run(&folder, &format!("RUN decrypt {options} -m ctr --length 15 in"), 4);
     assert!(told.contains("shorter than the 16 bytes of an IV"), "{told}");
     let encrypt = format!("RUN encrypt {options} -m ctr -i $IV");
-    let (all, _) = run(folder.path(), &format!("{encrypt} in"), 0);
+    let (all, _) = run(&folder, &format!("{encrypt} in"), 0);
     for length in [0, 1, 15, 16, 17, MESSAGE] {
-        let (part, told) = run(folder.path(), &format!("{encrypt} --length {length} in"), 0);
+        let (part, told) = run(&folder, &format!("{encrypt} --length {length} in"), 0);
         assert!(part == all[..length] && told.is_empty(), "{length}: {told}");
     }
-    run(folder.path(), &format!("{encrypt} --length {} in", MESSAGE + 1), 4);
+    run(&folder, &format!("{encrypt} --length {} in", MESSAGE + 1), 4);
 }

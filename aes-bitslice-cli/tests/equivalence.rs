@@ -11,8 +11,7 @@ use std::process::Stdio;
 use std::thread;
 
 use aes_bitslice_runtime::{Backend, Cipher, Counter, CounterMode, Engine, Key, Xts};
-use common::{KEYS, KEYS_OF_XTS, folder_in_memory, message, program, unhex};
-use tempfile::TempDir;
+use common::{Folder, KEYS, KEYS_OF_XTS, folder_in_memory, message, program, unhex};
 
 /// Marsaglia's xorshift64: the same cases in every run.
 struct Random(u64);
@@ -118,12 +117,12 @@ impl Case {
         data
     }
 
-    fn run(&self, direction: &str, iv: &str, input: &[u8], in_memory: Option<&TempDir>) -> Vec<u8> {
+    fn run(&self, direction: &str, iv: &str, input: &[u8], in_memory: Option<&Folder>) -> Vec<u8> {
         let folder = match in_memory.filter(|_| self.maps) {
-            Some(in_memory) => tempfile::tempdir_in(in_memory).unwrap(),
-            None => tempfile::tempdir().unwrap(),
+            Some(in_memory) => Folder::new_in(in_memory),
+            None => Folder::new(),
         };
-        let at = |name: &str| folder.path().join(name);
+        let at = |name: &str| folder.join(name);
         let Case { mode, backend, options, .. } = self;
         let more = match self.sectors {
             (bytes, first) if *mode == "xts" => format!("--sector-size {bytes} --first-sector {first}"),

@@ -10,11 +10,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{PROGRAM, bytes, message, program, skipped};
+use common::{Folder, PROGRAM, bytes, message, program, skipped};
 
 /// The lines to paste of `--help`: the ones that are indented further than the text about them.
 fn examples(command: &str) -> String {
-    let help = String::from_utf8(bytes(&mut program(&format!("{command} --help")), b"")).unwrap();
+    let help = String::from_utf8(bytes(program(&format!("{command} --help")), b"")).unwrap();
     let (_, examples) = help.split_once("\nExamples:\n").unwrap();
     let (examples, _) = examples.split_once("\n\n").unwrap();
     let lines: Vec<_> = examples.lines().filter(|line| line.starts_with("    ")).collect();
@@ -52,25 +52,25 @@ fn of_page(page: &str, heading: &str) -> String {
 
 /// Pastes a script into a shell in a new folder; these files must be `data` again.
 fn paste(name: &str, script: &str, same: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
-    lay_out(folder.path());
+    let folder = Folder::new();
+    lay_out(&folder);
     // Without a terminal to ask on, and without terabytes.
     let mut script = script.replace("--passphrase ", "--passphrase-file words ");
     for unit in ["MiB", "GiB", "TiB"] {
         script = script.replace(unit, "KiB");
     }
     let programs = Path::new(PROGRAM).parent().unwrap().display().to_string();
-    let path = format!("{}/bin:{programs}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let path = format!("{}/bin:{programs}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
     shell.args(["-e", "-c", &script]).current_dir(&folder).env("PATH", path).stdin(Stdio::null());
     let output = shell.output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && !told.contains("error: "), "{name}: {told}\n{script}");
     for same in same {
-        assert!(fs::read(folder.path().join(same)).unwrap() == message(10_000), "{name}: {same}");
+        assert!(folder.read(same) == message(10_000), "{name}: {same}");
     }
     if script.contains("-o sectors") {
-        let sectors = fs::read(folder.path().join("sectors")).unwrap();
+        let sectors = folder.read("sectors");
         assert!(sectors == message(5 * 4096)[4096..3 * 4096], "{name}: sectors 1 and 2");
     }
 }

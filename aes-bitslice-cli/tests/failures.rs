@@ -14,10 +14,9 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
 use common::{
-    IV, KEYS, PROGRAM, bytes, folder_in_memory, install, is_ignored, is_root, message, names, pipe, program, skipped,
-    strace, wait_for, wait_to_end,
+    Folder, IV, KEYS, PROGRAM, bytes, folder_in_memory, install, is_ignored, is_root, message, names, pipe, program,
+    said, send, shell, skipped, strace, wait_for, wait_to_end,
 };
-use tempfile::TempDir;
 
 const OLD: &[u8] = b"what was here before";
 
@@ -26,20 +25,20 @@ const MAP: &str = "--write-by map";
 const WRITE: &str = "--write-by write";
 
 /// A folder with a file `in` of `length` bytes and a file `out/file`, which will be replaced.
-fn folder(length: usize) -> TempDir {
-    laid_out(tempfile::tempdir().unwrap(), length)
+fn folder(length: usize) -> Folder {
+    laid_out(Folder::new(), length)
 }
 
 /// Both ways to write a file, each with such a folder; one of these is in memory.
-fn ways(length: usize) -> impl Iterator<Item = (&'static str, TempDir)> {
+fn ways(length: usize) -> impl Iterator<Item = (&'static str, Folder)> {
     let mapped = folder_in_memory().map(|folder| (MAP, laid_out(folder, length)));
     mapped.into_iter().chain([(WRITE, folder(length))])
 }
 
-fn laid_out(folder: TempDir, length: usize) -> TempDir {
-    fs::write(folder.path().join("in"), message(length)).unwrap();
-    fs::create_dir(folder.path().join("out")).unwrap();
-    fs::write(folder.path().join("out/file"), OLD).unwrap();
+fn laid_out(folder: Folder, length: usize) -> Folder {
+    folder.write("in", message(length));
+    fs::create_dir(folder.join("out")).unwrap();
+    folder.write("out/file", OLD);
     folder
 }
 
@@ -50,7 +49,7 @@ fn encrypt(folder: &Path, options: &str) -> Command {
 
 fn encrypt_from_to(folder: &Path, options: &str) -> Command {
     let mut command = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --force {options}"));
-    command.env("KEY", KEYS[0]).current_dir(folder).stdin(Stdio::null());
+    command.current_dir(folder).stdin(Stdio::null());
     command
 }
 
@@ -74,14 +73,10 @@ fn more_than_a_batch() -> usize {
 fn failure(folder: &Path, output: &Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{output:?}");
     assert_eq!(fs::read(folder.join("out/file")).unwrap(), OLD);
-    assert_eq!(names(&folder.join("out")), ["file"]);
-    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(names(folder.join("out")), ["file"]);
+    let text = said(output);
     let message = text.strip_prefix("aes-bitslice: error: ").and_then(|text| text.strip_suffix('\n'));
     message.filter(|message| !message.contains('\n')).unwrap_or_else(|| panic!("not one line: {text}")).to_string()
-}
-
-fn send(signal: &str, child: &Child) {
-    assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// Encrypts standard input to `out/file`, of which a part is written, and waits for more.
@@ -102,8 +97,8 @@ fn begun(folder: &Path) -> (Child, ChildStdin) {
 #[test]
 fn killed() {
     let folder = folder(0);
-    let out = folder.path().join("out");
-    let (mut child, _stdin) = begun(folder.path());
+    let out = folder.join("out");
+    let (mut child, _stdin) = begun(&folder);
     send("KILL", &child);
     assert_eq!(child.wait().unwrap().signal(), Some(9));
     assert_eq!(fs::read(out.join("file")).unwrap(), OLD);
@@ -119,8 +114,8 @@ fn interrupted() {
             continue;
         }
         let folder = folder(0);
-        let out = folder.path().join("out");
-        let (child, stdin) = begun(folder.path());
+        let out = folder.join("out");
+        let (child, stdin) = begun(&folder);
         send(name, &child);
         let output = child.wait_with_output().unwrap();
         drop(stdin);
@@ -136,8 +131,8 @@ fn interrupted_while_sealing() {
         return;
     }
     let folder = folder(0);
-    let out = folder.path().join("out");
-    let mut child = seal(folder.path(), "-o out/file").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let out = folder.join("out");
+    let mut child = seal(&folder, "-o out/file").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let stdin = child.stdin.take().unwrap();
     wait_for(&mut child, || names(&out).len() == 2);
     send("TERM", &child);
@@ -152,8 +147,8 @@ fn interrupted_while_sealing() {
 #[test]
 fn a_failure_of_sealing_or_opening_does_not_wait_for_the_next_byte() {
     let folder = folder(more_than_a_batch());
-    let data = fs::read(folder.path().join("in")).unwrap();
-    let mut damaged = bytes(&mut seal(folder.path(), "in"), b"");
+    let data = folder.read("in");
+    let mut damaged = bytes(seal(&folder, "in"), b"");
     damaged[1000] ^= 1;
     let run = |mut command: Command, input: &[u8], reads: bool| {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -170,22 +165,22 @@ fn a_failure_of_sealing_or_opening_does_not_wait_for_the_next_byte() {
     let mut open = program("open --key-env KEY --force -o out/file");
     open.env("KEY", SEAL_KEY).current_dir(&folder);
     let output = run(open, &damaged, true);
-    assert!(failure(folder.path(), &output, 1).contains("segment 0 is damaged"));
+    assert!(failure(&folder, &output, 1).contains("segment 0 is damaged"));
     // A closed pipe is not reported.
-    let output = run(seal(folder.path(), ""), &data, false);
+    let output = run(seal(&folder, ""), &data, false);
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(4), &[][..]));
 }
 
 #[test]
 fn the_folder_of_the_output_goes_away() {
     let folder = folder(0);
-    let (child, stdin) = begun(folder.path());
-    fs::remove_dir_all(folder.path().join("out")).unwrap();
+    let (child, stdin) = begun(&folder);
+    fs::remove_dir_all(folder.join("out")).unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     let error = "aes-bitslice: error: cannot write `out/file`: its folder, or the temporary file in it, has been moved or removed\n";
-    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(4), error));
-    assert_eq!(names(folder.path()), ["in"]);
+    assert_eq!((output.status.code(), said(&output)), (Some(4), error));
+    assert_eq!(names(&folder), ["in"]);
 }
 
 /// Encrypts `in` to a pipe, and applies `change` to that file when the first byte has come out. The rest has not been read by then: what
@@ -207,8 +202,8 @@ const LONG: usize = 8 << 20;
 #[test]
 fn an_input_that_becomes_shorter() {
     let folder = folder(LONG);
-    let output = changed_midway(folder.path(), |input| input.set_len(64).unwrap());
-    let message = failure(folder.path(), &output, 4);
+    let output = changed_midway(&folder, |input| input.set_len(64).unwrap());
+    let message = failure(&folder, &output, 4);
     assert_eq!(
         message,
         "cannot read `in`: it became shorter while it was read; try again when no program is writing to it"
@@ -218,10 +213,10 @@ fn an_input_that_becomes_shorter() {
 #[test]
 fn an_input_that_becomes_longer() {
     let folder = folder(LONG);
-    let expected = bytes(&mut encrypt_from_to(folder.path(), "--workers 1 in"), b"");
-    let output = changed_midway(folder.path(), |mut input| input.write_all(&[1; 100]).unwrap());
+    let expected = bytes(encrypt_from_to(&folder, "--workers 1 in"), b"");
+    let output = changed_midway(&folder, |mut input| input.write_all(&[1; 100]).unwrap());
     let warning = "aes-bitslice: warning: `in` has grown since it was opened: only what it held then was read\n";
-    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), warning));
+    assert_eq!((output.status.code(), said(&output)), (Some(0), warning));
     assert!(output.stdout == expected);
 }
 
@@ -230,16 +225,9 @@ fn a_file_larger_than_allowed() {
     for (way, folder) in ways(1 << 20) {
         // Half of it, in the shell's units of 512 bytes or of 1024.
         let command = format!("ulimit -f 512; exec {PROGRAM} \"$@\"");
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &command, "sh"])
-            .args(encrypt(folder.path(), &format!("{way} --chunk-bytes 4096")).get_args());
-        let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
-        assert_eq!(
-            failure(folder.path(), &output, 4),
-            "cannot write `out/file`: File too large (os error 27)",
-            "{way}"
-        );
+        let encrypt = encrypt(&folder, &format!("{way} --chunk-bytes 4096"));
+        let output = shell(&command).args(encrypt.get_args()).current_dir(&folder).output().unwrap();
+        assert_eq!(failure(&folder, &output, 4), "cannot write `out/file`: File too large (os error 27)", "{way}");
     }
 }
 
@@ -260,13 +248,13 @@ fn on_a_small_disk(folder: &Path, command: &Command, key: &str) -> Option<(Strin
     if output.is_none() {
         skipped("no small disk can be mounted here to be filled");
     }
-    output.map(|output| (String::from_utf8(output.stderr).unwrap(), String::from_utf8(output.stdout).unwrap()))
+    output.map(|output| (said(&output).into(), String::from_utf8(output.stdout).unwrap()))
 }
 
 #[test]
 fn a_full_disk_while_sealing() {
     let folder = folder(2 << 20);
-    let Some((told, left)) = on_a_small_disk(folder.path(), &seal(folder.path(), "-o out/file in"), SEAL_KEY) else {
+    let Some((told, left)) = on_a_small_disk(&folder, &seal(&folder, "-o out/file in"), SEAL_KEY) else {
         return;
     };
     assert_eq!(told, "aes-bitslice: error: cannot write `out/file`: No space left on device (os error 28)\n");
@@ -280,8 +268,8 @@ fn a_full_disk() {
     let ways = [MAP, WRITE, "--write-by map --workers 2 --fail-at 500000"];
     for way in ways {
         let folder = folder(2 << 20);
-        let command = encrypt(folder.path(), &format!("{way} --chunk-bytes 65536"));
-        let Some((told, left)) = on_a_small_disk(folder.path(), &command, KEYS[0]) else { return };
+        let command = encrypt(&folder, &format!("{way} --chunk-bytes 65536"));
+        let Some((told, left)) = on_a_small_disk(&folder, &command, KEYS[0]) else { return };
         assert_eq!(
             told, "aes-bitslice: error: cannot write `out/file`: No space left on device (os error 28)\n",
             "{way}"
@@ -298,12 +286,12 @@ fn an_engine_that_fails_midway() {
     for (way, folder) in ways(1 << 20) {
         for at in [0, 500_000, (1 << 20) - 1] {
             let options = format!("{way} --chunk-bytes 4096 --fail-at {at}");
-            let output = encrypt(folder.path(), &options).output().unwrap();
-            assert_eq!(failure(folder.path(), &output, 1), LOST, "{options}");
+            let output = encrypt(&folder, &options).output().unwrap();
+            assert_eq!(failure(&folder, &output, 1), LOST, "{options}");
         }
     }
     let folder = folder(1 << 20);
-    let output = encrypt(folder.path(), &format!("--fail-at {}", 1 << 20)).output().unwrap();
+    let output = encrypt(&folder, &format!("--fail-at {}", 1 << 20)).output().unwrap();
     assert!(output.status.success(), "there is no such byte: {output:?}");
 }
 
@@ -311,12 +299,12 @@ fn an_engine_that_fails_midway() {
 #[test]
 fn a_failure_does_not_wait_for_the_next_byte() {
     let folder = folder(0);
-    let mut command = encrypt_from_to(folder.path(), "--chunk-bytes 16 --fail-at 16 -o out/file");
+    let mut command = encrypt_from_to(&folder, "--chunk-bytes 16 --fail-at 16 -o out/file");
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&[1; 40]).unwrap();
     wait_to_end(&mut child);
-    assert_eq!(failure(folder.path(), &child.wait_with_output().unwrap(), 1), LOST);
+    assert_eq!(failure(&folder, &child.wait_with_output().unwrap(), 1), LOST);
     drop(stdin);
 }
 
@@ -325,22 +313,20 @@ fn a_failure_does_not_wait_for_the_next_byte() {
 fn a_failure_does_not_wait_for_the_reader() {
     let folder = folder(1 << 20);
     let options = format!("--chunk-bytes 65536 --workers 3 --fail-at {} in", 2 * 65536);
-    let mut command = encrypt_from_to(folder.path(), &options);
+    let mut command = encrypt_from_to(&folder, &options);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_to_end(&mut child);
-    assert_eq!(failure(folder.path(), &child.wait_with_output().unwrap(), 1), LOST);
+    assert_eq!(failure(&folder, &child.wait_with_output().unwrap(), 1), LOST);
 }
 
 #[test]
 fn an_iv_that_is_not_there() {
     let folder = folder(15);
     let arguments = "decrypt --mode ctr --iv stored --backend cpu --key-env KEY --force -o out/file";
-    let run = |input: &str, bytes: &[u8]| {
-        pipe(program(&format!("{arguments} {input}")).env("KEY", KEYS[0]).current_dir(&folder), bytes)
-    };
+    let run = |input: &str, bytes: &[u8]| pipe(program(&format!("{arguments} {input}")).current_dir(&folder), bytes);
     let too_short = "is shorter than the 16 bytes of an IV; if it does not begin with one, give it with --iv";
-    assert_eq!(failure(folder.path(), &run("in", b""), 4), format!("`in` {too_short}"));
-    assert_eq!(failure(folder.path(), &run("", &[1; 15]), 4), format!("standard input {too_short}"));
+    assert_eq!(failure(&folder, &run("in", b""), 4), format!("`in` {too_short}"));
+    assert_eq!(failure(&folder, &run("", &[1; 15]), 4), format!("standard input {too_short}"));
 }
 
 /// A disk in a file, on a small file system in memory: most of it does not exist.
@@ -359,7 +345,7 @@ fn a_disk_that_does_not_take_the_data() {
          echo \"exit code $?\"; losetup --detach $loop",
     );
     let mut shell = Command::new("unshare");
-    shell.args(["--mount", "sh", "-c", &script, "sh"]).args(encrypt_from_to(folder.path(), "").get_args());
+    shell.args(["--mount", "sh", "-c", &script, "sh"]).args(encrypt_from_to(&folder, "").get_args());
     let output = match shell.env("KEY", KEYS[0]).current_dir(&folder).output() {
         Ok(output) if output.status.success() => output,
         _ => {
@@ -367,7 +353,7 @@ fn a_disk_that_does_not_take_the_data() {
             return;
         }
     };
-    let told = String::from_utf8(output.stderr).unwrap();
+    let told = said(&output);
     assert!(told.starts_with("aes-bitslice: error: cannot write `/dev/loop"), "{told}");
     // By how the driver writes to the file.
     assert!([5, 28].iter().any(|code| told.ends_with(&format!("(os error {code})\n"))), "{told}");
@@ -379,7 +365,7 @@ fn a_disk_that_does_not_take_the_data() {
 fn devices_and_pipes_without_a_disk() {
     let folder = folder(100);
     for output in ["/dev/null", "/dev/stdout", "/dev/fd/1"] {
-        let output = encrypt_from_to(folder.path(), &format!("-o {output} in")).output().unwrap();
+        let output = encrypt_from_to(&folder, &format!("-o {output} in")).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     }
 }
@@ -395,14 +381,14 @@ fn a_file_that_is_shorter_than_it_says() {
     };
     let folder = folder(0);
     for options in ["--workers 1", "--chunk-bytes 16"] {
-        let cipher = bytes(&mut encrypt_from_to(folder.path(), &format!("{options} {file}")), b"");
-        let from_pipe = pipe(&mut encrypt_from_to(folder.path(), ""), &content);
+        let cipher = bytes(encrypt_from_to(&folder, &format!("{options} {file}")), b"");
+        let from_pipe = pipe(encrypt_from_to(&folder, ""), &content);
         assert!(cipher == from_pipe.stdout && cipher.len() == content.len(), "{options}");
     }
     // A file of which nothing was written has all its bytes.
-    let sparse = folder.path().join("sparse");
+    let sparse = folder.join("sparse");
     File::create(&sparse).unwrap().set_len(100_000).unwrap();
-    assert_eq!(bytes(&mut encrypt_from_to(folder.path(), "sparse"), b"").len(), 100_000);
+    assert_eq!(bytes(encrypt_from_to(&folder, "sparse"), b"").len(), 100_000);
 }
 
 /// Closed standard output loses nothing silently, and closed standard input is not read as empty.
@@ -410,29 +396,26 @@ fn a_file_that_is_shorter_than_it_says() {
 fn closed_standard_streams() {
     let folder = folder(100);
     let closed = "it is closed";
+    let encrypt_with = |redirection: &str, options: &str| {
+        let mut shell = shell(&format!("exec {PROGRAM} \"$@\" {redirection}"));
+        shell.args(encrypt_from_to(&folder, options).get_args()).current_dir(&folder).output().unwrap()
+    };
     for (redirection, options, message) in [
         (">&-", "in", format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe")),
         ("<&-", "", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
         ("<&- >&-", "-", format!("cannot read standard input: {closed}; name a file, or use a pipe")),
     ] {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("exec {PROGRAM} \"$@\" {redirection}"), "sh"]);
-        shell.args(encrypt_from_to(folder.path(), options).get_args());
-        let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
-        assert_eq!(failure(folder.path(), &output, 4), message, "{redirection}");
+        let output = encrypt_with(redirection, options);
+        assert_eq!(failure(&folder, &output, 4), message, "{redirection}");
     }
     for command in ["info", "info --json", "man", "completions bash", "--help", "encrypt -h", "--version"] {
-        let mut shell = Command::new("sh");
-        let output = shell.args(["-c", &format!("exec {PROGRAM} {command} >&-")]).output().unwrap();
+        let output = shell(&format!("exec {PROGRAM} {command} >&-")).output().unwrap();
         let message = format!("cannot write standard output: {closed}; redirect it to a file, or use a pipe");
-        assert_eq!(failure(folder.path(), &output, 4), message, "{command}");
+        assert_eq!(failure(&folder, &output, 4), message, "{command}");
     }
     // A shell's `/dev/null` is taken as such, and a stream that is not used may be closed.
     for (redirection, options) in [(">/dev/null", "in"), ("</dev/null", ""), ("<&- >&- 2>&-", "-o out/file in")] {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("exec {PROGRAM} \"$@\" {redirection}"), "sh"]);
-        shell.args(encrypt_from_to(folder.path(), options).get_args());
-        let output = shell.env("KEY", KEYS[0]).current_dir(&folder).output().unwrap();
+        let output = encrypt_with(redirection, options);
         assert!(output.status.success() && output.stderr.is_empty(), "{redirection}: {output:?}");
     }
 }
@@ -441,9 +424,9 @@ fn closed_standard_streams() {
 #[test]
 fn nothing_is_made_without_random_bytes() {
     let folder = folder(100);
-    fs::write(folder.path().join("key"), KEYS[2]).unwrap();
-    fs::set_permissions(folder.path().join("key"), fs::Permissions::from_mode(0o600)).unwrap();
-    let before = names(folder.path());
+    folder.write("key", KEYS[2]);
+    fs::set_permissions(folder.join("key"), fs::Permissions::from_mode(0o600)).unwrap();
+    let before = names(&folder);
     for command in [
         "keygen --bits 256 -o new",
         "keygen --bits 256 --xts -o new",
@@ -453,7 +436,7 @@ fn nothing_is_made_without_random_bytes() {
         "seal -k key -o new in",
         "seal --format tink -k key -o new in",
     ] {
-        let log = folder.path().join("out/log");
+        let log = folder.join("out/log");
         let options = format!("-e trace=getrandom -e inject=getrandom:error=EIO -o {}", log.display());
         let Some(mut strace) = strace(&options) else { return };
         let output = strace.arg(PROGRAM).args(command.split_whitespace()).current_dir(&folder).output().unwrap();
@@ -464,12 +447,7 @@ fn nothing_is_made_without_random_bytes() {
         }
         let told =
             "aes-bitslice: error: the system's random number generator failed: Input/output error (os error 5)\n";
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            (output.status.code(), &*stderr, names(folder.path())),
-            (Some(1), told, before.clone()),
-            "{command}"
-        );
+        assert_eq!((output.status.code(), said(&output), names(&folder)), (Some(1), told, before.clone()), "{command}");
     }
 }
 
@@ -477,21 +455,20 @@ fn nothing_is_made_without_random_bytes() {
 #[test]
 fn a_library_that_ends_the_process_leaves_no_file() {
     let folder = folder(2 << 20);
-    let at = |name: &str| folder.path().join(name);
-    fs::create_dir(at("vendors")).unwrap();
+    fs::create_dir(folder.join("vendors")).unwrap();
     let code = "#include <stdlib.h>\n__attribute__((constructor)) static void end(void) { abort(); }\n";
-    fs::write(at("end.c"), code).unwrap();
-    fs::write(at("vendors/end.icd"), at("end.so").to_str().unwrap()).unwrap();
+    folder.write("end.c", code);
+    folder.write("vendors/end.icd", folder.join("end.so").to_str().unwrap());
     let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", "end.so", "end.c"]).current_dir(&folder).status();
     if !compiled.is_ok_and(|compiled| compiled.success()) {
         skipped("there is no C compiler here");
         return;
     }
     let run = |command: &mut Command| {
-        command.env("OCL_ICD_VENDORS", at("vendors")).env("OPENCL_VENDOR_PATH", at("vendors"));
-        let output = command.env("CUDA_VISIBLE_DEVICES", "").env("KEY", KEYS[0]).output().unwrap();
-        assert_eq!(names(&at("out")), ["file"], "{command:?}");
-        assert_eq!(fs::read(at("out/file")).unwrap(), OLD);
+        command.env("OCL_ICD_VENDORS", folder.join("vendors")).env("OPENCL_VENDOR_PATH", folder.join("vendors"));
+        let output = command.env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+        assert_eq!(names(folder.join("out")), ["file"], "{command:?}");
+        assert_eq!(folder.read("out/file"), OLD);
         output.status.signal() == Some(6)
     };
     let encrypt = |backend: &str, options: &str| {
@@ -515,8 +492,7 @@ fn a_library_that_ends_the_process_leaves_no_file() {
 fn with_address_space(folder: &Path, kilobytes: u32, arguments: &str) -> Output {
     let line = format!("ulimit -c 0; ulimit -v {kilobytes}; exec {PROGRAM} {arguments}");
     // Rust's runtime waits for itself for ever where there is no memory for the backtrace of a thread that cannot start.
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &line]).env("KEY", SEAL_KEY).env_remove("RUST_BACKTRACE").current_dir(folder).output().unwrap()
+    shell(&line).env("KEY", SEAL_KEY).env_remove("RUST_BACKTRACE").current_dir(folder).output().unwrap()
 }
 
 /// A limit, in multiples of 4 MiB, under which it starts.
@@ -530,8 +506,8 @@ fn least_address_space(folder: &Path) -> u32 {
 #[test]
 fn a_limit_of_the_address_space() {
     let folder = folder(3 << 20);
-    let limited = |kilobytes, arguments: &str| with_address_space(folder.path(), kilobytes, arguments);
-    let least = least_address_space(folder.path());
+    let limited = |kilobytes, arguments: &str| with_address_space(&folder, kilobytes, arguments);
+    let least = least_address_space(&folder);
     for command in ["seal", "encrypt --mode ctr --backend cpu"] {
         let mut ends = [0; 3];
         for (n, limit) in (0..64).map(|n| (n, least + 1024 * n)) {
@@ -540,7 +516,7 @@ fn a_limit_of_the_address_space() {
             }
             let output = limited(limit, &format!("{command} --key-env KEY -o new in"));
             let told = String::from_utf8_lossy(&output.stderr);
-            let is_there = folder.path().join("new").exists();
+            let is_there = folder.join("new").exists();
             let end = match output.status.code() {
                 Some(0) => 0,
                 Some(1) if told.lines().count() == 1 => 1,
@@ -560,8 +536,8 @@ fn a_limit_of_the_address_space() {
             assert!(if end == 0 { told.is_empty() } else { end == 2 || is_clear }, "{command} {limit}: {told}");
             assert_eq!(is_there, end == 0, "{command} {limit}: {told}");
             if is_there {
-                assert!(fs::metadata(folder.path().join("new")).unwrap().len() > 3 << 20, "{command} {limit}");
-                fs::remove_file(folder.path().join("new")).unwrap();
+                assert!(fs::metadata(folder.join("new")).unwrap().len() > 3 << 20, "{command} {limit}");
+                fs::remove_file(folder.join("new")).unwrap();
             }
             ends[end] += 1;
         }
@@ -575,15 +551,15 @@ fn a_limit_of_the_address_space() {
 #[test]
 fn a_file_of_a_secret_where_memory_is_short() {
     let folder = folder(64);
-    fs::write(folder.path().join("words"), "correct horse battery staple\n").unwrap();
-    fs::set_permissions(folder.path().join("words"), fs::Permissions::from_mode(0o600)).unwrap();
-    let least = least_address_space(folder.path());
+    folder.write("words", "correct horse battery staple\n");
+    fs::set_permissions(folder.join("words"), fs::Permissions::from_mode(0o600)).unwrap();
+    let least = least_address_space(&folder);
     let mut told = BTreeMap::new();
     for limit in (least - 4096..least + 8192).step_by(256) {
         for (secret, name) in
             [("--passphrase-file words", "`words`"), ("--format tink --keyset - <words", "standard input (--keyset)")]
         {
-            let output = with_address_space(folder.path(), limit, &format!("seal {secret} -o new in"));
+            let output = with_address_space(&folder, limit, &format!("seal {secret} -o new in"));
             let line = String::from_utf8_lossy(&output.stderr).into_owned();
             let is_short = line.contains("memory") || line.contains("cannot start a thread");
             let is_read = output.status.code() == Some(3) && line.contains("not a usable Tink keyset");
@@ -593,7 +569,7 @@ fn a_file_of_a_secret_where_memory_is_short() {
                 "{secret} {limit}: {:?} {line}",
                 output.status
             );
-            assert!(!line.contains("horse") && !folder.path().join("new").exists(), "{secret} {limit}: {line}");
+            assert!(!line.contains("horse") && !folder.join("new").exists(), "{secret} {limit}: {line}");
             let is_of_file = line.contains(&format!("error: {name}: there is too little memory to read it"));
             *told.entry(secret).or_insert(0) += usize::from(is_of_file);
         }
@@ -609,17 +585,17 @@ fn threads_that_cannot_be_started() {
         return;
     }
     let folder = folder(3 << 20);
-    let expected = bytes(&mut encrypt_from_to(folder.path(), "in"), b"");
+    let expected = bytes(encrypt_from_to(&folder, "in"), b"");
     // Where that user may run it.
-    let (copies, copy) = (TempDir::new().unwrap(), "program");
+    let (copies, copy) = (Folder::new(), "program");
     let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    install(Path::new(PROGRAM), &copies.path().join(copy));
-    open(copies.path());
-    open(folder.path());
+    install(Path::new(PROGRAM), &copies.join(copy));
+    open(&copies);
+    open(&folder);
     let limited = |limit: u32, arguments: &str, key: &str| {
         let mut command = Command::new("prlimit");
         command.arg(format!("--nproc={limit}")).args(["setpriv", "--reuid=54329", "--regid=54329", "--clear-groups"]);
-        command.arg(copies.path().join(copy)).args(arguments.split(' '));
+        command.arg(copies.join(copy)).args(arguments.split(' '));
         command.env("KEY", key).current_dir(&folder).output().unwrap()
     };
     let refused = |told: &str| {
@@ -632,11 +608,11 @@ fn threads_that_cannot_be_started() {
     {
         let arguments = format!("encrypt --mode ctr --iv {IV} --key-env KEY --backend {backend} in");
         let output = limited(limit, &arguments, KEYS[0]);
-        let told = String::from_utf8(output.stderr).unwrap();
+        let told = said(&output);
         match output.status.code() {
             Some(0) => assert!(told.is_empty() && output.stdout == expected, "{backend} {limit}: {told}"),
             code => {
-                assert!(refused(&told) && output.stdout.is_empty(), "{backend} {limit}: {code:?} {told}");
+                assert!(refused(told) && output.stdout.is_empty(), "{backend} {limit}: {code:?} {told}");
             }
         }
         seen[usize::from(output.status.success())] = true;
@@ -647,8 +623,8 @@ fn threads_that_cannot_be_started() {
         let mut seen = [false; 2];
         for limit in 1..8 {
             let output = limited(limit, arguments, SEAL_KEY);
-            let told = String::from_utf8(output.stderr).unwrap();
-            assert!(output.status.success() || refused(&told), "{arguments} {limit}: {:?} {told}", output.status);
+            let told = said(&output);
+            assert!(output.status.success() || refused(told), "{arguments} {limit}: {:?} {told}", output.status);
             seen[usize::from(output.status.success())] = true;
         }
         assert_eq!(seen, [true; 2], "both ends were met: {arguments}");

@@ -10,15 +10,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{IV, KEYS, PROGRAM, bytes, message, names, strace, wait_for};
-use tempfile::TempDir;
+use common::{Folder, IV, PROGRAM, bytes, message, names, program, said, strace, wait_for};
 
 const ENCRYPT: [&str; 9] = ["encrypt", "--mode", "ctr", "--backend", "cpu", "--key-env", "KEY", "--iv", IV];
 
 /// A folder with a message.
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("in"), message(100_000)).unwrap();
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("in", message(100_000));
     folder
 }
 
@@ -26,15 +25,15 @@ fn folder() -> TempDir {
 fn without(calls: &str, error: &str, options: &str, folder: &Path) -> Option<Command> {
     let mut strace = strace(&format!("-e trace={calls} -e inject={calls}:error={error} -o /dev/null"))?;
     strace.arg(PROGRAM).args(ENCRYPT).args(["-o", "out"]).args(options.split_whitespace());
-    strace.env("KEY", KEYS[0]).current_dir(folder);
+    strace.current_dir(folder);
     Some(strace)
 }
 
 /// Checks that a command succeeded with these words on standard error, and left the ciphertext and nothing else.
 fn check(output: Output, words: &str, folder: &Path) {
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), words);
-    let expected = bytes(Command::new(PROGRAM).args(ENCRYPT).env("KEY", KEYS[0]), &message(100_000));
+    assert_eq!(said(&output), words);
+    let expected = bytes(program(&ENCRYPT.join(" ")), &message(100_000));
     assert!(fs::read(folder.join("out")).unwrap() == expected);
     assert_eq!(names(folder), ["in", "out"]);
 }
@@ -44,13 +43,13 @@ fn what_cannot_be_synced_is_not_and_what_fails_to_be_is_an_error() {
     let calls = "fsync,fdatasync";
     for error in ["EINVAL", "EOPNOTSUPP", "ENOSYS"] {
         let folder = folder();
-        let Some(mut command) = without(calls, error, "in", folder.path()) else { return };
-        check(command.output().unwrap(), "", folder.path());
+        let Some(mut command) = without(calls, error, "in", &folder) else { return };
+        check(command.output().unwrap(), "", &folder);
     }
     for error in ["EIO", "ENOSPC", "EDQUOT"] {
         let folder = folder();
-        let output = without(calls, error, "in", folder.path()).unwrap().output().unwrap();
-        assert_eq!((output.status.code(), names(folder.path())), (Some(4), vec!["in".to_string()]), "{error}");
+        let output = without(calls, error, "in", &folder).unwrap().output().unwrap();
+        assert_eq!((output.status.code(), names(&folder)), (Some(4), vec!["in".to_string()]), "{error}");
     }
 }
 
@@ -62,8 +61,8 @@ fn a_file_gets_its_name_by_renaming_alone() {
     let (calls, errors) = NAMING;
     for error in errors {
         let folder = folder();
-        let Some(mut command) = without(calls, error, "in", folder.path()) else { return };
-        check(command.output().unwrap(), "", folder.path());
+        let Some(mut command) = without(calls, error, "in", &folder) else { return };
+        check(command.output().unwrap(), "", &folder);
     }
 }
 
@@ -71,16 +70,16 @@ fn a_file_gets_its_name_by_renaming_alone() {
 #[test]
 fn a_file_gets_its_name_by_a_link_alone() {
     let folder = folder();
-    let Some(mut command) = without("rename,renameat,renameat2", "EPERM", "in", folder.path()) else { return };
-    check(command.output().unwrap(), "", folder.path());
+    let Some(mut command) = without("rename,renameat,renameat2", "EPERM", "in", &folder) else { return };
+    check(command.output().unwrap(), "", &folder);
 }
 
 #[test]
 fn a_file_that_gets_no_name_leaves_nothing() {
     let folder = folder();
     let calls = "rename,renameat,renameat2,link,linkat";
-    let Some(mut command) = without(calls, "EPERM", "in", folder.path()) else { return };
-    assert_eq!((command.output().unwrap().status.code(), names(folder.path())), (Some(4), vec!["in".to_string()]));
+    let Some(mut command) = without(calls, "EPERM", "in", &folder) else { return };
+    assert_eq!((command.output().unwrap().status.code(), names(&folder)), (Some(4), vec!["in".to_string()]));
 }
 
 #[test]
@@ -88,17 +87,17 @@ fn a_file_that_appears_meanwhile_is_not_replaced_by_renaming() {
     let (calls, errors) = NAMING;
     for error in errors {
         let folder = folder();
-        let Some(mut command) = without(calls, error, "", folder.path()) else { return };
+        let Some(mut command) = without(calls, error, "", &folder) else { return };
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.as_mut().unwrap().write_all(b"a message").unwrap();
-        wait_for(&mut child, || names(folder.path()).len() > 1);
-        fs::write(folder.path().join("out"), "of another program").unwrap();
+        wait_for(&mut child, || names(&folder).len() > 1);
+        folder.write("out", "of another program");
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(4));
         let words = "aes-bitslice: error: cannot write `out`: a file with this name was created in the meantime\n";
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), words);
-        assert_eq!(fs::read(folder.path().join("out")).unwrap(), b"of another program");
-        assert_eq!(names(folder.path()), ["in", "out"]);
+        assert_eq!(said(&output), words);
+        assert_eq!(folder.read("out"), b"of another program");
+        assert_eq!(names(&folder), ["in", "out"]);
     }
 }
 
@@ -109,20 +108,20 @@ fn a_replaced_file_is_no_more_open_where_modes_cannot_be_changed() {
     for error in ["EPERM", "ENOSYS", "EOPNOTSUPP"] {
         for (mode, words) in [(0o600, ""), (0o644, warning)] {
             let folder = folder();
-            let out = folder.path().join("out");
+            let out = folder.join("out");
             fs::write(&out, "what was here before").unwrap();
             fs::set_permissions(&out, fs::Permissions::from_mode(mode)).unwrap();
-            let Some(mut command) = without("fchmod", error, "--force in", folder.path()) else { return };
-            check(command.output().unwrap(), words, folder.path());
+            let Some(mut command) = without("fchmod", error, "--force in", &folder) else { return };
+            check(command.output().unwrap(), words, &folder);
             assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
         }
         // New files are their owner's alone until then, so that nothing but an older mode can be narrower.
         let folder = folder();
-        let out = folder.path().join("out");
+        let out = folder.join("out");
         fs::write(&out, "what was here before").unwrap();
         fs::set_permissions(&out, fs::Permissions::from_mode(0o400)).unwrap();
-        let output = without("fchmod", error, "--force in", folder.path()).unwrap().output().unwrap();
+        let output = without("fchmod", error, "--force in", &folder).unwrap().output().unwrap();
         assert_eq!((output.status.code(), fs::read(&out).unwrap()), (Some(4), b"what was here before".to_vec()));
-        assert_eq!(names(folder.path()), ["in", "out"]);
+        assert_eq!(names(&folder), ["in", "out"]);
     }
 }

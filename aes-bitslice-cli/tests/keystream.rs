@@ -9,7 +9,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{IV, KEYS, PROGRAM, bytes, folder_in_memory, is_ignored, names, pipe, program, skipped, unhex, wait_for};
+use common::{
+    Folder, IV, KEYS, PROGRAM, bytes, folder_in_memory, is_ignored, names, pipe, program, said, send, skipped, unhex,
+    wait_for,
+};
 
 /// `keystream` with a key and, unless `options` has one, no IV.
 fn keystream(key: &str, options: &str) -> Command {
@@ -26,8 +29,8 @@ fn of_zeros(key: &str, iv: &str, length: usize) -> Vec<u8> {
 
 #[test]
 fn it_is_what_zeros_are_encrypted_to() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out");
+    let folder = Folder::new();
+    let out = folder.join("out");
     // The second wraps after a block.
     for (key, iv) in [(KEYS[0], IV), (KEYS[2], "ffffffffffffffffffffffffffffffff")] {
         for length in [0, 1, 17, (1 << 20) + 5] {
@@ -36,15 +39,15 @@ fn it_is_what_zeros_are_encrypted_to() {
             for backend in ["cpu", "cpu-bitsliced"] {
                 for chunks in ["", "--chunk-bytes 4096 --workers 3"] {
                     let options = format!("--bytes {length} --iv {iv} --backend {backend} {chunks}");
-                    assert!(bytes(&mut keystream(key, &options), b"") == expected, "{options}");
+                    assert!(bytes(keystream(key, &options), b"") == expected, "{options}");
                     let to_file = format!("{options} --force -o {}", out.display());
-                    assert!(bytes(&mut keystream(key, &to_file), b"").is_empty());
+                    assert!(bytes(keystream(key, &to_file), b"").is_empty());
                     assert!(fs::read(&out).unwrap() == expected, "{to_file}");
                 }
             }
         }
     }
-    assert_eq!(names(folder.path()), ["out"]);
+    assert_eq!(names(&folder), ["out"]);
 }
 
 /// SP 800-38A, appendix F.5.1: the output blocks.
@@ -52,7 +55,7 @@ fn it_is_what_zeros_are_encrypted_to() {
 fn it_is_that_of_the_standard() {
     let blocks = "ec8cdf7398607cb0f2d21675ea9ea1e4 362b7c3c6773516318a077d7fc5073ae \
                   6a2cc3787889374fbeb4c81b17ba6c44 e89c399ff0f198c6d40a31db156cabfe";
-    let made = bytes(&mut keystream(KEYS[0], &format!("--bytes 64 --iv {IV} --backend cpu")), b"");
+    let made = bytes(keystream(KEYS[0], &format!("--bytes 64 --iv {IV} --backend cpu")), b"");
     assert_eq!(made, unhex(blocks));
 }
 
@@ -63,18 +66,18 @@ fn from_an_offset_it_is_the_rest() {
         for backend in ["cpu", "cpu-bitsliced"] {
             let options =
                 format!("--bytes {length} --offset {offset} --iv {IV} --backend {backend} --chunk-bytes 1024");
-            let made = bytes(&mut keystream(KEYS[1], &options), b"");
+            let made = bytes(keystream(KEYS[1], &options), b"");
             assert!(made == whole[offset..][..length], "{options}");
         }
     }
     let options = format!("--bytes 4KiB --offset 8KiB --iv {IV} --backend cpu");
-    assert!(bytes(&mut keystream(KEYS[1], &options), b"") == whole[8 << 10..]);
+    assert!(bytes(keystream(KEYS[1], &options), b"") == whole[8 << 10..]);
 }
 
 #[test]
 fn a_mapped_file_has_the_same_bytes() {
     let Some(folder) = folder_in_memory() else { return };
-    let out = folder.path().join("out");
+    let out = folder.join("out");
     let expected = of_zeros(KEYS[0], IV, (1 << 20) + 5);
     let options = format!("--bytes {} --iv {IV} --backend cpu --chunk-bytes 65536 --write-by map", (1 << 20) + 5);
     bytes(keystream(KEYS[0], &options).arg("-o").arg(&out), b"");
@@ -84,9 +87,9 @@ fn a_mapped_file_has_the_same_bytes() {
 #[test]
 fn a_random_iv_is_printed_and_new() {
     let run = |iv: &str| {
-        let output = pipe(&mut keystream(KEYS[0], &format!("--bytes 40 {iv} --backend cpu")), b"");
+        let output = pipe(keystream(KEYS[0], &format!("--bytes 40 {iv} --backend cpu")), b"");
         assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stderr).unwrap();
+        let text = said(&output);
         let iv = text.strip_prefix("aes-bitslice: note: the IV is ").and_then(|text| text.strip_suffix('\n'));
         let iv = iv.unwrap_or_else(|| panic!("{text}")).to_string();
         assert!(iv.len() == 32 && output.stdout == of_zeros(KEYS[0], &iv, 40), "{text}");
@@ -94,7 +97,7 @@ fn a_random_iv_is_printed_and_new() {
     };
     assert_ne!(run("--iv random"), run("--iv random"));
     assert_ne!(run(""), run(""));
-    let quiet = bytes(&mut keystream(KEYS[0], "--bytes 40 --iv random --backend cpu --quiet"), b"");
+    let quiet = bytes(keystream(KEYS[0], "--bytes 40 --iv random --backend cpu --quiet"), b"");
     assert_eq!(quiet.len(), 40);
 }
 
@@ -103,17 +106,17 @@ fn a_random_iv_is_printed_and_new() {
 fn every_byte_of_what_is_new_is_random() {
     let encrypted = |mode: &str| {
         let command = format!("encrypt --mode {mode} --iv random --backend cpu --key-env KEY");
-        bytes(program(&command).env("KEY", KEYS[0]), &[7; 16])[..16].to_vec()
+        bytes(program(&command), &[7; 16])[..16].to_vec()
     };
     let of_stream = || {
-        let output = pipe(&mut keystream(KEYS[0], "--bytes 0 --iv random --backend cpu"), b"");
-        unhex(String::from_utf8(output.stderr).unwrap().rsplit(' ').next().unwrap().trim())
+        let output = pipe(keystream(KEYS[0], "--bytes 0 --iv random --backend cpu"), b"");
+        unhex(said(&output).rsplit(' ').next().unwrap().trim())
     };
     let new: [(&str, &dyn Fn() -> Vec<u8>); 4] = [
         ("ctr", &|| encrypted("ctr")),
         ("cbc", &|| encrypted("cbc")),
         ("keystream", &of_stream),
-        ("keygen", &|| unhex(std::str::from_utf8(&bytes(&mut program("keygen --bits 256 -o -"), b"")).unwrap())),
+        ("keygen", &|| unhex(std::str::from_utf8(&bytes(program("keygen --bits 256 -o -"), b"")).unwrap())),
     ];
     for (name, new) in new {
         let mut any = new();
@@ -130,13 +133,13 @@ fn refusal(folder: &Path, options: &str, code: i32) -> String {
     let output = pipe(keystream(KEYS[0], options).current_dir(folder), b"");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{options}: {output:?}");
     assert_eq!(names(folder), before, "{options}");
-    String::from_utf8(output.stderr).unwrap()
+    said(&output).into()
 }
 
 #[test]
 fn what_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("old"), "what was here before").unwrap();
+    let folder = Folder::new();
+    folder.write("old", "what was here before");
     for (options, code, why) in [
         (format!("--iv {IV} -o new"), 2, "--bytes <SIZE>"),
         (format!("--bytes 1GB --iv {IV} -o new"), 2, "a number of bytes is needed"),
@@ -146,11 +149,11 @@ fn what_is_refused() {
         // The IV of an output that was not made is not printed.
         ("--bytes 16 --iv random --backend cpu -o old".to_string(), 4, "it exists already; use --force"),
     ] {
-        let message = refusal(folder.path(), &options, code);
+        let message = refusal(&folder, &options, code);
         assert!(message.starts_with("aes-bitslice: error: ") && message.contains(why), "{options}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
-    assert_eq!(fs::read(folder.path().join("old")).unwrap(), b"what was here before");
+    assert_eq!(folder.read("old"), b"what was here before");
 }
 
 #[test]
@@ -171,15 +174,14 @@ fn a_signal_leaves_nothing_behind() {
     if is_ignored(15) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     // More than is ever written before the signal: a hole, except for what the workers wrote.
     let options = format!("--bytes 1TiB --iv {IV} --backend cpu --workers 1 --chunk-bytes 16 -o out");
     let mut child = keystream(KEYS[0], &options).current_dir(&folder).spawn().unwrap();
-    wait_for(&mut child, || names(folder.path()).iter().any(|name| name.starts_with(".aes-bitslice-")));
-    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    wait_for(&mut child, || names(&folder).iter().any(|name| name.starts_with(".aes-bitslice-")));
+    send("TERM", &child);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
-    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
 }
 
 /// Offsets beyond 32 bits, and the largest.
@@ -191,8 +193,8 @@ fn an_offset_counts_in_64_bits() {
         let start = counter.wrapping_add(u128::from(offset / 16));
         let expected = of_zeros(KEYS[0], &format!("{start:032x}"), 16 + 20)[(offset % 16) as usize..][..20].to_vec();
         let options = format!("--bytes 20 --offset {offset} --iv {IV} --backend cpu");
-        assert_eq!(bytes(&mut keystream(KEYS[0], &options), b""), expected, "{offset}");
+        assert_eq!(bytes(keystream(KEYS[0], &options), b""), expected, "{offset}");
     }
     let past = format!("--bytes 20 --offset {} --iv {IV} --backend cpu", u64::MAX - 19);
-    assert_eq!(pipe(&mut keystream(KEYS[0], &past), b"").status.code(), Some(2));
+    assert_eq!(pipe(keystream(KEYS[0], &past), b"").status.code(), Some(2));
 }

@@ -5,22 +5,21 @@
 
 mod common;
 
-use common::{KEYS, program};
-use std::fs;
-use tempfile::tempdir;
+use common::{Folder, KEYS, program, said};
 
 /// As the loader looks for them, whether they are there or not.
 const LIBRARIES: [&str; 3] = ["libcuda", "libOpenCL", "libnvrtc"];
 
 #[test]
 fn a_processor_needs_no_library_of_a_device() {
-    let folder = tempdir().unwrap();
-    fs::write(folder.path().join("in"), [7; 32]).unwrap();
+    let folder = Folder::new();
+    folder.write("in", [7; 32]);
     let looked_for = |arguments: &str| {
         let mut command = program(arguments);
         // The loader of the C library tells what it looks for.
         command.env("LD_DEBUG", "libs").env("KEY", KEYS[2]).current_dir(&folder);
-        let told = String::from_utf8(command.output().unwrap().stderr).unwrap();
+        let output = command.output().unwrap();
+        let told = said(&output);
         assert!(told.contains("find library=libc.so"), "{arguments}: {told}");
         LIBRARIES.map(|library| told.contains(&format!("find library={library}")))
     };
@@ -38,8 +37,8 @@ fn a_processor_needs_no_library_of_a_device() {
     ] {
         assert_eq!(looked_for(arguments), [false; 3], "{arguments}");
     }
-    assert_eq!(fs::read(folder.path().join("opened")).unwrap(), [7; 32]);
-    assert!(folder.path().join("rates.svg").exists() && folder.path().join("again").exists());
+    assert_eq!(folder.read("opened"), [7; 32]);
+    assert!(folder.join("rates.svg").exists() && folder.join("again").exists());
     // The loader does tell, and each driver is looked for where it is asked for.
     // A platform of OpenCL may load that of CUDA.
     assert!(looked_for(&format!("{bench} --backends opencl"))[1]);

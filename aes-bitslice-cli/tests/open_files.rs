@@ -9,35 +9,32 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
-use common::{IV, KEYS, PROGRAM, bytes, message, pipe, program};
-use tempfile::TempDir;
+use common::{Folder, IV, KEYS, PROGRAM, bytes, message, pipe, program, said};
 
 /// Runs a `line` of the shell in `folder`, where `$P` is the program.
 fn shell(folder: &Path, line: &str) -> Output {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", line]).current_dir(folder).env("P", PROGRAM).env("KEY", KEYS[0]).env("IV", IV);
-    pipe(&mut shell, b"")
+    pipe(common::shell(line).current_dir(folder).env("P", PROGRAM).env("IV", IV), b"")
 }
 
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    symlink("/dev/stdout", folder.path().join("link")).unwrap();
-    symlink("link", folder.path().join("link to a link")).unwrap();
-    fs::write(folder.path().join("in"), message(100)).unwrap();
+fn folder() -> Folder {
+    let folder = Folder::new();
+    symlink("/dev/stdout", folder.join("link")).unwrap();
+    symlink("link", folder.join("link to a link")).unwrap();
+    folder.write("in", message(100));
     folder
 }
 
 fn key_stream(length: usize) -> Vec<u8> {
     let arguments = format!("encrypt --mode ctr --backend cpu --key-env KEY --iv {IV}");
-    bytes(program(&arguments).env("KEY", KEYS[0]), &vec![0; length])
+    bytes(program(&arguments), &vec![0; length])
 }
 
 #[test]
 fn an_output_is_the_stream_that_it_names() {
     let folder = folder();
-    let file = folder.path().join("file");
+    let file = folder.join("file");
     for name in [
         "/dev/stdout",
         "/dev/fd/1",
@@ -57,7 +54,7 @@ fn an_output_is_the_stream_that_it_names() {
             let line = format!(
                 "exec >file 3>&1; printf before; exec \"$P\" keystream -q --bytes 20 --key-env KEY --iv $IV --backend cpu {force} -o {name} 2>&1"
             );
-            let output = shell(folder.path(), &line);
+            let output = shell(&folder, &line);
             let written = fs::read(&file).unwrap();
             assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&written));
             assert_eq!(written, [&b"before"[..], &key_stream(20)].concat(), "{name} {force}");
@@ -70,7 +67,7 @@ fn an_output_is_the_stream_that_it_names() {
 #[test]
 fn a_key_goes_to_the_stream_that_it_names() {
     let folder = folder();
-    let output = shell(folder.path(), "\"$P\" keygen -b 128 -o /dev/stdout");
+    let output = shell(&folder, "\"$P\" keygen -b 128 -o /dev/stdout");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(output.stdout.len(), 33);
 }
@@ -78,12 +75,12 @@ fn a_key_goes_to_the_stream_that_it_names() {
 #[test]
 fn what_is_not_open_or_open_elsewhere_is_refused() {
     let folder = folder();
-    let file = folder.path().join("file");
+    let file = folder.join("file");
     for force in ["", "--force"] {
         let run = |line: &str| {
             let arguments = format!("keystream -q --bytes 20 --key-env KEY --iv $IV --backend cpu {force}");
-            let output = shell(folder.path(), &line.replace("RUN", &format!("\"$P\" {arguments}")));
-            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+            let output = shell(&folder, &line.replace("RUN", &format!("\"$P\" {arguments}")));
+            (output.status.code(), said(&output).to_string())
         };
         let (code, told) = run("RUN -o /dev/fd/999");
         assert_eq!(code, Some(4));
@@ -99,9 +96,9 @@ fn what_is_not_open_or_open_elsewhere_is_refused() {
     }
     for input in ["/dev/fd/999", "/dev/stdin <&-"] {
         let line = format!("\"$P\" encrypt -m ctr --key-env KEY --iv $IV --backend cpu -o out {input}");
-        let output = shell(folder.path(), &line);
+        let output = shell(&folder, &line);
         assert_eq!(output.status.code(), Some(4), "{input}: {output:?}");
-        assert!(!folder.path().join("out").exists());
+        assert!(!folder.join("out").exists());
     }
 }
 
@@ -109,22 +106,21 @@ fn what_is_not_open_or_open_elsewhere_is_refused() {
 #[test]
 fn inputs_and_secrets_are_the_streams_that_they_name() {
     let folder = folder();
-    let at = |name: &str| folder.path().join(name);
     let rest = message(100)[16..].to_vec();
     let arguments = format!("encrypt --mode ctr --backend cpu --key-env KEY --iv {IV}");
-    let expected = bytes(program(&arguments).env("KEY", KEYS[0]), &rest);
+    let expected = bytes(program(&arguments), &rest);
     for name in ["", "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/fd/3"] {
         let line = format!("exec <in 3<&0; dd bs=16 count=1 2>/dev/null >/dev/null; \"$P\" {arguments} {name}");
-        assert_eq!(shell(folder.path(), &line).stdout, expected, "{name}");
+        assert_eq!(shell(&folder, &line).stdout, expected, "{name}");
     }
-    fs::write(at("lines"), format!("a line\n{}\n", KEYS[0])).unwrap();
+    folder.write("lines", format!("a line\n{}\n", KEYS[0]));
     let line =
         format!("exec 3<lines; read line <&3; \"$P\" {} in", arguments.replace("--key-env KEY", "-q -k /dev/fd/3"));
-    let output = shell(folder.path(), &line);
-    assert_eq!(output.stdout, bytes(program(&format!("{arguments} {}", at("in").display())).env("KEY", KEYS[0]), b""));
+    let output = shell(&folder, &line);
+    assert_eq!(output.stdout, bytes(program(&format!("{arguments} {}", folder.join("in").display())), b""));
     let line = "exec 3<lines; read line <&3; \"$P\" seal -q --passphrase-file /dev/fd/3 -o sealed in; \
                 tail -n 1 lines >words; \"$P\" open -q --passphrase-file words sealed";
-    assert_eq!(shell(folder.path(), line).stdout, message(100));
+    assert_eq!(shell(&folder, line).stdout, message(100));
 }
 
 /// As Python's `subprocess.DEVNULL` passes it on: it is not a closed stream.
@@ -135,14 +131,12 @@ fn null_for_reading_and_writing_is_what_it_is() {
         [format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY"), "info --json".into(), "--help".into()]
     {
         let mut command = program(&arguments);
-        let output = command.env("KEY", KEYS[0]).stdin(null()).stdout(null()).output().unwrap();
+        let output = command.stdin(null()).stdout(null()).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{arguments}: {output:?}");
     }
     let folder = folder();
-    let sealed = shell(
-        folder.path(),
-        "\"$P\" keygen -b 256 -o k && \"$P\" seal -k k <>/dev/null | \"$P\" open -k k 1<>/dev/null",
-    );
+    let sealed =
+        shell(&folder, "\"$P\" keygen -b 256 -o k && \"$P\" seal -k k <>/dev/null | \"$P\" open -k k 1<>/dev/null");
     assert!(sealed.status.success() && sealed.stderr.is_empty(), "{sealed:?}");
 }
 
@@ -156,18 +150,14 @@ fn a_stream_that_would_have_to_be_waited_for_is_told() {
     };
     for mode in ["ctr", "cbc --padding pkcs7"] {
         let arguments = format!("encrypt --mode {mode} --backend cpu --key-env KEY --iv {IV}");
-        let command = || {
-            let mut command = program(&arguments);
-            command.env("KEY", KEYS[0]);
-            command
-        };
+        let command = || program(&arguments);
         // No end is closed before the program ends: nothing comes, and nothing is taken.
         let (_input, theirs) = non_blocking();
         let read = command().stdin(theirs).output().unwrap();
         let (_output, theirs) = non_blocking();
         let written = command().arg(PROGRAM).stdout(theirs).output().unwrap();
         for (output, what) in [(read, "cannot read standard input"), (written, "cannot write standard output")] {
-            let said = String::from_utf8(output.stderr).unwrap();
+            let said = said(&output);
             assert_eq!(output.status.code(), Some(4), "{mode}: {said}");
             assert!(said.contains(&format!("{what}: it is non-blocking")) && !said.contains("os error"), "{said}");
         }

@@ -7,12 +7,12 @@ mod common;
 
 use std::fs;
 
-use common::{IV, KEYS, PROGRAM, message, strace};
+use common::{Folder, IV, PROGRAM, message, strace};
 
 #[test]
 fn an_output_is_synced_then_named_and_then_its_folder_is_synced() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = fs::canonicalize(folder.path()).unwrap();
+    let folder = Folder::new();
+    let path = fs::canonicalize(&folder).unwrap();
     fs::write(path.join("in"), message(100_000)).unwrap();
     fs::create_dir(path.join("out")).unwrap();
     let encrypt = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY");
@@ -29,7 +29,7 @@ fn an_output_is_synced_then_named_and_then_its_folder_is_synced() {
     ] {
         let calls = "trace=fsync,rename,renameat,renameat2,link,linkat";
         let Some(mut strace) = strace(&format!("-y -s 4096 -e {calls} -o log")) else { return };
-        strace.arg(PROGRAM).args(arguments.split_whitespace()).env("KEY", KEYS[0]).current_dir(&path);
+        strace.arg(PROGRAM).args(arguments.split_whitespace()).current_dir(&path);
         let output = strace.output().unwrap();
         assert!(output.status.success(), "{arguments}: {output:?}");
         let log = fs::read_to_string(path.join("log")).unwrap();

@@ -81,7 +81,8 @@ fn search(arguments: &str, digits: &str, format: &str) -> Vec<String> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&if format == "hex" { digits.into() } else { unhex(digits) }).unwrap();
     let mut command = program(&format!("{arguments} --quiet --chunk-bytes {CHUNK} --key-format {format}"));
-    command.arg("--key-file").arg(file.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // The environment of a program is on its stack.
+    command.env_remove("KEY").arg("--key-file").arg(file.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = Ended(command.spawn().unwrap());
     let (mut stdin, mut stdout) = (child.0.stdin.take().unwrap(), child.0.stdout.take().unwrap());
     std::thread::scope(|scope| {

@@ -17,9 +17,9 @@ use aes_bitslice_core::mode::Mode;
 use aes_bitslice_gen::emit::opencl;
 use aes_bitslice_gen::kernel::Preset;
 use common::{
-    IV, KEYS, PROGRAM, bytes, install, is_ignored, message, names, pipe, program, skipped, unhex, wait_for, wait_to_end,
+    Folder, IV, KEYS, PROGRAM, bytes, install, is_ignored, message, names, pipe, program, said, send, shell, skipped,
+    unhex, wait_for, wait_to_end,
 };
-use tempfile::TempDir;
 
 /// The initialization vector of CBC in SP 800-38A.
 const CBC_IV: &str = "000102030405060708090a0b0c0d0e0f";
@@ -32,8 +32,8 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// A command in a folder, with the first key in the variable KEY, that reads what is written to its standard input.
-fn started(command: &mut Command, folder: &TempDir) -> (Child, ChildStdin) {
-    command.env("KEY", KEYS[0]).current_dir(folder).stdin(Stdio::piped()).stderr(Stdio::piped());
+fn started(command: &mut Command, folder: &Folder) -> (Child, ChildStdin) {
+    command.current_dir(folder).stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let stdin = child.stdin.take().unwrap();
     (child, stdin)
@@ -128,16 +128,16 @@ fn the_same_bytes_as_openssl() {
 /// The default chunks: several, and a short one.
 #[test]
 fn the_size_of_chunks_makes_no_difference() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let plain = message((20 << 20) + 16);
-    fs::write(folder.path().join("plain"), &plain).unwrap();
+    folder.write("plain", &plain);
     let cbc = format!("cbc --padding pkcs7 --iv {IV}");
     for mode in [format!("ctr --iv {LAST_IV}"), "ecb".into(), "ecb --padding pkcs7".into(), cbc] {
         let run = |direction: &str, chunk: &str, input: &str, output: &str| {
             let arguments =
                 format!("{direction} --mode {mode} --backend cpu --key-env KEY --force -o {output} {chunk} {input}");
-            bytes(program(&arguments).env("KEY", KEYS[0]).current_dir(&folder), b"");
-            fs::read(folder.path().join(output)).unwrap()
+            bytes(program(&arguments).current_dir(&folder), b"");
+            folder.read(output)
         };
         let whole = run("encrypt", "", "plain", "whole");
         assert!(whole == run("encrypt", "--chunk-bytes 65536", "plain", "chunks"), "{mode}");
@@ -173,7 +173,6 @@ fn a_slow_pipe() {
 #[test]
 fn memory_does_not_grow_with_the_stream() {
     let mut child = program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --workers 2"))
-        .env("KEY", KEYS[0])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
@@ -193,7 +192,7 @@ fn memory_does_not_grow_with_the_stream() {
 
 #[test]
 fn every_form_of_a_key() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let plain = message(50);
     for key in KEYS {
         let run = |source: &str| {
@@ -203,27 +202,26 @@ fn every_form_of_a_key() {
         let expected = run("--key-env KEY");
         assert_eq!(run("--key-env LINE"), expected);
         for text in [key.to_string(), format!("{key}\n"), format!("{key}\r\n"), key.to_uppercase()] {
-            fs::write(folder.path().join("key"), text).unwrap();
+            folder.write("key", text);
             assert_eq!(run("--key-file key"), expected);
             assert_eq!(run("--key-file key --key-format hex"), expected);
         }
-        fs::write(folder.path().join("key"), unhex(key)).unwrap();
+        folder.write("key", unhex(key));
         assert_eq!(run("--key-file key --key-format raw"), expected);
     }
 }
 
 #[test]
 fn new_keys() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let mut seen = Vec::new();
     for bits in [128, 192, 256] {
         for run in 0..2 {
             let name = format!("key-{bits}-{run}");
-            let mut shell = Command::new("sh");
             // The umask does not affect the mode.
-            shell.args(["-c", &format!("umask 0; {PROGRAM} keygen --bits {bits} -o {name}")]);
-            bytes(shell.current_dir(&folder), b"");
-            let path = folder.path().join(&name);
+            let line = format!("umask 0; {PROGRAM} keygen --bits {bits} -o {name}");
+            bytes(shell(&line).current_dir(&folder), b"");
+            let path = folder.join(&name);
             let text = fs::read_to_string(&path).unwrap();
             let digits = text.strip_suffix('\n').unwrap();
             assert_eq!(digits.len(), bits / 4);
@@ -236,79 +234,74 @@ fn new_keys() {
             bytes(program(&arguments).current_dir(&folder), &[0; 16]);
         }
     }
-    assert_eq!(names(folder.path()).len(), 6);
+    assert_eq!(names(&folder).len(), 6);
 }
 
 #[test]
 fn what_an_output_file_is_like() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let folder = Folder::new();
     let run = |arguments: &str, name: &str| {
         let line = format!("umask 027; {PROGRAM} encrypt --mode ecb --backend cpu --key-env KEY {arguments} -o {name}");
-        let mut shell = Command::new("sh");
-        bytes(shell.args(["-c", &line]).env("KEY", KEYS[0]).current_dir(&folder), &[5; 32])
+        bytes(shell(&line).current_dir(&folder), &[5; 32])
     };
     run("", "new");
-    assert_eq!(mode(&at("new")), 0o640, "a new file is what the umask leaves");
-    let expected = fs::read(at("new")).unwrap();
+    assert_eq!(mode(&folder.join("new")), 0o640, "a new file is what the umask leaves");
+    let expected = folder.read("new");
 
-    fs::write(at("old"), "old").unwrap();
-    fs::set_permissions(at("old"), fs::Permissions::from_mode(0o604)).unwrap();
+    folder.write("old", "old");
+    fs::set_permissions(folder.join("old"), fs::Permissions::from_mode(0o604)).unwrap();
     run("--force", "old");
-    assert_eq!((fs::read(at("old")).unwrap(), mode(&at("old"))), (expected.clone(), 0o604), "the mode stays");
+    assert_eq!((folder.read("old"), mode(&folder.join("old"))), (expected.clone(), 0o604), "the mode stays");
 
-    fs::create_dir(at("elsewhere")).unwrap();
-    fs::write(at("elsewhere/file"), "old").unwrap();
-    symlink("elsewhere/file", at("link")).unwrap();
+    fs::create_dir(folder.join("elsewhere")).unwrap();
+    folder.write("elsewhere/file", "old");
+    symlink("elsewhere/file", folder.join("link")).unwrap();
     run("--force", "link");
-    assert!(at("link").is_symlink(), "a link is followed");
-    assert_eq!(fs::read(at("elsewhere/file")).unwrap(), expected);
+    assert!(folder.join("link").is_symlink(), "a link is followed");
+    assert_eq!(folder.read("elsewhere/file"), expected);
 
     run("", "/dev/null");
     assert_eq!(run("", "/dev/stdout"), expected, "a pipe is written as it is");
     assert_eq!(run("", "-"), expected);
-    assert_eq!(names(folder.path()), ["elsewhere", "link", "new", "old"]);
-    assert_eq!(names(&at("elsewhere")), ["file"]);
+    assert_eq!(names(&folder), ["elsewhere", "link", "new", "old"]);
+    assert_eq!(names(folder.join("elsewhere")), ["file"]);
 }
 
 /// Neither is opened to see whether it is the other: that would wait for the program at the other end.
 #[test]
 fn a_pipe_with_a_name_can_be_the_output_or_the_key() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("key"), KEYS[0]).unwrap();
-    fs::write(folder.path().join("plain"), message(100)).unwrap();
+    let folder = Folder::new();
+    folder.write("key", KEYS[0]);
+    folder.write("plain", message(100));
     let made = Command::new("mkfifo").arg("pipe").current_dir(&folder).status();
     if !made.is_ok_and(|made| made.success()) {
         skipped("there is no `mkfifo` here");
         return;
     }
     let expected = bytes(
-        program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY plain"))
-            .env("KEY", KEYS[0])
-            .current_dir(&folder),
+        program(&format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY plain")).current_dir(&folder),
         b"",
     );
     let encrypt = format!("encrypt --quiet --mode ctr --iv {IV} --backend cpu --key-file");
     let run = |arguments: &str| program(arguments).current_dir(&folder).stdin(Stdio::null()).spawn().unwrap();
     let mut child = run(&format!("{encrypt} key -o pipe plain"));
-    assert!(fs::read(folder.path().join("pipe")).unwrap() == expected);
+    assert!(folder.read("pipe") == expected);
     assert!(child.wait().unwrap().success());
     // A key goes to new files alone: this ends although nothing writes to the pipe.
     let mut child = program("keygen --bits 256 -o pipe").current_dir(&folder).stderr(Stdio::piped()).spawn().unwrap();
     wait_to_end(&mut child);
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(4) && told.contains("a key is never overwritten"), "{told}");
+    assert!(output.status.code() == Some(4) && said(&output).contains("a key is never overwritten"), "{output:?}");
     let mut child = run(&format!("{encrypt} pipe -o new plain"));
-    fs::write(folder.path().join("pipe"), KEYS[0]).unwrap();
+    folder.write("pipe", KEYS[0]);
     wait_to_end(&mut child);
-    assert!(fs::read(folder.path().join("new")).unwrap() == expected);
+    assert!(folder.read("new") == expected);
 }
 
 #[test]
 fn standard_output_is_not_written_over_the_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
+    let folder = Folder::new();
+    let key = folder.join("key");
     fs::write(&key, KEYS[0]).unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     for force in ["", "--force"] {
@@ -317,8 +310,7 @@ fn standard_output_is_not_written_over_the_key() {
         let appended = OpenOptions::new().append(true).open(&key).unwrap();
         let output = command.current_dir(&folder).stdin(Stdio::null()).stdout(appended).output().unwrap();
         let message = "aes-bitslice: error: standard output is the file with the key; choose another output\n";
-        let found = (output.status.code(), String::from_utf8(output.stderr).unwrap());
-        assert_eq!(found, (Some(4), message.to_string()));
+        assert_eq!((output.status.code(), said(&output)), (Some(4), message));
         assert_eq!(fs::read_to_string(&key).unwrap(), KEYS[0]);
     }
 }
@@ -327,19 +319,19 @@ fn standard_output_is_not_written_over_the_key() {
 /// rights.
 #[test]
 fn a_replaced_file_runs_as_nobody_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let old = folder.path().join("old");
+    let folder = Folder::new();
+    let old = folder.join("old");
     fs::write(&old, "old").unwrap();
     fs::set_permissions(&old, fs::Permissions::from_mode(0o6755)).unwrap();
     let arguments = format!("encrypt --mode ctr --iv {IV} --backend cpu --key-env KEY --force -o old");
-    bytes(program(&arguments).env("KEY", KEYS[0]).current_dir(&folder), b"new");
+    bytes(program(&arguments).current_dir(&folder), b"new");
     assert_eq!(mode(&old), 0o755);
 }
 
 /// No device has this number, so nothing can be lost.
 #[test]
 fn a_block_device_is_written_only_by_force() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let made = Command::new("mknod").args(["disk", "b", "0", "0"]).current_dir(&folder).output();
     if !made.is_ok_and(|made| made.status.success()) {
         skipped("no block device can be made here");
@@ -347,9 +339,9 @@ fn a_block_device_is_written_only_by_force() {
     }
     let run = |force: &str| {
         let arguments = format!("encrypt --mode ecb --backend cpu --key-env KEY -o disk {force}");
-        let output = pipe(program(&arguments).env("KEY", KEYS[0]).current_dir(&folder), &[5; 32]);
-        assert_eq!((output.status.code(), names(folder.path())), (Some(4), vec!["disk".to_string()]));
-        String::from_utf8(output.stderr).unwrap()
+        let output = pipe(program(&arguments).current_dir(&folder), &[5; 32]);
+        assert_eq!((output.status.code(), names(&folder)), (Some(4), vec!["disk".to_string()]));
+        said(&output).to_string()
     };
     let refusal = "aes-bitslice: error: cannot write `disk`: ";
     assert_eq!(run(""), format!("{refusal}it is a block device; use --force to write over what it holds\n"));
@@ -362,10 +354,10 @@ fn a_block_device_is_written_only_by_force() {
 #[test]
 fn a_kernel_that_cannot_be_used_is_told() {
     let encrypt = "encrypt --mode cbc --iv 000102030405060708090a0b0c0d0e0f --key-env KEY --kernel co-resident";
-    let run = |options: &str| pipe(program(&format!("{encrypt} {options}")).env("KEY", KEYS[0]), &[5; 32]);
+    let run = |options: &str| pipe(program(&format!("{encrypt} {options}")), &[5; 32]);
     let output = run("");
     assert!(output.status.success() && output.stdout.len() == 32, "{output:?}");
-    assert!(String::from_utf8(output.stderr).unwrap().contains("warning: --kernel has no effect"));
+    assert!(said(&output).contains("warning: --kernel has no effect"));
     assert!(run("--quiet").stderr.is_empty());
 }
 
@@ -379,22 +371,21 @@ fn signals_leave_nothing_behind() {
         if is_ignored(signal) {
             continue;
         }
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("old"), "old").unwrap();
+        let folder = Folder::new();
+        folder.write("old", "old");
         let (mut child, mut stdin) = started(
             &mut program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 16 --force -o old"),
             &folder,
         );
         stdin.write_all(&[1; 160]).unwrap();
-        wait_for(&mut child, || names(folder.path()).len() == 2);
-        let number = format!("-{signal}");
-        assert!(Command::new("kill").args([&number, &child.id().to_string()]).status().unwrap().success());
+        wait_for(&mut child, || names(&folder).len() == 2);
+        send(&signal.to_string(), &child);
         let output = child.wait_with_output().unwrap();
         let (ended_by, code) = if signal < 32 { (Some(signal), None) } else { (None, Some(128 + signal)) };
         assert_eq!((output.status.signal(), output.status.code()), (ended_by, code), "{output:?}");
         assert!(output.stderr.is_empty(), "{output:?}");
-        assert_eq!(names(folder.path()), ["old"], "signal {signal}");
-        assert_eq!(fs::read(folder.path().join("old")).unwrap(), b"old");
+        assert_eq!(names(&folder), ["old"], "signal {signal}");
+        assert_eq!(folder.read("old"), b"old");
         drop(stdin);
     }
 }
@@ -403,57 +394,49 @@ fn signals_leave_nothing_behind() {
 #[cfg(unix)]
 #[test]
 fn a_signal_removes_every_unfinished_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let endless = "bench --backends cpu --modes ctr --sizes 1MiB --runs 4000000000 --json rates.json --plot rates.svg";
     let mut child = program(endless).current_dir(&folder).stdout(Stdio::null()).spawn().unwrap();
-    wait_for(&mut child, || names(folder.path()).len() == 2);
-    assert!(Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap().success());
+    wait_for(&mut child, || names(&folder).len() == 2);
+    send("TERM", &child);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
-    assert!(names(folder.path()).is_empty());
+    assert!(names(&folder).is_empty());
 }
 
 /// A program that was started to ignore a signal, as under `nohup`, continues to ignore it.
 #[test]
 fn ignored_signals_stay_ignored() {
-    let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_aes-bitslice");
-    let (mut child, mut stdin) = started(
-        Command::new("sh").args([
-            "-c",
-            &format!("trap '' HUP; exec '{program}' encrypt --mode ecb --backend cpu --key-env KEY -o new"),
-        ]),
-        &folder,
-    );
+    let folder = Folder::new();
+    let line = format!("trap '' HUP; exec '{PROGRAM}' encrypt --mode ecb --backend cpu --key-env KEY -o new");
+    let (mut child, mut stdin) = started(&mut shell(&line), &folder);
     stdin.write_all(&[1; 160]).unwrap();
-    wait_for(&mut child, || !names(folder.path()).is_empty());
-    assert!(Command::new("kill").args(["-s", "HUP", &child.id().to_string()]).status().unwrap().success());
+    wait_for(&mut child, || !names(&folder).is_empty());
+    send("HUP", &child);
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(names(folder.path()), ["new"]);
+    assert_eq!(names(&folder), ["new"]);
 }
 
 /// A file that did not exist when the work began, but exists when it ends.
 #[test]
 fn a_file_made_meanwhile_stays() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let (mut child, stdin) = started(&mut program("encrypt --mode ecb --backend cpu --key-env KEY -o new"), &folder);
-    wait_for(&mut child, || !names(folder.path()).is_empty());
-    fs::write(folder.path().join("new"), "somebody else's").unwrap();
+    wait_for(&mut child, || !names(&folder).is_empty());
+    folder.write("new", "somebody else's");
     drop(stdin);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(4));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(message, "aes-bitslice: error: cannot write `new`: a file with this name was created in the meantime\n");
-    assert_eq!(names(folder.path()), ["new"]);
-    assert_eq!(fs::read(folder.path().join("new")).unwrap(), b"somebody else's");
+    let message = "aes-bitslice: error: cannot write `new`: a file with this name was created in the meantime\n";
+    assert_eq!((output.status.code(), said(&output)), (Some(4), message));
+    assert_eq!(names(&folder), ["new"]);
+    assert_eq!(folder.read("new"), b"somebody else's");
 }
 
 /// The reader of a pipe goes away while the writer still has much to write.
 #[test]
 fn a_closed_pipe_is_met_quietly() {
     let mut child = program("encrypt --mode ecb --backend cpu --key-env KEY --chunk-bytes 4096")
-        .env("KEY", KEYS[0])
         .stdin(OpenOptions::new().read(true).open("/dev/zero").unwrap())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -470,7 +453,7 @@ fn a_closed_pipe_is_met_quietly() {
 /// What only shows at a terminal: the refusal to write binary to it, and the progress bar.
 #[test]
 fn at_a_terminal() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let script = |arguments: &str| {
         let line = format!("{PROGRAM} {arguments}");
         let mut script = Command::new("script");
@@ -478,7 +461,7 @@ fn at_a_terminal() {
         let output = script.current_dir(&folder).stdin(Stdio::null()).output().ok()?;
         Some((output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned()))
     };
-    fs::write(folder.path().join("plain"), message(32)).unwrap();
+    folder.write("plain", message(32));
     let encrypt = "encrypt --mode ecb --backend cpu --key-env KEY";
     let Some((code, text)) = script(&format!("{encrypt} plain")) else {
         skipped("there is no `script` here to make a terminal");
@@ -508,26 +491,26 @@ fn help_and_version() {
         "tune --help",
         "bench --help",
     ] {
-        let text = String::from_utf8(bytes(&mut program(arguments), b"")).unwrap();
+        let text = String::from_utf8(bytes(program(arguments), b"")).unwrap();
         assert!(text.contains("Usage: aes-bitslice"), "{text}");
         // It is hidden in `encrypt` and `decrypt`.
         assert_eq!(text.contains("chunk-bytes"), arguments.starts_with("bench"), "{text}");
     }
-    let text = String::from_utf8(bytes(&mut program("--help"), b"")).unwrap();
+    let text = String::from_utf8(bytes(program("--help"), b"")).unwrap();
     for code in 0..=5 {
         assert!(text.contains(&format!("\n  {code}  ")), "{text}");
     }
-    let version = bytes(&mut program("--version"), b"");
+    let version = bytes(program("--version"), b"");
     assert_eq!(version, format!("aes-bitslice {}\n", env!("CARGO_PKG_VERSION")).into_bytes());
 }
 
 #[test]
 fn info_as_text_and_as_json() {
-    let text = String::from_utf8(bytes(&mut program("info"), b"")).unwrap();
+    let text = String::from_utf8(bytes(program("info"), b"")).unwrap();
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     // As if it were not wrapped.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program("info --json"), b"")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&bytes(program("info --json"), b"")).unwrap();
     assert!(text.contains(json["auto"]["description"].as_str().unwrap()), "{text}");
     assert_eq!(json["auto"]["available"], true);
     let engines = json["engines"].as_array().unwrap();
@@ -563,7 +546,7 @@ fn info_as_text_and_as_json() {
 
 /// Whether there is an OpenCL device; if there is none, says so, or fails.
 fn has_opencl() -> bool {
-    let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program("info --json"), b"")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&bytes(program("info --json"), b"")).unwrap();
     let Some(why) = json.get("opencl_error") else { return true };
     let is_required =
         std::env::var("AES_BITSLICE_REQUIRE_OPENCL").is_ok_and(|value| !["", "0"].contains(&value.as_str()));
@@ -578,18 +561,17 @@ fn a_signal_removes_the_file_of_an_opencl_device() {
     if !has_opencl() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let (mut child, mut stdin) = started(
         &mut program(&format!("encrypt --mode ctr --iv {IV} --backend opencl --key-env KEY --chunk-bytes 4096 -o new")),
         &folder,
     );
     stdin.write_all(&[1; 40_960]).unwrap();
-    let written =
-        || names(folder.path()).iter().any(|name| fs::metadata(folder.path().join(name)).is_ok_and(|m| m.len() > 0));
+    let written = || names(&folder).iter().any(|name| fs::metadata(folder.join(name)).is_ok_and(|m| m.len() > 0));
     wait_for(&mut child, written);
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    send("TERM", &child);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
-    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
 }
 
 /// A kernel that takes its key at launch, from its two files: what `cargo xtask gen --preset hajihassani-2019-fetched` writes.
@@ -598,13 +580,13 @@ fn a_generated_kernel_gets_the_key() {
     if !has_opencl() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let manifest = folder.path().join("kernel.json");
+    let folder = Folder::new();
+    let manifest = folder.join("kernel.json");
     for (mode, args) in [(Mode::Ctr, format!("ctr --iv {IV}")), (Mode::EcbEncrypt, "ecb".into())] {
         let spec = Preset::Hajihassani2019Fetched.spec(mode, &[0; 16]).unwrap();
         let mut printed = opencl::print(&spec.into(), "a test").unwrap();
         printed.manifest.source = "kernel.cl".into();
-        fs::write(folder.path().join("kernel.cl"), &*printed.source).unwrap();
+        folder.write("kernel.cl", &*printed.source);
         fs::write(&manifest, printed.manifest.to_json()).unwrap();
         // More than one thread block, which is 64 threads of 32 blocks.
         let plain = message(16 * 2048 * 2 + 160);
@@ -617,21 +599,15 @@ fn a_generated_kernel_gets_the_key() {
         }
     }
     // The mode is read before a device is opened.
-    let other = pipe(
-        program(&format!("encrypt --mode ctr --generated {} --key-env KEY", manifest.display())).env("KEY", KEYS[0]),
-        b"",
-    );
-    let said = String::from_utf8(other.stderr).unwrap();
-    assert!(said.contains("the kernel of --generated is for ecb-encrypt only"), "{said}");
+    let other = pipe(program(&format!("encrypt --mode ctr --generated {} --key-env KEY", manifest.display())), b"");
+    assert!(said(&other).contains("the kernel of --generated is for ecb-encrypt only"), "{other:?}");
     // It is the key's own kernel that runs: one whose source was changed is refused.
-    let source = fs::read_to_string(folder.path().join("kernel.cl")).unwrap();
-    fs::write(folder.path().join("kernel.cl"), source + "\n").unwrap();
-    let changed = pipe(
-        program(&format!("encrypt --mode ecb --generated {} --key-env KEY", manifest.display())).env("KEY", KEYS[0]),
-        &[0; 16],
-    );
-    let said = String::from_utf8(changed.stderr).unwrap();
-    assert!(!changed.status.success() && changed.stdout.is_empty() && said.contains("; --generated takes"), "{said}");
+    let source = fs::read_to_string(folder.join("kernel.cl")).unwrap();
+    folder.write("kernel.cl", source + "\n");
+    let changed =
+        pipe(program(&format!("encrypt --mode ecb --generated {} --key-env KEY", manifest.display())), &[0; 16]);
+    assert!(!changed.status.success() && changed.stdout.is_empty(), "{changed:?}");
+    assert!(said(&changed).contains("; --generated takes"), "{changed:?}");
 }
 
 /// The OpenCL device computes what the CPU does, from a file to a file.
@@ -652,11 +628,11 @@ fn an_opencl_device_encrypts_files() {
 
 #[test]
 fn bench_as_table_and_as_json() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let arguments =
         "bench --backends cpu,cpu-bitsliced --key-bits 128,192 --sizes 16,64KiB --sector-size 48 --runs 2 --workers 3";
     let table = bytes(program(&format!("{arguments} --json rates.json")).current_dir(&folder), b"");
-    let json = fs::read(folder.path().join("rates.json")).unwrap();
+    let json = folder.read("rates.json");
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["transfers"], serde_json::json!({ "chunk_bytes": null, "streams": null, "workers": 3 }));
     let results = json["results"].as_array().unwrap();
@@ -677,7 +653,7 @@ fn bench_as_table_and_as_json() {
     assert!(rows.contains("xts: sectors of 48 bytes\n"), "{rows}");
     assert_eq!(rows.lines().filter(|row| row.contains(" host ")).count(), results.len(), "{rows}");
 
-    let json = bytes(&mut program(&format!("{arguments} --json -")), b"");
+    let json = bytes(program(&format!("{arguments} --json -")), b"");
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["results"].as_array().unwrap().len(), results.len());
 }
@@ -685,7 +661,7 @@ fn bench_as_table_and_as_json() {
 #[test]
 fn bench_of_modes_with_a_tag_takes_any_size() {
     let arguments = "bench --backends cpu,cpu-bitsliced --modes gcm,AES-GCM-SIV,cmac,cbc,cmac,gmac --key-bits 128,192 --sizes 1,1500 --runs 1 --json -";
-    let json: serde_json::Value = serde_json::from_slice(&bytes(&mut program(arguments), b"")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&bytes(program(arguments), b"")).unwrap();
     let results = json["results"].as_array().unwrap();
     for (mode, count) in [
         ("gcm-encrypt", 8),
@@ -709,7 +685,7 @@ fn bench_of_many_messages() {
     let bench = |modes: &str| {
         let arguments =
             "bench --backends cpu,cpu-bitsliced --key-bits 256 --sizes 64,300x1500,3x64,64x3 --runs 1 --json -";
-        let output = bytes(&mut program(&format!("{arguments} --modes {modes}")), b"");
+        let output = bytes(program(&format!("{arguments} --modes {modes}")), b"");
         let json: serde_json::Value = serde_json::from_slice(&output).unwrap();
         let (rows, skipped) = (json["results"].as_array().unwrap().clone(), json["skipped"].to_string());
         let of = |row: &serde_json::Value| ["bytes", "messages", "keys"].map(|field| row[field].as_u64().unwrap_or(0));
@@ -751,8 +727,8 @@ fn bench_refuses_sizes_that_nothing_has() {
         ("--files . --sizes 16KiB,2x16KiB", "--files has one message in a file, and --sizes has 2 x 16 KiB"),
         ("--backends cpu --modes xts --sizes 2x512", "nothing was measured: xts-encrypt of 2 x 512 B: it has no calls"),
     ] {
-        let output = pipe(&mut program(&format!("bench {arguments}")), b"");
-        let message = String::from_utf8(output.stderr).unwrap();
+        let output = pipe(program(&format!("bench {arguments}")), b"");
+        let message = said(&output);
         assert!(!output.status.success() && message.contains(told), "{arguments}: {message}");
         assert_eq!(message.lines().filter(|line| line.contains("error:")).count(), 1, "{message}");
     }
@@ -760,11 +736,11 @@ fn bench_refuses_sizes_that_nothing_has() {
 
 #[test]
 fn bench_of_files_compares_programs_and_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let arguments =
         "bench --files . --backends cpu,cpu-bitsliced --sizes 4KiB,48 --sector-size 64 --key-bits 256 --runs 2";
     let json = bytes(program(&format!("{arguments} --json -")).current_dir(&folder), b"");
-    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let rows = json["files"].as_array().unwrap();
     let others = if Command::new("openssl").arg("version").output().is_ok() { 2 } else { 1 };
@@ -792,38 +768,37 @@ fn bench_of_files_finds_what_is_wrong() {
         (r#"/bin/cp "$@"; for last; do :; done; printf x >> "$last/00""#, "byte 4096 of a file"),
         (r#"for last; do :; done; : > "$last/00""#, "byte 0 of a file"),
     ] {
-        let (folder, path) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let cp = path.path().join("cp");
-        let text = path.path().join("text");
+        let (folder, path) = (Folder::new(), Folder::new());
+        let cp = path.join("cp");
+        let text = path.join("text");
         fs::write(&text, format!("#!/bin/sh\n[ \"$1\" != --help ] || exit 0\n{script}\n")).unwrap();
         install(&text, &cp);
         let mut command = program("bench --files . --backends cpu --modes ctr --key-bits 128 --sizes 4KiB --runs 1");
-        let search = format!("{}:{}", path.path().display(), std::env::var("PATH").unwrap());
+        let search = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
         let output = pipe(command.current_dir(&folder).env("PATH", search), b"");
-        let message = String::from_utf8(output.stderr).unwrap();
+        let message = said(&output);
         assert!(output.status.code() == Some(1) && message.contains(wrong), "{script}: {message}");
-        assert!(names(folder.path()).is_empty());
+        assert!(names(&folder).is_empty());
     }
 }
 
 #[test]
 fn a_signal_removes_the_files_of_bench() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let endless = "bench --files . --backends cpu --modes ctr --sizes 1MiB --runs 4000000000";
     let mut child = program(endless).current_dir(&folder).stdout(Stdio::null()).spawn().unwrap();
-    let is_at_work = || names(folder.path()).iter().any(|name| folder.path().join(name).join("in/00").exists());
+    let is_at_work = || names(&folder).iter().any(|name| folder.join(name).join("in/00").exists());
     wait_for(&mut child, is_at_work);
-    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    send("TERM", &child);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
-    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
 }
 
 #[test]
 fn bench_of_everything_draws_what_it_writes() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let run = |arguments: &str| bytes(program(arguments).current_dir(&folder), b"");
-    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let all = "bench --all --backends cpu,cpu-bitsliced --sizes 4KiB,64KiB --runs 2";
     let table = String::from_utf8(run(&format!("{all} --json rates.json --plot rates.svg"))).unwrap();
     let json: serde_json::Value = serde_json::from_str(&read("rates.json")).unwrap();
@@ -861,14 +836,13 @@ fn files_of_openssl_with_a_password() {
         for input in [&file[..], b"U2FsdGVkX18HBwcHBwcHBw=="] {
             let mut command = program(&format!("{command} -b cpu --key-env KEY"));
             let output = pipe(command.env("KEY", KEYS[2]), input);
-            let told = String::from_utf8(output.stderr).unwrap();
+            let told = said(&output);
             assert_eq!((output.status.code(), output.stdout.len()), (Some(4), 0), "{told}");
             assert!(told.contains("begins with `Salted__`") && told.contains("`openssl enc -d"), "{told}");
         }
     }
     let output = pipe(program("open -b cpu --key-env KEY").env("KEY", KEYS[2]), &file);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(1) && told.contains("begins with `Salted__`"), "{told}");
+    assert!(output.status.code() == Some(1) && said(&output).contains("begins with `Salted__`"), "{output:?}");
     // Encryption takes any bytes.
     let mut command = program("encrypt -m ecb -b cpu --key-env KEY");
     assert_eq!(pipe(command.env("KEY", KEYS[2]), &file).stdout.len(), 48);

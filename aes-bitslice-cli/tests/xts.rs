@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use aes_bitslice_core::aes::{Direction, KeySchedule};
 use aes_bitslice_core::reference::{self, Units};
-use common::{KEYS, KEYS_OF_XTS, bytes, folder_in_memory, message, names, pipe, program, unhex};
+use common::{Folder, KEYS, KEYS_OF_XTS, bytes, folder_in_memory, message, names, pipe, program, said, unhex};
 
 fn xts(direction: &str, key: &str, options: &str) -> Command {
     let mut command = program(&format!("{direction} --mode xts --key-env KEY {options}"));
@@ -59,8 +59,8 @@ fn published_vectors() {
             // As sectors of their own length, and as the short end of a longer one.
             for size in [plain.len(), 4096] {
                 let options = format!("--backend {backend} --sector-size {size} --first-sector {sector}");
-                assert_eq!(bytes(&mut xts("encrypt", &key, &options), &plain), unhex(cipher), "{options}");
-                assert_eq!(bytes(&mut xts("decrypt", &key, &options), &unhex(cipher)), plain, "{options}");
+                assert_eq!(bytes(xts("encrypt", &key, &options), &plain), unhex(cipher), "{options}");
+                assert_eq!(bytes(xts("decrypt", &key, &options), &unhex(cipher)), plain, "{options}");
             }
         }
     }
@@ -93,15 +93,15 @@ fn sectors_of_every_kind() {
             let expected = by_definition(Direction::Encrypt, key, sector, first.parse().unwrap(), &plain);
             let backend = ["cpu", "cpu-bitsliced"][number / 2 % 2];
             let options = format!("--sector-size {sector} --first-sector {first} --backend {backend} {chunks}");
-            assert!(bytes(&mut xts("encrypt", key, &options), &plain) == expected, "{options}, {length} bytes");
-            assert!(bytes(&mut xts("decrypt", key, &options), &expected) == plain, "{options}, {length} bytes");
-            let on_disk = (tempfile::tempdir().unwrap(), "write");
-            let mapped = in_memory.as_ref().map(|folder| (tempfile::tempdir_in(folder).unwrap(), "map"));
+            assert!(bytes(xts("encrypt", key, &options), &plain) == expected, "{options}, {length} bytes");
+            assert!(bytes(xts("decrypt", key, &options), &expected) == plain, "{options}, {length} bytes");
+            let on_disk = (Folder::new(), "write");
+            let mapped = in_memory.as_ref().map(|folder| (Folder::new_in(folder), "map"));
             for (folder, way) in [on_disk].into_iter().chain(mapped) {
-                fs::write(folder.path().join("plain"), &plain).unwrap();
+                folder.write("plain", &plain);
                 let options = format!("{options} --workers 4 --write-by {way} -o out plain");
                 bytes(xts("encrypt", key, &options).current_dir(&folder), b"");
-                assert!(fs::read(folder.path().join("out")).unwrap() == expected, "{options}, {length} bytes");
+                assert!(folder.read("out") == expected, "{options}, {length} bytes");
             }
         }
     }
@@ -111,27 +111,26 @@ fn sectors_of_every_kind() {
 fn sectors_of_512_bytes_from_0_on_where_nothing_is_said() {
     let plain = message(2000);
     let expected = by_definition(Direction::Encrypt, KEYS_OF_XTS[1], 512, 0, &plain);
-    assert!(bytes(&mut xts("encrypt", KEYS_OF_XTS[1], "--backend cpu"), &plain) == expected);
+    assert!(bytes(xts("encrypt", KEYS_OF_XTS[1], "--backend cpu"), &plain) == expected);
 }
 
 #[test]
 fn many_files_each_from_the_first_sector_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for name in ["in", "out", "back"] {
-        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::create_dir(folder.join(name)).unwrap();
     }
     let key = KEYS_OF_XTS[0];
     // The short one comes with chunks that the long one needs.
     for (name, length) in [("long", 30_000), ("short", 700), ("none", 0)] {
-        fs::write(folder.path().join("in").join(name), message(length)).unwrap();
+        fs::write(folder.join("in").join(name), message(length)).unwrap();
     }
     let options = "--backend cpu --sector-size 520 --first-sector 5 --chunk-bytes 2080";
     let all = |of: &str| format!("{of}/long {of}/none {of}/short");
     bytes(xts("encrypt", key, &format!("{options} -d out {}", all("in"))).current_dir(&folder), b"");
     bytes(xts("decrypt", key, &format!("{options} -d back {}", all("out"))).current_dir(&folder), b"");
     for name in ["long", "none", "short"] {
-        let [plain, cipher, again] =
-            ["in", "out", "back"].map(|of| fs::read(folder.path().join(of).join(name)).unwrap());
+        let [plain, cipher, again] = ["in", "out", "back"].map(|of| fs::read(folder.join(of).join(name)).unwrap());
         assert!(cipher == by_definition(Direction::Encrypt, key, 520, 5, &plain), "{name}");
         assert!(again == plain, "{name}");
     }
@@ -140,28 +139,27 @@ fn many_files_each_from_the_first_sector_on() {
 #[test]
 fn a_part_is_decrypted_by_itself() {
     let (key, plain) = (KEYS_OF_XTS[1], message(10 * 4096));
-    let cipher = bytes(&mut xts("encrypt", key, "--backend cpu --sector-size 4KiB --first-sector 100"), &plain);
-    let part =
-        bytes(&mut xts("decrypt", key, "--backend cpu --sector-size 4KiB --first-sector 103"), &cipher[3 * 4096..]);
+    let cipher = bytes(xts("encrypt", key, "--backend cpu --sector-size 4KiB --first-sector 100"), &plain);
+    let part = bytes(xts("decrypt", key, "--backend cpu --sector-size 4KiB --first-sector 103"), &cipher[3 * 4096..]);
     assert!(part == plain[3 * 4096..]);
 }
 
 /// The end of a pipe is known late: nothing that was written to a file is left.
 #[test]
 fn a_last_sector_that_is_too_short() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for (sector, length) in [(512, 15), (512, 51_201), (520, 5207)] {
-        fs::write(folder.path().join("in"), message(length)).unwrap();
+        folder.write("in", message(length));
         for direction in ["encrypt", "decrypt"] {
             let options = format!("--backend cpu --sector-size {sector} --chunk-bytes 1040");
             let mut to_pipe = xts(direction, KEYS_OF_XTS[0], &format!("{options} in"));
             let mut from_pipe = xts(direction, KEYS_OF_XTS[0], &format!("{options} -o out"));
             for (command, input) in [(&mut to_pipe, vec![]), (&mut from_pipe, message(length))] {
                 let output = pipe(command.current_dir(&folder), &input);
-                let told = String::from_utf8(output.stderr).unwrap();
+                let told = said(&output);
                 assert_eq!((output.status.code(), &output.stdout[..]), (Some(4), &b""[..]), "{told}");
                 assert!(told.contains("in its last sector") && told.lines().count() == 1, "{told}");
-                assert_eq!(names(folder.path()), ["in"]);
+                assert_eq!(names(&folder), ["in"]);
             }
         }
     }
@@ -169,19 +167,19 @@ fn a_last_sector_that_is_too_short() {
 
 #[test]
 fn keys_of_xts() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let keygen = |arguments: &str| {
         let output = program(&format!("keygen {arguments}")).current_dir(&folder).output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        (output.status.code(), said(&output).to_string())
     };
     let plain = message(100);
     for (bits, digits) in [(128, 64), (256, 128)] {
         let name = format!("key-{bits}");
         assert_eq!(keygen(&format!("--xts --bits {bits} -o {name}")), (Some(0), String::new()));
-        let text = fs::read_to_string(folder.path().join(&name)).unwrap();
+        let text = fs::read_to_string(folder.join(&name)).unwrap();
         let key = text.strip_suffix('\n').unwrap();
         assert_eq!(key.len(), digits);
-        fs::write(folder.path().join("raw"), unhex(key)).unwrap();
+        folder.write("raw", unhex(key));
         let expected = by_definition(Direction::Encrypt, key, 512, 0, &plain);
         for options in [format!("--key-file {name}"), "--key-file raw --key-format raw --quiet".into()] {
             let arguments = format!("encrypt --mode AES-{bits}-XTS --backend cpu {options}");
@@ -196,7 +194,7 @@ fn keys_of_xts() {
     let (code, told) = keygen("--xts --bits 192 -o key");
     assert_eq!(code, Some(2));
     assert!(told.contains("no XTS with keys of 192 bits"), "{told}");
-    assert!(!folder.path().join("key").exists());
+    assert!(!folder.join("key").exists());
 }
 
 #[test]
@@ -208,10 +206,9 @@ fn keys_of_another_kind_are_refused() {
         (both(KEYS[0]), "the two halves of the key are equal"),
         (both(KEYS[2]), "the two halves of the key are equal"),
     ] {
-        let output = pipe(&mut xts("encrypt", &key, "--backend cpu"), &[0; 16]);
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 0), "{text}");
-        assert!(text.contains(told), "{text}");
+        let output = pipe(xts("encrypt", &key, "--backend cpu"), &[0; 16]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 0), "{output:?}");
+        assert!(said(&output).contains(told), "{output:?}");
     }
     let output = pipe(program("encrypt --mode ctr --backend cpu --key-env KEY").env("KEY", KEYS_OF_XTS[1]), b"data");
     assert_eq!(output.status.code(), Some(3), "{output:?}");
@@ -223,9 +220,9 @@ fn a_key_with_equal_halves_decrypts() {
     let ciphertext = unhex("917cf69ebd68b2ec9b9fe9a3eadda692cd43d2f59598ed858c02c2652fbf922e");
     for backend in ["cpu", "cpu-bitsliced"] {
         let options = format!("--sector-size 32 --backend {backend}");
-        let plaintext = bytes(&mut xts("decrypt", &"0".repeat(64), &options), &ciphertext);
+        let plaintext = bytes(xts("decrypt", &"0".repeat(64), &options), &ciphertext);
         assert_eq!(plaintext, [0; 32]);
-        let output = pipe(&mut xts("encrypt", &"0".repeat(64), &options), &plaintext);
+        let output = pipe(xts("encrypt", &"0".repeat(64), &options), &plaintext);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 0), "{output:?}");
     }
 }

@@ -1,8 +1,10 @@
 //! Shared by the tests of the command line: running it, keys and messages, and the contents of a folder.
 #![allow(dead_code, reason = "no test needs all of it")]
 
+use std::borrow::BorrowMut;
 use std::fs;
 use std::io::Write;
+use std::ops::Deref;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -33,17 +35,54 @@ pub const IV: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 /// Longer than anything here takes.
 pub const LONG: Duration = Duration::from_secs(600);
 
-/// `aes-bitslice` with these arguments, given as one line.
+/// A new folder, which goes away with what is in it.
+pub struct Folder(TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// In another.
+    pub fn new_in(other: &Path) -> Self {
+        Self(tempfile::tempdir_in(other).unwrap())
+    }
+
+    pub fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        fs::read(self.join(name)).unwrap()
+    }
+
+    pub fn write(&self, name: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
+        fs::write(self.join(name), contents).unwrap();
+    }
+}
+
+impl Deref for Folder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl AsRef<Path> for Folder {
+    fn as_ref(&self) -> &Path {
+        self
+    }
+}
+
+/// `aes-bitslice` with these arguments, given as one line, and the first key in the variable KEY.
 pub fn program(arguments: &str) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(arguments.split_whitespace());
+    command.args(arguments.split_whitespace()).env("KEY", KEYS[0]);
     // What the caller may have set, and what changes what it does or prints.
     command.env_remove("AES_BITSLICE_THREADS").env_remove("COLUMNS").env_remove("CLICOLOR_FORCE");
     command
 }
 
 /// Runs `command` with `input` as standard input.
-pub fn pipe(command: &mut Command, input: &[u8]) -> Output {
+pub fn pipe(mut command: impl BorrowMut<Command>, input: &[u8]) -> Output {
+    let command = command.borrow_mut();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
@@ -54,10 +93,28 @@ pub fn pipe(command: &mut Command, input: &[u8]) -> Output {
 }
 
 /// The output of a `command` that succeeds silently.
-pub fn bytes(command: &mut Command, input: &[u8]) -> Vec<u8> {
-    let output = pipe(command, input);
+pub fn bytes(mut command: impl BorrowMut<Command>, input: &[u8]) -> Vec<u8> {
+    let command = command.borrow_mut();
+    let output = pipe(&mut *command, input);
     assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
     output.stdout
+}
+
+/// A line of the shell, for which the arguments that are added are `$@`, with the first key in the variable KEY.
+pub fn shell(line: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line, "sh"]).env("KEY", KEYS[0]);
+    shell
+}
+
+/// What a program said on standard error.
+pub fn said(output: &Output) -> &str {
+    str::from_utf8(&output.stderr).unwrap()
+}
+
+/// Sends a signal, by its name or its number.
+pub fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// The bytes of hexadecimal digits between which there may be space.
@@ -72,7 +129,7 @@ pub fn message(length: usize) -> Vec<u8> {
 }
 
 /// The names of the entries of `folder`, sorted.
-pub fn names(folder: &Path) -> Vec<String> {
+pub fn names(folder: impl AsRef<Path>) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -88,7 +145,7 @@ pub fn strace(options: &str) -> Option<Command> {
         return None;
     }
     let mut command = strace();
-    command.arg("-f").args(options.split_whitespace());
+    command.arg("-f").args(options.split_whitespace()).env("KEY", KEYS[0]);
     Some(command)
 }
 
@@ -98,10 +155,10 @@ pub fn skipped(why: &str) {
 }
 
 /// A new folder in tmpfs, the only place where files are written through mappings; `None`, and a message, if there is none.
-pub fn folder_in_memory() -> Option<TempDir> {
+pub fn folder_in_memory() -> Option<Folder> {
     const TMPFS: u32 = 0x0102_1994;
     let is_tmpfs = rustix::fs::statfs("/dev/shm").is_ok_and(|info| info.f_type as u32 == TMPFS);
-    let folder = if is_tmpfs { tempfile::tempdir_in("/dev/shm").ok() } else { None };
+    let folder = if is_tmpfs { tempfile::tempdir_in("/dev/shm").ok().map(Folder) } else { None };
     if folder.is_none() {
         skipped("no file is written through a mapping: there is no tmpfs at /dev/shm to make it in");
     }
