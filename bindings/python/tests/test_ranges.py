@@ -1,7 +1,6 @@
 """Parts of files and objects: alone, over Dask's workers, some of which are killed, and as Ray's actor."""
 
 import base64
-import io
 import os
 import pickle
 import subprocess
@@ -34,6 +33,18 @@ def expected(key, iv, data):
     return aes_bitslice.Engine("cpu").cipher(key).ctr(bytes.fromhex(iv), data)
 
 
+def encrypt(rows, key_ref):
+    for row in rows:
+        ranges.encrypt_row(row, key_ref)
+
+
+class NotAsked:
+    """A client of Dask whose cluster has nothing to do."""
+
+    def submit(self, *arguments, **options):
+        raise AssertionError("submitted")
+
+
 def test_a_range_is_a_pure_function(key, key_ref):
     data = os.urandom(100_000)
     whole = ranges.encrypt_range(key_ref, IV, 0, data)
@@ -57,9 +68,7 @@ def test_rows_in_any_order_twice_and_back(key, key_ref, tmp_path, size):
     for row in [*reversed(rows), *rows[::2]]:
         assert ranges.encrypt_row(row, key_ref) == row["length"]
     assert destination.read_bytes() == expected(key, rows[0]["iv"], data)
-    back = ranges.rows(destination, f"file://{tmp_path}/again", part_bytes=333_333, iv=bytes.fromhex(rows[0]["iv"]))
-    for row in back:
-        ranges.encrypt_row(row, key_ref)
+    encrypt(ranges.rows(destination, f"file://{tmp_path}/again", part_bytes=333_333, iv=bytes.fromhex(rows[0]["iv"])), key_ref)
     assert (tmp_path / "again").read_bytes() == data
     assert ranges.rows(source, "x")[0]["iv"] != ranges.rows(source, "x")[0]["iv"]
 
@@ -155,17 +164,13 @@ def test_the_name_of_a_folder_is_that_of_no_file(key_ref, tmp_path, monkeypatch,
     """In a store, which would make an object of that name, it is the folder of the parts of a message only where rows are made."""
     from aes_bitslice import dask
 
-    class Client:
-        def submit(self, *arguments, **options):
-            raise AssertionError("submitted")
-
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").write_bytes(bytes(100))
     row = ranges.rows("data", "new")[0]
     for place in ("source", "destination"):
         wrong = {**row, place: name}
         refuse = [lambda work=work: work(wrong, key_ref) for work in (ranges.encrypt_row, ranges.seal_row, ranges.open_row)]
-        refuse += [lambda work=work: work(Client(), [wrong], key_ref, engine="cpu") for work in (dask.encrypt, dask.seal, dask.open)]
+        refuse += [lambda work=work: work(NotAsked(), [wrong], key_ref, engine="cpu") for work in (dask.encrypt, dask.seal, dask.open)]
         for refuses in refuse:
             with pytest.raises(IsADirectoryError, match=f"^{name} is the name of a folder: add that of a file in it"):
                 refuses()
@@ -176,13 +181,11 @@ def test_the_folder_of_parts_may_end_with_a_slash(key, key_ref, tmp_path):
     store = pytest.importorskip("fsspec").filesystem("memory")
     (tmp_path / "data").write_bytes(bytes(100))
     there = ranges.rows(tmp_path / "data", "memory://with a slash/", part_bytes=48)
-    for row in there:
-        ranges.encrypt_row(row, key_ref)
+    encrypt(there, key_ref)
     assert [store.size(f"/with a slash/{start:020}") for start in (0, 48, 96)] == [48, 48, 4]
     back = ranges.rows("memory://with a slash/", tmp_path / "back", iv=there[0]["iv"])
     assert [row["source"] for row in back] == [row["destination"] for row in there]
-    for row in back:
-        ranges.encrypt_row(row, key_ref)
+    encrypt(back, key_ref)
     assert (tmp_path / "back").read_bytes() == bytes(100)
 
 
@@ -257,21 +260,16 @@ def test_only_files_have_ranges(key_ref, tmp_path, name):
 
 
 def test_what_is_there_is_refused_or_removed(key, key_ref, tmp_path):
-    fsspec = pytest.importorskip("fsspec")
-    store, data = fsspec.filesystem("memory"), os.urandom(100_000)
+    store, data = pytest.importorskip("fsspec").filesystem("memory"), os.urandom(100_000)
     (tmp_path / "data").write_bytes(data)
     for destination in [str(tmp_path / "old"), "memory://out/old"]:
-        for row in ranges.rows(tmp_path / "data", destination, part_bytes=30_000):
-            ranges.encrypt_row(row, key_ref)
+        encrypt(ranges.rows(tmp_path / "data", destination, part_bytes=30_000), key_ref)
         (tmp_path / "shorter").write_bytes(data[:50_000])
         with pytest.raises(FileExistsError, match="overwrite=True"):
             ranges.rows(tmp_path / "shorter", destination)
         rows = ranges.rows(tmp_path / "shorter", destination, part_bytes=30_000, overwrite=True)
-        for row in rows:
-            ranges.encrypt_row(row, key_ref)
-        back = ranges.rows(destination, str(tmp_path / "back"), iv=rows[0]["iv"], overwrite=True)
-        for row in back:
-            ranges.encrypt_row(row, key_ref)
+        encrypt(rows, key_ref)
+        encrypt(ranges.rows(destination, str(tmp_path / "back"), iv=rows[0]["iv"], overwrite=True), key_ref)
         assert (tmp_path / "back").read_bytes() == data[:50_000]
     with pytest.raises(FileExistsError):
         ranges.rows(tmp_path / "data", str(tmp_path), overwrite=True)
@@ -285,26 +283,19 @@ def test_what_is_there_is_refused_or_removed(key, key_ref, tmp_path):
 
 
 def test_objects_of_a_store(key, key_ref, tmp_path):
-    fsspec = pytest.importorskip("fsspec")
-    data = os.urandom(500_000)
-    store = fsspec.filesystem("memory")
+    store, data = pytest.importorskip("fsspec").filesystem("memory"), os.urandom(500_000)
     store.pipe_file("/in/data", data)
     rows = ranges.rows("memory://in/data", "memory://out/data", part_bytes=123_456)
-    for row in [*rows, rows[1]]:
-        ranges.encrypt_row(row, key_ref)
+    encrypt([*rows, rows[1]], key_ref)
     parts = sorted(store.ls("/out/data", detail=False))
     assert len(parts) == len(rows) == 5
     assert b"".join(store.cat_file(part) for part in parts) == expected(key, rows[0]["iv"], data)
-    local = ranges.rows("memory://in/data", str(tmp_path / "local"), iv=bytes.fromhex(rows[0]["iv"]))
-    for row in local:
-        ranges.encrypt_row(row, key_ref)
+    encrypt(ranges.rows("memory://in/data", str(tmp_path / "local"), iv=bytes.fromhex(rows[0]["iv"])), key_ref)
     assert (tmp_path / "local").read_bytes() == expected(key, rows[0]["iv"], data)
     sealed = {"source": "memory://in/data", "destination": "memory://out/sealed"}
     for _ in range(2):
         assert ranges.seal_row(sealed, key_ref) == len(data)
-    into = io.BytesIO()
-    aes_bitslice.open(io.BytesIO(store.cat_file("/out/sealed")), into, key=key)
-    assert into.getvalue() == data
+    assert aes_bitslice.open_bytes(store.cat_file("/out/sealed"), key=key) == data
     assert ranges.open_row({"source": "memory://out/sealed", "destination": str(tmp_path / "opened")}, key_ref) == len(data)
     assert (tmp_path / "opened").read_bytes() == data
     store.pipe_file("/out/sealed", store.cat_file("/out/sealed")[:-1])
@@ -314,8 +305,7 @@ def test_objects_of_a_store(key, key_ref, tmp_path):
 
 
 def test_what_does_not_open_leaves_a_store_as_it_was(key, key_ref, tmp_path):
-    fsspec = pytest.importorskip("fsspec")
-    store = fsspec.filesystem("memory")
+    store = pytest.importorskip("fsspec").filesystem("memory")
     damaged = bytearray(aes_bitslice.seal_bytes(os.urandom(3_000_000), key=key))
     damaged[2_000_000] ^= 1
     (tmp_path / "damaged").write_bytes(damaged)
@@ -353,16 +343,14 @@ def test_objects_of_s3(key, key_ref, tmp_path, s3):
     data = os.urandom(7_000_000)
     s3.pipe_file("bucket/data", data)
     rows = ranges.rows("s3://bucket/data", "s3://bucket/data.enc", part_bytes=2_000_000)
-    for row in [*rows, rows[0]]:
-        ranges.encrypt_row(row, key_ref)
+    encrypt([*rows, rows[0]], key_ref)
     parts = sorted(s3.ls("bucket/data.enc", detail=False))
     assert len(parts) == 4 and b"".join(map(s3.cat_file, parts)) == expected(key, rows[0]["iv"], data)
     iv = bytes.fromhex(rows[0]["iv"])
     for into in [str(tmp_path / "again"), "s3://bucket/again"]:
         back = ranges.rows("s3://bucket/data.enc", into, part_bytes=1_500_000, iv=iv)
         assert len(back) == 7
-        for row in back:
-            ranges.encrypt_row(row, key_ref)
+        encrypt(back, key_ref)
     assert (tmp_path / "again").read_bytes() == data
     assert b"".join(map(s3.cat_file, sorted(s3.ls("bucket/again", detail=False)))) == data
     with pytest.raises(FileNotFoundError, match="typo does not exist"):
@@ -549,22 +537,16 @@ def test_dask_with_workers_that_are_killed(key, key_ref, tmp_path):
     (written, killed, iv), (sealed,) = (line.split() for line in ran.stdout.splitlines())
     assert (int(written), int(killed), int(sealed)) == (size, 2, size)
     assert (tmp_path / "out").read_bytes() == expected(key, iv, data)
-    into = io.BytesIO()
-    aes_bitslice.open(tmp_path / "sealed", into, key=key)
-    assert into.getvalue() == data
+    assert aes_bitslice.open_bytes((tmp_path / "sealed").read_bytes(), key=key) == data
     assert key.expose().hex() not in ran.stdout + ran.stderr
 
 
 def test_dask_is_given_references_only(key):
     from aes_bitslice import dask
 
-    class Client:
-        def submit(self, *arguments, **options):
-            raise AssertionError("submitted")
-
     for seals in (dask.encrypt, dask.seal, dask.open):
         with pytest.raises(ValueError, match="neither"):
-            seals(Client(), [{}], key.expose().hex())
+            seals(NotAsked(), [{}], key.expose().hex())
 
 
 def test_dask_gives_workers_whole_paths(key, tmp_path, monkeypatch):
