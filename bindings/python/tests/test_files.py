@@ -35,6 +35,13 @@ def key():
     return Key.generate(256)
 
 
+def opened_from(source, **options):
+    """What `open` writes to a file object, and the number that it returns is that of these bytes."""
+    into = io.BytesIO()
+    assert aes_bitslice.open(source, into, **options) == len(into.getvalue())
+    return into.getvalue()
+
+
 @pytest.fixture
 def disk(tmp_path):
     """A loop device of 4 MiB."""
@@ -57,8 +64,8 @@ def test_nothing_marks_on_a_disk_where_sealed_data_ends(disk):
     advice = "it is a disk, and nothing marks there where sealed data ends: give a file object that ends there"
     for source in (disk, open(disk, "rb"), open(disk, "rb", buffering=0)):
         for read in (
-            lambda: aes_bitslice.open(source, io.BytesIO(), key=key),
-            lambda: aes_bitslice.open(source, io.BytesIO(), key=key, range=(1_200_000, 1_200_001)),
+            lambda: opened_from(source, key=key),
+            lambda: opened_from(source, key=key, range=(1_200_000, 1_200_001)),
             lambda: aes_bitslice.SealedFile(source, key=key),
         ):
             getattr(source, "seek", int)(0)
@@ -66,7 +73,7 @@ def test_nothing_marks_on_a_disk_where_sealed_data_ends(disk):
                 read()
         getattr(source, "seek", int)(0)
         with pytest.raises(AuthenticationError) as raised:
-            aes_bitslice.open(source, io.BytesIO(), key=Key.generate())
+            opened_from(source, key=Key.generate())
         assert "disk" not in str(raised.value)
     with open(disk, "rb") as file:
         assert aes_bitslice.open_bytes(file.read(length), key=key) == message
@@ -85,25 +92,21 @@ def test_there_and_back(key, tmp_path, size):
     os.umask(mask)
     assert opened.stat().st_mode & 0o777 == 0o666 & ~mask
     with open(sealed, "rb") as file:
-        into = io.BytesIO()
-        assert aes_bitslice.open(file, into, key=key) == size and into.getvalue() == message
+        assert opened_from(file, key=key) == message
     start, end = size // 3, size // 2
-    into = io.BytesIO()
-    assert aes_bitslice.open(sealed, into, key=key, range=(start, end)) == end - start
-    assert into.getvalue() == message[start:end]
+    assert opened_from(sealed, key=key, range=(start, end)) == message[start:end]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["message", "opened", "sealed"]
 
 
-def test_passphrases(tmp_path):
+@pytest.mark.parametrize("passphrase, in_bytes", [("grüße", "grüße".encode()), (b"\xff\xfe", b"\xff\xfe")])
+def test_passphrases(passphrase, in_bytes):
     sealed = io.BytesIO()
-    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase="grüße")
-    into = io.BytesIO()
-    aes_bitslice.open(io.BytesIO(sealed.getvalue()), into, passphrase="grüße".encode())
-    assert into.getvalue() == b"a message"
+    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase=passphrase)
+    assert opened_from(io.BytesIO(sealed.getvalue()), passphrase=in_bytes) == b"a message"
     with pytest.raises(AuthenticationError, match="wrong passphrase"):
-        aes_bitslice.open(io.BytesIO(sealed.getvalue()), io.BytesIO(), passphrase="gruesse")
+        opened_from(io.BytesIO(sealed.getvalue()), passphrase="gruesse")
     with pytest.raises(ValueError, match="sealed with a passphrase"):
-        aes_bitslice.open(io.BytesIO(sealed.getvalue()), io.BytesIO(), key=Key.generate())
+        opened_from(io.BytesIO(sealed.getvalue()), key=Key.generate())
     with pytest.raises(ValueError, match="empty"):
         aes_bitslice.seal(io.BytesIO(b""), io.BytesIO(), passphrase="")
 
@@ -234,9 +237,7 @@ aes_bitslice.seal("source", sys.stdout.buffer, key=key)
         assert os.fstat(output.fileno()).st_ino == shown.stat().st_ino
     written = shown.read_bytes()
     assert written.startswith(b"before") and aes_bitslice.is_sealed(written[6:])
-    opened = io.BytesIO()
-    aes_bitslice.open(io.BytesIO(written[6:]), opened, key=key)
-    assert opened.getvalue() == b"a message"
+    assert opened_from(io.BytesIO(written[6:]), key=key) == b"a message"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["key", "link", "sealed", "shown", "source"]
 
 
@@ -293,9 +294,7 @@ def test_the_command_line_opens_it_and_the_other_way_round(key, tmp_path):
     subprocess.run([PROGRAM, "open", *arguments, "opened", "sealed"], cwd=tmp_path, check=True)
     assert (tmp_path / "opened").read_bytes() == message
     subprocess.run([PROGRAM, "seal", *arguments, "other", "message"], cwd=tmp_path, check=True)
-    into = io.BytesIO()
-    aes_bitslice.open(tmp_path / "other", into, key=Key.from_file(tmp_path / "key"))
-    assert into.getvalue() == message
+    assert opened_from(tmp_path / "other", key=Key.from_file(tmp_path / "key")) == message
 
 
 @pytest.fixture(scope="module")
@@ -331,11 +330,9 @@ def test_tink_reads_and_writes_the_same_streams(tink, tmp_path):
             written = Kept()
             with theirs.new_encrypting_stream(written, data) as stream:
                 stream.write(message)
-            into = io.BytesIO()
-            aes_bitslice.open(io.BytesIO(written.getvalue()), into, keyset=keyset, associated_data=data)
-            assert into.getvalue() == message
+            assert opened_from(io.BytesIO(written.getvalue()), keyset=keyset, associated_data=data) == message
             with pytest.raises(AuthenticationError):
-                aes_bitslice.open(io.BytesIO(written.getvalue()), io.BytesIO(), keyset=keyset, associated_data=b"other")
+                opened_from(io.BytesIO(written.getvalue()), keyset=keyset, associated_data=b"other")
             if PROGRAM.exists():
                 (tmp_path / "keyset").write_text(keyset)
                 (tmp_path / "tink").write_bytes(written.getvalue())
@@ -361,9 +358,8 @@ class Raw(io.RawIOBase):
 
 
 def test_a_non_blocking_file_loses_nothing_in_silence(key):
-    sealed = io.BytesIO()
-    aes_bitslice.seal(io.BytesIO(bytes(3_000_000)), sealed, key=key)
-    for work, data in [(aes_bitslice.seal, bytes(3_000_000)), (aes_bitslice.open, sealed.getvalue())]:
+    message = bytes(3_000_000)
+    for work, data in [(aes_bitslice.seal, message), (aes_bitslice.open, aes_bitslice.seal_bytes(message, key=key))]:
         reads, writes = os.pipe()
         os.set_blocking(writes, False)
         with open(reads, "rb"), open(writes, "wb", buffering=0) as file:
@@ -386,10 +382,9 @@ def test_a_write_that_does_not_say_how_many_was_all_unless_the_file_is_raw(key):
         def write(self, data):
             self.data += data
 
-    keeps, into = Keeps(), io.BytesIO()
+    keeps = Keeps()
     assert aes_bitslice.seal(io.BytesIO(b"a message"), keeps, key=key) == 9
-    aes_bitslice.open(io.BytesIO(keeps.data), into, key=key)
-    assert into.getvalue() == b"a message"
+    assert opened_from(io.BytesIO(keeps.data), key=key) == b"a message"
     with pytest.raises(BlockingIOError):
         aes_bitslice.seal(io.BytesIO(b"a message"), Raw(None), key=key)
 
@@ -410,14 +405,12 @@ def test_ranges_count_from_the_position_of_a_file_object(key):
     aes_bitslice.seal(io.BytesIO(b"a message"), sealed, key=key)
     for range in [None, (2, 9)]:
         sealed.seek(16)
-        into = io.BytesIO()
-        aes_bitslice.open(sealed, into, key=key, range=range)
-        assert into.getvalue() == b"a message"[slice(*(range or [None]))]
+        assert opened_from(sealed, key=key, range=range) == b"a message"[slice(*(range or [None]))]
     reads, writes = os.pipe()
     with open(reads, "rb") as pipe, open(writes, "wb"):
         for source in [OnlyReads(sealed.getvalue()), pipe]:
             with pytest.raises(TypeError, match=r"give a path, or a file object with seek\(\)"):
-                aes_bitslice.open(source, io.BytesIO(), key=key, range=(2, 9))
+                opened_from(source, key=key, range=(2, 9))
 
 
 def test_a_source_whose_seek_says_nothing_tells_its_position(key, tmp_path):
@@ -434,9 +427,7 @@ def test_a_source_whose_seek_says_nothing_tells_its_position(key, tmp_path):
     with open(tmp_path / "sealed", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         for source in [mapped, Silent(mapped[:])]:
             source.seek(3)
-            opened = io.BytesIO()
-            aes_bitslice.open(source, opened, key=key, range=(2, 9))
-            assert opened.getvalue() == b"message" and source.tell() == 3
+            assert opened_from(source, key=key, range=(2, 9)) == b"message" and source.tell() == 3
             with aes_bitslice.SealedFile(source, key=key) as message:
                 assert message.read() == b"a message"
         with pytest.raises(TypeError):
@@ -468,7 +459,7 @@ def test_messages_say_what_to_do(key, tmp_path):
         Key.from_hex("zz" * 16)
     # A Tink stream begins with the length of its header.
     with pytest.raises(Error, match="open it with keyset="):
-        aes_bitslice.open(io.BytesIO(b"\x28" + bytes(100)), io.BytesIO(), key=key)
+        opened_from(io.BytesIO(b"\x28" + bytes(100)), key=key)
     size = "number of bytes from 1 on, such as 1500, 64MiB or 1GiB"
     for option, number, what in [
         ("--bytes", "0KiB", size),
@@ -626,25 +617,22 @@ def test_what_a_file_object_raises_has_no_path_of_another_file(key, tmp_path):
     ],
 )
 def test_errors_about_a_range_name_it(key, given, kind, words):
-    sealed = io.BytesIO()
-    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, key=key)
-    sealed.seek(0)
+    sealed = io.BytesIO(aes_bitslice.seal_bytes(b"a message", key=key))
     with pytest.raises(kind, match=words) as raised:
-        aes_bitslice.open(sealed, io.BytesIO(), key=key, range=given)
+        opened_from(sealed, key=key, range=given)
     assert type(raised.value) is kind
-    sealed, into = io.BytesIO(), io.BytesIO()
-    aes_bitslice.seal(io.BytesIO(b"1"), sealed, key=key)
-    sealed.seek(0)
+
+
+def test_a_message_of_one_byte_has_no_second(key):
+    sealed = io.BytesIO(aes_bitslice.seal_bytes(b"1", key=key))
     with pytest.raises(ValueError, match="the message has 1 byte:"):
-        aes_bitslice.open(sealed, into, key=key, range=(0, 2))
-    sealed.seek(0)
-    assert aes_bitslice.open(sealed, into, key=key, range=(1, 1)) == 0
+        opened_from(sealed, key=key, range=(0, 2))
+    assert opened_from(sealed, key=key, range=(1, 1)) == b""
 
 
 def test_a_range_is_a_pair_or_a_slice_and_leaves_the_position(key):
-    sealed, message = io.BytesIO(), os.urandom(2_500_000)
-    aes_bitslice.seal(io.BytesIO(message), sealed, key=key)
-    sealed.seek(0)
+    message = os.urandom(2_500_000)
+    sealed = io.BytesIO(aes_bitslice.seal_bytes(message, key=key))
     for given, expected in [
         ((5, 9), message[5:9]),
         ([5, 2_000_000], message[5:2_000_000]),
@@ -654,11 +642,10 @@ def test_a_range_is_a_pair_or_a_slice_and_leaves_the_position(key):
         (slice(3, 5, 1), message[3:5]),
         (range(3, 5), message[3:5]),
     ]:
-        into = io.BytesIO()  # the source is where it was: no seek(0) between the calls
-        assert aes_bitslice.open(sealed, into, key=key, range=given) == len(expected)
-        assert into.getvalue() == expected and sealed.tell() == 0
+        # The source is where it was: no seek(0) between the calls.
+        assert opened_from(sealed, key=key, range=given) == expected and sealed.tell() == 0
     with pytest.raises(ValueError):
-        aes_bitslice.open(sealed, io.BytesIO(), key=key, range=(0, 2_500_001))
+        opened_from(sealed, key=key, range=(0, 2_500_001))
     assert sealed.tell() == 0
 
 
@@ -677,17 +664,9 @@ def test_a_seek_that_fails_hides_no_other_error(key):
 
     sealed = aes_bitslice.seal_bytes(b"a message", key=key)
     with pytest.raises(AuthenticationError, match="wrong key"):
-        aes_bitslice.open(Fails(sealed), io.BytesIO(), key=Key.generate(), range=(0, 5))
+        opened_from(Fails(sealed), key=Key.generate(), range=(0, 5))
     with pytest.raises(OSError, match="no seek"):
-        aes_bitslice.open(Fails(sealed), io.BytesIO(), key=key, range=(0, 5))
-
-
-def test_a_passphrase_of_bytes_is_taken_as_it_is(tmp_path):
-    sealed, into = io.BytesIO(), io.BytesIO()
-    aes_bitslice.seal(io.BytesIO(b"a message"), sealed, passphrase=b"\xff\xfe")
-    sealed.seek(0)
-    aes_bitslice.open(sealed, into, passphrase=b"\xff\xfe")
-    assert into.getvalue() == b"a message"
+        opened_from(Fails(sealed), key=key, range=(0, 5))
 
 
 def test_sealed_bytes(key):
