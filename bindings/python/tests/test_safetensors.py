@@ -69,6 +69,21 @@ def opened(file, key):
     return aes_bitslice.open_bytes(file.getvalue() if hasattr(file, "getvalue") else file.read_bytes(), key=key)
 
 
+def saved(tensors, key, metadata=None):
+    """A file object at the start of a sealed file."""
+    file = io.BytesIO()
+    save_file(tensors, file, metadata, key=key)
+    file.seek(0)
+    return file
+
+
+def looks_alike(ours, theirs):
+    for name in theirs.keys():
+        assert raw(ours.get_tensor(name)) == raw(theirs.get_tensor(name))
+        assert ours.get_slice(name).get_shape() == theirs.get_slice(name).get_shape()
+        assert ours.get_slice(name).get_dtype() == theirs.get_slice(name).get_dtype()
+
+
 class Counting(io.BytesIO):
     """Counts the bytes that are read."""
 
@@ -91,10 +106,7 @@ def test_files_are_those_of_the_package(key, tmp_path):
     with reference.safe_open(plain, "np") as theirs, safe_open(path, "np", key=key) as ours:
         assert ours.metadata() == theirs.metadata() == {"format": "np", "ä": "ö"}
         assert ours.keys() == sorted(theirs.keys()) and ours.offset_keys() == list(theirs.offset_keys())
-        for name in theirs.keys():
-            assert raw(ours.get_tensor(name)) == raw(theirs.get_tensor(name))
-            assert ours.get_slice(name).get_shape() == theirs.get_slice(name).get_shape()
-            assert ours.get_slice(name).get_dtype() == theirs.get_slice(name).get_dtype()
+        looks_alike(ours, theirs)
     same(load_file(path, framework="np", key=key), tensors)
     # What the package writes, sealed by `seal`.
     file = io.BytesIO(aes_bitslice.seal_bytes(save_plain(tensors, {"a": "b"}), key=key))
@@ -115,9 +127,7 @@ def test_other_secrets(secret, tmp_path):
 
 def test_empty_files(key):
     for metadata in (None, {}, {"a": "b"}):
-        file = io.BytesIO()
-        save_file({}, file, metadata, key=key)
-        file.seek(0)
+        file = saved({}, key, metadata)
         assert load_file(file, framework="np", key=key) == {}
         with safe_open(file, "np", key=key) as ours:
             assert (ours.keys(), ours.metadata()) == ([], metadata)
@@ -149,13 +159,11 @@ def test_only_what_is_asked_for_is_read(key):
 def test_slices_are_those_of_arrays(key, framework, request):
     if framework == "pt":
         request.getfixturevalue("torch")
-    array, file = np.arange(1000 * 7 * 50).reshape(1000, 7, 50), io.BytesIO()
-    save_file({"one": array, "few": np.arange(3)}, file, key=key)
+    array = np.arange(1000 * 7 * 50).reshape(1000, 7, 50)
     chance, numbers = random.Random(1), [None, 0, 1, 5, 999, 1000, 2000, -1, -7, -1000, -1001]
     indices = [..., (slice(None), 2), (1, 2, 3), (-1000,), 999, (slice(1, 5), slice(None), [4, 5]), (), (..., 3), slice(None, None, 7)]
     indices += [slice(chance.choice(numbers), chance.choice(numbers)) for _ in range(100)]
-    file.seek(0)
-    with safe_open(file, framework, key=key) as ours:
+    with safe_open(saved({"one": array, "few": np.arange(3)}, key), framework, key=key) as ours:
         for index in indices:
             found = ours.get_slice("one")[index]
             assert np.array_equal(np.asarray(found), array[index]), index
@@ -174,21 +182,15 @@ def root(array):
 def test_tensors_are_where_computing_is_fast(key):
     """And a small one does not keep a segment; tensors are not copied for that without need."""
     tensors = {"a": np.zeros(1), "b": np.zeros((1000, 300)), "c": np.zeros(3, np.float32), "d": np.zeros(5, np.uint8), "e": np.ones(9)}
-    file = io.BytesIO()
-    save_file(tensors, file, key=key)
-    file.seek(0)
+    file = saved(tensors, key)
     found = load_file(file, framework="np", key=key)
     assert all(array.ctypes.data % 16 == 0 for array in found.values())
     with safe_open(file, "np", key=key) as ours:
         for name in tensors:
             array = root(ours.get_tensor(name))
             assert array.ctypes.data % 16 == 0 and array.nbytes <= 2 * tensors[name].nbytes
-
-
     for header in ({}, {"eight bytes": "more"}):
-        file = io.BytesIO()
-        save_file({"a": np.zeros((1000, 300)), "b": np.ones((1000, 300), np.float16)}, file, header, key=key)
-        file.seek(0)
+        file = saved({"a": np.zeros((1000, 300)), "b": np.ones((1000, 300), np.float16)}, key, header)
         found = load_file(file, framework="np", key=key)
         assert root(found["a"]) is root(found["b"]) and root(found["a"]).nbytes < 3_001_000
 
@@ -220,9 +222,8 @@ def test_what_a_file_object_must_not_return(key, given, kind, text):
             data = super().read(size)
             return given(data) if wrong else data
 
-    wrong, file = False, io.BytesIO()
-    save_file({"a": np.zeros(100, np.uint8)}, file, key=key)
-    with safe_open(Wrong(file.getvalue()), "np", key=key) as opened:
+    wrong = False
+    with safe_open(Wrong(saved({"a": np.zeros(100, np.uint8)}, key).getvalue()), "np", key=key) as opened:
         wrong = True
         with pytest.raises(kind, match=re.escape(text)):
             opened.get_tensor("a")
@@ -282,8 +283,7 @@ def test_what_the_package_refuses_is_refused(key, name, tmp_path):
 
 @pytest.mark.parametrize("shape", [[1 << 62, 0], [0, 1 << 30, 1 << 31, 4], [1 << 1000, 0]])
 def test_an_empty_tensor_with_lengths_without_room_is_refused(key, shape):
-    text = json.dumps({"a": {"dtype": "F16", "shape": shape, "data_offsets": [0, 0]}}).encode()
-    file = io.BytesIO(aes_bitslice.seal_bytes(len(text).to_bytes(8, "little") + text, key=key))
+    file = io.BytesIO(aes_bitslice.seal_bytes(header_of({"a": entry(0, 0, dtype="F16", shape=shape)}), key=key))
     with pytest.raises(Error, match="gives 'a' lengths for which no number of bytes has room"):
         load_file(file, framework="np", key=key)
 
@@ -303,8 +303,8 @@ def test_the_longest_header_is_that_of_the_package(key, longer, tmp_path):
 
 
 def test_a_name_that_is_there_twice_is_refused(key):
-    twice = json.dumps({"a": entry(0, 4), "b": entry(4, 8)}).replace('"b"', '"a"').encode()
-    file = io.BytesIO(aes_bitslice.seal_bytes(len(twice).to_bytes(8, "little") + twice + bytes(8), key=key))
+    twice = header_of({"a": entry(0, 4), "b": entry(4, 8)}).replace(b'"b"', b'"a"')
+    file = io.BytesIO(aes_bitslice.seal_bytes(twice + bytes(8), key=key))
     with pytest.raises(Error, match="there twice"):
         load_file(file, framework="np", key=key)
 
@@ -381,9 +381,7 @@ def test_nothing_of_a_damaged_tensor_is_left(key, monkeypatch):
         made.append(np.zeros(size, np.uint8))
         return made[-1]
 
-    file = io.BytesIO()
-    save_file({"a": np.ones(1_000_000)}, file, key=key)
-    changed = bytearray(file.getvalue())
+    changed = bytearray(saved({"a": np.ones(1_000_000)}, key).getvalue())
     changed[-1] ^= 1
     with safe_open(io.BytesIO(changed), "np", key=key) as ours:
         monkeypatch.setattr(ours._parts, "_memory", ours._parts._memory._replace(empty=empty))
@@ -407,10 +405,7 @@ def memory(monkeypatch):
 
 def test_no_plaintext_is_left_beside_the_tensors(key, memory):
     """Of the header's segments, of the last one, and of what is not returned because of an exception after it was decrypted."""
-    file = io.BytesIO()
-    save_file({"a": np.ones(1000)}, file, key=key)
-    file.seek(0)
-    with safe_open(file, "np", key=key) as ours:
+    with safe_open(saved({"a": np.ones(1000)}, key), "np", key=key) as ours:
         assert memory and not any(array.any() for array in memory)
         ours._parts.check_end()
         with pytest.raises(IndexError):
@@ -429,10 +424,7 @@ def test_elements_that_are_together(key, monkeypatch):
     """As those of 4 bits are, here with another type of NumPy in the place of PyTorch's."""
     monkeypatch.setitem(sealed._TYPES, "F4", (4, "uint8"))
     monkeypatch.setitem(sealed._NAMES, "uint8", "F4")
-    file = io.BytesIO()
-    save_file({"a": np.arange(6, dtype=np.uint8).reshape(2, 3)}, file, key=key)
-    file.seek(0)
-    with safe_open(file, "np", key=key) as ours:
+    with safe_open(saved({"a": np.arange(6, dtype=np.uint8).reshape(2, 3)}, key), "np", key=key) as ours:
         assert ours.get_slice("a").get_shape() == [2, 6] and (ours.get_tensor("a") == np.arange(6).reshape(2, 3)).all()
     with pytest.raises(ValueError, match="'a' has no dimension, and its element holds several"):
         save_file({"a": np.array(5, np.uint8)}, io.BytesIO(), key=key)
@@ -452,9 +444,7 @@ def test_memory_that_is_read_to_keeps_its_array():
 
 
 def test_a_file_that_its_owner_closed_hides_no_error(key):
-    file = io.BytesIO()
-    save_file({"a": np.ones(3)}, file, key=key)
-    file.seek(0)
+    file = saved({"a": np.ones(3)}, key)
     with pytest.raises(ZeroDivisionError), safe_open(file, "np", key=key):
         file.close()
         1 / 0
@@ -591,10 +581,7 @@ def test_tensors_are_those_of_the_package(key, torch, tmp_path):
     found = load_file(path, key=key)
     same(found, tensors)
     with reference.safe_open(plain, "pt") as theirs, safe_open(path, key=key) as ours:
-        for name in theirs.keys():
-            assert raw(ours.get_tensor(name)) == raw(theirs.get_tensor(name))
-            assert ours.get_slice(name).get_shape() == theirs.get_slice(name).get_shape()
-            assert ours.get_slice(name).get_dtype() == theirs.get_slice(name).get_dtype()
+        looks_alike(ours, theirs)
     # What was read, although it is in one piece of memory, is written by the package; and what it writes is read.
     save_plain(found, tmp_path / "again")
     aes_bitslice.seal(tmp_path / "again", tmp_path / "sealed again", key=key)
