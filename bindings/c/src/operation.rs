@@ -135,19 +135,20 @@ pub struct Operation {
 
 /// What is done with an operation of the library.
 pub(crate) trait Work: Sized {
-    type Done;
-
     /// With one that returns nothing beside its data.
     ///
     /// # Safety
     /// As [`Operation::give`].
-    unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<Self::Done, Failure>;
+    unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<(), Failure> {
+        // SAFETY: as the caller guarantees.
+        unsafe { self.outcome(operation, 1) }
+    }
 
     /// With one that returns a value, of `messages` messages if it is a batch.
     ///
     /// # Safety
     /// As [`Operation::give`].
-    unsafe fn outcome<O>(self, operation: O, messages: usize) -> Result<Self::Done, Failure>
+    unsafe fn outcome<O>(self, operation: O, messages: usize) -> Result<(), Failure>
     where
         O: runtime::Operation,
         O::Output: Outcome;
@@ -156,7 +157,7 @@ pub(crate) trait Work: Sized {
     ///
     /// # Safety
     /// As [`Operation::give`].
-    unsafe fn tag<O: runtime::Operation<Output = Tag>>(self, operation: O) -> Result<Self::Done, Failure> {
+    unsafe fn tag<O: runtime::Operation<Output = Tag>>(self, operation: O) -> Result<(), Failure> {
         // SAFETY: as the caller guarantees.
         unsafe { self.outcome(operation, 1) }
     }
@@ -167,7 +168,7 @@ impl Operation {
     ///
     /// # Safety
     /// What the fields of this kind refer to lives and does not change meanwhile; and what `work` requires of its own data holds.
-    pub(crate) unsafe fn give<W: Work>(&self, work: W) -> Result<W::Done, Failure> {
+    pub(crate) unsafe fn give(&self, work: impl Work) -> Result<(), Failure> {
         use Direction::{Decrypt, Encrypt};
         // SAFETY: as the caller guarantees.
         unsafe {

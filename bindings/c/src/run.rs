@@ -40,13 +40,6 @@ struct InHostMemory<'a> {
 }
 
 impl Work for InHostMemory<'_> {
-    type Done = ();
-
-    unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<(), Failure> {
-        // SAFETY: as the caller guarantees.
-        unsafe { self.outcome(operation, 1) }
-    }
-
     unsafe fn outcome<O>(self, operation: O, messages: usize) -> Result<(), Failure>
     where
         O: runtime::Operation,
@@ -73,8 +66,6 @@ struct OnStream<'a> {
 }
 
 impl Work for OnStream<'_> {
-    type Done = ();
-
     unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<(), Failure> {
         let (input, output, len) = self.given.data::<O>()?.addresses();
         let cipher = &self.cipher.0;
@@ -114,13 +105,6 @@ struct ToTag<'a> {
 }
 
 impl Work for ToTag<'_> {
-    type Done = ();
-
-    unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<(), Failure> {
-        // SAFETY: nothing is required.
-        unsafe { self.outcome(operation, 1) }
-    }
-
     unsafe fn outcome<O>(self, _operation: O, _messages: usize) -> Result<(), Failure>
     where
         O: runtime::Operation,
@@ -145,13 +129,6 @@ impl Work for ToTag<'_> {
 struct Preparation<'a>(&'a CipherHandle);
 
 impl Work for Preparation<'_> {
-    type Done = ();
-
-    unsafe fn data<O: runtime::Operation<Output = ()>>(self, operation: O) -> Result<(), Failure> {
-        // SAFETY: nothing is required.
-        unsafe { self.outcome(operation, 1) }
-    }
-
     unsafe fn outcome<O>(self, operation: O, _messages: usize) -> Result<(), Failure>
     where
         O: runtime::Operation,
