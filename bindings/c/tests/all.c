@@ -185,15 +185,11 @@ static void raw_modes(void)
         OK(aes_bitslice_run(cipher, CTR(counter, 0), data, data + 1, 0, NULL, 0));
 
         uint8_t *const output = state.output;
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, CTR(counter, 0), output, output + 1, 64, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, CTR(counter, 0), output + 63, output, 64, NULL, 0));
-        REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, CTR(counter, 0), output, output, SIZE_MAX, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, KEYSTREAM(counter, 0), NULL, output, SIZE_MAX / 2 + 1, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), plain, output, 63, NULL, 0));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_DECRYPT), output + 16, output, 64, NULL, 0));
         for (int kind = AES_BITSLICE_CBC_ENCRYPT; kind <= AES_BITSLICE_CBC_DECRYPT; kind++) {
             REFUSED(AES_BITSLICE_INVALID, "whole blocks", aes_bitslice_run(cipher, CBC(kind, iv), plain, output, 17, NULL, 0));
-            REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, CBC(kind, iv), output, output + 16, 32, NULL, 0));
         }
         aes_bitslice_cipher_free(cipher);
     }
@@ -235,7 +231,6 @@ static void xts(void)
         REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 15, unit), plain, output, 32, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "16 to 16777216", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 0, unit), plain, output, 32, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "fewer than 16", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), plain, output, 17, NULL, 0));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, XTS(AES_BITSLICE_XTS_ENCRYPT, 16, unit), output, output + 8, 32, NULL, 0));
         /* The wrong kind of key. */
         REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_run(cipher, OP(AES_BITSLICE_ECB_ENCRYPT), plain, output, 32, NULL, 0));
         REFUSED(AES_BITSLICE_INVALID, "make a key of one alone", aes_bitslice_run(cipher, OP(AES_BITSLICE_CMAC), plain, NULL, 32, state.tag, 16));
@@ -363,15 +358,11 @@ static void gcm(void)
         }
         REFUSED(AES_BITSLICE_INVALID, "the result has 32 bytes", aes_bitslice_combine(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), parts, 3, state.tag, 16));
         REFUSED(AES_BITSLICE_INVALID, "at most 68719476704", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, (uint64_t)1 << 36), plain, output, 51, &state.part, sizeof(aes_bitslice_part)));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), output, output + 1, 51, &state.part, sizeof(aes_bitslice_part)));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, PART(AES_BITSLICE_GCM_ENCRYPT_PART, nonce, 12, 0), output, output, 64, (aes_bitslice_part *)(output + 32), sizeof(aes_bitslice_part)));
 
         REFUSED(AES_BITSLICE_INVALID, "a nonce has 12 bytes for GCM", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, NULL, 0, aad, 20), plain, output, 51, state.tag, 16));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), output, output + 50, 51, state.tag, 16));
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain, output, 51, output + 50, 16));
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, aad, 20), plain, output, 51, state.before + 17, 16));
         REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 0), expected, output, 51, NULL, 0));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_DECRYPT, nonce, 12, aad, 20, tag, 16), output + 1, output, 51, NULL, 0));
 
         /* Neither a message nor additional data: there is still a tag, which equals the tag of no parts. */
         OK(aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, 12, NULL, 0), NULL, NULL, 0, made, 16));
@@ -435,12 +426,9 @@ static void gcm_siv(void)
                 REFUSED(AES_BITSLICE_INVALID, "a tag has 1", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 20, tag, wrong), plain, output, 21, NULL, 0));
             }
         }
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), output, output + 20, 21, state.tag, 16));
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, 20), plain, output, 21, output + 20, 16));
         REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, SIZE_MAX), plain, output, 21, state.tag, 16));
         REFUSED(AES_BITSLICE_NO_MEMORY, "of `aad`", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_SIV_ENCRYPT, nonce, 12, aad, SIZE_MAX / 4), plain, output, 21, state.tag, 16));
         REFUSED(AES_BITSLICE_NO_MEMORY, "of `nonce`", aes_bitslice_run(cipher, SEAL(AES_BITSLICE_GCM_ENCRYPT, nonce, SIZE_MAX / 4, aad, 20), plain, output, 21, state.tag, 16));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OPEN(AES_BITSLICE_GCM_SIV_DECRYPT, nonce, 12, aad, 20, tag, 16), output + 1, output, 21, NULL, 0));
         aes_bitslice_cipher_free(cipher);
     }
     aes_bitslice_cipher *cipher = cipher_of(SP_800_38A[1][0], 0);
@@ -536,9 +524,7 @@ static void gcm_batch(void)
         REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, GCM_BATCH(messages, SIZE_MAX / 16), plain, output, 96, state.tags, 16 * SIZE_MAX / 16));
         REFUSED(AES_BITSLICE_INVALID, "more bytes than memory", aes_bitslice_run(cipher, OPEN_BATCH(messages, 2, tags, SIZE_MAX), plain, output, 96, state.authentic, 2));
 
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, GCM_BATCH(messages, 2), output + 1, output, 95, state.tags, 32));
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, GCM_BATCH(messages, 2), plain, output, 96, state.before + 1, 32));
-        REFUSED(AES_BITSLICE_INVALID, "overlap", aes_bitslice_run(cipher, OPEN_BATCH(messages, 2, tags, 16), output, output + 1, 95, state.authentic, 2));
         REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, OPEN_BATCH(messages, 2, tags, 16), plain, output, 96, output + 95, 2));
         aes_bitslice_cipher_free(cipher);
     }
@@ -739,7 +725,6 @@ static void tags(void)
         hex(CMAC[i].tag, tag);
         OK(aes_bitslice_run(cipher, OP(AES_BITSLICE_CMAC), CMAC[i].len == 0 ? NULL : message, NULL, CMAC[i].len, made, 16));
         EQUAL(made, tag, 16);
-        REFUSED(AES_BITSLICE_INVALID, "overlaps the data", aes_bitslice_run(cipher, OP(AES_BITSLICE_CMAC), state.output, NULL, 64, state.output, 16));
         aes_bitslice_cipher_free(cipher);
     }
 }
