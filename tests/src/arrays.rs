@@ -52,3 +52,14 @@ impl Arrays {
         ]
     }
 }
+
+/// The ranges of messages of these lengths, each after a gap: bytes of a message and of the gap before it. And where the last one ends.
+pub fn after_gaps(lengths: impl Iterator<Item = (usize, usize)>) -> (Vec<Range<u64>>, usize) {
+    let mut at = 0;
+    let range = |(bytes, gap)| {
+        let start = at + gap;
+        at = start + bytes;
+        start as u64..at as u64
+    };
+    (lengths.map(range).collect(), at)
+}

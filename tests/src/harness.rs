@@ -109,6 +109,21 @@ macro_rules! tests_of_each_engine {
     };
 }
 
+/// Fails unless a call fails with an error of this pattern: `refused!(cipher.run(operation, data), Error::Overlap)`. Words after the pattern
+/// say which call.
+#[macro_export]
+macro_rules! refused {
+    ($call:expr, $error:pat) => {
+        $crate::refused!($call, $error, "a call")
+    };
+    ($call:expr, $error:pat, $($which:tt)+) => {
+        match $call.map(drop) {
+            Err($error) => {}
+            other => panic!("{}: {other:?}", format_args!($($which)+)),
+        }
+    };
+}
+
 impl Tests {
     /// Adds tests, each of which fails if it panics. Their needs are checked in order.
     pub fn with(mut self, needs: &[Need], tests: &[(&str, fn())]) -> Self {

@@ -6,6 +6,7 @@
 use aes::{Aes128, Aes192, Aes256};
 use aes_bitslice_core::aes::Direction;
 use cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use proptest::prelude::*;
 
 /// A key of 16, 24 or 32 bytes.
 pub enum Reference {
@@ -85,6 +86,11 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut key = [0x5a; 16];
     key[..8].copy_from_slice(&seed.to_be_bytes());
     Reference::new(&key).ctr([0; 16], 0, &vec![0; len])
+}
+
+/// The bytes of a key of any length.
+pub fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop::sample::select(vec![16_usize, 24, 32]).prop_flat_map(|bytes| prop::collection::vec(any::<u8>(), bytes))
 }
 
 #[cfg(test)]

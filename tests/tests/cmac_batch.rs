@@ -5,16 +5,15 @@ use aes_bitslice_runtime::{
     Backend, Cipher, Cmac, CmacBatch, CmacVerifyBatch, Counter, Ctr, Engine, Error, Kernels, Key, Operation, Ranges,
     Tag,
 };
-use aes_bitslice_tests::arrays::Arrays;
+use aes_bitslice_tests::arrays::{Arrays, after_gaps};
 use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, all_or_every, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
-use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::reference::{key_bytes, noise};
 use aes_bitslice_tests::vectors::{any_tag, cases};
 use aes_bitslice_tests::{others, tests, tests_of_engines};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use std::ops::Range;
 use std::process::ExitCode;
 
@@ -60,12 +59,7 @@ struct Messages {
 impl Messages {
     /// Lengths in bytes: of a message, and of the gap before it.
     fn new(seed: u64, lengths: &[(usize, usize)]) -> Self {
-        let mut at = 0;
-        let mut ranges = Vec::new();
-        for (bytes, gap) in lengths {
-            ranges.push((at + gap) as u64..(at + gap + bytes) as u64);
-            at += gap + bytes;
-        }
+        let (ranges, at) = after_gaps(lengths.iter().copied());
         Self { ranges, data: noise(seed, at + 7) }
     }
 
@@ -119,13 +113,8 @@ fn lengths() -> impl Strategy<Value = Vec<(usize, usize)>> {
     ]
 }
 
-fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| prop::collection::vec(any::<u8>(), len))
-}
-
 fn messages_are_as_another_has_them(engines: &'static [Engine]) {
-    let mut runner = TestRunner::new(random(all_or(100, 10)));
-    let outcome = runner.run(&(key_bytes(), lengths(), any::<u32>()), |(key, lengths, seed)| {
+    proptest!(random(all_or(100, 10)), |(key in key_bytes(), lengths in lengths(), seed: u32)| {
         let messages = Messages::new(seed.into(), &lengths);
         let tags = messages.by_another(&key);
         for engine in engines {
@@ -147,9 +136,7 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
                 }
             }
         }
-        Ok(())
     });
-    outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// In every form, in any order and overlapping, of equal lengths and of others; tags as one array.
@@ -158,8 +145,7 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
         2 => prop::collection::vec((0..3000_u64, 0..2000_u64), 0..=600),
         1 => (0..60_u64, 1..600_u64).prop_map(|(bytes, n)| (0..n).map(|i| (i * 7, bytes)).collect()),
     ];
-    let mut runner = TestRunner::new(random(all_or(40, 5)));
-    let outcome = runner.run(&(key_bytes(), each, any::<u32>()), |(key, each, seed)| {
+    proptest!(random(all_or(40, 5)), |(key in key_bytes(), each in each, seed: u32)| {
         let data = noise(seed.into(), 5000);
         let ranges: Vec<Range<u64>> = each.into_iter().map(|(start, bytes)| start..start + bytes).collect();
         let arrays = Arrays::of(&ranges);
@@ -181,9 +167,7 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
                 prop_assert_eq!(verified.failed(), &*wrong, "{}", name(engine));
             }
         }
-        Ok(())
     });
-    outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Every number of bytes of the last block in every lane of a tile, because equal numbers of blocks keep their order; and lengths that

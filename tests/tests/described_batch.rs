@@ -6,13 +6,13 @@ use aes_bitslice_runtime::cuda::{
     DeviceAads, DeviceBatch, DeviceNonces, DeviceRanges, DeviceTags, GcmArrays, IntegerType,
 };
 use aes_bitslice_runtime::{Cipher, Direction, Engine, Error, GcmEncryptBatch, Kernels};
+use aes_bitslice_tests::arrays::after_gaps;
 use aes_bitslice_tests::engines::{Device, cipher};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
-use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{others, tests_of_engines};
+use aes_bitslice_tests::reference::{key_bytes, noise};
+use aes_bitslice_tests::{others, refused, tests_of_engines};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -42,11 +42,9 @@ struct Messages {
 impl Messages {
     /// Lengths in bytes: of data, of additional data, and of the gap before a message.
     fn new(seed: u64, lengths: &[(usize, usize, usize)]) -> Self {
-        let (mut at, mut aad_at) = (0, 0);
-        let (mut ranges, mut aad_ranges) = (vec![], vec![]);
-        for &(bytes, aad, gap) in lengths {
-            ranges.push((at + gap) as u64..(at + gap + bytes) as u64);
-            at += gap + bytes;
+        let (ranges, at) = after_gaps(lengths.iter().map(|&(bytes, _, gap)| (bytes, gap)));
+        let (mut aad_at, mut aad_ranges) = (0, vec![]);
+        for &(_, aad, _) in lengths {
             aad_ranges.push(aad_at..aad_at + aad as u64);
             aad_at += aad as u64 / 2;
         }
@@ -223,10 +221,6 @@ impl OnGpu {
     }
 }
 
-fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
-    prop::sample::select(vec![16_usize, 24, 32]).prop_flat_map(|bytes| prop::collection::vec(any::<u8>(), bytes))
-}
-
 /// Short ones, and 16 bytes or fewer between them; and one that is longer than the others.
 fn lengths() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
     let one = prop_oneof![
@@ -242,8 +236,7 @@ fn lengths() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
 
 /// Ranges in every form, at any alignment; nonces as an array.
 fn messages_are_as_another_has_them(engines: &'static [Engine]) {
-    let mut runner = TestRunner::new(random(all_or(40, 6)));
-    let outcome = runner.run(&(key_bytes(), lengths(), any::<u32>()), |(key, lengths, seed)| {
+    proptest!(random(all_or(40, 6)), |(key in key_bytes(), lengths in lengths(), seed: u32)| {
         let messages = Messages::new(seed.into(), &lengths);
         let (secret, tags) = messages.by_another(&key);
         for engine in engines {
@@ -263,9 +256,7 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
                 assert!(gpu.data() == messages.data && gpu.verdicts() == vec![0; gpu.count], "{form:?}: decryption");
             }
         }
-        Ok(())
     });
-    outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Equal messages by a rule, under nonces that count up, with the same additional data; tags of which one bit was changed.
@@ -337,8 +328,7 @@ fn slices_are_borrowed(engines: &'static [Engine]) {
         assert!(stream.clone_dtoh(&opened).unwrap() == messages.data);
         assert_eq!(stream.clone_dtoh(&arrays.verdicts).unwrap(), vec![0; lengths.len()]);
         arrays.nonces = stream.alloc_zeros(12 * lengths.len() - 1).unwrap();
-        let refused = device.run_arrays(&stream, Direction::Encrypt, &mut arrays, &input, &mut sealed);
-        assert!(matches!(refused, Err(Error::Batch { .. })), "{refused:?}");
+        refused!(device.run_arrays(&stream, Direction::Encrypt, &mut arrays, &input, &mut sealed), Error::Batch { .. });
         assert!(stream.clone_dtoh(&sealed).unwrap() == secret);
     }
 }

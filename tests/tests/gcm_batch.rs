@@ -5,16 +5,15 @@ use aes_bitslice_runtime::{
     Aads, Backend, Cipher, Engine, Error, GcmBatch, GcmDecryptBatch, GcmEncrypt, GcmEncryptBatch, GcmMessage, Kernels,
     Nonce, Nonces, OpenedBatch, Operation, Ranges, Tag,
 };
-use aes_bitslice_tests::arrays::Arrays;
+use aes_bitslice_tests::arrays::{Arrays, after_gaps};
 use aes_bitslice_tests::engines::{Device, cipher, name};
 use aes_bitslice_tests::environment::{all_or, random};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::Memory;
-use aes_bitslice_tests::reference::noise;
+use aes_bitslice_tests::reference::{key_bytes, noise};
 use aes_bitslice_tests::vectors::any_tag;
 use aes_bitslice_tests::{others, tests, tests_of_engines};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -60,12 +59,7 @@ struct Messages {
 impl Messages {
     /// Lengths in bytes: of data, of additional data, and of the gap before a message.
     fn new(seed: u64, lengths: &[(usize, usize, usize)]) -> Self {
-        let mut at = 0;
-        let mut ranges = Vec::new();
-        for (bytes, _, gap) in lengths {
-            ranges.push((at + gap) as u64..(at + gap + bytes) as u64);
-            at += gap + bytes;
-        }
+        let (ranges, at) = after_gaps(lengths.iter().map(|&(bytes, _, gap)| (bytes, gap)));
         let of_number = |n: usize| {
             let mut nonce = noise(seed ^ 1, 12);
             nonce[..8].copy_from_slice(&(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
@@ -127,8 +121,7 @@ fn lengths() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
 
 /// Ranges, nonces and additional data in every form, tags as one array; and the parts of such a batch.
 fn arrays_are_as_lists(engines: &'static [Engine]) {
-    let mut runner = TestRunner::new(random(all_or(40, 5)));
-    let outcome = runner.run(&(key_bytes(), lengths(), any::<u32>()), |(key, lengths, seed)| {
+    proptest!(random(all_or(40, 5)), |(key in key_bytes(), lengths in lengths(), seed: u32)| {
         let messages = Messages::new(seed.into(), &lengths);
         let nonces: Vec<[u8; 12]> = messages.nonces.iter().map(|nonce| nonce[..].try_into().unwrap()).collect();
         let list: Vec<&[u8]> = messages.nonces.iter().map(|nonce| &nonce[..]).collect();
@@ -167,9 +160,7 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
                 prop_assert!(data == plain, "{}", name(engine));
             }
         }
-        Ok(())
     });
-    outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Equal lengths and distances, nonces that count up and shared additional data: as the list that says the same.
@@ -260,13 +251,8 @@ fn arrays_that_do_not_fit_are_refused() {
     assert_eq!(data, [7; 17]);
 }
 
-fn key_bytes() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![Just(16), Just(24), Just(32)].prop_flat_map(|len| prop::collection::vec(any::<u8>(), len))
-}
-
 fn messages_are_as_another_has_them(engines: &'static [Engine]) {
-    let mut runner = TestRunner::new(random(all_or(100, 10)));
-    let outcome = runner.run(&(key_bytes(), lengths(), any::<u32>()), |(key, lengths, seed)| {
+    proptest!(random(all_or(100, 10)), |(key in key_bytes(), lengths in lengths(), seed: u32)| {
         let messages = Messages::new(seed.into(), &lengths);
         let (secret, tags) = messages.by_another(&key);
         for engine in engines {
@@ -302,9 +288,7 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
                 prop_assert!(output[n] == if is_in { secret[n] } else { 0x77 }, "byte {n}");
             }
         }
-        Ok(())
     });
-    outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Data, additional data, nonce, tag; with tags of any length.

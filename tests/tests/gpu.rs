@@ -27,7 +27,7 @@ use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::kernels::{COMPLETE, print};
 use aes_bitslice_tests::operation::{AnyOperation, counter};
 use aes_bitslice_tests::reference::{Reference, noise};
-use aes_bitslice_tests::{tests, tests_of_each_engine, tests_of_engines, with_operation};
+use aes_bitslice_tests::{refused, tests, tests_of_each_engine, tests_of_engines, with_operation};
 use proptest::prelude::*;
 use std::ops::Range;
 use std::process::ExitCode;
@@ -344,8 +344,7 @@ fn kernels_that_are_refused(gpus: &'static [Engine]) {
             }
         }
         if !has_mode(gpu, Mode::CbcDecrypt) {
-            let refused = cipher.device().unwrap().prepare(Mode::CbcDecrypt);
-            assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
+            refused!(cipher.device().unwrap().prepare(Mode::CbcDecrypt), Error::NoSuchKernel { .. });
             let mut in_host_memory = contents.clone();
             let refused = cipher.cbc_decrypt(&[3; 16], &mut in_host_memory);
             assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
@@ -533,10 +532,8 @@ fn refusals_change_nothing() {
     ] {
         assert!(matches!(refused, Err(Error::LengthMismatch { input: 100, output: 96 })), "{refused:?}");
     }
-    let refused = device.run(&stream, narrow, &mut data);
-    assert!(matches!(refused, Err(Error::CounterOverflow { .. })), "{refused:?}");
-    let refused = device.run(&stream, CbcEncrypt::new(&[3; 16]), &mut other);
-    assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+    refused!(device.run(&stream, narrow, &mut data), Error::CounterOverflow { .. });
+    refused!(device.run(&stream, CbcEncrypt::new(&[3; 16]), &mut other), Error::Unsupported { .. });
     {
         let foreign = CudaContext::new_non_primary(0, 0).unwrap().new_stream().unwrap();
         let refused = device.run(&foreign, wide, &mut data);
@@ -551,15 +548,13 @@ fn refusals_change_nothing() {
     let refused = unsafe { device.run_raw(stream.cu_stream(), ecb, pointer + 16, pointer, 64) };
     assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
     // SAFETY: both ranges are in `data`, which is alive; the call must be refused.
-    let refused = unsafe { device.run_raw(stream.cu_stream(), cbc, pointer + 16, pointer, 64) };
-    assert!(matches!(refused, Err(Error::Overlap)), "{refused:?}");
+    refused!(unsafe { device.run_raw(stream.cu_stream(), cbc, pointer + 16, pointer, 64) }, Error::Overlap);
     drop(guard);
 
     assert_eq!(stream.clone_dtoh(&data).unwrap(), contents);
     assert_eq!(stream.clone_dtoh(&other).unwrap(), contents[..96]);
 
-    let beyond = Engine::open(Backend::Cuda { ordinal: 4096 });
-    assert!(matches!(beyond, Err(Error::NoSuchDevice { ordinal: 4096, .. })), "{beyond:?}");
+    refused!(Engine::open(Backend::Cuda { ordinal: 4096 }), Error::NoSuchDevice { ordinal: 4096, .. });
 }
 
 /// Raw pointers and a raw stream; parts of one buffer side by side.
@@ -747,10 +742,8 @@ fn baked_kernels_from_files() {
         Subject { name: "file".into(), cipher, reference: Reference::new(&key), modes: vec![Mode::Ctr], choice: None };
     calls(Mode::Ctr).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &stream(gpu)));
     let mut data = noise(1, 64);
-    let refused = subject.cipher.ecb_encrypt(&mut data);
-    assert!(matches!(refused, Err(Error::NotInKernel { .. })), "{refused:?}");
-    let refused = subject.cipher.cbc_encrypt(&[0; 16], &mut data);
-    assert!(matches!(refused, Err(Error::NeedsKey { .. })), "{refused:?}");
+    refused!(subject.cipher.ecb_encrypt(&mut data), Error::NotInKernel { .. });
+    refused!(subject.cipher.cbc_encrypt(&[0; 16], &mut data), Error::NeedsKey { .. });
     assert_eq!(data, noise(1, 64));
 
     let refused = |what: &str| match gpu.load_baked(&path) {
@@ -796,7 +789,7 @@ fn presets_from_files() {
     let [published, fast, fetched] = [Preset::default(), Preset::Fast, Preset::Hajihassani2019Fetched].map(path);
     assert!(gpu.design_of_baked(&fast).unwrap().contains("is of the design that is fastest"));
     assert!(gpu.design_of_baked(&published).unwrap().contains("`cargo xtask gen --key @FILE --preset fast`"));
-    assert!(matches!(gpu.load_baked(&fetched), Err(Error::BadManifest { .. })));
+    refused!(gpu.load_baked(&fetched), Error::BadManifest { .. });
     let of_key = Key::new(&key).unwrap();
     let ciphers = [gpu.load_baked(&published), gpu.load_baked(&fast), gpu.load_kernel(&fetched, &of_key)];
     for (name, cipher) in ["published", "fast", "fetched"].into_iter().zip(ciphers) {
@@ -804,8 +797,7 @@ fn presets_from_files() {
         let subject = Subject { name, cipher, reference, modes: vec![Mode::Ctr], choice: None };
         calls(Mode::Ctr).filter(|call| call.len < 2 * WARP).for_each(|call| call.check(&subject, &stream(gpu)));
     }
-    let refused = gpu.load_kernel(&published, &Key::new(&[9; 16]).unwrap());
-    assert!(matches!(refused, Err(Error::NoSuchKernel { .. })), "{refused:?}");
+    refused!(gpu.load_kernel(&published, &Key::new(&[9; 16]).unwrap()), Error::NoSuchKernel { .. });
 }
 
 /// A manifest that does not list the parameters of an entry point, name by name and in order, is refused.

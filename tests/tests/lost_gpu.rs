@@ -6,6 +6,7 @@ use aes_bitslice_runtime::{Backend, Cipher, Ctr, Ecb, Engine, Error, Key};
 use aes_bitslice_tests::engines::Device;
 use aes_bitslice_tests::harness::{Need, Tests};
 use aes_bitslice_tests::operation::counter;
+use aes_bitslice_tests::refused;
 use aes_bitslice_tests::tests;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,13 +71,12 @@ fn until_lost(cipher: &Cipher, mut call: impl FnMut() -> Result<(), Error>) -> E
 fn refused(cipher: &Cipher) {
     let mut data = vec![0x3c; MIB];
     for _ in 0..2 {
-        let again = cipher.ctr_apply(&counter([0; 16]), 0, &mut data);
-        assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
+        refused!(cipher.ctr_apply(&counter([0; 16]), 0, &mut data), Error::Poisoned { .. });
         assert!(data.iter().all(|&byte| byte == 0x3c));
     }
     let key = Key::new(&KEY).unwrap();
-    assert!(matches!(cipher.engine().cipher(&key), Err(Error::Poisoned { .. })));
-    assert!(matches!(cipher.engine().sharded(MIB), Err(Error::Poisoned { .. })));
+    refused!(cipher.engine().cipher(&key), Error::Poisoned { .. });
+    refused!(cipher.engine().sharded(MIB), Error::Poisoned { .. });
 }
 
 /// Every byte of an output without a result: zeros, or, if the call was refused, its contents before.
@@ -117,8 +117,7 @@ fn calls_on_sharded_memory_fail_cleanly() {
     };
     let ctr = Ctr::new(&counter([5; 16]), 0);
     let error = until_lost(&cipher, || cipher.sharded()?.run_to(ctr, &input, &mut output));
-    let again = cipher.sharded().unwrap().run_to(ctr, &input, &mut output);
-    assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
+    refused!(cipher.sharded().unwrap().run_to(ctr, &input, &mut output), Error::Poisoned { .. });
     // The share of the lost GPU can no longer be read. The others, where they still can, hold zeros if work had begun.
     let mut lost = vec![0; 16];
     assert!(output.copy_to_host(output.len() - 16, &mut lost).is_err());

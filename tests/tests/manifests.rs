@@ -8,6 +8,7 @@ use aes_bitslice_core::entry::Entry;
 use aes_bitslice_core::manifest::{Manifest, ManifestError};
 use aes_bitslice_core::signature::{EntryPoint, SignatureError};
 use aes_bitslice_kernels::{KERNELS, OPENCL_KERNELS};
+use aes_bitslice_tests::refused;
 
 /// Source and manifest of every stored kernel.
 fn stored() -> Vec<(&'static str, Manifest)> {
@@ -86,8 +87,7 @@ fn wrong_lists_of_parameters_are_refused() {
         }
         let mut wrong = manifest;
         wrong.entries.get_mut(&Entry::Blocks).unwrap().name.push('_');
-        let refused = wrong.check_source(source);
-        assert!(matches!(refused, Err(ManifestError::Signature(SignatureError::Missing(_)))), "{refused:?}");
+        refused!(wrong.check_source(source), ManifestError::Signature(SignatureError::Missing(_)));
     }
 }
 
@@ -97,9 +97,8 @@ fn sources_that_take_something_else_are_refused() {
         let begin = format!("KERNEL {}(", manifest.entries[&Entry::Blocks].name);
         assert_eq!(source.matches(&begin).count(), 1, "{}", manifest.kernel);
         let longer = source.replace(&begin, &format!("{begin}u32 units, "));
-        assert!(matches!(manifest.check_source(&longer), Err(ManifestError::Field { field: "blocks", .. })));
+        refused!(manifest.check_source(&longer), ManifestError::Field { field: "blocks", .. });
         let unknown = source.replace(&begin, &format!("{begin}u32 added, "));
-        let refused = manifest.check_source(&unknown);
-        assert!(matches!(refused, Err(ManifestError::Signature(SignatureError::Parameter { .. }))), "{refused:?}");
+        refused!(manifest.check_source(&unknown), ManifestError::Signature(SignatureError::Parameter { .. }));
     }
 }

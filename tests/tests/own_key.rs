@@ -14,7 +14,6 @@ use aes_bitslice_tests::reference::noise;
 use aes_bitslice_tests::vectors::any_tag;
 use aes_bitslice_tests::{others, tests_of_engines};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -162,15 +161,12 @@ fn check<M: Mode>(engine: &Engine, key: &[u8], nonce: &[u8], aad: &[u8], plain: 
 fn it_is_as_another_has_it<M: Mode>(engines: &'static [Engine]) {
     let key = prop::sample::select(&M::KEYS[..]).prop_flat_map(|len| prop::collection::vec(any::<u8>(), len));
     let length = || prop_oneof![0..70_usize, 0..5000_usize, (0..300_usize).prop_map(|n| 16 * n)];
-    let mut runner = TestRunner::new(random(all_or(256, 64)));
-    let outcome = runner.run(&(key, length(), length(), any::<u32>()), |(key, aad, len, seed)| {
+    proptest!(random(all_or(256, 64)), |(key in key, aad in length(), len in length(), seed: u32)| {
         let nonce = noise(u64::from(seed) << 32, M::NONCE);
         let (aad, plain) = (noise(seed.into(), aad), noise(!u64::from(seed), len));
         let expected = other::<M>(&key, &nonce, &aad, &plain);
         engines.iter().for_each(|engine| check::<M>(engine, &key, &nonce, &aad, &plain, &expected));
-        Ok(())
     });
-    outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Around the ends of pieces, of which each core has one at a time.

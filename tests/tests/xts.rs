@@ -13,9 +13,8 @@ use aes_bitslice_tests::environment::{all_or, random, small};
 use aes_bitslice_tests::harness::Tests;
 use aes_bitslice_tests::memory::both_ways;
 use aes_bitslice_tests::reference::noise;
-use aes_bitslice_tests::{others, tests_of_engines};
+use aes_bitslice_tests::{others, refused, tests_of_engines};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use std::process::ExitCode;
 use std::ptr;
 use std::sync::Arc;
@@ -114,11 +113,7 @@ fn calls(largest: usize) -> impl Strategy<Value = Call> {
 }
 
 fn at_random(largest: usize, test: impl Fn(Call)) {
-    let outcome = TestRunner::new(random(all_or(200, 12))).run(&calls(largest), |call| {
-        test(call);
-        Ok(())
-    });
-    outcome.unwrap_or_else(|e| panic!("{e}"));
+    proptest!(random(all_or(200, 12)), |(call in calls(largest))| test(call));
 }
 
 /// In one chunk, and in chunks of which most begin within a unit.
@@ -142,9 +137,8 @@ fn keys_of_another_kind_are_refused(engines: &'static [Engine]) {
         let one = engine.cipher(&Key::generate(KeyBits::Aes128).unwrap()).unwrap();
         let two = engine.cipher(&Key::generate_xts(KeyBits::Aes128).unwrap()).unwrap();
         let mut data = [7; 48];
-        let refused = one.run(Xts::encrypt(16, 0).unwrap(), &mut data);
-        assert!(matches!(refused, Err(Error::WrongKeys { operation: "XTS", .. })), "{refused:?}");
-        assert!(matches!(two.ecb_encrypt(&mut data), Err(Error::WrongKeys { .. })));
+        refused!(one.run(Xts::encrypt(16, 0).unwrap(), &mut data), Error::WrongKeys { operation: "XTS", .. });
+        refused!(two.ecb_encrypt(&mut data), Error::WrongKeys { .. });
         assert_eq!(data, [7; 48], "nothing was changed");
     }
 }
@@ -156,8 +150,7 @@ fn equal_halves_decrypt(engines: &'static [Engine]) {
     for engine in engines {
         let cipher = engine.cipher(&Key::xts(&key).unwrap()).unwrap();
         let mut data = secret.clone();
-        let refused = cipher.run(Xts::encrypt(100, 7).unwrap(), &mut data);
-        assert!(matches!(refused, Err(Error::XtsKey { .. })), "{}: {refused:?}", name(engine));
+        refused!(cipher.run(Xts::encrypt(100, 7).unwrap(), &mut data), Error::XtsKey { .. }, "{}", name(engine));
         assert!(data == secret, "{}: the data was changed", name(engine));
         cipher.run(Xts::decrypt(100, 7).unwrap(), &mut data).unwrap();
         assert!(data == plain, "{}", name(engine));
@@ -199,9 +192,8 @@ fn device_memory(engines: &'static [Engine]) {
     });
     let two = engine.cipher(&Key::generate_xts(KeyBits::Aes256).unwrap()).unwrap();
     let mut data = stream.clone_htod(&[7; 64]).unwrap();
-    let refused = two.device().unwrap().run(&stream, Ecb::encrypt(), &mut data);
-    assert!(matches!(refused, Err(Error::WrongKeys { .. })), "{refused:?}");
-    assert!(matches!(two.device().unwrap().prepare(Mode::Ctr), Err(Error::NoSuchKernel { .. })));
+    refused!(two.device().unwrap().run(&stream, Ecb::encrypt(), &mut data), Error::WrongKeys { .. });
+    refused!(two.device().unwrap().prepare(Mode::Ctr), Error::NoSuchKernel { .. });
     two.device().unwrap().prepare(Mode::XtsDecrypt).unwrap();
 }
 
@@ -243,8 +235,7 @@ fn sharded_memory(groups: &'static [Engine]) {
         assert!(matches!(refused, Err(Error::Length { operation: "XTS", .. })), "{refused:?}");
         let one = engine.cipher(&Key::generate(KeyBits::Aes128).unwrap()).unwrap();
         let mut memory = engine.sharded(64).unwrap();
-        let refused = one.sharded().unwrap().run(Xts::encrypt(16, 0).unwrap(), &mut memory);
-        assert!(matches!(refused, Err(Error::WrongKeys { .. })), "{refused:?}");
+        refused!(one.sharded().unwrap().run(Xts::encrypt(16, 0).unwrap(), &mut memory), Error::WrongKeys { .. });
     }
 }
 
@@ -278,8 +269,7 @@ fn opencl_buffers(engines: &'static [Engine]) {
     let two = engine.cipher(&Key::generate_xts(KeyBits::Aes128).unwrap()).unwrap();
     let memory = buffer(&[7; 64]);
     let slice = BufferSlice::new(&memory, 0, 64);
-    let refused = two.opencl().unwrap().run(&queue, Ecb::encrypt(), slice, slice);
-    assert!(matches!(refused, Err(Error::WrongKeys { .. })), "{refused:?}");
+    refused!(two.opencl().unwrap().run(&queue, Ecb::encrypt(), slice, slice), Error::WrongKeys { .. });
     assert!(Engine::open(Backend::Cpu).unwrap().cipher(&two_keys()).unwrap().opencl().is_err());
 }
 
