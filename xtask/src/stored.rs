@@ -31,8 +31,9 @@ type Files = BTreeMap<(&'static str, String), String>;
 fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> Files {
     let mut files = BTreeMap::new();
     let (opencl_kernels, opencl_hashes) = (kernels::opencl(), kernels::opencl_hashes());
-    for kernel in kernels.iter().chain(&opencl_kernels) {
-        let folder = kernel.manifest.dialect.name();
+    let published = kernels::published();
+    let of_dialects = kernels.iter().chain(&opencl_kernels).map(|kernel| (kernel.manifest.dialect.name(), kernel));
+    for (folder, kernel) in of_dialects.chain(published.iter().map(|kernel| ("published", kernel))) {
         files.insert((folder, kernel.source_file().into()), kernel.source.clone());
         files.insert((folder, format!("{}.json", kernel.name)), kernel.manifest.to_json());
     }
@@ -40,11 +41,6 @@ fn generated(kernels: &[StoredKernel], hashes: &[StoredHash]) -> Files {
         let folder = hash.manifest.dialect.name();
         files.insert((folder, hash.manifest.source.clone()), hash.source.clone());
         files.insert((folder, format!("{}.json", hash.name)), hash.manifest.to_json());
-    }
-    let published = kernels::published();
-    for kernel in &published {
-        files.insert(("published", kernel.source_file().into()), kernel.source.clone());
-        files.insert(("published", format!("{}.json", kernel.name)), kernel.manifest.to_json());
     }
     files.insert(("published", "mod.rs".into()), published_index(&published));
     let of_opencl = opencl_index(&opencl_kernels, &opencl_hashes);
@@ -78,71 +74,56 @@ fn index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
         };
         cubins.map(cubin).collect::<Vec<_>>().join(", ")
     };
-    let mut body = String::from(
-        "\nuse crate::{HashKernel, Kernel};\n\n\
-         /// The kernels for keys given at launch: several for each mode and direction.\n\
-         pub static KERNELS: &[Kernel] = &[\n",
-    );
-    for kernel in kernels {
+    let fields =
+        |compiled: &ToCompile, ptx: String| format!("        ptx: {ptx},\n        cubins: &[{}],\n", cubins(compiled));
+    let kernels = kernels.iter().map(|kernel| {
         let compiled = ToCompile::from(kernel);
-        begin_entry(&mut body, "Kernel", &kernel.name, kernel.source_file());
-        let _ = writeln!(body, "        ptx: {},", ptx(&compiled).expect("of every kernel of the cipher"));
-        let _ = writeln!(body, "        cubins: &[{}],\n    }},", cubins(&compiled));
-    }
-    body += "];\n\n/// The GHASH kernels, the fastest first; and the kernel of GCM in one launch.\npub static HASHES: &[HashKernel] = &[\n";
-    for hash in hashes {
+        let ptx = ptx(&compiled).expect("of every kernel of the cipher");
+        (&*kernel.name, kernel.source_file(), fields(&compiled, ptx))
+    });
+    let hashes = hashes.iter().map(|hash| {
         let compiled = ToCompile::from(hash);
-        begin_entry(&mut body, "HashKernel", &hash.name, &hash.manifest.source);
         let ptx = ptx(&compiled).map_or("None".into(), |ptx| format!("Some({ptx})"));
-        let _ = writeln!(body, "        ptx: {ptx},\n        cubins: &[{}],\n    }},", cubins(&compiled));
-    }
-    body += "];\n";
+        (&*hash.name, &*hash.manifest.source, fields(&compiled, ptx))
+    });
+    let of_ciphers = "The kernels for keys given at launch: several for each mode and direction.";
+    let of_hashes = "The GHASH kernels, the fastest first; and the kernel of GCM in one launch.";
+    let body = "\nuse crate::{HashKernel, Kernel};\n".to_string()
+        + &list(of_ciphers, "KERNELS", "Kernel", kernels)
+        + &list(of_hashes, "HASHES", "HashKernel", hashes);
     header::with_heading([&*generated_by(), "What is stored for CUDA."], &body)
 }
 
-/// The fields that entries of every kind have.
-fn begin_entry(body: &mut String, of_type: &str, name: &str, source_file: &str) {
-    let _ = writeln!(body, "    {of_type} {{");
-    let _ = writeln!(body, "        name: \"{name}\",");
-    let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
-    let _ = writeln!(body, "        source: include_str!(\"{source_file}\"),");
+/// A list of entries of one type: of each its name, its source file, and the lines of its other fields.
+fn list<'a>(doc: &str, name: &str, of_type: &str, entries: impl Iterator<Item = (&'a str, &'a str, String)>) -> String {
+    let mut text = format!("\n/// {doc}\npub static {name}: &[{of_type}] = &[\n");
+    for (name, source_file, fields) in entries {
+        let _ = writeln!(text, "    {of_type} {{");
+        let _ = writeln!(text, "        name: \"{name}\",");
+        let _ = writeln!(text, "        manifest: include_str!(\"{name}.json\"),");
+        let _ = writeln!(text, "        source: include_str!(\"{source_file}\"),\n{fields}    }},");
+    }
+    text + "];\n"
 }
 
 /// The module that lists everything stored for OpenCL.
 fn opencl_index(kernels: &[StoredKernel], hashes: &[StoredHash]) -> String {
-    let mut body = String::from(
-        "\nuse crate::OpenClKernel;\n\n\
-         /// The kernels for keys given at launch: for each mode and direction one by column, and one by state.\n\
-         pub static OPENCL_KERNELS: &[OpenClKernel] = &[\n",
-    );
-    for kernel in kernels {
-        begin_entry(&mut body, "OpenClKernel", &kernel.name, kernel.source_file());
-        body += "    },\n";
-    }
-    body += "];\n\n/// The GHASH kernels.\npub static OPENCL_HASHES: &[OpenClKernel] = &[\n";
-    for hash in hashes {
-        begin_entry(&mut body, "OpenClKernel", &hash.name, &hash.manifest.source);
-        body += "    },\n";
-    }
-    body += "];\n";
+    let kernels = kernels.iter().map(|kernel| (&*kernel.name, kernel.source_file(), String::new()));
+    let hashes = hashes.iter().map(|hash| (&*hash.name, &*hash.manifest.source, String::new()));
+    let of_ciphers =
+        "The kernels for keys given at launch: for each mode and direction one by column, and one by state.";
+    let body = "\nuse crate::OpenClKernel;\n".to_string()
+        + &list(of_ciphers, "OPENCL_KERNELS", "OpenClKernel", kernels)
+        + &list("The GHASH kernels.", "OPENCL_HASHES", "OpenClKernel", hashes);
     header::with_heading([&*generated_by(), "What is stored for OpenCL."], &body)
 }
 
 /// The module that lists everything stored for papers.
 fn published_index(kernels: &[StoredKernel]) -> String {
-    let mut body = String::from(
-        "\nuse crate::BakedKernel;\n\n\
-         /// The kernels of papers, with the key of FIPS 197, appendix B, in them.\n\
-         pub static PUBLISHED_KERNELS: &[BakedKernel] = &[\n",
-    );
-    for kernel in kernels {
-        let name = &kernel.name;
-        let _ = writeln!(body, "    BakedKernel {{");
-        let _ = writeln!(body, "        name: \"{name}\",");
-        let _ = writeln!(body, "        manifest: include_str!(\"{name}.json\"),");
-        let _ = writeln!(body, "        source: include_str!(\"{}\"),\n    }},", kernel.source_file());
-    }
-    body += "];\n";
+    let kernels = kernels.iter().map(|kernel| (&*kernel.name, kernel.source_file(), String::new()));
+    let of_papers = "The kernels of papers, with the key of FIPS 197, appendix B, in them.";
+    let body =
+        "\nuse crate::BakedKernel;\n".to_string() + &list(of_papers, "PUBLISHED_KERNELS", "BakedKernel", kernels);
     header::with_heading([&*generated_by(), "What is stored of papers."], &body)
 }
 
