@@ -1,5 +1,8 @@
 //! `cargo xtask gen` as a process: what it writes, what it notices, what it says, and what it never says.
 
+#[cfg(unix)]
+mod common;
+
 use aes_bitslice_core::dialect::Dialect;
 use aes_bitslice_core::digest;
 use aes_bitslice_core::key_source::KeySource;
@@ -8,6 +11,7 @@ use aes_bitslice_gen::emit::header;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::process::Child;
@@ -86,12 +90,36 @@ fn copy_of_stored() -> TempDir {
     root
 }
 
-fn key_file(folder: &Path) -> String {
-    let path = folder.join("key");
-    fs::write(&path, format!("{KEY}\n")).unwrap();
-    #[cfg(unix)]
-    set_mode(&path, 0o600);
-    format!("@{}", path.display())
+/// An empty workspace but for a file with the key, and that file as the option `--key` takes it.
+struct Workspace {
+    root: TempDir,
+    key: String,
+}
+
+impl Workspace {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("key");
+        fs::write(&path, format!("{KEY}\n")).unwrap();
+        #[cfg(unix)]
+        set_mode(&path, 0o600);
+        Self { root, key: format!("@{}", path.display()) }
+    }
+
+    /// A file with another key, as the option takes it.
+    fn another_key(&self) -> String {
+        let path = self.join("other");
+        fs::write(&path, KEY.replace('8', "9")).unwrap();
+        format!("@{}", path.display())
+    }
+}
+
+impl Deref for Workspace {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.root.path()
+    }
 }
 
 #[cfg(unix)]
@@ -185,10 +213,8 @@ fn every_change_is_undone() {
 /// Without any option: the kernel of the paper, for ECB and CTR. Beside it, in the same folder, those of every other preset and dialect.
 #[test]
 fn the_bare_command_is_the_paper_s_kernel_and_refuses_no_other() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
-    let said = text(&succeed(root, &["gen", "--key", &key]));
+    let root = Workspace::new();
+    let said = text(&succeed(&root, &["gen", "--key", &root.key]));
     assert!(said.contains("gates      120 an S-box (canright)") && !said.contains(KEY), "{said}");
     let folder = root.join("target/baked");
     let names = || tree(&folder).into_keys().map(|path| path.display().to_string()).collect::<Vec<_>>();
@@ -223,7 +249,7 @@ fn the_bare_command_is_the_paper_s_kernel_and_refuses_no_other() {
     ];
     for (options, count) in other.into_iter().zip([12, 14, 16, 18, 20, 22]) {
         let before = tree(&folder);
-        succeed(root, &[&["gen", "--key", &key], options].concat());
+        succeed(&root, &[&["gen", "--key", &root.key], options].concat());
         assert_eq!(names().len(), count, "{options:?}");
         assert!(before.iter().all(|(name, bytes)| tree(&folder)[name] == *bytes), "{options:?}");
     }
@@ -235,32 +261,28 @@ fn the_bare_command_is_the_paper_s_kernel_and_refuses_no_other() {
 /// The preset's parts can be changed where it has a choice.
 #[test]
 fn a_preset_says_what_it_does_not_have() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
-    let before = tree(root);
+    let root = Workspace::new();
+    let before = tree(&root);
     for options in [
         &["--mode", "cbc-decrypt"][..],
         &["--layout", "column"],
         &["--sbox", "lut3"],
         &["--preset", "hajihassani-2019-all-keys", "--sbox", "lut3"],
     ] {
-        let error = fail(xtask(root, &[&["gen", "--key", &key], options].concat()), 1);
+        let error = fail(xtask(&root, &[&["gen", "--key", &root.key], options].concat()), 1);
         assert!(error.ends_with("--preset fast"), "{error}");
     }
-    assert!(tree(root) == before);
+    assert!(tree(&root) == before);
 }
 
 /// With the key at launch.
 #[test]
 fn keys_are_fetched_without_a_key() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
+    let root = Workspace::new();
     let fetched = ["gen", "--preset", "hajihassani-2019-fetched"];
-    let error = fail(xtask(root, &[&fetched[..], &["--key", &key]].concat()), 1);
+    let error = fail(xtask(&root, &[&fetched[..], &["--key", &root.key]].concat()), 1);
     assert!(error.contains("leave out --key"), "{error}");
-    let said = text(&succeed(root, &[&fetched[..], &["--mode", "ctr"]].concat()));
+    let said = text(&succeed(&root, &[&fetched[..], &["--mode", "ctr"]].concat()));
     assert!(said.contains("encrypt --mode ctr --generated ") && !said.contains("it is the key"), "{said}");
     let path = root.join("target/kernels/aes-ctr-hajihassani-2019-fetched.json");
     let manifest = <Manifest>::parse(&fs::read_to_string(&path).unwrap()).unwrap();
@@ -271,11 +293,9 @@ fn keys_are_fetched_without_a_key() {
 
 #[test]
 fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
+    let root = Workspace::new();
     let fast = ["--preset", "fast", "--mode", "ctr"];
-    let from_file = succeed(root, &[&["gen", "--key", &key], &fast[..]].concat());
+    let from_file = succeed(&root, &[&["gen", "--key", &root.key], &fast[..]].concat());
     let said = text(&from_file);
     for part in ["aes-192-ctr-fast.cu", "55 an S-box", "12 rounds", "circuit evaluated", "printed C"] {
         assert!(said.contains(part), "no {part:?} in {said}");
@@ -299,9 +319,9 @@ fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
     }
 
     let out = |name: &str| root.join(name).display().to_string();
-    let from_option = succeed(root, &[&["gen", "--key", KEY, "--out", &out("option")], &fast[..]].concat());
+    let from_option = succeed(&root, &[&["gen", "--key", KEY, "--out", &out("option")], &fast[..]].concat());
     assert!(text(&from_option).contains("warning: a key on the command line"));
-    let mut command = xtask(root, &[&["gen", "--key", "-", "--out", &out("input")], &fast[..]].concat());
+    let mut command = xtask(&root, &[&["gen", "--key", "-", "--out", &out("input")], &fast[..]].concat());
     let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     process.stdin.take().unwrap().write_all(KEY.to_uppercase().as_bytes()).unwrap();
     let from_input = process.wait_with_output().unwrap();
@@ -319,22 +339,20 @@ fn a_baked_kernel_is_private_and_the_same_from_everywhere() {
 #[cfg(unix)]
 #[test]
 fn a_key_file_that_others_can_read_is_warned_of() {
-    let root = tempfile::tempdir().unwrap();
-    let key = key_file(root.path());
-    set_mode(&root.path().join("key"), 0o644);
-    let output = succeed(root.path(), &["gen", "--key", &key, "--mode", "ctr"]);
-    let warning = format!("warning: key file `{}` can be read by other users; run `chmod 600` on it\n", &key[1..]);
+    let root = Workspace::new();
+    set_mode(&root.join("key"), 0o644);
+    let output = succeed(&root, &["gen", "--key", &root.key, "--mode", "ctr"]);
+    let warning = format!("warning: key file `{}` can be read by other users; run `chmod 600` on it\n", &root.key[1..]);
     assert_eq!(String::from_utf8_lossy(&output.stderr), warning);
 }
 
 #[test]
 fn in_opencl_too() {
-    let root = tempfile::tempdir().unwrap();
-    let key = key_file(root.path());
-    let said = text(&succeed(root.path(), &["gen", "--key", &key, "--mode", "ctr", "--dialect", "opencl"]));
+    let root = Workspace::new();
+    let said = text(&succeed(&root, &["gen", "--key", &root.key, "--mode", "ctr", "--dialect", "opencl"]));
     let stem = "aes-192-ctr-hajihassani-2019-opencl";
     assert!(said.contains(&format!("{stem}.cl")) && said.contains("the same in CUDA C"), "{said}");
-    let files = tree(&root.path().join("target/baked"));
+    let files = tree(&root.join("target/baked"));
     let source = String::from_utf8(files[Path::new(&format!("{stem}.cl"))].clone()).unwrap();
     assert!(source.contains("--mode ctr --dialect opencl\n") && source.contains("__kernel"));
     let manifest = std::str::from_utf8(&files[Path::new(&format!("{stem}.json"))]).unwrap();
@@ -343,9 +361,7 @@ fn in_opencl_too() {
 
 #[test]
 fn bad_input_is_one_line_and_changes_nothing() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
+    let root = Workspace::new();
     let file = |name: &str, contents: &[u8]| {
         fs::write(root.join(name), contents).unwrap();
         format!("@{}", root.join(name).display())
@@ -359,7 +375,7 @@ fn bad_input_is_one_line_and_changes_nothing() {
     let folder = format!("@{}", root.display());
     let missing = format!("@{}/missing", root.display());
     let under_a_file = root.join("key/baked").display().to_string();
-    let before = tree(root);
+    let before = tree(&root);
     let digits = "32, 48 or 64 hexadecimal digits";
     for (arguments, code, says) in [
         (&["--key", "00"][..], 1, digits),
@@ -376,81 +392,73 @@ fn bad_input_is_one_line_and_changes_nothing() {
         (&["--preset", "fast"], 2, "--key"),
         (&["--preset", "slow"], 2, "known: hajihassani-2019, "),
         (&["--preset", "hajihassani-2019-fetched", "--check"], 2, "cannot be used with"),
-        (&["--key", &key, "--mode", "xts-encrypt"], 2, "is for one of ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
-        (&["--key", &key, "--mode", "keystream"], 2, "is for one of ecb-encrypt"),
-        (&["--key", &key, "--mode", "ctr-le32"], 2, "is for one of ecb-encrypt"),
+        (&["--key", &root.key, "--mode", "xts-encrypt"], 2, "is for one of ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
+        (&["--key", &root.key, "--mode", "keystream"], 2, "is for one of ecb-encrypt"),
+        (&["--key", &root.key, "--mode", "ctr-le32"], 2, "is for one of ecb-encrypt"),
         (&["--key", &missing], 1, "No such file"),
         (&["--key", &format!("@{KEY}")], 1, "its name looks like a key"),
         (
-            &["--key", &key, "--sbox", "best"],
+            &["--key", &root.key, "--sbox", "best"],
             1,
             "unknown S-box `best`: the known ones are canright, canright-netlist, boyar-peralta, lut3",
         ),
-        (&["--key", &key, "--mode", "cbc"], 2, "is for one of ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
-        (&["--key", &key, "--out", &under_a_file], 1, "cannot make the folder"),
-        (&["--key", &key, "--out", &key[1..]], 1, "it is a file: name a folder"),
-        (&["--key", &key, "--check"], 2, "cannot be used with"),
+        (&["--key", &root.key, "--mode", "cbc"], 2, "is for one of ecb-encrypt, ecb-decrypt, ctr, cbc-decrypt"),
+        (&["--key", &root.key, "--out", &under_a_file], 1, "cannot make the folder"),
+        (&["--key", &root.key, "--out", &root.key[1..]], 1, "it is a file: name a folder"),
+        (&["--key", &root.key, "--check"], 2, "cannot be used with"),
         (&["--mode", "ctr"], 2, "--key"),
     ] {
-        let error = fail(xtask(root, &[&["gen"], arguments].concat()), code);
+        let error = fail(xtask(&root, &[&["gen"], arguments].concat()), code);
         assert!(error.contains(says), "{arguments:?}: {error}");
-        assert!(tree(root) == before, "{arguments:?}");
+        assert!(tree(&root) == before, "{arguments:?}");
     }
-    assert!(fail(xtask(root, &["bake"]), 2).contains("bake"));
+    assert!(fail(xtask(&root, &["bake"]), 2).contains("bake"));
 }
 
 #[test]
 fn the_kernel_of_another_key_is_replaced_only_when_told_to() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
-    let other = root.join("other");
-    fs::write(&other, KEY.replace('8', "9")).unwrap();
-    let other = format!("@{}", other.display());
-    succeed(root, &["gen", "--key", &key, "--mode", "ctr"]);
-    let before = tree(root);
+    let root = Workspace::new();
+    let other = root.another_key();
+    succeed(&root, &["gen", "--key", &root.key, "--mode", "ctr"]);
+    let before = tree(&root);
     // Nothing is written if one of the modes is refused.
-    let error = fail(xtask(root, &["gen", "--key", &other]), 1);
+    let error = fail(xtask(&root, &["gen", "--key", &other]), 1);
     assert!(error.contains("aes-192-ctr-hajihassani-2019.cu` is another kernel"), "{error}");
     assert!(error.contains("--out") && error.contains("--force"), "{error}");
-    assert!(tree(root) == before);
+    assert!(tree(&root) == before);
     // The same kernel again changes nothing; one of another mode or preset has another name.
-    succeed(root, &["gen", "--key", &key, "--mode", "ctr"]);
-    assert!(tree(root) == before);
-    succeed(root, &["gen", "--key", &other, "--mode", "ecb-encrypt"]);
-    succeed(root, &["gen", "--key", &other, "--mode", "ctr", "--preset", "fast"]);
-    succeed(root, &["gen", "--key", &other, "--mode", "ctr", "--force"]);
+    succeed(&root, &["gen", "--key", &root.key, "--mode", "ctr"]);
+    assert!(tree(&root) == before);
+    succeed(&root, &["gen", "--key", &other, "--mode", "ecb-encrypt"]);
+    succeed(&root, &["gen", "--key", &other, "--mode", "ctr", "--preset", "fast"]);
+    succeed(&root, &["gen", "--key", &other, "--mode", "ctr", "--force"]);
     let source = Path::new("target/baked/aes-192-ctr-hajihassani-2019.cu");
-    assert!(tree(root)[source] != before[source]);
+    assert!(tree(&root)[source] != before[source]);
 }
 
 #[test]
 fn a_manifest_of_another_kernel_is_replaced_only_when_told_to() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
-    let other = root.join("other");
-    fs::write(&other, KEY.replace('8', "9")).unwrap();
-    let other = format!("@{}", other.display());
-    let ctr = |key: &str| xtask(root, &["gen", "--key", key, "--mode", "ctr"]);
-    assert!(ctr(&key).output().unwrap().status.success());
-    let before = tree(root);
+    let root = Workspace::new();
+    let other = root.another_key();
+    let ctr = |key: &str| xtask(&root, &["gen", "--key", key, "--mode", "ctr"]);
+    assert!(ctr(&root.key).output().unwrap().status.success());
+    let before = tree(&root);
     // For another key, although its source is gone; and a file that is not a manifest.
     let folder = root.join("target/baked");
     let [source, manifest] = ["cu", "json"].map(|end| folder.join(format!("aes-192-ctr-hajihassani-2019.{end}")));
     fs::remove_file(&source).unwrap();
     assert!(fail(ctr(&other), 1).contains(".json` is another kernel"));
     fs::write(&manifest, "{}").unwrap();
-    assert!(fail(ctr(&key), 1).contains(".json` is another kernel"));
+    assert!(fail(ctr(&root.key), 1).contains(".json` is another kernel"));
     assert!(!source.exists() && fs::read(&manifest).unwrap() == b"{}");
-    assert!(ctr(&key).arg("--force").output().unwrap().status.success());
-    assert!(tree(root) == before);
+    assert!(ctr(&root.key).arg("--force").output().unwrap().status.success());
+    assert!(tree(&root) == before);
     // The same kernel, whose registers are not known on every machine.
     let mut old = <Manifest>::parse(&fs::read_to_string(&manifest).unwrap()).unwrap();
     old.registers = BTreeMap::from([("somewhere sm_90".into(), 40)]);
     fs::write(&manifest, old.to_json()).unwrap();
-    assert!(ctr(&key).output().unwrap().status.success());
-    assert!(tree(root) == before);
+    assert!(ctr(&root.key).output().unwrap().status.success());
+    assert!(tree(&root) == before);
 }
 
 /// Twice, as they are, one after the other.
@@ -473,33 +481,26 @@ fn the_examples_of_the_documentation_work() {
 
 #[test]
 fn a_check_that_fails_leaves_nothing_behind() {
-    let root = tempfile::tempdir().unwrap();
-    let key = key_file(root.path());
-    let temporary = root.path().join("tmp");
+    let root = Workspace::new();
+    let temporary = root.join("tmp");
     fs::create_dir(&temporary).unwrap();
-    let before = tree(root.path());
+    let before = tree(&root);
     for (compiler, says) in [("/nonexistent/cc", "the environment variable CC names"), ("false", "withheld")] {
-        let mut command = xtask(root.path(), &["gen", "--key", &key, "--mode", "ctr"]);
-        let error = fail(
-            {
-                command.env("CC", compiler).env("TMPDIR", &temporary);
-                command
-            },
-            1,
-        );
+        let mut command = xtask(&root, &["gen", "--key", &root.key, "--mode", "ctr"]);
+        command.env("CC", compiler).env("TMPDIR", &temporary);
+        let error = fail(command, 1);
         assert!(error.contains(says), "{error}");
-        assert!(tree(root.path()) == before && !root.path().join("target").exists());
+        assert!(tree(&root) == before && !root.join("target").exists());
         assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
     }
 }
 
 #[test]
 fn without_a_c_compiler_it_says_so() {
-    let root = tempfile::tempdir().unwrap();
-    let key = key_file(root.path());
-    let output = xtask(root.path(), &["gen", "--key", &key, "--mode", "ctr"])
+    let root = Workspace::new();
+    let output = xtask(&root, &["gen", "--key", &root.key, "--mode", "ctr"])
         .env_remove("CC")
-        .env("PATH", root.path())
+        .env("PATH", &*root)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output));
@@ -537,19 +538,16 @@ fn folder_of_compiler(root: &Path, process: &mut Child) -> PathBuf {
 fn interrupted_it_leaves_nothing_of_the_key() {
     use std::os::unix::process::ExitStatusExt;
     for (name, signal, pause) in [("INT", 2, 0), ("TERM", 15, 150), ("HUP", 1, 0), ("USR1", 10, 1000)] {
-        if is_ignored(signal) {
+        if common::is_ignored(signal) {
             continue;
         }
-        let root = tempfile::tempdir().unwrap();
-        let root = root.path();
-        let key = key_file(root);
-        let compiler = slow_compiler(root);
-        let mut command = xtask(root, &["gen", "--key", &key, "--mode", "ctr"]);
-        let mut process = command.env("CC", &compiler).env("TMPDIR", root).stdout(Stdio::null()).spawn().unwrap();
-        let folder = folder_of_compiler(root, &mut process);
+        let root = Workspace::new();
+        let compiler = slow_compiler(&root);
+        let mut command = xtask(&root, &["gen", "--key", &root.key, "--mode", "ctr"]);
+        let mut process = command.env("CC", &compiler).env("TMPDIR", &*root).stdout(Stdio::null()).spawn().unwrap();
+        let folder = folder_of_compiler(&root, &mut process);
         sleep(Duration::from_millis(pause));
-        let killed = Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap();
-        assert!(killed.success());
+        common::send(name, &process);
         let status = process.wait().unwrap();
         // Before the compiler would be done, and after.
         assert!(!folder.exists(), "{name}: {}", folder.display());
@@ -558,7 +556,7 @@ fn interrupted_it_leaves_nothing_of_the_key() {
         sleep(Duration::from_secs(1));
         assert!(!folder.exists() && !root.join("ended").exists(), "the compiler went on");
         assert!(!root.join("target").exists(), "nothing was checked, and nothing written");
-        let names: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> = fs::read_dir(&*root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         let known = ["key", "compiler", "begun"];
         assert!(names.iter().all(|name| known.iter().any(|known| name == known)), "{names:?}");
     }
@@ -568,32 +566,21 @@ fn interrupted_it_leaves_nothing_of_the_key() {
 #[cfg(unix)]
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let key = key_file(root);
-    let mut command = xtask(root, &["gen", "--key", &key, "--mode", "ctr"]);
-    let mut process = command.env("CC", slow_compiler(root)).env("TMPDIR", root).spawn().unwrap();
-    let folder = folder_of_compiler(root, &mut process);
+    let root = Workspace::new();
+    let mut command = xtask(&root, &["gen", "--key", &root.key, "--mode", "ctr"]);
+    let mut process = command.env("CC", slow_compiler(&root)).env("TMPDIR", &*root).spawn().unwrap();
+    let folder = folder_of_compiler(&root, &mut process);
     // Another process may delete it from here on.
     assert!(folder.join(".aes-bitslice-in-use").exists());
     process.kill().unwrap();
     process.wait().unwrap();
     assert!(
-        xtask(root, &["gen", "--key", &key, "--mode", "ctr"]).env("TMPDIR", root).output().unwrap().status.success()
+        xtask(&root, &["gen", "--key", &root.key, "--mode", "ctr"])
+            .env("TMPDIR", &*root)
+            .output()
+            .unwrap()
+            .status
+            .success()
     );
     assert!(!folder.exists());
-}
-
-/// Whether a signal is ignored here, as under `nohup` or in the background of a shell script: then it ends nothing.
-#[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let is_ignored = mask
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1);
-    if is_ignored {
-        eprintln!("SKIPPED: signal {signal} is ignored here");
-    }
-    is_ignored
 }

@@ -1,5 +1,8 @@
 //! The other commands of `cargo xtask`, as processes.
 
+#[cfg(unix)]
+mod common;
+
 use std::io::Write;
 #[cfg(unix)]
 use std::path::{Path, PathBuf};
@@ -93,21 +96,16 @@ fn paths(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[cfg(unix)]
-fn send(name: &str, process: &Child) {
-    assert!(Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap().success());
-}
-
-#[cfg(unix)]
 #[test]
 fn an_interrupted_demo_leaves_no_key_behind() {
     use std::os::unix::process::ExitStatusExt;
     for (name, signal) in [("INT", 2), ("TERM", 15)] {
-        if is_ignored(signal) {
+        if common::is_ignored(signal) {
             continue;
         }
         let target = tempfile::tempdir().unwrap();
         let (mut process, _) = begun_demo(target.path());
-        send(name, &process);
+        common::send(name, &process);
         assert_eq!(process.wait().unwrap().signal(), Some(signal));
         assert!(paths(target.path()).is_empty());
     }
@@ -119,9 +117,9 @@ fn the_key_of_a_killed_demo_is_removed_by_the_next() {
     let target = tempfile::tempdir().unwrap();
     let (mut living, its_folder) = begun_demo(target.path());
     // So that it does not get any further.
-    send("STOP", &living);
+    common::send("STOP", &living);
     let (mut killed, leftover) = begun_demo(target.path());
-    send("KILL", &killed);
+    common::send("KILL", &killed);
     killed.wait().unwrap();
     assert!(leftover.join("key").exists());
     let (mut next, _) = begun_demo(target.path());
@@ -139,18 +137,4 @@ fn a_closed_pipe_is_no_panic() {
     drop(process.stdout.take());
     let output = process.wait_with_output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// Whether a signal is ignored here, as under `nohup` or in the background of a shell script: then it ends nothing.
-#[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let is_ignored = mask
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1);
-    if is_ignored {
-        eprintln!("SKIPPED: signal {signal} is ignored here");
-    }
-    is_ignored
 }
