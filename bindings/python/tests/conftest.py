@@ -50,6 +50,29 @@ class BoundedLane(_lanes.HostLane):
         super().take(data, self._looked_at(parts))
 
 
+class DLTensor(ctypes.Structure):
+    """A tensor as DLPack describes it."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+def capsule(structure, name):
+    """A structure in a capsule. The name is a string that lives as long as the capsule."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(structure), name, None)
+
+
 class OnGpu:
     """A tensor that is on CUDA device 0 according to DLPack, whose bytes must not be read; needs no GPU."""
 

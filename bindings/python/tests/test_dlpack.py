@@ -5,29 +5,16 @@ import random
 
 import pytest
 
-from aes_bitslice import Engine, Error, Key
+from aes_bitslice import Engine, Key
+from conftest import DLTensor, capsule
 
 IV = bytes(16)
 SIZE = 4096
 GIVE_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-class Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int32 * 2),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
 class Managed(ctypes.Structure):
-    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", GIVE_BACK)]
+    _fields_ = [("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", GIVE_BACK)]
 
 
 class Versioned(ctypes.Structure):
@@ -37,13 +24,8 @@ class Versioned(ctypes.Structure):
         ("context", ctypes.c_void_p),
         ("deleter", GIVE_BACK),
         ("flags", ctypes.c_uint64),
-        ("tensor", Tensor),
+        ("tensor", DLTensor),
     ]
-
-
-new_capsule = ctypes.pythonapi.PyCapsule_New
-new_capsule.restype = ctypes.py_object
-new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class Descriptor:
@@ -98,8 +80,7 @@ class Descriptor:
         return (self.kind, 0)
 
     def __dlpack__(self, **options):
-        name = b"dltensor_versioned" if self.is_versioned else b"dltensor"
-        return new_capsule(ctypes.addressof(self.held), name, None)
+        return capsule(self.held, b"dltensor_versioned" if self.is_versioned else b"dltensor")
 
 
 def test_random_descriptors_are_read_or_refused():

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from aes_bitslice import Engine, Key, UnavailableError, _arrays, random_bytes, seal_bytes
+from conftest import DLTensor, capsule
 
 IV = bytes(range(16))
 
@@ -227,24 +228,10 @@ def test_tensors_by_dlpack(cipher, versioned):
         cipher.ctr(IV, Exported(array, device=(7, 0)))
 
 
-class Shape(ctypes.Structure):
-    """`DLTensor`."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int32 * 2),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_uint8 * 4),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
 class Functions(ctypes.Structure):
     """`DLPackExchangeAPI`."""
 
-    Describe = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Shape))
+    Describe = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
     Stream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
     _fields_ = [
         ("major", ctypes.c_uint32),
@@ -253,13 +240,6 @@ class Functions(ctypes.Structure):
         ("describe", Describe),
         ("current_stream", Stream),
     ]
-
-
-def capsule(functions, name=b"dlpack_exchange_api"):
-    """The functions in a capsule, as a type has them. Its name is a string that lives as long as the capsule."""
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(ctypes.addressof(functions), name, None)
 
 
 @pytest.fixture
@@ -274,7 +254,8 @@ def described(monkeypatch):
             return -1
         # The offset counts from before the array.
         out.data, out.byte_offset, out.ndim = array.ctypes.data - 8, 8, array.ndim
-        out.device[:], out.dtype[:] = tensor.device, ("iuf".index(array.dtype.kind), 8 * array.itemsize, 1, 0)
+        out.device[:] = tensor.device
+        out.code, out.bits, out.lanes = "iuf".index(array.dtype.kind), 8 * array.itemsize, 1
         tensor.lists = [(ctypes.c_int64 * array.ndim)(*each) for each in (array.shape, [n // array.itemsize for n in array.strides])]
         out.shape, out.strides = (ctypes.cast(each, ctypes.POINTER(ctypes.c_int64)) for each in tensor.lists)
         return 0
@@ -288,7 +269,7 @@ def described(monkeypatch):
 
     class Described(Exported):
         is_plain, is_refused = True, False
-        __dlpack_c_exchange_api__ = capsule(functions)
+        __dlpack_c_exchange_api__ = capsule(functions, b"dlpack_exchange_api")
 
         def __dlpack__(self, **options):
             asked.append("export")
