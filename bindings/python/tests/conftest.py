@@ -24,6 +24,23 @@ def cpu():
     return aes_bitslice.Engine("cpu")
 
 
+@pytest.fixture
+def key():
+    return aes_bitslice.Key.generate(256)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed: it has no wheel for CPUs alone on PyPI, and the other takes 5 GB")
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request, torch):
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA GPU")
+    return request.param
+
+
 def vectors(name):
     """The cases of a file of published vectors: dictionaries, with bytes where the file has hexadecimal digits."""
     fields = ("key", "iv", "aad", "plaintext", "ciphertext", "tag")

@@ -33,8 +33,7 @@ def umask_022():
 
 
 @pytest.fixture
-def key(tmp_path):
-    key = Key.generate(256)
+def key(key, tmp_path):
     key.save(tmp_path / "key")
     return key
 

@@ -30,11 +30,6 @@ from aes_bitslice import AuthenticationError, Error, Key
 PROGRAM = Path(__file__).resolve().parents[3] / "target" / "debug" / "aes-bitslice"
 
 
-@pytest.fixture
-def key():
-    return Key.generate(256)
-
-
 def opened_from(source, **options):
     """What `open` writes to a file object, and the number that it returns is that of these bytes."""
     into = io.BytesIO()

@@ -190,8 +190,7 @@ def test_parts_of_the_blocks(piece, monkeypatch):
     assert raised.value.failed == (3, 17, 49) and not out.any()
 
 
-def test_tensors_of_inference_mode():
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+def test_tensors_of_inference_mode(torch):
     cipher = kv.BlockCipher(SECRET)
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         with torch.inference_mode():
@@ -199,11 +198,7 @@ def test_tensors_of_inference_mode():
             assert torch.equal(cipher.decrypt(cipher.encrypt(blocks), torch.empty_like(blocks)), blocks)
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_tensors(device):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("there is no CUDA GPU")
+def test_tensors(torch, device):
     plain = blocks_of((7, 2, 3, 8))
     blocks = torch.from_numpy(plain.copy()).to(device)
     cipher, key = kv.BlockCipher(SECRET, "tenant-a"), key_of("tenant-a")

@@ -206,8 +206,7 @@ def test_lanes_of_a_gpu(monkeypatch):
     assert 1 < len(streams) <= 3 and all(stream.waits == [here] and not stream.work for stream in streams)
 
 
-def test_torch_on_a_gpu():
-    torch = pytest.importorskip("torch")
+def test_torch_on_a_gpu(torch):
     if not torch.cuda.is_available():
         pytest.skip("there is no CUDA GPU")
     memory = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")

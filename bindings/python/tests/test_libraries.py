@@ -13,11 +13,6 @@ IV = bytes(range(16))
 
 
 @pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed")
-
-
-@pytest.fixture
 def adapter(torch):
     import aes_bitslice.torch
 

@@ -678,14 +678,10 @@ def test_a_path_that_is_no_path():
         parquet.encrypt_bytes(before[:start] + end + len(end).to_bytes(4, "little") + b"PAR1", keys=Key.generate(128))
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("algorithm", [GCM, GCM_CTR])
 def test_tensors(device, algorithm, write, monkeypatch):
     """The whole file is a plain one, and its parts are the pages of the columns."""
-    torch = pytest.importorskip("torch")
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("there is no CUDA GPU")
     keys = {None: Key.generate(128), "number": Key.generate(256), "pair": Key.generate(192)}
     secret = parquet.encrypt_bytes(written(**WRITES[write]), keys=keys, algorithm=algorithm, plaintext_footer=True, aad_prefix=b"a")
     # To a GPU, each piece takes the time of a copy.
@@ -728,11 +724,7 @@ def test_pieces_of_a_file(monkeypatch):
     assert sum(len(part) for piece in pieces for part, is_body in piece.parts if is_body) == sum(map(len, bodies))
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_no_tensor_of_a_changed_file(device, monkeypatch):
-    torch = pytest.importorskip("torch")
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("there is no CUDA GPU")
+def test_no_tensor_of_a_changed_file(torch, device, monkeypatch):
     key, made, empty = Key.generate(), [], torch.empty
 
     def recorded(*given, **options):

@@ -18,8 +18,7 @@ IV = bytes(range(16))
 
 
 @pytest.fixture
-def key(tmp_path):
-    key = Key.generate(256)
+def key(key, tmp_path):
     key.save(tmp_path / "key")
     return key
 

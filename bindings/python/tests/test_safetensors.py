@@ -32,16 +32,6 @@ SEGMENT = 1 << 20
 NUMPY_TYPES = "float64 float32 float16 int64 int32 int16 int8 uint64 uint32 uint16 uint8 bool complex64".split()
 
 
-@pytest.fixture
-def key():
-    return Key.generate()
-
-
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed")
-
-
 def arrays(seed=1):
     """Arrays of every type, of many shapes: some empty, some across the borders of segments, some at odd places."""
     chance, found = np.random.default_rng(seed), {}

@@ -21,11 +21,6 @@ IV, NONCE = bytes(range(16)), bytes(range(12))
 
 
 @pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason="PyTorch is not installed: it has no wheel for CPUs alone on PyPI, and the other takes 5 GB")
-
-
-@pytest.fixture
 def numbers(torch):
     import aes_bitslice.torch
 
