@@ -74,9 +74,7 @@ pub fn printed(source: &str, manifest: &Manifest, key: &[u8]) -> Result<bool, Ch
         let launch = Launch { access, in_place, start, skip, key: &words, tweaks: None, tiles, warps, data: &data };
         let output = kernel.run(&launch)?;
         let expected = reference(mode, &schedule, start, skip, &data);
-        if let Some(at) = (0..expected.len()).find(|&i| output.get(i) != Some(&expected[i])) {
-            return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch: launch.to_string(), at });
-        }
+        CheckError::unless_equal(&output, &expected, &manifest.kernel, &launch)?;
     }
     Ok(true)
 }
@@ -129,9 +127,7 @@ fn printed_xts(source: &str, manifest: &Manifest, key: &[u8], basis: ColumnBasis
             let launch = Launch { access, in_place, start: 0, skip: 0, key: &words, tweaks, tiles, warps, data: &data };
             let output = kernel.run(&launch)?;
             let expected = xts(mode.direction(), &data_schedule, &tweak_schedule, units, &data);
-            if let Some(at) = (0..expected.len()).find(|&i| output.get(i) != Some(&expected[i])) {
-                return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch: launch.to_string(), at });
-            }
+            CheckError::unless_equal(&output, &expected, &manifest.kernel, &launch)?;
         }
     }
     Ok(true)

@@ -48,7 +48,6 @@ type Lengths = Vec<(u64, u64)>;
 /// `false` if there is no C compiler.
 pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
-    let kernel = &manifest.kernel;
     let Some(mut program) = Program::compile(&printed.source, manifest)? else { return Ok(false) };
     let stream = |seed: u128, bytes: usize| {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
@@ -112,9 +111,7 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
             })
         });
         let made = made?.remove(0);
-        if let Some(at) = (0..made.len()).find(|&i| made[i] != expected.as_flattened()[i]) {
-            return Err(CheckError::Printed { kernel: kernel.clone(), launch, at });
-        }
+        CheckError::unless_equal(&made, expected.as_flattened(), &manifest.kernel, &launch)?;
     }
     Ok(true)
 }
@@ -122,12 +119,11 @@ pub fn printed_cmac(printed: &Printed) -> Result<bool, CheckError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::faults::faults_show;
+    use crate::check::faults::{faults_show, with_source};
     use crate::check::sample::{all_or, sample};
     use crate::emit::cuda;
     use crate::kernel::spec::KernelSpec;
     use crate::sbox::LUT3;
-    use zeroize::Zeroizing;
 
     #[test]
     fn the_definition_is_that_of_the_standard() {
@@ -149,11 +145,9 @@ mod tests {
 
     #[test]
     fn a_printed_kernel_passes_and_faults_show() {
-        let Printed { source, manifest } =
-            cuda::print(&KernelSpec::planes(Mode::EcbEncrypt, &LUT3).into(), "a test").unwrap();
-        let check =
-            |source: &str| printed_cmac(&Printed { source: Zeroizing::new(source.into()), manifest: manifest.clone() });
-        check(&source).unwrap();
+        let printed = cuda::print(&KernelSpec::planes(Mode::EcbEncrypt, &LUT3).into(), "a test").unwrap();
+        let check = |source: &str| printed_cmac(&with_source(&printed, source));
+        check(&printed.source).unwrap();
         let faults = [
             // Positions of words. Unneeded reads, and words at any address, do not show on a CPU.
             ("in + 4 * column() - 16 * (u64)(left - 1)", "in + 4 * column() - 16 * (u64)left"),
@@ -179,6 +173,6 @@ mod tests {
             ("(tiles - blockIdx.x - 1) / gridDim.x + 1", "tiles / gridDim.x"),
             ("if (number + 8 * j < all) tags", "if (number + 8 * j + 1 < all) tags"),
         ];
-        faults_show(&source, sample(1, all_or(1, 3), faults), check);
+        faults_show(&printed.source, sample(1, all_or(1, 3), faults), check);
     }
 }

@@ -335,18 +335,15 @@ fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::faults::faults_show;
+    use crate::check::faults::{faults_show, with_source};
     use crate::check::sample::{all_or, sample};
     use crate::emit::gcm;
-    use zeroize::Zeroizing;
 
     #[test]
     fn messages_are_described_and_what_is_wrong_is_found() {
-        let Printed { source, manifest } = gcm::print("a test");
-        let check = |source: &str| {
-            printed_descriptions(&Printed { source: Zeroizing::new(source.into()), manifest: manifest.clone() })
-        };
-        check(&source).unwrap();
+        let printed = gcm::print("a test");
+        let check = |source: &str| printed_descriptions(&with_source(&printed, source));
+        check(&printed.source).unwrap();
         let faults = [
             ("wrong ? NO_MESSAGE : n", "n"),
             ("end - begin.value > longest ", "end - begin.value > longest + 1 "),
@@ -361,6 +358,6 @@ mod tests {
             ("steps < LENGTHS ? LENGTHS - 1", "steps < LENGTHS ? LENGTHS - 2"),
             ("(u32)aad.begin, aad_bytes, 0, tag_bytes", "(u32)aad.begin, aad_bytes, 0, 16"),
         ];
-        faults_show(&source, sample(0, all_or(1, 4), faults), check);
+        faults_show(&printed.source, sample(0, all_or(1, 4), faults), check);
     }
 }

@@ -90,3 +90,18 @@ pub enum CheckError {
     #[error("running the printed kernel: {0}")]
     Io(#[from] std::io::Error),
 }
+
+impl CheckError {
+    /// The first byte in which the output of a launch differs from what is expected of the kernel is an error.
+    pub(super) fn unless_equal(
+        output: &[u8],
+        expected: &[u8],
+        kernel: &str,
+        launch: &impl ToString,
+    ) -> Result<(), Self> {
+        match (0..expected.len()).find(|&i| output.get(i) != Some(&expected[i])) {
+            None => Ok(()),
+            Some(at) => Err(Self::Printed { kernel: kernel.into(), launch: launch.to_string(), at }),
+        }
+    }
+}

@@ -1,6 +1,14 @@
 //! For tests: a check finds the faults in a printed text.
 
 use super::error::CheckError;
+#[cfg(test)]
+use aes_bitslice_core::manifest::Printed;
+
+/// A printed kernel with another text.
+#[cfg(test)]
+pub fn with_source<F: Clone>(printed: &Printed<F>, source: &str) -> Printed<F> {
+    Printed { source: source.to_string().into(), ..printed.clone() }
+}
 
 /// Changes a text in one way after the other, and panics unless `check` finds each fault; nothing is said where there is no C compiler.
 pub fn faults_show<'f>(

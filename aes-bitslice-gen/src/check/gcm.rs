@@ -110,20 +110,15 @@ pub fn printed_gcm(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, CheckErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::faults::faults_show;
+    use crate::check::faults::{faults_show, with_source};
     use crate::check::sample::{all_or, sample};
     use crate::emit::gcm::print;
-    use zeroize::Zeroizing;
-
-    const KEY: [u8; 24] = *b"twenty-four bytes of key";
 
     #[test]
     fn the_printed_kernel_passes_and_faults_show() {
-        let Printed { source, manifest } = print("a test");
-        let check = |source: &str| {
-            printed_gcm(&Printed { source: Zeroizing::new(source.into()), manifest: manifest.clone() }, &KEY)
-        };
-        check(&source).unwrap();
+        let printed = print("a test");
+        let check = |source: &str| printed_gcm(&with_source(&printed, source), b"twenty-four bytes of key");
+        check(&printed.source).unwrap();
         let faults = [
             // A part of a word; blocks in front of the message; what is cleared after it; the order of spans; units; whose ciphertext; counters.
             ("length - at < 4 ? (u32)(length - at) : 4", "length - at < 4 ? 0 : 4"),
@@ -146,6 +141,6 @@ mod tests {
             ),
             ("EACH_THREAD(i, length % 16) ((u8 *)(out + length / 16))[i] = 0;", ""),
         ];
-        faults_show(&source, sample(0, all_or(1, 3), faults), check);
+        faults_show(&printed.source, sample(0, all_or(1, 3), faults), check);
     }
 }

@@ -80,19 +80,15 @@ pub fn printed_gcm_batch(printed: &Printed<Hash>, key: &[u8]) -> Result<bool, Ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::faults::faults_show;
+    use crate::check::faults::{faults_show, with_source};
     use crate::check::sample::{all_or, sample};
     use crate::emit::gcm::print;
-    use zeroize::Zeroizing;
 
     #[test]
     fn the_printed_kernel_passes_and_faults_show() {
-        let Printed { source, manifest } = print("a test");
-        let check = |source: &str| {
-            let printed = Printed { source: Zeroizing::new(source.into()), manifest: manifest.clone() };
-            printed_gcm_batch(&printed, b"twenty-four bytes of key")
-        };
-        check(&source).unwrap();
+        let printed = print("a test");
+        let check = |source: &str| printed_gcm_batch(&with_source(&printed, source), b"twenty-four bytes of key");
+        check(&printed.source).unwrap();
         let faults = [
             // Which blocks a thread has, and how much of the last one is there; counters, and masks.
             ("before > 31u << wide ? 32 :", "before > 31u << wide ? 31 :"),
@@ -121,6 +117,6 @@ mod tests {
             ("if (is_wrong) ROLLED", "if (0) ROLLED"),
             ("i < m.length; i += 4u << wide", "i + 1 < m.length; i += 4u << wide"),
         ];
-        faults_show(&source, sample(0, all_or(1, 3), faults), check);
+        faults_show(&printed.source, sample(0, all_or(1, 3), faults), check);
     }
 }

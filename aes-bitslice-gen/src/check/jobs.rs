@@ -37,7 +37,6 @@ impl Flow {
 /// blocks, runs and tiles; any address; in place and out of place; counters that wrap. Returns `false` if there is no C compiler.
 pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
     let manifest = &printed.manifest;
-    let kernel = &manifest.kernel;
     let Some(mut program) = Program::compile(&printed.source, manifest)? else { return Ok(false) };
     let direction = manifest.mode()?.direction();
     let flows = Flow::all(direction);
@@ -50,7 +49,6 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
         let key = KeySchedule::new(b"sixteen bytes...", Direction::Encrypt).expect("a key");
         reference(Mode::Keystream, &key, seed << 64, 0, &vec![0; bytes])
     };
-    let wrong = |launch: String, at| CheckError::Printed { kernel: kernel.clone(), launch, at };
     for (n, bits) in KeyBits::ALL.into_iter().enumerate() {
         let key_words = bits.bytes() as u64 / 4;
         let expanded = |keys: &[u8]| -> Vec<KeySchedule> {
@@ -76,9 +74,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
             })
         });
         let made = made?.remove(0);
-        if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
-            return Err(wrong(launch, at));
-        }
+        CheckError::unless_equal(&made, &expected, &manifest.kernel, &launch)?;
         let round_keys = made;
 
         // The same number of blocks for each key; counters that wrap, with carries through all higher words.
@@ -116,9 +112,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
                 })
             });
             let made = made?.remove(0);
-            if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
-                return Err(wrong(launch, at));
-            }
+            CheckError::unless_equal(&made, &expected, &manifest.kernel, &launch)?;
         }
 
         // Jobs with lengths in bytes, and with gaps before them. Of equal ones, only the first is listed.
@@ -182,9 +176,7 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
                 })
             });
             let made = made?.remove(0);
-            if let Some(at) = (0..made.len()).find(|&i| made[i] != expected[i]) {
-                return Err(wrong(launch, at));
-            }
+            CheckError::unless_equal(&made, &expected, &manifest.kernel, &launch)?;
         }
     }
     Ok(true)
@@ -193,19 +185,17 @@ pub fn printed_jobs(printed: &Printed) -> Result<bool, CheckError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::faults::faults_show;
+    use crate::check::faults::{faults_show, with_source};
     use crate::emit::cuda;
     use crate::kernel::spec::KernelSpec;
     use crate::sbox::LUT3;
-    use zeroize::Zeroizing;
 
     /// The printed kernel passes, and fails with any of these faults.
     fn passes_and_faults_show(mode: Mode, faults: &[(&str, &str)]) {
-        let Printed { source, manifest } = cuda::print(&KernelSpec::planes(mode, &LUT3).into(), "a test").unwrap();
-        let check =
-            |source: &str| printed_jobs(&Printed { source: Zeroizing::new(source.into()), manifest: manifest.clone() });
-        check(&source).unwrap();
-        faults_show(&source, faults.iter().copied(), check);
+        let printed = cuda::print(&KernelSpec::planes(mode, &LUT3).into(), "a test").unwrap();
+        let check = |source: &str| printed_jobs(&with_source(&printed, source));
+        check(&printed.source).unwrap();
+        faults_show(&printed.source, faults.iter().copied(), check);
     }
 
     #[test]

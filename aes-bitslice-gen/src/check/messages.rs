@@ -53,9 +53,7 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
             })
         });
         let [data, masks]: [Vec<u8>; 2] = made?.try_into().expect("data and masks");
-        if let Some(at) = (0..data.len()).find(|&i| data[i] != ciphertext[i]) {
-            return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch, at });
-        }
+        CheckError::unless_equal(&data, ciphertext, &manifest.kernel, &launch)?;
         // Each by itself, too.
         for message in all {
             let range = message.at as usize..(message.at + message.bytes) as usize;
@@ -77,9 +75,7 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
                 })
             });
             let found = made?.remove(0);
-            if let Some(at) = (0..found.len()).find(|&i| found[i] != ciphertext[range.start + i]) {
-                return Err(CheckError::Printed { kernel: manifest.kernel.clone(), launch, at });
-            }
+            CheckError::unless_equal(&found, &ciphertext[range], &manifest.kernel, &launch)?;
         }
         let wrong = |launch: &str| CheckError::Hash { kernel: of_hash.kernel.clone(), launch: launch.into() };
         let threads = Threads { thread_blocks: 1 + n as u64 % 2, threads: of_hash.threads };
@@ -151,14 +147,13 @@ pub fn printed_messages(ctr: &Printed, hash: &Printed<Hash>, key: &[u8]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::faults::faults_show;
+    use crate::check::faults::{faults_show, with_source};
     use crate::check::sample::{all_or, sample};
     use crate::emit::{cuda, ghash};
     use crate::ghash::Ghash;
     use crate::kernel::spec::KernelSpec;
     use crate::sbox::LUT3;
     use aes_bitslice_core::dialect::Dialect;
-    use zeroize::Zeroizing;
 
     const KEY: [u8; 24] = *b"twenty-four bytes of key";
 
@@ -214,10 +209,7 @@ mod tests {
             let both = [ctr.source.as_str(), hash.source.as_str()].join(BETWEEN);
             faults_show(&both, [(text, with)], |both| {
                 let (of_ctr, of_hash) = both.split_once(BETWEEN).expect("both");
-                let (of_ctr, of_hash) = (Zeroizing::new(of_ctr.into()), Zeroizing::new(of_hash.into()));
-                let ctr = Printed { source: of_ctr, manifest: ctr.manifest.clone() };
-                let hash = Printed { source: of_hash, manifest: hash.manifest.clone() };
-                printed_messages(&ctr, &hash, &KEY)
+                printed_messages(&with_source(&ctr, of_ctr), &with_source(&hash, of_hash), &KEY)
             });
         }
     }
