@@ -1,12 +1,13 @@
 //! Devices and contexts.
 
-use super::put;
+use super::give;
 use crate::call::{Call, call, call_in_context, call_of, call_that_waits};
 use crate::fault::About;
 use crate::memory::MEMORY;
 use crate::state::{CURRENT, context_of, current};
 use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 use std::ffi::{c_char, c_int, c_uint};
+use std::mem::MaybeUninit;
 use std::ptr;
 
 #[unsafe(no_mangle)]
@@ -15,27 +16,20 @@ pub extern "C" fn cuInit(_flags: c_uint) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> CUresult {
-    call(c"cuDriverGetVersion", |_| {
-        // SAFETY: the caller has room for it.
-        unsafe { put(version, 13000) }
-    })
+pub extern "C" fn cuDriverGetVersion(version: &mut MaybeUninit<c_int>) -> CUresult {
+    call(c"cuDriverGetVersion", |_| give(version, 13000))
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> CUresult {
-    call(c"cuDeviceGetCount", |state| {
-        // SAFETY: the caller has room for it.
-        unsafe { put(count, state.options.devices as c_int) }
-    })
+pub extern "C" fn cuDeviceGetCount(count: &mut MaybeUninit<c_int>) -> CUresult {
+    call(c"cuDeviceGetCount", |state| give(count, state.options.devices as c_int))
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) -> CUresult {
+pub extern "C" fn cuDeviceGet(device: &mut MaybeUninit<CUdevice>, ordinal: c_int) -> CUresult {
     call(c"cuDeviceGet", |state| {
         if (ordinal as usize) < state.options.devices {
-            // SAFETY: the caller has room for it.
-            unsafe { put(device, ordinal) }
+            give(device, ordinal)
         } else {
             Err(CUresult::CUDA_ERROR_INVALID_DEVICE)
         }
@@ -54,16 +48,13 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, room: c_int, _device
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: CUdevice) -> CUresult {
-    call(c"cuDeviceTotalMem", |_| {
-        // SAFETY: the caller has room for it.
-        unsafe { put(bytes, MEMORY) }
-    })
+pub extern "C" fn cuDeviceTotalMem_v2(bytes: &mut MaybeUninit<usize>, _device: CUdevice) -> CUresult {
+    call(c"cuDeviceTotalMem", |_| give(bytes, MEMORY))
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceGetAttribute(
-    value: *mut c_int,
+pub extern "C" fn cuDeviceGetAttribute(
+    value: &mut MaybeUninit<c_int>,
     attribute: CUdevice_attribute,
     device: CUdevice,
 ) -> CUresult {
@@ -88,17 +79,13 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
             },
             other => return state.wrong(format!("the stand-in does not know {other:?}")),
         };
-        // SAFETY: the caller has room for it.
-        unsafe { put(value, found) }
+        give(value, found)
     })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice) -> CUresult {
-    call(c"cuDeviceCanAccessPeer", |state| {
-        // SAFETY: the caller has room for it.
-        unsafe { put(can, state.can_access(device, peer).into()) }
-    })
+pub extern "C" fn cuDeviceCanAccessPeer(can: &mut MaybeUninit<c_int>, device: CUdevice, peer: CUdevice) -> CUresult {
+    call(c"cuDeviceCanAccessPeer", |state| give(can, state.can_access(device, peer).into()))
 }
 
 #[unsafe(no_mangle)]
@@ -122,12 +109,11 @@ pub extern "C" fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) -> CUres
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice) -> CUresult {
+pub extern "C" fn cuDevicePrimaryCtxRetain(context: &mut MaybeUninit<CUcontext>, device: CUdevice) -> CUresult {
     call_of(c"cuDevicePrimaryCtxRetain", context_of(device), |state| {
         state.not_lost(context_of(device))?;
         state.begin(context_of(device));
-        // SAFETY: the caller has room for it.
-        unsafe { put(context, context_of(device) as CUcontext) }
+        give(context, context_of(device) as CUcontext)
     })
 }
 
@@ -155,11 +141,8 @@ pub extern "C" fn cuCtxSetCurrent(context: CUcontext) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> CUresult {
-    call(c"cuCtxGetCurrent", |_| {
-        // SAFETY: the caller has room for it.
-        unsafe { put(context, current() as CUcontext) }
-    })
+pub extern "C" fn cuCtxGetCurrent(context: &mut MaybeUninit<CUcontext>) -> CUresult {
+    call(c"cuCtxGetCurrent", |_| give(context, current() as CUcontext))
 }
 
 #[unsafe(no_mangle)]

@@ -1,24 +1,24 @@
 //! Modules, their functions, and launches.
 
-use super::put;
+use super::give;
 use crate::call::{call_in_context, call_that_waits};
 use crate::state::{Function, Module, current};
 use crate::work::Work;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute, CUlaunchConfig, CUmodule, CUresult};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 
 /// Shared memory that a function may have by default, in bytes.
 const SHARED_BYTES: u32 = 48 << 10;
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void) -> CUresult {
+pub unsafe extern "C" fn cuModuleLoadData(module: &mut MaybeUninit<CUmodule>, image: *const c_void) -> CUresult {
     call_in_context(c"cuModuleLoadData", |state| {
         // SAFETY: the caller's image.
         let kernel = unsafe { state.kernels.load(image) }?;
         let handle = state.handle();
         state.modules.insert(handle, Module { context: current(), kernel });
-        // SAFETY: the caller has room for it.
-        unsafe { put(module, handle as CUmodule) }
+        give(module, handle as CUmodule)
     })
 }
 
@@ -39,7 +39,7 @@ pub extern "C" fn cuModuleUnload(module: CUmodule) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleGetFunction(
-    function: *mut CUfunction,
+    function: &mut MaybeUninit<CUfunction>,
     module: CUmodule,
     name: *const c_char,
 ) -> CUresult {
@@ -53,8 +53,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         let entry = kernel.entry(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         let handle = state.handle();
         state.functions.insert(handle, Function { kernel, entry, module, shared_bytes: SHARED_BYTES });
-        // SAFETY: the caller has room for it.
-        unsafe { put(function, handle as CUfunction) }
+        give(function, handle as CUfunction)
     })
 }
 

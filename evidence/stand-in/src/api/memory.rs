@@ -1,6 +1,6 @@
 //! Memory of devices, pinned memory, and copies.
 
-use super::put;
+use super::give;
 use crate::call::{Call, call_in_context, call_that_waits};
 use crate::fault::About;
 use crate::memory::{Kind, MEMORY, Memory};
@@ -8,14 +8,12 @@ use crate::state::{State, current, state};
 use crate::work::Work;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUpointer_attribute, CUresult, CUstream};
 use std::ffi::{c_uint, c_void};
+use std::mem::MaybeUninit;
 use std::{ptr, slice};
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut CUdeviceptr, bytes: usize) -> CUresult {
-    call_in_context(c"cuMemAlloc", |state| {
-        // SAFETY: the caller has room for it.
-        unsafe { put(pointer, state.allocate(Kind::Device, current(), bytes)?) }
-    })
+pub extern "C" fn cuMemAlloc_v2(pointer: &mut MaybeUninit<CUdeviceptr>, bytes: usize) -> CUresult {
+    call_in_context(c"cuMemAlloc", |state| give(pointer, state.allocate(Kind::Device, current(), bytes)?))
 }
 
 #[unsafe(no_mangle)]
@@ -24,24 +22,20 @@ pub extern "C" fn cuMemFree_v2(pointer: CUdeviceptr) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult {
+pub extern "C" fn cuMemGetInfo_v2(free: &mut MaybeUninit<usize>, total: &mut MaybeUninit<usize>) -> CUresult {
     call_in_context(c"cuMemGetInfo", |state| {
         let of_device = |memory: &&Memory| memory.kind != Kind::Pinned && memory.context == current();
         let used: usize = state.memory.values().filter(of_device).map(|memory| memory.len).sum();
-        // SAFETY: the caller has room for both.
-        unsafe {
-            put(free, MEMORY.saturating_sub(used))?;
-            put(total, MEMORY)
-        }
+        give(free, MEMORY.saturating_sub(used))?;
+        give(total, MEMORY)
     })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemAllocAsync(pointer: *mut CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult {
+pub extern "C" fn cuMemAllocAsync(pointer: &mut MaybeUninit<CUdeviceptr>, bytes: usize, stream: CUstream) -> CUresult {
     call_in_context(c"cuMemAllocAsync", |state| {
         let context = state.stream(stream as usize)?.context;
-        // SAFETY: the caller has room for it.
-        unsafe { put(pointer, state.allocate(Kind::Pool, context, bytes)?) }
+        give(pointer, state.allocate(Kind::Pool, context, bytes)?)
     })
 }
 
@@ -56,10 +50,9 @@ pub extern "C" fn cuMemFreeAsync(pointer: CUdeviceptr, stream: CUstream) -> CUre
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _flags: c_uint) -> CUresult {
+pub extern "C" fn cuMemHostAlloc(pointer: &mut MaybeUninit<*mut c_void>, bytes: usize, _flags: c_uint) -> CUresult {
     call_in_context(c"cuMemHostAlloc", |state| {
-        // SAFETY: the caller has room for it.
-        unsafe { put(pointer, state.allocate(Kind::Pinned, current(), bytes)? as *mut c_void) }
+        give(pointer, state.allocate(Kind::Pinned, current(), bytes)? as *mut c_void)
     })
 }
 
@@ -201,12 +194,12 @@ pub unsafe extern "C" fn cuPointerGetAttribute(
             if state.has(pointer, 1) && state.reaches(current(), pointer) =>
         {
             // SAFETY: the caller has room for it.
-            unsafe { put(value.cast(), pointer) }
+            unsafe { put(value, pointer) }
         }
         CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL if state.has(pointer, 1) => {
             let context = state.memory_at(pointer).map_or(0, |memory| memory.context);
             // SAFETY: the caller has room for it.
-            unsafe { put(value.cast(), context as i32 - 1) }
+            unsafe { put(value, context as i32 - 1) }
         }
         _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     })
@@ -235,12 +228,12 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
             unsafe {
                 match attribute {
                     Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
-                        put(value.cast(), found.map_or(0, |of| kind(of.kind)))?;
+                        put(*value, found.map_or(0, |of| kind(of.kind)))?;
                     }
                     Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
-                        put(value.cast(), found.map_or(0, |of| of.start))?;
+                        put(*value, found.map_or(0, |of| of.start))?;
                     }
-                    Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(value.cast(), found.map_or(0, |of| of.len))?,
+                    Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE => put(*value, found.map_or(0, |of| of.len))?,
                     _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
                 }
             }
@@ -252,4 +245,15 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
 /// Refuses, and notes, a range that is not in memory.
 fn inside(state: &mut State, start: CUdeviceptr, len: usize) -> Result<(), CUresult> {
     if state.has(start, len) { Ok(()) } else { state.wrong(format!("{len} bytes at {start:#x} are in no memory")) }
+}
+
+/// Gives the driver's caller a value at an address of no type.
+///
+/// # Safety
+/// There is room for it.
+unsafe fn put<T>(to: *mut c_void, value: T) -> Result<(), CUresult> {
+    assert!(!to.is_null());
+    // SAFETY: as the caller guarantees.
+    unsafe { to.cast::<T>().write(value) };
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Streams and events.
 
-use super::put;
+use super::give;
 use crate::call::{Call, call, call_in_context, call_that_waits};
 use crate::fault::About;
 use crate::state::{Event, State, current};
@@ -8,14 +8,14 @@ use crate::work::{Stream, Work};
 use cudarc::driver::sys::{CUevent, CUresult, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus};
 use std::cell::Cell;
 use std::ffi::{c_uint, c_void};
+use std::mem::MaybeUninit;
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuStreamCreate(stream: *mut CUstream, _flags: c_uint) -> CUresult {
+pub extern "C" fn cuStreamCreate(stream: &mut MaybeUninit<CUstream>, _flags: c_uint) -> CUresult {
     call_in_context(c"cuStreamCreate", |state| {
         let handle = state.handle();
         state.streams.insert(handle, Stream::new(current()));
-        // SAFETY: the caller has room for it.
-        unsafe { put(stream, handle as CUstream) }
+        give(stream, handle as CUstream)
     })
 }
 
@@ -56,35 +56,35 @@ pub extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, _flags: c_
 
 /// No two streams of the process have one number; that of the default stream is 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuStreamGetId(stream: CUstream, id: *mut u64) -> CUresult {
+pub extern "C" fn cuStreamGetId(stream: CUstream, id: &mut MaybeUninit<u64>) -> CUresult {
     call_in_context(c"cuStreamGetId", |state| {
         state.stream(stream as usize)?;
-        // SAFETY: the caller has room for it.
-        unsafe { put(id, stream as u64) }
+        give(id, stream as u64)
     })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuStreamIsCapturing(stream: CUstream, status: *mut CUstreamCaptureStatus) -> CUresult {
+pub extern "C" fn cuStreamIsCapturing(stream: CUstream, status: &mut MaybeUninit<CUstreamCaptureStatus>) -> CUresult {
     call_in_context(c"cuStreamIsCapturing", |state| {
         state.stream(stream as usize)?;
-        // SAFETY: the caller has room for it.
-        unsafe { put(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE) }
+        give(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode) -> CUresult {
+pub extern "C" fn cuThreadExchangeStreamCaptureMode(mode: &mut CUstreamCaptureMode) -> CUresult {
     thread_local! {
         static MODE: Cell<CUstreamCaptureMode> =
             const { Cell::new(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL) };
     }
-    // SAFETY: the caller's value, which is read and written.
-    call(c"cuThreadExchangeStreamCaptureMode", |_| unsafe { put(mode, MODE.replace(*mode)) })
+    call(c"cuThreadExchangeStreamCaptureMode", |_| {
+        *mode = MODE.replace(*mode);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuLaunchHostFunc(
+pub extern "C" fn cuLaunchHostFunc(
     stream: CUstream,
     function: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
@@ -96,12 +96,11 @@ pub unsafe extern "C" fn cuLaunchHostFunc(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuEventCreate(event: *mut CUevent, _flags: c_uint) -> CUresult {
+pub extern "C" fn cuEventCreate(event: &mut MaybeUninit<CUevent>, _flags: c_uint) -> CUresult {
     call_in_context(c"cuEventCreate", |state| {
         let handle = state.handle();
         state.events.insert(handle, Event { context: current(), point: None });
-        // SAFETY: the caller has room for it.
-        unsafe { put(event, handle as CUevent) }
+        give(event, handle as CUevent)
     })
 }
 
