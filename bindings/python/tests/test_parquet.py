@@ -1,6 +1,7 @@
 """Encrypted Parquet files: what pyarrow wrote is read, what is written pyarrow reads, and each module is what the format says."""
 
 import base64
+import ctypes
 import io
 import itertools
 import json
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import aes_bitslice
-from aes_bitslice import AuthenticationError, Error, Key, _parquet_tensors, _thrift, parquet
+from aes_bitslice import AuthenticationError, Error, Key, _new_bytes, _parquet_tensors, _thrift, parquet
 
 GCM, GCM_CTR = "AES_GCM_V1", "AES_GCM_CTR_V1"
 
@@ -229,6 +230,17 @@ def test_nothing_but_the_encryption_changes():
         for algorithm, plaintext_footer in itertools.product([GCM, GCM_CTR], [False, True]):
             secret = parquet.encrypt_bytes(before, keys=keys, algorithm=algorithm, plaintext_footer=plaintext_footer)
             assert parquet.decrypt_bytes(secret, keys=keys, algorithm=algorithm) == before
+
+
+def test_decrypted_pages_have_checksums(tmp_path):
+    key = Key.generate(128)
+    secret = written(write_page_checksum=True, encryption_properties=pe.create_encryption_properties(key.expose()))
+    (tmp_path / "secret").write_bytes(secret)
+    parquet.decrypt(tmp_path / "secret", tmp_path / "plain", keys=key)
+    plain = parquet.decrypt_bytes(secret, keys=key)
+    assert (tmp_path / "plain").read_bytes() == plain and read(plain).equals(TABLE)
+    pages = parquet.layout.read(np.frombuffer(plain, np.uint8), None, 1, b"", aes_bitslice.Engine("cpu")).pages()
+    assert pages and all(page.has_checksum for page in pages)
 
 
 def modules_of(key, secret, prefix):
@@ -478,7 +490,7 @@ def test_swapped_modules_are_noticed():
     (one, one_end), (other, other_end) = frames[1], frames[3]
     assert one_end - one == other_end - other > 800
     secret[one:one_end], secret[other:other_end] = secret[other:other_end], secret[one:one_end]
-    with pytest.raises(AuthenticationError, match="failed for 2 of .*the data page 0 of column n in row group 0"):
+    with pytest.raises(AuthenticationError, match="failed for the data page 0 of column n in row group 0"):
         parquet.decrypt_bytes(secret, keys=key)
 
 
@@ -512,16 +524,19 @@ def test_offsets_out_of_the_file(number):
             parquet.encrypt_bytes(before[:start] + end + len(end).to_bytes(4, "little") + b"PAR1", keys=Key.generate(128))
 
 
-def test_no_parts_out_of_place():
-    """Modules that overlap, and one before the first byte."""
-    key = Key.generate(128)
+def test_no_parts_out_of_place(monkeypatch):
+    """A footer that has a column twice, so that modules overlap; and a module before the first byte."""
+    key, chunk, first = Key.generate(128), parquet.layout._chunk, []
+
+    def the_first(row_group, column, fields):
+        first.append(fields)
+        return chunk(row_group, 0, dict(first[0]))
+
     secret = parquet.encrypt_bytes(written(TABLE.select(["number", "word"]), use_dictionary=False), keys=key)
+    monkeypatch.setattr(parquet.layout, "_chunk", the_first)
+    with pytest.raises(Error, match="modules overlap"):
+        parquet.decrypt_bytes(secret, keys=key)
     protection = parquet.layout.Protection(aes_bitslice.Engine("cpu"), b"", False)
-    for at in (4, 10):
-        protection.add(key, parquet.layout.Module(2), at, 100)
-    with pytest.raises(_thrift.Damaged, match="overlap"):
-        array = np.frombuffer(bytearray(secret), np.uint8)
-        protection.decrypt(array, array)
     with pytest.raises(_thrift.Damaged, match="cut or is none"):
         protection.frame(2, (40).to_bytes(4, "little") + bytes(46), -50)
 
@@ -599,9 +614,25 @@ def test_copies_of_keys_are_cleared(monkeypatch):
     made, tile = [], np.tile
     monkeypatch.setattr(np, "tile", lambda *given: made.append(tile(*given)) or made[-1])
     key = Key.generate(128)
-    secret = parquet.encrypt_bytes(written(), keys=key, algorithm=GCM_CTR)
-    parquet.decrypt_bytes(secret, keys=key, algorithm=GCM_CTR)
-    assert len(made) == 2 and not any(array.any() for array in made)
+    file = np.frombuffer(parquet.encrypt_bytes(written(), keys=key, algorithm=GCM_CTR), np.uint8)
+    plain, out = parquet._encrypted_file(file, key, GCM_CTR, None, None), file.copy()
+    parquet.layout.write(plain, None)
+    plain.protection.decrypt_in(file, out, out, _parquet_tensors._sealed(plain))
+    assert len(made) == 1 and not any(array.any() for array in made)
+
+
+@pytest.mark.parametrize("count", [0, 2, 5 << 20])
+def test_new_bytes_are_not_copied(count):
+    """They are where they were filled."""
+    places = []
+
+    def fill(memory):
+        places.append(ctypes.addressof((ctypes.c_char * count).from_buffer(memory)))
+        memory[:] = b"x" * count
+
+    made = _new_bytes.new_bytes(count, fill)
+    assert type(made) is bytes and made == b"x" * count
+    assert count == 0 or ctypes.cast(ctypes.c_char_p(made), ctypes.c_void_p).value == places[0]
 
 
 def test_signatures_are_compared_in_constant_time(monkeypatch):
@@ -749,7 +780,6 @@ def test_no_tensor_of_a_changed_file(torch, device, monkeypatch):
 def test_on_a_gpu():
     if not any(e["available"] and e["name"].startswith("cuda") for e in aes_bitslice.engines()):
         pytest.skip("there is no CUDA GPU")
-    pytest.importorskip("torch")
     engine, key = aes_bitslice.Engine("cuda:0"), Key.generate(256)
     for algorithm in (GCM, GCM_CTR):
         secret = parquet.encrypt_bytes(written(**WRITES["row groups and pages"]), keys=key, algorithm=algorithm, engine=engine)

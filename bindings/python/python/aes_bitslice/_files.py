@@ -11,6 +11,9 @@ from typing import Any
 
 from ._native import _Output
 
+#: Bytes of a call of a source's `read`.
+_PIECE = 1 << 20
+
 Path = str | os.PathLike[str]
 
 
@@ -65,6 +68,19 @@ def read_some(file: Any, count: int) -> bytes | bytearray | memoryview:
     if len(piece) > count:
         raise OSError("read() returned more than it was asked for")
     return piece
+
+
+def read_into(file: Any, memory: memoryview) -> int:
+    """Reads so many bytes of a file object or fewer to memory: how many, at least one."""
+    if isinstance(file, (io.BufferedReader, io.FileIO)) and (count := file.readinto(memory)) is not None:
+        done = count
+    else:
+        piece = read_some(file, min(len(memory), _PIECE))
+        done = len(piece)
+        memory[:done] = piece
+    if not done:
+        raise OSError("the source ended early")
+    return done
 
 
 def read(file: Any, count: int) -> bytes:

@@ -8,21 +8,24 @@ https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thr
 
 from __future__ import annotations
 
+import itertools
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from hmac import compare_digest
 from typing import Any, NamedTuple
 
 import numpy
 
 from . import _thrift as thrift
+from ._lanes import HostLane
 from ._modules import (
     BLOOM_FILTER, BLOOM_HEADER, COLUMN, COLUMN_INDEX, DATA_PAGE, DATA_PAGE_HEADER, DICTIONARY_PAGE, DICTIONARY_PAGE_HEADER, FOOTER, HEAD,
-    OFFSET_INDEX, PAGES, Module, Protection,
+    OFFSET_INDEX, Module, Protection,
 )  # fmt: skip
 from ._native import AuthenticationError, Engine, Key, random_bytes
+from ._new_bytes import new_bytes
 from ._thrift import BINARY, FALSE, I16, I32, I64, LIST, STRUCT, TRUE, Damaged, Struct
 
 PLAIN, ENCRYPTED = b"PAR1", b"PARE"
@@ -33,8 +36,10 @@ _NAMES = {number: name for name, number in ALGORITHMS.items()}
 UNIQUE = 8
 #: The most bytes of a module in the file: what the format numbers in 32 bits, with a sign.
 MOST = (1 << 31) - 1
-#: The type of a page, and the last field of `PageHeader` that is looked at.
-_IS_DICTIONARY, _LAST = 2, 4
+#: Bytes of a part below which other threads would take longer to begin with it.
+_SMALL = 4 << 10
+#: The type of a page, and the last field of `PageHeader` that is looked at, which is a checksum.
+_IS_DICTIONARY, _CHECKSUM = 2, 4
 
 #: The key of a column, or of the footer (None), given its metadata; None if there is none.
 FindKey = Callable[[str | None, bytes], Key | None]
@@ -45,19 +50,31 @@ class KeyAndMetadata(NamedTuple):
     metadata: bytes | None = None
 
 
+class Sealed(NamedTuple):
+    """What the body of a page that is still encrypted has: its key, what it is, its frame, and where that begins."""
+
+    key: Key
+    module: Module
+    frame: memoryview
+    at: int
+
+
 @dataclass
 class Page:
     at: int
     header: Struct
     body: Any
-    #: Of a body that is still encrypted: its key, what it is, and where its frame begins.
-    sealed: tuple[Key, Module, int] | None = None
+    sealed: Sealed | None = None
     #: Where the body is in the file that was written.
     written: int = 0
 
     @property
     def is_dictionary(self) -> bool:
         return bool(thrift.get(self.header, 1, I32) == _IS_DICTIONARY)
+
+    @property
+    def has_checksum(self) -> bool:
+        return _CHECKSUM in self.header
 
 
 @dataclass
@@ -81,7 +98,10 @@ class Chunk:
         return b".".join(names).decode(errors="replace")
 
     def module(self, kind: int, page: int = 0) -> Module:
-        return Module(kind, self.row_group, self.column, page, self.path)
+        module = Module(kind, self.row_group, self.column, page, self.path)
+        if max(self.row_group, self.column, page) >= 1 << 15 or self.row_group < 0:
+            raise ValueError(f"{module} has a number of more than 15 bits, which the format has no room for: write fewer row groups, or larger pages")
+        return module
 
 
 @dataclass
@@ -95,6 +115,19 @@ class File:
     def paths(self) -> set[str]:
         """The paths of all columns."""
         return {chunk.path for group in self.chunks for chunk in group}
+
+    def pages(self) -> list[Page]:
+        return [page for group in self.chunks for chunk in group for page in chunk.pages]
+
+    def open(self, pages: Iterable[Page], memory: Callable[[Page], Any]) -> None:
+        """Decrypts the bodies of these pages that are still encrypted, each to `memory`, which may be where it is."""
+
+        def opened(_: HostLane, page: Page) -> None:
+            if page.sealed is not None and self.protection is not None:
+                key, module, frame = page.sealed[:3]
+                page.body, page.sealed = self.protection.open(key, module, frame, memory(page)), None
+
+        HostLane().map(opened, list(pages), 0)
 
 
 @dataclass
@@ -123,14 +156,14 @@ class Plan:
         return STRUCT, {self.algorithm: (STRUCT, fields)}
 
 
-def read(file: Any, memory: Any, find_key: FindKey, algorithm: int, prefix: bytes, engine: Engine) -> File:
-    """Reads the parts of a file. They are views of the arrays.
+def read(file: Any, find_key: FindKey, algorithm: int, prefix: bytes, engine: Engine) -> File:
+    """Reads the parts of a file. They are views of the array; bodies of pages that are encrypted stay so.
 
     file: an array of its bytes.
-    memory: an array of as many bytes, for plaintext; may be the file. None: the bodies of pages stay encrypted.
     find_key: finds the keys of what is encrypted.
     algorithm: one of `ALGORITHMS`, which an encrypted file must have.
     prefix: of the additional data, if the file does not have it; to be compared, if it does.
+    engine: where bodies are decrypted later.
     """
     data = memoryview(file)
     footer, footer_key, protection = _read_footer(data, find_key, algorithm, prefix, engine)
@@ -139,27 +172,26 @@ def read(file: Any, memory: Any, find_key: FindKey, algorithm: int, prefix: byte
         # Nothing depends yet on the number that a plain file gives, which other groups may have, too.
         return thrift.get(group, 7, I16) if protection is not None and 7 in group else number
 
-    chunks = [
-        [_chunk(row_group(number, group), column, fields) for column, fields in enumerate(thrift.structs(group, 1))]
-        for number, group in enumerate(thrift.structs(footer, 4))
-    ]
-    every = [chunk for group in chunks for chunk in group]
+    read = File(
+        footer,
+        [
+            [_chunk(row_group(number, group), column, fields) for column, fields in enumerate(thrift.structs(group, 1))]
+            for number, group in enumerate(thrift.structs(footer, 4))
+        ],
+        protection,
+    )
+    every = [chunk for group in read.chunks for chunk in group]
     if protection is not None:
         _read_metadata(every, protection, footer_key, find_key)
-        collected = bytearray() if memory is None else None
-        frames = [(chunk, _frames(data, chunk, protection, collected)) for chunk in every if chunk.key is not None]
-        if collected is not None:
-            memory = numpy.frombuffer(collected, numpy.uint8)
-            protection.decrypt_in(file, memory, memory, protection.taken())
-        else:
-            protection.decrypt(file, memory)
-        decrypted = memoryview(memory)
-        for chunk, parts in frames:
-            _split(chunk, data, decrypted, parts)
     for chunk in every:
-        if chunk.key is None:
+        if chunk.key is None or protection is None:
             _read_plain(data, chunk)
-    return File(footer, chunks, protection)
+        else:
+            _read_encrypted(data, chunk, chunk.key, protection)
+    frames = sorted((page.sealed.at, page.sealed.at + len(page.sealed.frame)) for page in read.pages() if page.sealed is not None)
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(frames)):
+        raise Damaged("modules overlap")
+    return read
 
 
 def _ends(data: Any) -> tuple[bytes, Any]:
@@ -206,7 +238,7 @@ def _read_footer(
     protection = Protection(engine, (prefix or stored) + unique, number == ALGORITHMS["AES_GCM_CTR_V1"])
     rest = bytes(whole[end:])
     if magic == ENCRYPTED:
-        return thrift.read(protection.decrypted([(key, Module(FOOTER), rest)])[0])[0], key, protection
+        return thrift.read(protection.opened(key, Module(FOOTER), rest))[0], key, protection
     if not compare_digest(protection.signature(key, bytes(whole[:end]), rest[:12].ljust(12)), rest):
         raise AuthenticationError("the signature of the footer is wrong: the footer's key or aad_prefix is wrong, or the footer was changed")
     return {number: value for number, value in first.items() if number not in (8, 9)}, key, protection
@@ -228,7 +260,7 @@ def _chunk(row_group: int, column: int, fields: Struct) -> Chunk:
 def _read_metadata(chunks: list[Chunk], protection: Protection, footer_key: Key | None, find_key: FindKey) -> None:
     """Finds the keys of the columns, and decrypts their metadata."""
     missing: dict[str, None] = {}
-    apart = []
+    apart: list[tuple[Chunk, Key]] = []
     for chunk in chunks:
         if 8 not in chunk.fields:
             continue
@@ -241,11 +273,11 @@ def _read_metadata(chunks: list[Chunk], protection: Protection, footer_key: Key 
         if chunk.key is None:
             missing[chunk.path] = None
         elif 9 in chunk.fields:
-            apart.append((chunk, (chunk.key, chunk.module(COLUMN), thrift.get(chunk.fields, 9, BINARY))))
+            apart.append((chunk, chunk.key))
     if missing:
         raise ValueError(f"there is no key in keys for the columns {', '.join(missing)}")
-    for (chunk, _), plaintext in zip(apart, protection.decrypted(module for _, module in apart), strict=True):
-        chunk.metadata = thrift.read(plaintext)[0]
+    for chunk, key in apart:
+        chunk.metadata = thrift.read(protection.opened(key, chunk.module(COLUMN), thrift.get(chunk.fields, 9, BINARY)))[0]
 
 
 def pages_of(chunk: Chunk) -> tuple[int, int]:
@@ -268,63 +300,32 @@ def _places(chunk: Chunk) -> dict[int, int]:
     return {kind: thrift.get(fields, number, I64) for kind, (fields, number) in named.items() if number in fields}
 
 
-class _Part(NamedTuple):
-    """A module of a chunk: where its frame begins; its plaintext, in the memory for it, or, of pages that stay encrypted, nowhere."""
+def _read_encrypted(data: memoryview, chunk: Chunk, key: Key, protection: Protection) -> None:
+    """Makes the parts of a chunk that is encrypted."""
 
-    module: Module
-    at: int
-    size: int
-    place: int | None
+    def opened(kind: int, at: int, page: int = 0) -> tuple[bytes, int]:
+        frame = protection.frame(kind, data, at)
+        return protection.open(key, chunk.module(kind, page), frame), at + len(frame)
 
-
-def _frames(data: Any, chunk: Chunk, protection: Protection, collected: bytearray | None) -> list[_Part]:
-    """Adds the modules of a chunk to what is to be decrypted, in place, or in `collected` those that are not the bodies of pages."""
-    assert chunk.key is not None
-    key, found = chunk.key, []
-
-    def add(kind: int, at: int, page: int = 0) -> int:
-        size, end = protection.frame(kind, data, at)
-        module = chunk.module(kind, page)
-        place: int | None = at + HEAD
-        if collected is not None:
-            place = None if kind in PAGES else len(collected)
-        if place is not None:
-            protection.add(key, module, at, size, place)
-            if collected is not None:
-                collected.extend(data[at + HEAD : at + HEAD + size])
-        found.append(_Part(module, at, size, place))
-        return end
+    def add(header_kind: int, kind: int, at: int, page: int = 0) -> int:
+        header, body = opened(header_kind, at, page)
+        frame = protection.frame(kind, data, body)
+        sealed = Sealed(key, chunk.module(kind, page), frame, body)
+        chunk.pages.append(Page(at, thrift.head(header, _CHECKSUM), protection.ciphertext(kind, frame), sealed))
+        return body + len(frame)
 
     at, end = pages_of(chunk)
     number = 0
     if at < end and 11 in chunk.metadata and thrift.get(chunk.metadata, 11, I64) == at:
-        at = add(DICTIONARY_PAGE, add(DICTIONARY_PAGE_HEADER, at))
+        at = add(DICTIONARY_PAGE_HEADER, DICTIONARY_PAGE, at)
     while at < end:
-        at = add(DATA_PAGE, add(DATA_PAGE_HEADER, at, number), number)
+        at = add(DATA_PAGE_HEADER, DATA_PAGE, at, number)
         number += 1
     _check_end(chunk, at, end)
     for kind, at in _places(chunk).items():
-        end = add(kind, at)
+        chunk.parts[kind], end = opened(kind, at)
         if kind == BLOOM_HEADER:
-            add(BLOOM_FILTER, end)
-    return found
-
-
-def _split(chunk: Chunk, data: Any, decrypted: Any, parts: list[_Part]) -> None:
-    """Makes the parts of a chunk from its decrypted modules."""
-    header: tuple[int, Struct] = 0, {}
-    for module, at, size, place in parts:
-        if place is None:
-            assert chunk.key is not None
-            chunk.pages.append(Page(*header, data[at + HEAD : at + HEAD + size], (chunk.key, module, at)))
-            continue
-        plaintext = decrypted[place : place + size]
-        if module.kind in (DATA_PAGE_HEADER, DICTIONARY_PAGE_HEADER):
-            header = at, thrift.head(plaintext, _LAST)
-        elif module.kind in PAGES:
-            chunk.pages.append(Page(*header, plaintext))
-        else:
-            chunk.parts[module.kind] = plaintext
+            chunk.parts[BLOOM_FILTER], _ = opened(BLOOM_FILTER, end)
 
 
 def _read_plain(data: Any, chunk: Chunk) -> None:
@@ -339,7 +340,7 @@ def _read_plain(data: Any, chunk: Chunk) -> None:
     cut(at, end)
     while at < end:
         _, body = thrift.read(data, at)
-        header = thrift.head(data[at:body], _LAST)
+        header = thrift.head(data[at:body], _CHECKSUM)
         after = body + thrift.get(header, 3, I32)
         chunk.pages.append(Page(at, header, cut(body, after)))
         at = after
@@ -352,10 +353,38 @@ def _read_plain(data: Any, chunk: Chunk) -> None:
             chunk.parts[BLOOM_FILTER] = cut(end, end + thrift.get(fields, 1, I32))
 
 
-def write(file: File, plan: Plan | None) -> list[Any]:
-    """The bytes of a file, encrypted as planned or plain, in pieces."""
+class Part(NamedTuple):
+    """Bytes of a file that is written."""
+
+    place: int
+    size: int
+    #: What they are, or are made of.
+    data: Any
+    #: Makes them in memory of their size, from `data`.
+    make: Callable[[Any, memoryview], Any]
+
+
+def whole(parts: list[Part]) -> bytes:
+    """The bytes of a file, whose parts are made by several threads."""
+
+    def fill(memory: memoryview) -> None:
+        def make(part: Part) -> None:
+            part.make(part.data, memory[part.place : part.place + part.size])
+
+        small = [part for part in parts if part.size < _SMALL]
+        HostLane().map(lambda _, part: make(part), [part for part in parts if part.size >= _SMALL], 0)
+        for part in small:
+            make(part)
+
+    return new_bytes(parts[-1].place + parts[-1].size, fill)
+
+
+def write(file: File, plan: Plan | None) -> list[Part]:
+    """A file, encrypted as planned or plain."""
     protection = None if plan is None else plan.protection()
-    layout = _Layout(protection, PLAIN if plan is None or plan.plaintext_footer else ENCRYPTED)
+    magic = PLAIN if plan is None or plan.plaintext_footer else ENCRYPTED
+    layout = _Layout(file.protection, protection)
+    layout.put(magic)
     every = [chunk for group in file.chunks for chunk in group]
     for chunk in every:
         chunk.key = plan.columns[chunk.path].key if plan is not None and chunk.path in plan.columns else None
@@ -363,13 +392,13 @@ def write(file: File, plan: Plan | None) -> list[Any]:
     for chunk in every:
         if BLOOM_HEADER in chunk.parts:
             start = layout.at
-            layout.put(chunk, BLOOM_HEADER, chunk.parts[BLOOM_HEADER])
-            layout.put(chunk, BLOOM_FILTER, chunk.parts[BLOOM_FILTER])
+            layout.put_module(chunk, BLOOM_HEADER, chunk.parts[BLOOM_HEADER])
+            layout.put_module(chunk, BLOOM_FILTER, chunk.parts[BLOOM_FILTER])
             chunk.metadata[14], chunk.metadata[15] = (I64, start), (I32, layout.at - start)
     for chunk in every:
         if COLUMN_INDEX in chunk.parts:
             chunk.fields[6] = I64, layout.at
-            chunk.fields[7] = I32, layout.put(chunk, COLUMN_INDEX, chunk.parts[COLUMN_INDEX])
+            chunk.fields[7] = I32, layout.put_module(chunk, COLUMN_INDEX, chunk.parts[COLUMN_INDEX])
     for chunk in every:
         if OFFSET_INDEX in chunk.parts:
             index = thrift.read(chunk.parts[OFFSET_INDEX])[0]
@@ -379,33 +408,44 @@ def write(file: File, plan: Plan | None) -> list[Any]:
                 start, size = layout.moved[place[1][1]]
                 place[1], place[2] = (I64, start), (I32, size)
             chunk.fields[4] = I64, layout.at
-            chunk.fields[5] = I32, layout.put(chunk, OFFSET_INDEX, thrift.write(index))
-    body = layout.finished()
+            chunk.fields[5] = I32, layout.put_module(chunk, OFFSET_INDEX, thrift.write(index))
     footer = _footer(file, plan, protection)
-    return [*body, footer, len(footer).to_bytes(4, "little"), layout.magic]
+    layout.put(footer + len(footer).to_bytes(4, "little") + magic)
+    return layout.parts
 
 
 class _Layout:
-    """The bytes of a file up to its footer, in pieces, and where they are."""
+    """The parts of a file, and where they are."""
 
-    def __init__(self, protection: Protection | None, magic: bytes) -> None:
-        self.magic, self.at = magic, len(magic)
+    def __init__(self, opens: Protection | None, seals: Protection | None) -> None:
+        self.at, self.parts = 0, list[Part]()
         self.moved: dict[int, tuple[int, int]] = {}
         """By where a page was: where it is, and how many bytes it has with its header."""
-        self._protection, self._pieces = protection, [magic]
+        self._opens, self._seals = opens, seals
 
-    def put(self, chunk: Chunk, kind: int, plaintext: Any, page: int = 0) -> int:
+    def put(self, data: Any, make: Callable[[Any, memoryview], Any] | None = None, size: int | None = None) -> None:
+        """Puts a part, by default the bytes of `data` as they are."""
+        self.parts.append(Part(self.at, len(data) if size is None else size, data, make or _copy))
+        self.at += self.parts[-1].size
+
+    def put_module(self, chunk: Chunk, kind: int, plaintext: Any, page: int = 0) -> int:
         """Puts a module, in a frame if its chunk is to be encrypted; returns the number of bytes."""
         size = len(plaintext) + self._overhead(chunk, kind)
         if size > MOST:
             raise ValueError(f"{chunk.module(kind, page)} would have {size} bytes, and the format has room for {MOST}: write smaller pages")
-        if chunk.key is None or self._protection is None:
-            self._pieces.append(plaintext)
+        if chunk.key is None or self._seals is None:
+            self.put(plaintext)
         else:
-            self._protection.add(chunk.key, chunk.module(kind, page), self.at, len(plaintext))
-            self._pieces += [bytes(HEAD), plaintext, bytes(size - HEAD - len(plaintext))]
-        self.at += size
+            self.put(plaintext, partial(self._seals.seal, chunk.key, chunk.module(kind, page)), size)
         return size
+
+    def _put_body(self, chunk: Chunk, kind: int, page: Page, number: int) -> None:
+        if page.sealed is None or self._opens is None:
+            self.put_module(chunk, kind, page.body, number)
+        else:
+            key, module, frame = page.sealed[:3]
+            opens = self._opens
+            self.put(page.body, lambda _, out: opens.open(key, module, frame, out))
 
     def put_pages(self, chunk: Chunk) -> None:
         """Puts the pages of a chunk, and tells its metadata where they are and how long."""
@@ -419,13 +459,13 @@ class _Layout:
             header, at = dict(page.header), self.at
             header[3] = I32, len(page.body) + self._overhead(chunk, kinds[1])
             # A checksum is one of the bytes in the file: of ciphertext, it could only be made after the header that has it.
-            if header.pop(4, None) is not None and chunk.key is None and page.sealed is None:
-                header[4] = I32, (zlib.crc32(page.body) ^ 1 << 31) - (1 << 31)
+            if header.pop(_CHECKSUM, None) is not None and chunk.key is None and page.sealed is None:
+                header[_CHECKSUM] = I32, (zlib.crc32(page.body) ^ 1 << 31) - (1 << 31)
             if not page.is_dictionary and number == 0:
                 chunk.metadata[9] = I64, at
-            uncompressed += self.put(chunk, kinds[0], thrift.write(header), number) + thrift.get(header, 2, I32)
+            uncompressed += self.put_module(chunk, kinds[0], thrift.write(header), number) + thrift.get(header, 2, I32)
             page.written = self.at
-            self.put(chunk, kinds[1], page.body, number)
+            self._put_body(chunk, kinds[1], page, number)
             self.moved[page.at] = at, self.at - at
             number += not page.is_dictionary
         if number == 0:
@@ -433,16 +473,16 @@ class _Layout:
         chunk.metadata[6], chunk.metadata[7] = (I64, uncompressed), (I64, self.at - start)
         chunk.fields[2] = I64, 0
 
-    def finished(self) -> list[Any]:
-        """The pieces, encrypted."""
-        if self._protection is None:
-            return self._pieces
-        whole = bytearray().join(self._pieces)
-        self._protection.encrypt(numpy.frombuffer(whole, numpy.uint8))
-        return [whole]
-
     def _overhead(self, chunk: Chunk, kind: int) -> int:
-        return 0 if chunk.key is None or self._protection is None else HEAD + self._protection.tag(kind)
+        return 0 if chunk.key is None or self._seals is None else HEAD + self._seals.tag(kind)
+
+
+def _copy(data: Any, out: memoryview) -> None:
+    if len(data) < _SMALL:
+        out[:] = data
+    else:
+        # NumPy lets other threads work meanwhile.
+        numpy.copyto(numpy.frombuffer(out, numpy.uint8), numpy.frombuffer(data, numpy.uint8))
 
 
 def _footer(file: File, plan: Plan | None, protection: Protection | None) -> bytes:
@@ -463,7 +503,7 @@ def _footer(file: File, plan: Plan | None, protection: Protection | None) -> byt
         return thrift.write(file.footer)
     metadata = {} if plan.footer.metadata is None else {2: (BINARY, plan.footer.metadata)}
     if not plan.plaintext_footer:
-        frame = protection.encrypted([(plan.footer.key, Module(FOOTER), thrift.write(file.footer))])[0]
+        frame = protection.sealed(plan.footer.key, Module(FOOTER), thrift.write(file.footer))
         return thrift.write({1: plan.algorithm_field(), **metadata}) + frame
     signed = {**file.footer, 8: plan.algorithm_field(), **({9: metadata[2]} if metadata else {})}
     footer = thrift.write(signed)
@@ -472,7 +512,6 @@ def _footer(file: File, plan: Plan | None, protection: Protection | None) -> byt
 
 def _protect_metadata(chunks: list[Chunk], plan: Plan, protection: Protection) -> None:
     """Tells how the columns of a row group are encrypted, and encrypts their metadata where the footer does not."""
-    apart = []
     for chunk in chunks:
         if chunk.key is None:
             continue
@@ -484,14 +523,11 @@ def _protect_metadata(chunks: list[Chunk], plan: Plan, protection: Protection) -
             chunk.fields[8] = STRUCT, {2: (STRUCT, of_key)}
         if own.key == plan.footer.key and not plan.plaintext_footer:
             continue
-        apart.append(chunk)
+        chunk.fields[9] = BINARY, protection.sealed(own.key, chunk.module(COLUMN), thrift.write(chunk.metadata))
         del chunk.fields[3]
         if plan.plaintext_footer:
             # What readers without the key need to pass over the column; no statistics.
             chunk.fields[3] = STRUCT, {number: value for number, value in chunk.metadata.items() if number in _NOT_SECRET}
-    modules = [(plan.columns[chunk.path].key, chunk.module(COLUMN), thrift.write(chunk.metadata)) for chunk in apart]
-    for chunk, frame in zip(apart, protection.encrypted(modules), strict=True):
-        chunk.fields[9] = BINARY, frame
 
 
 #: Of `ColumnMetaData`: type, encodings, path, codec, number of values, sizes and offsets.

@@ -20,7 +20,7 @@ def plain_file(file: Any, plain: layout.File, torch: Any, device: Any) -> Any:
 
     assert plain.protection is not None
     engine = _engine(_name(device))
-    lanes, pieces = lanes_to(torch, device), list(_pieces(layout.write(plain, None), {id(page.body) for page in _pages(plain)}))
+    lanes, pieces = lanes_to(torch, device), list(_pieces([part.data for part in layout.write(plain, None)], {id(page.body) for page in plain.pages()}))
     whole = torch.empty(pieces[-1].stop, dtype=torch.uint8, device=device)
 
     def brought(lane: Any, piece: _Piece) -> None:
@@ -83,13 +83,9 @@ def _pieces(parts: list[Any], bodies: set[int]) -> Iterator[_Piece]:
     yield _Piece(start, these)
 
 
-def _pages(plain: layout.File) -> Iterator[layout.Page]:
-    return (page for group in plain.chunks for chunk in group for page in chunk.pages)
-
-
 def _sealed(plain: layout.File) -> Iterator[Added]:
     """The pages that are still encrypted, with their places in the plain file."""
-    for page in _pages(plain):
+    for page in plain.pages():
         if page.sealed is not None:
-            key, module, at = page.sealed
+            key, module, _, at = page.sealed
             yield Added(page.written, at, len(page.body), module, key)

@@ -10,8 +10,9 @@
 [1, 2, 3]
 
 Both algorithms (AES_GCM_V1, AES_GCM_CTR_V1), keys of 128, 192 and 256 bits, one key or one for each column, footers
-encrypted or plaintext and signed, page indexes and Bloom filters. All modules of a key are one call. Compression and
-encodings stay as they are: no value is decoded. A file is in memory as a whole, decryption to bytes takes twice its size.
+encrypted or plaintext and signed, page indexes and Bloom filters. Several threads work on pages. Compression and
+encodings stay as they are: no value is decoded. A file is in memory as a whole; beside it, `decrypt_bytes` and
+`encrypt_bytes` take what they return.
 
 `keys` says which keys a file has:
 
@@ -35,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy
 
 from . import _parquet_file as layout
-from ._files import Path, opened, read_some, span_of, written
+from ._files import Path, opened, read_into, span_of, written
 from ._key_material import Kms, keys_of, new_key
 from ._native import Engine, Error, Key
 from ._thrift import Damaged
@@ -49,8 +50,6 @@ _Keys = Key | Mapping[str | None, Key]
 _FindKey = Callable[[str | None, bytes], Key]
 _KeysToWrite = Key | Mapping[str | None, Key | tuple[Key, bytes]]
 _Value = TypeVar("_Value")
-#: Bytes of a call of a source's `read`.
-_READ = 1 << 20
 
 _Algorithm = Literal["AES_GCM_V1", "AES_GCM_CTR_V1"]
 
@@ -74,15 +73,16 @@ def decrypt(
         have its pages decrypted by "AES_GCM_CTR_V1", which does not authenticate them.
     aad_prefix: the prefix of the additional data; needed if the file does not have it, and compared if it does.
     overwrite: whether a file may be replaced; else `FileExistsError`.
-    engine: where to compute; the CPU if none is given. One of a GPU needs PyTorch, which copies the file there and back.
+    engine: where to decrypt pages; the CPU if none is given. To a GPU they are copied, and back.
 
     AuthenticationError: a key, the algorithm or the prefix is wrong, or the file was changed. ValueError: a key is missing. Error: it is
     no encrypted Parquet file. Then no file appears. Pages under AES_GCM_CTR_V1 are not authenticated: changed ones, and
     a wrong key of theirs alone, are not noticed.
     """
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
-        data = _whole(file)
-        return sum(map(write, _decrypted(data, data, keys, algorithm, aad_prefix, engine)))
+        plain = _encrypted_file(_whole(file), keys, algorithm, aad_prefix, engine)
+        plain.open(plain.pages(), lambda page: page.body)
+        return sum(write(part.data) for part in layout.write(plain, None))
 
 
 def decrypt_bytes(
@@ -98,9 +98,11 @@ def decrypt_bytes(
     data: the bytes of the encrypted file.
     keys, algorithm, aad_prefix, engine: as for `decrypt`.
     """
-    file = numpy.frombuffer(data, numpy.uint8)
     with _named(None):
-        return b"".join(_decrypted(file, numpy.empty_like(file), keys, algorithm, aad_prefix, engine))
+        plain = _encrypted_file(numpy.frombuffer(data, numpy.uint8), keys, algorithm, aad_prefix, engine)
+        # A new checksum is in the header of its page, and so needed before the memory of that.
+        plain.open((page for page in plain.pages() if page.has_checksum), lambda page: numpy.empty(len(page.body), numpy.uint8))
+        return layout.whole(layout.write(plain, None))
 
 
 class Tensors(NamedTuple):
@@ -135,8 +137,7 @@ def decrypt_tensors(
 
     file = numpy.frombuffer(data, numpy.uint8)
     with _named(None):
-        plain = layout.read(file, None, _finder(keys), _number(algorithm), _prefix(aad_prefix), Engine("cpu"))
-        _check_was_encrypted(plain)
+        plain = _encrypted_file(file, keys, algorithm, aad_prefix, None)
         whole = plain_file(file, plain, torch, torch.empty(0, device=device).device)
     return Tensors(whole, [{chunk.path: whole[slice(*layout.pages_of(chunk))] for chunk in group} for group in plain.chunks])
 
@@ -168,7 +169,7 @@ def encrypt(
     """
     options: dict[str, Any] = {"plaintext_footer": plaintext_footer, "aad_prefix": aad_prefix, "store_aad_prefix": store_aad_prefix}
     with opened(source) as file, written(file, destination, overwrite) as write, _named(source):
-        return sum(map(write, _encrypted(_whole(file), keys, algorithm, engine=engine, **options)))
+        return write(_encrypted(_whole(file), keys, algorithm, engine=engine, **options))
 
 
 def encrypt_bytes(data: Buffer, *, keys: _KeysToWrite, algorithm: _Algorithm = "AES_GCM_V1", **options: Any) -> bytes:
@@ -179,21 +180,15 @@ def encrypt_bytes(data: Buffer, *, keys: _KeysToWrite, algorithm: _Algorithm = "
     options: plaintext_footer, aad_prefix, store_aad_prefix and engine, as for `encrypt`.
     """
     with _named(None):
-        return b"".join(_encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, **options))
+        return _encrypted(numpy.frombuffer(data, numpy.uint8), keys, algorithm, **options)
 
 
-def _decrypted(
-    file: Any, memory: Any, keys: _Keys | _FindKey, algorithm: str, aad_prefix: Buffer | None, engine: Engine | None
-) -> list[Any]:
-    """The pieces of the plain file; `memory` is for plaintext, and may be the file."""
-    plain = layout.read(file, memory, _finder(keys), _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu"))
-    _check_was_encrypted(plain)
-    return layout.write(plain, None)
-
-
-def _check_was_encrypted(plain: layout.File) -> None:
-    if plain.protection is None:
+def _encrypted_file(file: Any, keys: _Keys | _FindKey, algorithm: str, aad_prefix: Buffer | None, engine: Engine | None) -> layout.File:
+    """The parts of a file that is encrypted."""
+    parts = layout.read(file, _finder(keys), _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu"))
+    if parts.protection is None:
         raise Error("the file is not encrypted")
+    return parts
 
 
 def _encrypted(
@@ -205,13 +200,13 @@ def _encrypted(
     aad_prefix: Buffer | None = None,
     store_aad_prefix: bool = True,
     engine: Engine | None = None,
-) -> list[Any]:
-    """The pieces of the encrypted file."""
+) -> bytes:
+    """The bytes of the encrypted file."""
     number, prefix, engine = _number(algorithm), _prefix(aad_prefix), engine or Engine("cpu")
-    plain = layout.read(file, file, _refuse_encrypted, number, b"", engine)
+    plain = layout.read(file, _refuse_encrypted, number, b"", engine)
     footer, columns = _to_write(keys, plain.paths())
     plan = layout.Plan(engine, footer, columns, number, prefix, store_aad_prefix, plaintext_footer)
-    return layout.write(plain, plan)
+    return layout.whole(layout.write(plain, plan))
 
 
 def _refuse_encrypted(column: str | None, metadata: bytes) -> Key:
@@ -284,11 +279,7 @@ def _whole(file: Any) -> Any:
     file.seek(start)
     left = memoryview(memory)
     while left:
-        data = read_some(file, min(len(left), _READ))
-        if not data:
-            raise OSError("the source ended early")
-        left[: len(data)] = data
-        left = left[len(data) :]
+        left = left[read_into(file, left) :]
     return memory
 
 
