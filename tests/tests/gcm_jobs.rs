@@ -247,7 +247,7 @@ fn from_one_buffer_to_another(engines: &'static [Engine]) {
         assert!(host(&back) == messages.between(&before, &messages.plain));
         // A forged one leaves nothing of it.
         let mut forged = tags.clone();
-        forged[2] = tags[0].clone();
+        forged[2] = tags[0];
         let decrypt = GcmDecryptJobs::new(&messages.list(), &forged).unwrap();
         let opened = jobs.run_gcm_to(&stream, &decrypt, &output, &mut back).unwrap().wait().unwrap();
         assert_eq!(opened.failed(), [2]);
