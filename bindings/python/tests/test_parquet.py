@@ -2,11 +2,13 @@
 
 import base64
 import ctypes
+import functools
 import io
 import itertools
 import json
 import os
 import random
+import sys
 from hmac import compare_digest
 from types import SimpleNamespace
 
@@ -693,7 +695,10 @@ def test_a_number_of_more_than_64_bits_is_an_error():
             _thrift.read(whole.replace(b"\x01", b"\x03"))
 
 
-def test_deep_structures_are_errors():
+def test_deep_structures_are_errors(request):
+    # mypy, which other tests run, raises it.
+    request.addfinalizer(functools.partial(sys.setrecursionlimit, sys.getrecursionlimit()))
+    sys.setrecursionlimit(1000)
     for depth in (600, 5000):
         whole = b"\x1c" * depth + bytes(depth + 1)
         with pytest.raises(_thrift.Damaged, match="is none|too deep"):
