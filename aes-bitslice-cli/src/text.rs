@@ -19,12 +19,25 @@ pub fn not_plain(bytes: &[u8]) -> Option<&'static str> {
 /// Why this name of what is not there leads nowhere, if its `~` should have been replaced.
 pub fn not_replaced(path: &Path) -> Option<&'static str> {
     let why = "its `~` was not replaced: shells do that only where a word begins, not within quotes or after `=`";
-    path.as_os_str().as_encoded_bytes().starts_with(b"~").then_some(why)
+    let rest = path.as_os_str().as_encoded_bytes().strip_prefix(b"~")?;
+    let user = rest.split(|&byte| byte == b'/').next().unwrap_or_default();
+    let is_name = user.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
+    // A file may be called `~tmp`.
+    (is_name && (user.is_empty() || user.len() < rest.len())).then_some(why)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_a_shell_would_replace_was_not_replaced() {
+        for (name, is_told) in
+            [("~", true), ("~/key", true), ("~ada/key", true), ("~$report", false), ("~tmp", false), ("a~/key", false)]
+        {
+            assert_eq!(not_replaced(Path::new(name)).is_some(), is_told, "{name}");
+        }
+    }
 
     #[test]
     fn marks_and_utf_16_are_told() {

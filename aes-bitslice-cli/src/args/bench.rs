@@ -66,13 +66,13 @@ pub struct BenchArgs {
     pub key_bits: Vec<KeyBits>,
     /// In bytes or with KiB, MiB, GiB, TiB; many messages in one call as 4096x16KiB
     ///
-    /// gcm and cmac have many messages under one key, ctr, ecb and keystream with keys of their own.
+    /// gcm and cmac have many messages under one key, ctr, ecb and keystream with keys of their own, and gcm with --keys, too.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_call_size)]
     #[arg(default_value = "1MiB,64MiB", default_value_if("all", "true", ALL_SIZES))]
     pub sizes: Vec<Size>,
-    /// How many keys messages with keys of their own take in turn [default: one for each message]
+    /// How many keys messages with keys of their own take in turn [default: one for each message; for gcm, one key for all]
     ///
-    /// Those of gcm and cmac have one.
+    /// Those of cmac have one.
     #[arg(long, value_name = "N", value_parser = parse_in::<usize, 1, { u32::MAX as usize }>, hide_short_help = true)]
     pub keys: Option<usize>,
     /// Bytes of a sector, for xts: whole blocks of 16 bytes

@@ -68,20 +68,18 @@ impl Messages {
 /// GCM.
 pub fn gcm(direction: Direction, messages: &Messages) -> Made {
     let (ranges, nonces, aads) = (messages.ranges(), messages.nonces(), Aads::NONE);
-    let bits = messages.keys.len().checked_div(messages.count).and_then(KeyBits::from_bytes);
-    let keys = bits.map(|bits| JobKeys::each(bits, &messages.keys));
+    let tags = messages.tags.as_flattened();
+    let Some(bits) = messages.keys.len().checked_div(messages.count).and_then(KeyBits::from_bytes) else {
+        return Ok(match direction {
+            Direction::Encrypt => Box::new(WithTag(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?)),
+            Direction::Decrypt => Box::new(WithTag(GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags, 16)?)),
+        });
+    };
+    let keys = JobKeys::each(bits, &messages.keys);
     Ok(match direction {
-        Direction::Encrypt if let Some(keys) = keys => {
-            Box::new(GcmUnderManyKeys(GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads)?))
-        }
-        Direction::Decrypt if let Some(keys) = keys => {
-            let tags = messages.tags.as_flattened();
-            Box::new(GcmUnderManyKeys(GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags, 16)?))
-        }
-        Direction::Encrypt => Box::new(WithTag(GcmEncryptBatch::from_arrays(&ranges, &nonces, &aads)?)),
+        Direction::Encrypt => Box::new(GcmUnderManyKeys(GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads)?)),
         Direction::Decrypt => {
-            let tags = messages.tags.as_flattened();
-            Box::new(WithTag(GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags, 16)?))
+            Box::new(GcmUnderManyKeys(GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags, 16)?))
         }
     })
 }

@@ -415,8 +415,13 @@ impl Destination {
     }
 }
 
+/// The maximum number of bytes that are written at a time: an object gets them as new `bytes`, and may take few of them; and signals are
+/// looked for between two writes.
+const AT_A_TIME: usize = 1 << 20;
+
 impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(AT_A_TIME)];
         self.looks.look().map_err(raised)?;
         match &mut self.to {
             To::File(file) => file.write(bytes).map_err(|error| named(error, |error| file.failed(error))),

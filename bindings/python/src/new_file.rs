@@ -275,7 +275,8 @@ pub fn path_of(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
 /// while an object makes its path stays as it is.
 fn usable(argument: &Bound<'_, PyAny>, name: &str, other: Arguments<'_>) -> PyResult<PathBuf> {
     let path: PathBuf = argument.extract().map_err(|error: PyErr| {
-        let is_other = error.is_instance_of::<PyTypeError>(argument.py());
+        let makes_paths = argument.hasattr(intern!(argument.py(), "__fspath__")).unwrap_or(true);
+        let is_other = error.is_instance_of::<PyTypeError>(argument.py()) && !makes_paths;
         if is_other { PyTypeError::new_err(other.to_string()) } else { error }
     })?;
     if path.as_os_str().as_encoded_bytes().contains(&0) {

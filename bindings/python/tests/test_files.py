@@ -148,8 +148,11 @@ def test_files_are_not_replaced_unless_asked_for(key, tmp_path):
 
 def test_names_that_no_file_has_are_refused_as_by_python(key, tmp_path):
     class Fails:
+        def __init__(self, error):
+            self.error = error
+
         def __fspath__(self):
-            raise KeyError
+            raise self.error
 
     (tmp_path / "there").write_bytes(b"data")
     for name, call in [
@@ -168,8 +171,9 @@ def test_names_that_no_file_has_are_refused_as_by_python(key, tmp_path):
         assert raised.value.errno == errno.ENOENT
         with pytest.raises(UnicodeEncodeError):
             call("\ud800")
-        with pytest.raises(KeyError):
-            call(Fails())
+        for error in (KeyError("mine"), TypeError("mine")):
+            with pytest.raises(type(error), match="mine"):
+                call(Fails(error))
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 

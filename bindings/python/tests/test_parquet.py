@@ -422,6 +422,32 @@ class OnlyReads:
         return self.file.tell()
 
 
+def test_a_source_of_a_derived_class_is_read_as_it_reads(tmp_path):
+    class Negates(io.FileIO):
+        def read(self, size=-1):
+            return bytes(byte ^ 0xFF for byte in super().read(size))
+
+    (tmp_path / "file").write_bytes(bytes(byte ^ 0xFF for byte in written()))
+    key = Key.generate(128)
+    with Negates(tmp_path / "file") as source:
+        parquet.encrypt(source, secret := io.BytesIO(), keys=key)
+    assert read(parquet.decrypt_bytes(secret.getvalue(), keys=key)).equals(TABLE)
+
+
+def test_what_is_written_in_parts_is_copied_in_parts():
+    class Takes(io.BytesIO):
+        given = 0
+
+        def write(self, data):
+            self.given += len(data)
+            return super().write(data[: 1 << 16])
+
+    key, file = Key.generate(128), Takes()
+    pq.write_table(pa.table({"number": np.random.default_rng(1).integers(0, 1 << 62, 1 << 20)}), plain := io.BytesIO(), use_dictionary=False)
+    parquet.encrypt(io.BytesIO(plain.getvalue()), file, keys=key)
+    assert file.given < 20 * len(file.getvalue())
+
+
 def test_sources_that_only_read(tmp_path):
     key = Key.generate(128)
     for piece in (100, 1 << 20):

@@ -72,8 +72,9 @@ def read_some(file: Any, count: int) -> bytes | bytearray | memoryview:
 
 def read_into(file: Any, memory: memoryview) -> int:
     """Reads so many bytes of a file object or fewer to memory: how many, at least one."""
-    if isinstance(file, (io.BufferedReader, io.FileIO)) and (count := file.readinto(memory)) is not None:
-        done = count
+    # Not of a derived class, which may do anything; and not so much that a signal would wait for long.
+    if type(file) in (io.BufferedReader, io.FileIO) and (count := file.readinto(memory[: 64 << 20])) is not None:
+        done = int(count)
     else:
         piece = read_some(file, min(len(memory), _PIECE))
         done = len(piece)

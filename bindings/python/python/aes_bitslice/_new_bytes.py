@@ -13,13 +13,13 @@ _LARGE = 4 << 20
 
 def new_bytes(count: int, fill: Callable[[memoryview], None]) -> bytes:
     """So many bytes, which `fill` writes; it keeps nothing of the memory that it gets."""
-    # Nothing else has these zeros, which the system has not made yet: the file writes to them, and gives them away.
+    # Nothing else has these zeros, which the system has not made yet: the file writes to them, and gives them away. Another Python than
+    # CPython, and what still looks at the memory, make that a copy.
     file = io.BytesIO(bytes(count))
-    memory = file.getbuffer()
-    if count >= _LARGE:
-        _in_large_pages(memory)
-    fill(memory)
-    memory.release()
+    with file.getbuffer() as memory:
+        if count >= _LARGE:
+            _in_large_pages(memory)
+        fill(memory)
     return file.getvalue()
 
 
