@@ -29,7 +29,11 @@ fn main() -> ExitCode {
                 nothing_to_do
             ],
         )
-        .on_each(&[Device::Cuda(Kernels::Auto)], &[], tests_of_engines![from_one_buffer_to_another, many_messages])
+        .on_each(
+            &[Device::Cuda(Kernels::Auto)],
+            &[],
+            tests_of_engines![from_one_buffer_to_another, few_keys, many_messages],
+        )
         .with(&[], tests![what_cannot_be_is_refused, keys_are_not_printed])
         .run()
 }
@@ -143,33 +147,48 @@ fn messages_are_as_another_has_them(engines: &'static [Engine]) {
     });
 }
 
-/// In every form, with a key for each message and with numbers of keys.
 fn arrays_are_as_lists(engines: &'static [Engine]) {
     let lengths = [(512, 9, 0), (16, 9, 3), (0, 9, 0), (4097, 9, 1), (16, 9, 0)];
-    for bits in KeyBits::ALL {
-        let mut messages = Messages::new(3, bits, &lengths);
-        messages.aad = vec![noise(9, 9); lengths.len()];
-        let numbers = [1, 0, 1, 2, 0];
-        let few = [5, 6, 7].map(|seed| noise(seed, bits.bytes()));
-        messages.keys = numbers.iter().map(|&n| few[n as usize].clone()).collect();
-        let (secret, tags) = messages.by_another();
-        let tags: Vec<[u8; 16]> = tags.iter().map(|tag| tag.as_bytes().try_into().unwrap()).collect();
-        let (few, each) = (few.concat(), messages.keys.concat());
-        let nonces: Vec<_> = (0..lengths.len()).map(Messages::nonce).collect();
-        let (nonces, aads) = (Nonces::from(&*nonces), Aads::shared(&messages.aad[0]));
-        for keys in [JobKeys::each(bits, &each), JobKeys::numbered(bits, &few, &numbers)] {
-            for ranges in Arrays::of(&messages.ranges).forms() {
-                let encrypt = GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap();
-                let of_tags = tags.as_flattened();
-                let decrypt = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, of_tags, 16).unwrap();
-                for (engine, memory) in engines.iter().flat_map(|e| Memory::all_of(e).into_iter().map(move |m| (e, m)))
-                {
-                    let mut data = messages.plain.clone();
-                    assert_eq!(run(&memory, engine, &encrypt, &mut data).unwrap(), tags);
-                    assert!(data == secret, "{}", name(engine));
-                    run(&memory, engine, &decrypt, &mut data).unwrap().all().unwrap();
-                    assert!(data == messages.plain, "{}", name(engine));
-                }
+    KeyBits::ALL.iter().for_each(|bits| check_arrays(engines, *bits, &lengths, &[1, 0, 1, 2, 0]));
+}
+
+/// With so much data that each of three keys has its launch; a fourth has no message.
+fn few_keys(engines: &'static [Engine]) {
+    let lengths: Vec<_> = (0..300).map(|n| (n * 7919 % 40_000, 9, n % 17)).collect();
+    let numbers: Vec<_> = (0..300).map(|n| [0, 1, 3][n * n % 7 % 3]).collect();
+    check_arrays(engines, KeyBits::Aes256, &lengths, &numbers);
+}
+
+/// In every form, with a key for each message and with numbers of keys; also with one wrong tag.
+fn check_arrays(engines: &'static [Engine], bits: KeyBits, lengths: &[(usize, usize, usize)], numbers: &[u32]) {
+    let mut messages = Messages::new(3, bits, lengths);
+    messages.aad = vec![noise(9, 9); lengths.len()];
+    let few = [5, 6, 7, 8].map(|seed| noise(seed, bits.bytes()));
+    messages.keys = numbers.iter().map(|&n| few[n as usize].clone()).collect();
+    let (secret, tags) = messages.by_another();
+    let tags: Vec<[u8; 16]> = tags.iter().map(|tag| tag.as_bytes().try_into().unwrap()).collect();
+    let mut forged = tags.clone();
+    forged[3][15] ^= 1;
+    let mut left = messages.plain.clone();
+    left[messages.range(3)].fill(0);
+    let (few, each) = (few.concat(), messages.keys.concat());
+    let nonces: Vec<_> = (0..lengths.len()).map(Messages::nonce).collect();
+    let (nonces, aads) = (Nonces::from(&*nonces), Aads::shared(&messages.aad[0]));
+    for keys in [JobKeys::each(bits, &each), JobKeys::numbered(bits, &few, numbers)] {
+        for ranges in Arrays::of(&messages.ranges).forms() {
+            let encrypt = GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap();
+            let [decrypt, partly] = [&tags, &forged].map(|tags| {
+                GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, tags.as_flattened(), 16).unwrap()
+            });
+            for (engine, memory) in engines.iter().flat_map(|e| Memory::all_of(e).into_iter().map(move |m| (e, m))) {
+                let mut data = messages.plain.clone();
+                assert_eq!(run(&memory, engine, &encrypt, &mut data).unwrap(), tags);
+                assert!(data == secret, "{}", name(engine));
+                assert_eq!(run(&memory, engine, &partly, &mut data).unwrap().failed(), [3]);
+                assert!(data == left, "{}", name(engine));
+                data.copy_from_slice(&secret);
+                run(&memory, engine, &decrypt, &mut data).unwrap().all().unwrap();
+                assert!(data == messages.plain, "{}", name(engine));
             }
         }
     }

@@ -78,7 +78,7 @@ impl<'a> Case<'a> {
                 Some(n) => keys.extend_from_within(n * size..(n + 1) * size),
             }
         }
-        let mut messages = Messages { count, bytes: each, first_iv: IV, keys, tags: room(count)? };
+        let mut messages = Messages { count, bytes: each, first_iv: IV, keys, turn: number, tags: room(count)? };
         let about = mode.about();
         let direction = if about.verifies { Direction::Encrypt } else { mode.direction };
         if let (Some(input), Some(expected)) = (data.input.get_mut(..bytes), data.expected.get_mut(..bytes)) {

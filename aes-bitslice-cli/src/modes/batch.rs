@@ -20,8 +20,9 @@ pub struct Messages {
     pub bytes: usize,
     /// The IV of the first; [`iv`](Self::iv) has the others.
     pub first_iv: [u8; 16],
-    /// The key of each, contiguous, if they have keys of their own.
+    /// The key of each, contiguous, if they have keys of their own: this number of keys in turn.
     pub keys: Zeroizing<Vec<u8>>,
+    pub turn: usize,
     /// The tag of each, for an operation that verifies them.
     pub tags: Vec<[u8; 16]>,
 }
@@ -75,7 +76,8 @@ pub fn gcm(direction: Direction, messages: &Messages) -> Made {
             Direction::Decrypt => Box::new(WithTag(GcmDecryptBatch::from_arrays(&ranges, &nonces, &aads, tags, 16)?)),
         });
     };
-    let keys = JobKeys::each(bits, &messages.keys);
+    let numbers = collected((0..messages.count).map(|n| (n % messages.turn) as u32))?;
+    let keys = JobKeys::numbered(bits, &messages.keys[..messages.turn * bits.bytes()], &numbers);
     Ok(match direction {
         Direction::Encrypt => Box::new(GcmUnderManyKeys(GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads)?)),
         Direction::Decrypt => {

@@ -16,4 +16,4 @@ mod tables;
 pub use blocks::Blocks;
 pub use field::{Element, ghash};
 pub use shape::{Arrangement, Shape, ShapeError};
-pub use tables::{TableElement, batch_tables, tables};
+pub use tables::{TableElement, batch_tables, batch_words, tables};

@@ -105,7 +105,7 @@ pub fn tables<E: TableElement>(blocks: Blocks, key: E, shape: &Shape, units: u32
 /// | 4 | H, for the block of lengths |
 pub fn batch_tables<E: TableElement>(key: E, shape: &Shape, wide: u32) -> Zeroizing<Vec<E::Word>> {
     let groups = 1 << wide;
-    let mut words = Zeroizing::new(Vec::with_capacity(shape.matrix_words() + 4 * (2 * groups + 1)));
+    let mut words = Zeroizing::new(Vec::with_capacity(batch_words(shape, wide)));
     let mut next = power(E::ONE, key, groups as u64);
     let mut row = power(E::ONE, next, shape.powers.into());
     let mut step = row * row;
@@ -121,6 +121,11 @@ pub fn batch_tables<E: TableElement>(key: E, shape: &Shape, wide: u32) -> Zeroiz
     }
     [&mut next, &mut row, &mut step, &mut weight].into_iter().for_each(Zeroize::zeroize);
     words
+}
+
+/// The number of words of [`batch_tables`].
+pub fn batch_words(shape: &Shape, wide: u32) -> usize {
+    shape.matrix_words() + 4 * ((2 << wide) + 1)
 }
 
 /// Appends the matrices: of the powers of `next`, and of `step`.

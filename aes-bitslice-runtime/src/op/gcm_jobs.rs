@@ -24,10 +24,12 @@ use crate::op::ranges::Ranges;
 use crate::op::tagging::{Make, Tagging, Verify};
 use aes_bitslice_core::aes::KeyBits;
 use aes_bitslice_core::count::counted;
-use aes_bitslice_core::memory::{NoMemory, collected, room};
+use aes_bitslice_core::memory::{NoMemory, collected, filled, room};
+use aes_bitslice_core::messages::RUN;
 use cipher::inout::InOutBuf;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// A message, and its key.
@@ -106,6 +108,15 @@ pub struct GcmJobs<E> {
     pub(crate) batch: GcmBatch<E>,
     /// Counter mode from each message's second counter on.
     pub(crate) jobs: Jobs,
+    /// The number of each message's key; none if keys have no numbers.
+    numbers: Arc<Vec<u32>>,
+}
+
+/// Messages in the order in which a device takes those of each key together, the longest first; and where those of each key end in it. A key may
+/// have none.
+pub(crate) struct ByKey {
+    pub(crate) order: Vec<u32>,
+    pub(crate) ends: Vec<usize>,
 }
 
 /// Encrypts messages, each under its own key, and returns their tags, of 16 bytes each, in the order of the messages.
@@ -197,7 +208,7 @@ impl<E: Tagging<Results>> GcmJobs<E> {
         let message = |job: &'a GcmJob<'a>| GcmMessage { nonce: &job.nonce, aad: job.aad, range: job.range.clone() };
         let messages: Vec<_> = collected(jobs.iter().map(message))?;
         let (bits, keys) = Jobs::keys_of(jobs.iter().map(|job| job.key))?;
-        Self::of(bits, keys, GcmBatch::of_list(&messages, false, end)?)
+        Self::of(bits, keys, &[], GcmBatch::of_list(&messages, false, end)?)
     }
 
     fn of_arrays(
@@ -208,10 +219,11 @@ impl<E: Tagging<Results>> GcmJobs<E> {
         end: E,
     ) -> Result<Self, Error> {
         let copied = keys.copied(ranges.len())?;
-        Self::of(keys.bits, copied, GcmBatch::of_arrays(ranges, nonces, aads, false, end)?)
+        let numbers = keys.of.unwrap_or_default();
+        Self::of(keys.bits, copied, numbers, GcmBatch::of_arrays(ranges, nonces, aads, false, end)?)
     }
 
-    fn of(bits: KeyBits, keys: Zeroizing<Vec<u8>>, batch: GcmBatch<E>) -> Result<Self, Error> {
+    fn of(bits: KeyBits, keys: Zeroizing<Vec<u8>>, numbers: &[u32], batch: GcmBatch<E>) -> Result<Self, Error> {
         if let Some((n, bytes)) = batch.other_nonce() {
             let bytes = counted(bytes, "byte");
             return refused(format!("the nonce of message {n} has {bytes}: under a key of its own, it has 12"));
@@ -223,7 +235,28 @@ impl<E: Tagging<Results>> GcmJobs<E> {
         };
         let counters = collected((0..messages.len()).map(second))?;
         let jobs = Jobs::of(Flow::Ctr, bits, keys, counters, messages.places().clone())?;
-        Ok(Self { batch, jobs })
+        Ok(Self { batch, jobs, numbers: Arc::new(collected(numbers.iter().copied())?) })
+    }
+
+    /// The messages of each key, if keys have numbers and a key has at least `least` bytes on average.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn by_key(&self, least: u64) -> Result<Option<ByKey>, NoMemory> {
+        let Some(highest) = self.numbers.iter().max() else { return Ok(None) };
+        let (keys, runs) = (*highest as usize + 1, self.batch.messages().runs());
+        if u64::from(runs) * 16 * RUN / (keys as u64) < least {
+            return Ok(None);
+        }
+        // The longest first, sorted by key: what is in order stays so among those of a key.
+        let (longest_first, mut order, mut ends) = (self.batch.order()?, filled(0, self.len())?, filled(0, keys)?);
+        self.numbers.iter().for_each(|key| ends[*key as usize] += 1);
+        let mut begin = 0;
+        ends.iter_mut().for_each(|end| begin += std::mem::replace(end, begin));
+        for n in (0..self.len()).map(|position| longest_first.at(position)) {
+            let end = &mut ends[self.numbers[n] as usize];
+            order[*end] = n as u32;
+            *end += 1;
+        }
+        Ok(Some(ByKey { order, ends }))
     }
 
     /// The number of messages.

@@ -6,6 +6,7 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::select::stored::{KeyForm, StoredKind};
 use crate::backend::device::hash::{Gcm, GcmBatch, GcmTables, OfHashKey, Tables};
 use crate::backend::device::key::Hasher;
+use crate::backend::device::round_keys::KeyMaterial;
 use crate::base::error::Error;
 use crate::base::key::Key;
 use crate::base::scrubbed::{EXPANSION, scrubbed};
@@ -108,7 +109,7 @@ impl DeviceKey {
         let Some((kernel, keys)) = self.gcm_kernel()? else { return Ok(None) };
         let wide = groups(kernel.units());
         let tables = self.batch_tables[wide as usize].get(|| kernel.tables_of_batch(key, wide))?;
-        Ok(Some(GcmBatch { kernel, keys, tables, wide }))
+        Ok(Some(GcmBatch { kernel, keys, tables: tables.place(), wide }))
     }
 
     fn gcm_kernel(&self) -> Result<Option<(HashKernel, &RoundKeys)>, Error> {

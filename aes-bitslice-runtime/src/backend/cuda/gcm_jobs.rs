@@ -1,25 +1,31 @@
-//! Messages of GCM in device memory, each under a key of its own (`op/gcm_jobs`), on the caller's stream and without waiting: the calls under
-//! many keys do counter mode, and one kernel hashes.
+//! Messages of GCM in device memory, each under a key of its own (`op/gcm_jobs`), on the caller's stream and without waiting. Where few keys
+//! have much data each, the kernel of GCM in one launch has a launch for each key. Otherwise the calls under many keys do counter mode, and one
+//! kernel hashes.
 //!
 //! ```text
+//!              keys and tables there | masks | for each key: counter mode, hash, tags or verdicts | tags or verdicts back
+//! or
 //! encryption   keys and tables there | hash keys, masks | round keys | counter mode | tags of the ciphertext, masked | tags back
 //! decryption   keys and tables there | hash keys, masks | hashes of the ciphertext + tags | round keys | counter mode | clear where these differ | verdicts back
 //! ```
 
-use crate::backend::cuda::commands::Span;
+use crate::backend::cuda::commands::{HashKernel, Span};
 use crate::backend::cuda::gcm_batch::clear;
+use crate::backend::cuda::gcm_by_key::ByKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::many_keys::{DeviceJobs, launch_each, launch_jobs, span};
 use crate::backend::cuda::memory::batch_memory::BatchMemory;
-use crate::backend::device::hash::OfMessages;
+use crate::backend::device::hash::{BatchResults, OfMessages};
 use crate::base::error::Error;
 use crate::base::stop::Stop;
 use crate::base::threads::{copy, divided};
 use crate::op::batch::Results;
 use crate::op::buffers::{Access, Buffers};
-use crate::op::gcm_jobs::{GcmDecryptJobs, GcmEncryptJobs, GcmJob, GcmJobs};
+use crate::op::gcm_batch::Aads;
+use crate::op::gcm_jobs::{GcmDecryptJobs, GcmEncryptJobs, GcmJobs, JobKeys};
 use crate::op::launch::Entry;
 use crate::op::many_keys::{EachKey, Flow, NAME, Tables};
+use crate::op::ranges::Ranges;
 use crate::op::tagging::Tagging;
 use aes_bitslice_core::aes::{Direction, KeyBits};
 use aes_bitslice_core::memory::NoMemory;
@@ -57,6 +63,17 @@ impl<E: Tagging<Results>> PendingGcmJobs<E> {
     }
 }
 
+/// How a call is launched.
+enum By<'j> {
+    /// A launch for each key.
+    Keys(Box<ByKey>),
+    /// Launches for all messages, under these tables of counter mode.
+    Messages { hasher: HashKernel, tables: &'j Tables },
+}
+
+/// The fewest bytes of data that keys have on average where each has its launch.
+const LEAST: u64 = 4 << 20;
+
 /// Where things are in the memory of a call, in bytes.
 struct Places {
     messages: Range<usize>,
@@ -69,6 +86,8 @@ struct Places {
     masks: Range<usize>,
     expected: Range<usize>,
     aad: Range<usize>,
+    /// The tables of each key's hash key.
+    tables: Range<usize>,
     verdicts: Range<usize>,
     /// From here on nothing is copied to the device or back. The sum of each message's hash and its expected tag.
     hashes: Range<usize>,
@@ -77,7 +96,7 @@ struct Places {
 }
 
 impl Places {
-    fn of<E: Tagging<Results>>(all: &GcmJobs<E>, tables: &Tables, aad: usize, verifies: bool) -> Self {
+    fn of<E: Tagging<Results>>(all: &GcmJobs<E>, by: &By<'_>, aad: usize, verifies: bool) -> Self {
         let (messages, bits) = (all.len(), all.jobs.bits);
         let mut end = 0;
         let mut next = |bytes: usize| {
@@ -86,20 +105,25 @@ impl Places {
             begin..end
         };
         let if_verified = |bytes| if verifies { bytes * messages } else { 0 };
+        let (jobs, runs, alone, of_keys) = match by {
+            By::Keys(by_key) => (0, 0, 0, by_key.bytes_of_tables()),
+            By::Messages { tables, .. } => (tables.jobs.len(), tables.runs.len(), messages, 0),
+        };
         Self {
             messages: next(4 * MESSAGE_WORDS * messages),
             order: next(4 * messages),
-            jobs: next(4 * tables.jobs.len()),
-            runs: next(4 * tables.runs.len()),
-            counters: next(16 * messages),
+            jobs: next(4 * jobs),
+            runs: next(4 * runs),
+            counters: next(16 * alone),
             keys: next(bits.bytes() * messages),
             masks: next(16 * messages),
             expected: next(if_verified(16)),
             aad: next(aad),
+            tables: next(of_keys),
             verdicts: next(if_verified(4)),
-            hashes: next(if_verified(16)),
-            hash_keys: next(16 * messages),
-            round_keys: next(16 * (bits.rounds() + 1) * messages),
+            hashes: next(if_verified(16).min(16 * alone)),
+            hash_keys: next(16 * alone),
+            round_keys: next(16 * (bits.rounds() + 1) * alone),
         }
     }
 }
@@ -180,7 +204,7 @@ impl DeviceJobs<'_> {
         }
         self.prepare_gcm()?;
         // SAFETY: the caller guarantees stream and memory; all messages are within the length, as was checked.
-        let memory = unsafe { self.launch_gcm(stream, span, jobs) }?;
+        let memory = unsafe { self.launch_gcm(stream, span, jobs, LEAST) }?;
         Ok(PendingGcmJobs { jobs: jobs.clone(), results: Pending::On(memory) })
     }
 
@@ -190,6 +214,8 @@ impl DeviceJobs<'_> {
         self.device.test_batch(Mode::EcbEncrypt, Entry::HashJobs, || self.test_gcm())
     }
 
+    /// Each key has its launch if keys have numbers and `least` bytes of data on average.
+    ///
     /// # Safety
     /// The span is within memory that this device can reach, live until the work is done; the messages are within the span; `stream` is
     /// live and belongs to the context.
@@ -198,13 +224,22 @@ impl DeviceJobs<'_> {
         stream: CUstream,
         span: Span,
         all: &GcmJobs<E>,
+        least: u64,
     ) -> Result<BatchMemory, Error> {
-        let (kernel, hasher) = (self.kernel(Flow::Ctr)?, self.device.hash_kernel_of_jobs()?);
+        let kernel = self.kernel(Flow::Ctr)?;
         let (messages, order) = (all.batch.messages(), all.batch.order()?);
         let (aad, expected) = (all.batch.aad(), all.batch.expected());
-        let tables = all.jobs.tables()?;
-        let places = Places::of(all, tables, aad.len(), expected.is_some());
+        let by = match ByKey::of(self.device, all, least)? {
+            Some(by_key) => By::Keys(by_key.into()),
+            None => By::Messages { hasher: self.device.hash_kernel_of_jobs()?, tables: all.jobs.tables()? },
+        };
+        let places = Places::of(all, &by, aad.len(), expected.is_some());
         let mut memory = self.device.batch_memories().take(places.verdicts.end, places.round_keys.end)?;
+        // Before anything secret is in its pinned memory, which is cleared after the work only.
+        let ready = match &by {
+            By::Keys(by_key) => Some(by_key.ready(&mut memory, places.tables.clone(), |n| all.jobs.key(n))?),
+            By::Messages { .. } => None,
+        };
 
         let described = [&places.messages, &places.order, &places.masks].map(Range::clone);
         let [words, positions, firsts] = memory.pinned().get_disjoint_mut(described).expect("apart");
@@ -215,15 +250,23 @@ impl DeviceJobs<'_> {
             for (n, ((words, position), first)) in (part * PART..).zip(of_each) {
                 let (message, words): (_, &mut [u8; 4 * MESSAGE_WORDS]) = (messages.get(n), words);
                 words.as_chunks_mut().0.iter_mut().zip(words_of(&message)).for_each(|(to, word)| *to = word);
-                *position = (order.at(n) as u32).to_le_bytes();
+                *position = match &by {
+                    By::Keys(by_key) => by_key.order[n],
+                    By::Messages { .. } => order.at(n) as u32,
+                }
+                .to_le_bytes();
                 *first = message.first;
             }
         });
+        let (of_jobs, of_runs, counters) = match &by {
+            By::Keys(_) => <(&[_], &[_], &[_])>::default(),
+            By::Messages { tables, .. } => (&*tables.jobs, &*tables.runs, &**all.jobs.counters),
+        };
         let copied = [&places.jobs, &places.runs, &places.counters, &places.keys, &places.expected, &places.aad];
         let from = [
-            tables.jobs.as_flattened(),
-            tables.runs.as_flattened(),
-            all.jobs.counters.as_flattened(),
+            of_jobs.as_flattened(),
+            of_runs.as_flattened(),
+            counters.as_flattened(),
             &all.jobs.keys,
             expected.unwrap_or_default().as_flattened(),
             aad,
@@ -232,14 +275,13 @@ impl DeviceJobs<'_> {
 
         let count = all.len() as u32;
         let longest = if count > 0 { messages.get(order.at(0)).hashed_blocks() } else { 0 };
-        let wide = hasher.wide_for_jobs(count, longest, 32 * u64::from(messages.runs()));
         let one_block = EachKey { flow: Flow::Ecb(Direction::Encrypt), bits: all.jobs.bits, counter: 0, bytes: 16 };
         let results = if expected.is_some() { &places.verdicts } else { &places.masks }.clone();
         let secret = places.keys.start..places.round_keys.end;
         let (Some(input), Some(output)) = (span.input, span.output) else { unreachable!("it reads and writes") };
         // SAFETY: as the caller vouches, here and below.
         unsafe {
-            let launched = memory.run(stream, places.aad.end, results, secret, |begin| {
+            let launched = memory.run(stream, places.tables.end, results, secret, |begin| {
                 let at = |range: &Range<usize>| begin + range.start as u64;
                 let filled = |range: &Range<usize>, byte| {
                     let done = result::memset_d8_async(at(range), byte, range.len(), stream);
@@ -256,15 +298,30 @@ impl DeviceJobs<'_> {
                     aad: at(&places.aad),
                     masks: at(masks),
                 };
+                encrypt(&places.masks)?;
+                if expected.is_some() {
+                    // A message that the kernel does not reach is not authentic.
+                    filled(&places.verdicts, 0xff)?;
+                }
+                let (hashes, verdicts) = (at(&places.hashes), at(&places.verdicts));
+                let (hasher, tables) = match (&by, &ready) {
+                    (By::Keys(by_key), Some(ready)) => {
+                        let results = match expected {
+                            None => BatchResults::Tags(at(&places.masks)),
+                            Some(_) => BatchResults::Verdicts { expected: at(&places.expected), verdicts },
+                        };
+                        return by_key.launch(ready, stream, span, &of(&places.masks), at(&places.tables), results);
+                    }
+                    (By::Messages { hasher, tables }, _) => (hasher, *tables),
+                    (By::Keys(_), None) => unreachable!("it was made ready"),
+                };
+                let wide = hasher.wide_for_jobs(count, longest, 32 * u64::from(messages.runs()));
                 let tags = |from, masks: &Range<usize>, to: &Range<usize>| {
                     hasher.make_tags_of_jobs(&mut { stream }, from, at(&places.hash_keys), wide, &of(masks), at(to))
                 };
                 filled(&places.hash_keys, 0)?;
                 encrypt(&places.hash_keys)?;
-                encrypt(&places.masks)?;
                 if expected.is_some() {
-                    // A message that the kernel does not reach is not authentic.
-                    filled(&places.verdicts, 0xff)?;
                     // Before anything is overwritten.
                     tags(input, &places.expected, &places.hashes)?;
                 }
@@ -273,7 +330,6 @@ impl DeviceJobs<'_> {
                 if expected.is_none() {
                     return tags(output, &places.masks, &places.masks);
                 }
-                let (hashes, verdicts) = (at(&places.hashes), at(&places.verdicts));
                 hasher.clear_messages(&mut { stream }, output, &of(&places.masks), hashes, verdicts)
             });
             launched.inspect_err(|_| {
@@ -285,53 +341,49 @@ impl DeviceJobs<'_> {
         Ok(memory)
     }
 
-    /// Tests the known answers of messages with keys of each length, of which one is forged when they are decrypted.
+    /// Tests the known answers of messages with keys of each length, launched in both ways, of which one is forged when they are decrypted.
     fn test_gcm(&self) -> Result<(), Error> {
         const BYTES: usize = 6000;
         let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
-        let keys: [[u8; 32]; 5] = std::array::from_fn(|n| std::array::from_fn(|i| (i * 7 + n * 29 + 3) as u8));
+        let keys: [u8; 3 * 32] = std::array::from_fn(|i| (i * 7 + 3) as u8);
         let ranges = [0..0, 3..1300, 1300..1316, 1332..4000, 4004..4111];
-        let wrong = || Error::SelfTestFailed { kernel: "GCM under many keys".into() };
-        for bits in KeyBits::ALL {
-            let job = |(n, range): (usize, &Range<u64>)| GcmJob {
-                key: &keys[n][..bits.bytes()],
-                nonce: [n as u8; 12],
-                aad: &data[..9 * n],
-                range: range.clone(),
-            };
-            let jobs: Vec<_> = ranges.iter().enumerate().map(job).collect();
-            let encrypt = GcmEncryptJobs::new(&jobs)?;
+        let nonces: [[u8; 12]; 5] = std::array::from_fn(|n| [n as u8; 12]);
+        let aads: [Range<u64>; 5] = std::array::from_fn(|n| 0..9 * n as u64);
+        let (places, nonces, aads) = (Ranges::from(&ranges[..]), (&nonces[..]).into(), Aads::each(&data, &aads[..]));
+        for (bits, least) in KeyBits::ALL.into_iter().flat_map(|bits| [(bits, u64::MAX), (bits, 0)]) {
+            let keys = JobKeys::numbered(bits, &keys[..3 * bits.bytes()], &[0, 2, 1, 2, 0]);
+            let encrypt = GcmEncryptJobs::from_arrays(&keys, &places, &nonces, &aads)?;
             let mut ciphertext = data.clone();
-            let tags = Stop::never(|| encrypt.on_cpu(Buffers::InPlace(&mut ciphertext))).map_err(Error::from)?.tags;
-            let (encrypted, found) = self.on_device_gcm(&encrypt, &data)?;
-            if (&encrypted, &found.tags) != (&ciphertext, &tags) {
-                return Err(wrong());
-            }
-            let mut forged: Vec<_> = tags.into_iter().map(Into::into).collect();
-            forged[3] = [7; 16].into();
-            let (mut left, found) = self.on_device_gcm(&GcmDecryptJobs::new(&jobs, &forged)?, &ciphertext)?;
-            let Range { start, end } = ranges[3].clone();
-            let cleared = &mut left[start as usize..end as usize];
-            if found.authentic != [true, true, true, false, true] || cleared.iter().any(|byte| *byte != 0) {
-                return Err(wrong());
-            }
-            cleared.copy_from_slice(&data[start as usize..end as usize]);
-            if left != data {
-                return Err(wrong());
+            let mut tags = Stop::never(|| encrypt.on_cpu(Buffers::InPlace(&mut ciphertext))).map_err(Error::from)?.tags;
+            let (encrypted, found) = self.on_device_gcm(&encrypt, &data, least)?;
+            let mut is_right = (&encrypted, &found.tags) == (&ciphertext, &tags);
+            tags[3] = [7; 16];
+            let decrypt = GcmDecryptJobs::from_arrays(&keys, &places, &nonces, &aads, tags.as_flattened(), 16)?;
+            let mut expected = data.clone();
+            expected[1332..4000].fill(0);
+            let (found, results) = self.on_device_gcm(&decrypt, &ciphertext, least)?;
+            is_right &= found == expected && results.authentic == [true, true, true, false, true];
+            if !is_right {
+                return Err(Error::SelfTestFailed { kernel: "GCM under many keys".into() });
             }
         }
         Ok(())
     }
 
     /// Processes messages in a copy of the data on the device, and waits.
-    fn on_device_gcm<E: Tagging<Results>>(&self, jobs: &GcmJobs<E>, data: &[u8]) -> Result<(Vec<u8>, Results), Error> {
+    fn on_device_gcm<E: Tagging<Results>>(
+        &self,
+        jobs: &GcmJobs<E>,
+        data: &[u8],
+        least: u64,
+    ) -> Result<(Vec<u8>, Results), Error> {
         let mut slot = self.device.slots().take(data.len())?;
         let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
         let span = Span::in_place(Access::Maps, place, data.len() as u64);
         // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
         let started = unsafe {
             slot.copy_in(0, data)
-                .and_then(|()| self.launch_gcm(*slot.queue(), span, jobs))
+                .and_then(|()| self.launch_gcm(*slot.queue(), span, jobs, least))
                 .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
         };
         slot.wait()?;

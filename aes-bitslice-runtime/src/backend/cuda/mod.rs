@@ -53,6 +53,7 @@ pub(crate) mod device_key;
 pub(crate) mod driver;
 mod gcm_arrays;
 pub(crate) mod gcm_batch;
+mod gcm_by_key;
 mod gcm_jobs;
 mod gcm_self_test;
 pub(crate) mod kernel;

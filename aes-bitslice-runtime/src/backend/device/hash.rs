@@ -92,7 +92,8 @@ pub(crate) struct Gcm<'a, D: Driver> {
 pub(crate) struct GcmBatch<'a, D: Driver> {
     pub(crate) kernel: HashKernel<D>,
     pub(crate) keys: &'a RoundKeys<D::KeyMemory>,
-    pub(crate) tables: Arc<D::KeyMemory>,
+    /// Where its tables are in device memory.
+    pub(crate) tables: u64,
     pub(crate) wide: u32,
 }
 
@@ -184,27 +185,43 @@ impl<D: Driver> GcmBatch<'_, D> {
         of: &OfMessages,
         results: BatchResults,
     ) -> Result<(), Error> {
-        let Self { kernel, keys, tables, wide } = self;
-        let LoadedHashKernel { driver, manifest, code, multiprocessors, .. } = &*kernel.0;
-        let messages = (Argument::Messages, Value::Address(of.messages));
-        let masks = (Argument::Masks, Value::Address(of.masks));
-        let all = (Argument::All, Value::U32(of.all));
-        let run = |queue: &mut D::Queue, entry, span, work: u32, values| {
-            let thread_blocks = work.clamp(1, (*multiprocessors).max(1));
-            let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
-            let values = Values { span, launch: &launch, keys: Some(keys), tables: Some(&**tables) };
-            // SAFETY: as the caller promises; the threads are the manifest's.
-            unsafe { driver.launch(queue, code, &launch, &values) }
-        };
-        let nothing = Span::between(None, None, 0);
-        run(queue, Entry::BatchMasks, nothing, of.all.div_ceil(MASKS), vec![messages, all, masks])?;
-        let mut values = vec![messages, masks, all];
-        values.extend([
+        let LoadedHashKernel { multiprocessors, .. } = *self.kernel.0;
+        let values = vec![
+            (Argument::Messages, Value::Address(of.messages)),
+            (Argument::All, Value::U32(of.all)),
+            (Argument::Masks, Value::Address(of.masks)),
+        ];
+        let blocks = |work: u32| work.clamp(1, multiprocessors.max(1));
+        // SAFETY: as the caller promises.
+        unsafe {
+            let (nothing, masks) = (Span::between(None, None, 0), of.all.div_ceil(MASKS));
+            self.launch(queue, Entry::BatchMasks, blocks(masks), nothing, values)?;
+            self.run_masked(queue, blocks(of.all.div_ceil(32 >> self.wide)), span, of, results)
+        }
+    }
+
+    /// Likewise for messages whose masks are there, by this number of thread blocks. `of.all` are the messages at `of.order`, where any numbers
+    /// may be.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    pub(crate) unsafe fn run_masked(
+        &self,
+        queue: &mut D::Queue,
+        thread_blocks: u32,
+        span: Span<D::Place>,
+        of: &OfMessages,
+        results: BatchResults,
+    ) -> Result<(), Error> {
+        let mut values = vec![
+            (Argument::Messages, Value::Address(of.messages)),
+            (Argument::Masks, Value::Address(of.masks)),
+            (Argument::All, Value::U32(of.all)),
             (Argument::Order, Value::Address(of.order)),
-            (Argument::Wide, Value::U32(*wide)),
+            (Argument::Wide, Value::U32(self.wide)),
             (Argument::Aad, Value::Address(of.aad)),
-            (Argument::Tables, Value::Address(tables.place().address())),
-        ]);
+            (Argument::Tables, Value::Address(self.tables)),
+        ];
         let entry = match results {
             BatchResults::Tags(tags) => {
                 values.push((Argument::Tags, Value::Address(tags)));
@@ -216,7 +233,25 @@ impl<D: Driver> GcmBatch<'_, D> {
                 Entry::BatchDecrypt
             }
         };
-        run(queue, entry, span, of.all.div_ceil(32 >> wide), values)
+        // SAFETY: as the caller promises.
+        unsafe { self.launch(queue, entry, thread_blocks, span, values) }
+    }
+
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn launch(
+        &self,
+        queue: &mut D::Queue,
+        entry: Entry,
+        thread_blocks: u32,
+        span: Span<D::Place>,
+        values: Vec<(Argument, Value)>,
+    ) -> Result<(), Error> {
+        let LoadedHashKernel { driver, manifest, code, .. } = &*self.kernel.0;
+        let launch = Launch { entry, at: 0, thread_blocks, threads: manifest.threads, values };
+        let values = Values { span, launch: &launch, keys: Some(self.keys), tables: None };
+        // SAFETY: as the caller promises; the threads are the manifest's.
+        unsafe { driver.launch(queue, code, &launch, &values) }
     }
 }
 
@@ -258,8 +293,24 @@ impl<D: Driver> HashKernel<D> {
     /// The tables that launches of GCM on many messages under a hash key read, `1 << wide` groups a message, in the memory of the device, which was
     /// entered on this thread.
     pub(crate) fn tables_of_batch(&self, key: &HashKey, wide: u32) -> Result<D::KeyMemory, Error> {
-        let LoadedHashKernel { driver, manifest, .. } = &*self.0;
-        driver.key_memory(&ghash::batch_tables(Element::from_block(*key.bytes()), &manifest.shape, wide))
+        self.0.driver.key_memory(&self.batch_tables(key, wide))
+    }
+
+    /// These tables, and the number of words that they have.
+    pub(crate) fn batch_tables(&self, key: &HashKey, wide: u32) -> Zeroizing<Vec<u32>> {
+        ghash::batch_tables(Element::from_block(*key.bytes()), &self.0.manifest.shape, wide)
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(crate) fn words_of_batch(&self, wide: u32) -> usize {
+        ghash::batch_words(&self.0.manifest.shape, wide)
+    }
+
+    /// The fewest thread blocks that have a warpgroup for each unit of this number of messages, if the device has as many.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn fewest_blocks(&self, messages: u32, wide: u32) -> u32 {
+        let LoadedHashKernel { manifest, multiprocessors, .. } = &*self.0;
+        messages.div_ceil(32 >> wide).div_ceil(manifest.units_per_sm).clamp(1, (*multiprocessors).max(1))
     }
 
     /// The number of units of work that it does at a time.
@@ -453,6 +504,7 @@ pub(crate) struct Sum<'a, P> {
 }
 
 /// The device addresses of the data that describes messages, and of their masks.
+#[derive(Clone, Copy)]
 pub(crate) struct OfMessages {
     pub(crate) messages: u64,
     pub(crate) order: u64,

@@ -38,6 +38,8 @@ struct Memory {
     len: usize,
     /// A stream that copies the call's input to the device, and its results back, while the caller's stream is busy with other work.
     copies: CUstream,
+    /// Streams for parts of the work that do not wait for each other, once requested.
+    beside: Vec<CUstream>,
     /// Marks the end of the first copy, then that of the work.
     there: CUevent,
     /// Marks the end of the call.
@@ -58,6 +60,36 @@ pub(crate) struct BatchMemory {
     /// Whether they are cleared on the device when the call is done.
     is_cleared: bool,
     state: State,
+}
+
+/// Streams beside the caller's.
+pub(crate) struct Beside {
+    context: Arc<Context>,
+    streams: Vec<CUstream>,
+    event: CUevent,
+}
+
+impl Beside {
+    /// Does work on these streams, which begins after what is on `stream`, and which comes before later work on it.
+    ///
+    /// # Safety
+    /// The stream is live and belongs to the context, which was entered on this thread; the memory that this is of is there.
+    pub(crate) unsafe fn run(
+        &self,
+        stream: CUstream,
+        work: impl FnOnce(&[CUstream]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Self { context, streams, event } = self;
+        // SAFETY: as the caller promises; the memory has the event and the streams.
+        let begun = streams.iter().try_for_each(|other| unsafe { context.order(stream, *event, *other) });
+        let worked = begun.and_then(|()| work(streams));
+        streams.iter().fold(worked, |so_far, other| {
+            // SAFETY: as above.
+            let joined =
+                unsafe { context.order(*other, *event, stream).or_else(|error| context.wait_instead(*other, error)) };
+            so_far.and(joined)
+        })
+    }
 }
 
 #[derive(PartialEq)]
@@ -105,6 +137,16 @@ impl BatchMemory {
     pub(crate) fn pinned(&mut self) -> &mut [u8] {
         debug_assert!(self.state == State::Idle, "nothing reads it yet");
         &mut self.memory.as_mut().expect("there until drop").pinned
+    }
+
+    /// `count` streams on which parts of the work of [`run`](Self::run) may be.
+    pub(crate) fn beside(&mut self, count: usize) -> Result<Beside, Error> {
+        let Memory { context, beside, there, .. } = self.memory.as_mut().expect("there until drop");
+        while beside.len() < count {
+            let stream = result::stream::create(result::stream::StreamKind::NonBlocking);
+            beside.push(context.call("cuStreamCreate", stream)?);
+        }
+        Ok(Beside { context: context.clone(), streams: beside[..count].to_vec(), event: *there })
     }
 
     /// Copies the first `bytes` bytes to the device, does work there on a stream, copies the results back, and clears what is secret; without
@@ -223,6 +265,7 @@ impl Memory {
             pointer: 0,
             len,
             copies: ptr::null_mut(),
+            beside: vec![],
             there: ptr::null_mut(),
             event: ptr::null_mut(),
         };
@@ -257,8 +300,8 @@ impl Drop for Memory {
             for event in [self.there, self.event].into_iter().filter(|event| !event.is_null()) {
                 let _ = result::event::destroy(event);
             }
-            if !self.copies.is_null() {
-                let _ = result::stream::destroy(self.copies);
+            for stream in self.beside.drain(..).chain([self.copies]).filter(|stream| !stream.is_null()) {
+                let _ = result::stream::destroy(stream);
             }
         }
     }
