@@ -138,7 +138,8 @@ pub(crate) struct ByKey {
 ///
 /// The data between messages is unchanged. In host memory the CPU cores do the work, whatever the engine
 /// ([`Engine::run_gcm_jobs`](crate::Engine::run_gcm_jobs)); in device memory of a CUDA engine it is one call on the caller's stream
-/// ([`DeviceJobs::run_gcm`](crate::cuda::DeviceJobs::run_gcm)), which expands the keys there. The copy of the keys is wiped on drop.
+/// ([`DeviceJobs::run_gcm`](crate::cuda::DeviceJobs::run_gcm)), which expands the keys there, or on the cores of the CPU if keys have numbers and
+/// 4 MiB of data each on average, where it is faster. The copy of the keys is wiped on drop.
 ///
 /// Two messages under one key must not have the same nonce: nothing checks this.
 pub type GcmEncryptJobs = GcmJobs<Make>;
