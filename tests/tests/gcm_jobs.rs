@@ -308,6 +308,13 @@ fn what_cannot_be_is_refused() {
         "message 1 has the key number 1, which is too high for 1 key",
     );
     told(arrays(JobKeys::numbered(bits, &key, &[0]), &counted), "1 key number for 2 messages");
+    // Under one number of a key, but not under two, and for encryption only.
+    let same = Nonces::from(&[[9; 12]; 2][..]);
+    told(arrays(JobKeys::numbered(bits, &other, &[1, 1]), &same), "messages 0 and 1 have the same key number and");
+    assert!(arrays(JobKeys::numbered(bits, &other, &of), &same).is_ok());
+    assert!(arrays(JobKeys::each(bits, &other), &same).is_ok());
+    let keys = JobKeys::numbered(bits, &other, &[1, 1]);
+    assert!(GcmDecryptJobs::from_arrays(&keys, &Ranges::equal(2, 5), &same, &Aads::NONE, &[0; 32], 16).is_ok());
     let long: [&[u8]; 2] = [&[7; 16], &[8; 12]];
     told(arrays(JobKeys::each(bits, &other), &Nonces::from(&long[..])), "the nonce of message 0 has 16 bytes");
 

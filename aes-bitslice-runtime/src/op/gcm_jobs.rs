@@ -17,7 +17,7 @@ use crate::op::batch::{self, Results, SideBySide, Tags};
 use crate::op::buffers::Buffers;
 use crate::op::gcm_batch::{Aads, GcmBatch, GcmMessage, Group, one};
 use crate::op::many_keys::{Flow, Jobs, refused};
-use crate::op::nonces::Nonces;
+use crate::op::nonces::{Nonces, refuse_repeated_under_a_key};
 use crate::op::operation::Operation;
 use crate::op::own_key::STACK_UNDER_OWN_KEY;
 use crate::op::ranges::Ranges;
@@ -141,7 +141,8 @@ pub(crate) struct ByKey {
 /// ([`DeviceJobs::run_gcm`](crate::cuda::DeviceJobs::run_gcm)), which expands the keys there, or on the cores of the CPU if keys have numbers and
 /// 4 MiB of data each on average, where it is faster. The copy of the keys is wiped on drop.
 ///
-/// Two messages under one key must not have the same nonce: nothing checks this.
+/// Two messages under one key must not have the same nonce. Where keys have numbers, two with the same number and nonce are refused; nothing
+/// compares the keys themselves, nor the messages of other calls.
 pub type GcmEncryptJobs = GcmJobs<Make>;
 
 /// Decrypts messages, each under its own key, and reports for each whether it is the one that its tag was computed from. Those that are not
@@ -163,8 +164,8 @@ impl GcmEncryptJobs {
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Jobs`] also for another number of keys than of messages, for the number of a key that is not there,
-    /// and for nonces of another length; [`Error::NonceLength`] for an empty one; [`Error::Batch`] for another number of nonces or additional data than of messages, and for
-    /// additional data outside its bytes.
+    /// and for nonces of another length; [`Error::NonceLength`] for an empty one; [`Error::Batch`] for another number of nonces or additional data than of messages, for
+    /// additional data outside its bytes, and for two messages with the same number of a key and the same nonce.
     pub fn from_arrays(
         keys: &JobKeys<'_>,
         ranges: &Ranges<'_>,
@@ -189,7 +190,7 @@ impl GcmDecryptJobs {
     /// 16, or the first 12 to 15 if both sides agreed on that. Everything is copied.
     ///
     /// # Errors
-    /// As [`GcmEncryptJobs::from_arrays`]; [`Error::Batch`] also for another number of bytes of tags than the messages have, and
+    /// As [`GcmEncryptJobs::from_arrays`], but nonces may be there twice; [`Error::Batch`] also for another number of bytes of tags than the messages have, and
     /// [`Error::TagLength`] for another length of a tag.
     pub fn from_arrays(
         keys: &JobKeys<'_>,
@@ -230,6 +231,9 @@ impl<E: Tagging<Results>> GcmJobs<E> {
             return refused(format!("the nonce of message {n} has {bytes}: under a key of its own, it has 12"));
         }
         let messages = batch.messages();
+        if batch.expected().is_none() {
+            refuse_repeated_under_a_key(numbers, |n| messages.get(n).first).or_else(batch::refused)?;
+        }
         let second = |n| {
             let first = u128::from_be_bytes(messages.get(n).first);
             CounterBlock::of_gcm(first, false).after(1).block.to_be_bytes()

@@ -47,7 +47,7 @@ impl<'a> Nonces<'a> {
                 if fresh {
                     let mixer = Mixer::new();
                     let number = |n: usize| of_twelve(&all[n]) >> 32;
-                    refuse_repeated(count, number, |nonce| mixer.mix(nonce as u64, (nonce >> 64) as u64))?;
+                    refuse_repeated(NEW, count, number, |nonce| mixer.mix(nonce as u64, (nonce >> 64) as u64))?;
                 }
                 Ok(first)
             }
@@ -67,7 +67,7 @@ impl<'a> Nonces<'a> {
     ) -> Result<FirstCounters, Fault> {
         if fresh {
             let mixer = Mixer::new();
-            refuse_repeated(count, &nonce, |nonce| {
+            refuse_repeated(NEW, count, &nonce, |nonce| {
                 let word = |bytes: &[u8]| bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
                 nonce.chunks(8).fold(nonce.len() as u64, |mixed, bytes| mixer.mix(mixed, word(bytes)))
             })?;
@@ -208,9 +208,27 @@ impl Mixer {
     }
 }
 
+/// What two messages under one key do not have.
+const NEW: &str = "the same nonce, which must be new for every message";
+const NEW_UNDER_A_KEY: &str = "the same key number and the same nonce, which must be new for every message under a key";
+
+/// Refuses two messages with the same number of a key and the same J0; `first` gets the number of a message, and returns its J0.
+pub(crate) fn refuse_repeated_under_a_key(keys: &[u32], first: impl Fn(usize) -> [u8; 16]) -> Result<(), Fault> {
+    let mixer = Mixer::new();
+    let both = |n: usize| (u128::from_be_bytes(first(n)), keys[n]);
+    refuse_repeated(NEW_UNDER_A_KEY, keys.len(), both, |(first, key)| {
+        mixer.mix(first as u64, mixer.mix((first >> 64) as u64, key.into()))
+    })
+}
+
 /// Refuses two messages with the same nonce, which under one key give away both messages and the hash key. Nonces are public: branches and
-/// addresses may depend on them.
-fn refuse_repeated<T: Ord>(count: usize, nonce: impl Fn(usize) -> T, hash: impl Fn(T) -> u64) -> Result<(), Fault> {
+/// addresses may depend on them. `what` names what they would have in common.
+fn refuse_repeated<T: Ord>(
+    what: &str,
+    count: usize,
+    nonce: impl Fn(usize) -> T,
+    hash: impl Fn(T) -> u64,
+) -> Result<(), Fault> {
     // Nonces that count up need no table.
     if (1..count).all(|n| nonce(n - 1) < nonce(n)) {
         return Ok(());
@@ -226,8 +244,7 @@ fn refuse_repeated<T: Ord>(count: usize, nonce: impl Fn(usize) -> T, hash: impl 
         while table[place] != NONE {
             let (other_tag, other) = table[place];
             if other_tag == tag && nonce(other as usize) == nonce(n) {
-                let what = "have the same nonce, which must be new for every message";
-                return Err(format!("messages {other} and {n} {what}").into());
+                return Err(format!("messages {other} and {n} have {what}").into());
             }
             place = (place + 1) % places;
         }

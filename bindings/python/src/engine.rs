@@ -130,7 +130,7 @@ impl Engine {
     ///
     /// keys: contiguous, in host memory, or an array whose rows are keys.
     /// nonces: 12 bytes for each message, contiguous, or a list, or `CountedNonces`. Messages under one key must have different ones:
-    ///     nothing checks this.
+    ///     this is checked where keys have numbers, within the call.
     /// key_bits: of each key: 128, 192 or 256.
     /// key_numbers: the number of each message's key, from 0, as an array of integers or a list; by default every message has a key of
     ///     its own, in the order of the messages.
