@@ -11,6 +11,7 @@ use crate::backend::cuda::device_batch::{DeviceBatch, DeviceTags};
 use crate::backend::cuda::device_data::{DeviceCipher, span};
 use crate::backend::cuda::device_key::DeviceKey;
 use crate::backend::cuda::kernel::capture;
+use crate::backend::cuda::memory::batch_memory::places;
 use crate::backend::cuda::memory::stream_memory::StreamMemory;
 use crate::backend::device::driver::Driver;
 use crate::backend::device::hash::{BatchResults, GcmBatch, OfMessages};
@@ -76,15 +77,10 @@ impl Places {
     /// # Safety
     /// As [`StreamMemory::new`].
     unsafe fn new(context: &Arc<Context>, stream: CUstream, all: usize) -> Result<(Self, StreamMemory), Error> {
-        let mut end = 0;
-        let offsets = [4 * MESSAGE_WORDS * all, 4 * all, TALLY, 16 * all].map(|bytes| {
-            let begin = usize::next_multiple_of(end, 16);
-            end = begin + bytes;
-            begin as u64
-        });
+        let all = [4 * MESSAGE_WORDS * all, 4 * all, TALLY, 16 * all].map(places());
         // SAFETY: as the caller promises.
-        let memory = unsafe { StreamMemory::new(context, stream, end) }?;
-        let [messages, order, tally, masks] = offsets.map(|offset| memory.pointer() + offset);
+        let memory = unsafe { StreamMemory::new(context, stream, all[3].end) }?;
+        let [messages, order, tally, masks] = all.map(|place| memory.pointer() + place.start as u64);
         Ok((Self { messages, order, tally, masks }, memory))
     }
 }

@@ -11,7 +11,7 @@
 use crate::backend::cuda::commands::{HashKernel, Kernel, RoundKeys, Span};
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::device_key::DeviceKey;
-use crate::backend::cuda::memory::batch_memory::BatchMemory;
+use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
 use crate::backend::cuda::memory::key_memory::KeyMemory;
 use crate::backend::device::hash::{BatchResults, GcmBatch, OfMessages};
 use crate::base::error::Error;
@@ -62,12 +62,7 @@ impl By<'_> {
 
 impl Places {
     fn of(batch: &OfGcm<'_>, by: &By<'_>) -> Self {
-        let mut end = 0;
-        let mut next = |bytes: usize| {
-            let begin = usize::next_multiple_of(end, 16);
-            end = begin + bytes;
-            begin..end
-        };
+        let mut next = places();
         let messages = batch.messages.len();
         let runs = batch.messages.runs();
         let if_verified = |bytes: usize| if batch.expected.is_some() { bytes } else { 0 };

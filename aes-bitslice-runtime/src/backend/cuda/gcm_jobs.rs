@@ -14,7 +14,7 @@ use crate::backend::cuda::gcm_batch::clear;
 use crate::backend::cuda::gcm_by_key::ByKey;
 use crate::backend::cuda::kernel::capture;
 use crate::backend::cuda::many_keys::{DeviceJobs, launch_each, launch_jobs, span};
-use crate::backend::cuda::memory::batch_memory::BatchMemory;
+use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
 use crate::backend::device::hash::{BatchResults, OfMessages};
 use crate::base::error::Error;
 use crate::base::stop::Stop;
@@ -98,12 +98,7 @@ struct Places {
 impl Places {
     fn of<E: Tagging<Results>>(all: &GcmJobs<E>, by: &By<'_>, aad: usize, verifies: bool) -> Self {
         let (messages, bits) = (all.len(), all.jobs.bits);
-        let mut end = 0;
-        let mut next = |bytes: usize| {
-            let begin = usize::next_multiple_of(end, 16);
-            end = begin + bytes;
-            begin..end
-        };
+        let mut next = places();
         let if_verified = |bytes| if verifies { bytes * messages } else { 0 };
         let (jobs, runs, alone, of_keys) = match by {
             By::Keys(by_key) => (0, 0, 0, by_key.bytes_of_tables()),

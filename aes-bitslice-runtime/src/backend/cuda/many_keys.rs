@@ -11,7 +11,7 @@ use crate::backend::cuda::commands::{Kernel, Span};
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::device_data::DeviceCipher;
 use crate::backend::cuda::kernel::capture;
-use crate::backend::cuda::memory::batch_memory::BatchMemory;
+use crate::backend::cuda::memory::batch_memory::{BatchMemory, places};
 use crate::backend::cuda::select::stored::StoredKind;
 use crate::base::error::Error;
 use crate::base::stop::Stop;
@@ -70,12 +70,7 @@ struct Places {
 impl Places {
     /// For tables and counters of these lengths.
     fn of([jobs, runs, counters]: [usize; 3], keys: usize, round_keys: usize) -> Self {
-        let mut end = 0;
-        let mut next = |bytes: usize| {
-            let begin = usize::next_multiple_of(end, 16);
-            end = begin + bytes;
-            begin..end
-        };
+        let mut next = places();
         Self {
             jobs: next(jobs),
             runs: next(runs),

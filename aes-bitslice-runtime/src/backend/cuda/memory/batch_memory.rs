@@ -216,6 +216,16 @@ impl BatchMemory {
     }
 }
 
+/// Gets the bytes of one part of a memory after the other, and returns where it is: each begins at a multiple of 16.
+pub(crate) fn places() -> impl FnMut(usize) -> Range<usize> {
+    let mut end = 0_usize;
+    move |bytes| {
+        let begin = end.next_multiple_of(16);
+        end = begin + bytes;
+        begin..end
+    }
+}
+
 /// What two ranges have in common.
 fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
     let start = one.start.max(other.start);
