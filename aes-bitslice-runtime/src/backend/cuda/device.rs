@@ -85,7 +85,7 @@ impl Device {
             hash_memories: HashMemories::new(context.clone()),
             stream_sums: StreamSums::new(context.clone()),
             tag_results: TagResults::new(context.clone()),
-            batch_memories: BatchMemories::new(context.clone()),
+            batch_memories: BatchMemories::new(context.clone(), info.memory_bytes),
             tested: OnFirstUse::default(),
             side_streams: SideStreams::new(context.clone()),
             context,

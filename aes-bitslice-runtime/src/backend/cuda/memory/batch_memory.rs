@@ -17,15 +17,18 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-/// The maximum number kept between calls, the maximum size of all their device memory, and the minimum size of each, in bytes. Memory beyond
-/// that is freed after its call.
+/// The maximum number kept between calls, the share of the device's memory that is kept, but no less than `MOST` bytes, and the minimum size of
+/// each in bytes. Memory beyond that is freed after its call.
 const KEPT: usize = 16;
+const SHARE: u64 = 64;
 const MOST: usize = 256 << 20;
 const LEAST: usize = 1 << 16;
 
 /// The memory for batches of a device that is kept between calls.
 pub(crate) struct BatchMemories {
     context: Arc<Context>,
+    /// The maximum size of all that is kept, in bytes.
+    most: usize,
     /// In the order of last use.
     kept: Mutex<Vec<Memory>>,
 }
@@ -103,9 +106,9 @@ enum State {
 }
 
 impl BatchMemories {
-    /// The memory of a device with this context; none is allocated before it is needed.
-    pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
-        Arc::new(Self { context, kept: Mutex::default() })
+    /// The memory of a device with this context and this many bytes of memory; none is allocated before it is needed.
+    pub(crate) fn new(context: Arc<Context>, bytes: u64) -> Arc<Self> {
+        Arc::new(Self { context, most: MOST.max((bytes / SHARE) as usize), kept: Mutex::default() })
     }
 
     /// At least `len` bytes of device memory for a call, of which the first `copied` are copied to it or back. The context was entered on
@@ -250,7 +253,7 @@ impl Drop for BatchMemory {
         let mut kept = lock(&self.memories.kept);
         kept.push(memory);
         let mut freed = vec![];
-        while let Some(n) = surplus(kept.iter().map(|memory| memory.len)) {
+        while let Some(n) = surplus(kept.iter().map(|memory| memory.len), self.memories.most) {
             freed.push(kept.remove(n));
         }
         drop(kept);
@@ -258,11 +261,12 @@ impl Drop for BatchMemory {
     }
 }
 
-/// The index of a memory that is not kept, among memories with these lengths, in the order of last use; `None` if all are kept.
-fn surplus(lengths: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-    let too_large = lengths.clone().position(|len| len > MOST);
+/// The index of a memory that is not kept where `most` bytes are, among memories with these lengths, in the order of last use; `None` if all are
+/// kept.
+fn surplus(lengths: impl Iterator<Item = usize> + Clone, most: usize) -> Option<usize> {
+    let too_large = lengths.clone().position(|len| len > most);
     // The one least recently used: calls of other sizes may have come since.
-    too_large.or((lengths.clone().count() > KEPT || lengths.sum::<usize>() > MOST).then_some(0))
+    too_large.or((lengths.clone().count() > KEPT || lengths.sum::<usize>() > most).then_some(0))
 }
 
 impl Memory {
@@ -334,7 +338,7 @@ mod tests {
     fn neither_too_many_nor_too_large_ones_are_kept() {
         let kept = |lengths: &[usize]| {
             let mut lengths = lengths.to_vec();
-            while let Some(n) = surplus(lengths.iter().copied()) {
+            while let Some(n) = surplus(lengths.iter().copied(), MOST) {
                 lengths.remove(n);
             }
             lengths
