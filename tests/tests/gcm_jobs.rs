@@ -152,11 +152,40 @@ fn arrays_are_as_lists(engines: &'static [Engine]) {
     KeyBits::ALL.iter().for_each(|bits| check_arrays(engines, *bits, &lengths, &[1, 0, 1, 2, 0]));
 }
 
-/// With so much data that each of three keys has its launch; a fourth has no message.
+/// Each key has its launch: eleven keys, more than launches beside each other, and one without a message.
 fn few_keys(engines: &'static [Engine]) {
-    let lengths: Vec<_> = (0..300).map(|n| (n * 7919 % 40_000, 9, n % 17)).collect();
-    let numbers: Vec<_> = (0..300).map(|n| [0, 1, 3][n * n % 7 % 3]).collect();
-    check_arrays(engines, KeyBits::Aes256, &lengths, &numbers);
+    let lengths: Vec<_> = (0..200).map(|n| (n * 7919 % 40_000, n % 40, n % 17)).collect();
+    let numbers: Vec<_> = (0..200).map(|n| [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11][n * n % 11]).collect();
+    let few: Vec<_> = (0..12).map(|n| noise(5 + n, 32)).collect();
+    let mut messages = Messages::new(3, KeyBits::Aes256, &lengths);
+    messages.keys = numbers.iter().map(|&n: &u32| few[n as usize].clone()).collect();
+    let (secret, tags) = messages.by_another();
+    let tags: Vec<[u8; 16]> = tags.iter().map(|tag| tag.as_bytes().try_into().unwrap()).collect();
+    let mut forged = tags.clone();
+    forged[3][15] ^= 1;
+    let aad: Vec<u8> = messages.aad.concat();
+    let (aads, _) = after_gaps(messages.aad.iter().map(|aad| (aad.len(), 0)));
+    let nonces: Vec<_> = (0..lengths.len()).map(Messages::nonce).collect();
+    let few = few.concat();
+    let (keys, ranges) = (JobKeys::numbered(KeyBits::Aes256, &few, &numbers), Ranges::from(&*messages.ranges));
+    let (nonces, aads) = (Nonces::from(&*nonces), Aads::each(&aad, &*aads));
+    let encrypt = GcmEncryptJobs::from_arrays(&keys, &ranges, &nonces, &aads).unwrap();
+    let partly = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, forged.as_flattened(), 16).unwrap();
+    let before = vec![0xa5; secret.len()];
+    let mut left = messages.between(&before, &messages.plain);
+    left[messages.range(3)].fill(0);
+    for engine in engines {
+        let jobs = engine.device_jobs().unwrap().by_key_from(0);
+        let stream = engine.cuda_contexts().unwrap()[0].new_stream().unwrap();
+        let input = stream.clone_htod(&messages.plain).unwrap();
+        let [mut output, mut back] = [&before, &before].map(|bytes| stream.clone_htod(bytes).unwrap());
+        let pending = jobs.run_gcm_to(&stream, &encrypt, &input, &mut output).unwrap();
+        let opened = jobs.run_gcm_to(&stream, &partly, &output, &mut back).unwrap();
+        assert_eq!(pending.wait().unwrap(), tags);
+        assert_eq!(opened.wait().unwrap().failed(), [3]);
+        assert!(stream.clone_dtoh(&output).unwrap() == messages.between(&before, &secret));
+        assert!(stream.clone_dtoh(&back).unwrap() == left);
+    }
 }
 
 /// In every form, with a key for each message and with numbers of keys; also with one wrong tag.

@@ -131,7 +131,7 @@ impl Entry {
         match self {
             Self::Blocks | Self::Bytes | Self::Hash | Self::HashBytes | Self::Clear => true,
             Self::Encrypt | Self::Decrypt => true,
-            // They wait for the masks, which wait for all work before them.
+            // They wait for the masks, which wait for all work before them, or for an event behind both.
             Self::BatchEncrypt | Self::BatchDecrypt => true,
             // They do not wait for earlier work.
             Self::BatchMasks => false,

@@ -6,6 +6,7 @@
 use crate::base::counter::CounterBlock;
 use crate::base::error::Error;
 use crate::base::key::Key;
+use crate::base::lock::made_once;
 use crate::base::scrubbed::{DERIVED, scrubbed};
 use crate::base::stop::Stop;
 use crate::base::tag::Tag;
@@ -29,7 +30,7 @@ use aes_bitslice_core::messages::RUN;
 use cipher::inout::InOutBuf;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 /// A message, and its key.
@@ -110,10 +111,13 @@ pub struct GcmJobs<E> {
     pub(crate) jobs: Jobs,
     /// The number of each message's key; none if keys have no numbers.
     numbers: Arc<Vec<u32>>,
+    /// The messages of each key, once they were sorted.
+    by_key: Arc<OnceLock<ByKey>>,
 }
 
-/// Messages in the order in which a device takes those of each key together, the longest first; and where those of each key end in it. A key may
-/// have none.
+/// Messages in the order in which a device takes those of each key together, the longest first; and where those of each key end in it, of keys that
+/// have messages.
+#[derive(Debug)]
 pub(crate) struct ByKey {
     pub(crate) order: Vec<u32>,
     pub(crate) ends: Vec<usize>,
@@ -240,28 +244,34 @@ impl<E: Tagging<Results>> GcmJobs<E> {
         };
         let counters = collected((0..messages.len()).map(second))?;
         let jobs = Jobs::of(Flow::Ctr, bits, keys, counters, messages.places().clone())?;
-        Ok(Self { batch, jobs, numbers: Arc::new(collected(numbers.iter().copied())?) })
+        let numbers = Arc::new(collected(numbers.iter().copied())?);
+        Ok(Self { batch, jobs, numbers, by_key: Arc::default() })
     }
 
-    /// The messages of each key, if keys have numbers and a key has at least `least` bytes on average.
+    /// The messages of each key, if keys have numbers, and those that have messages at least `least` bytes on average.
     #[cfg(feature = "cuda")]
-    pub(crate) fn by_key(&self, least: u64) -> Result<Option<ByKey>, NoMemory> {
+    pub(crate) fn by_key(&self, least: u64) -> Result<Option<&ByKey>, NoMemory> {
         let Some(highest) = self.numbers.iter().max() else { return Ok(None) };
-        let (keys, runs) = (*highest as usize + 1, self.batch.messages().runs());
-        if u64::from(runs) * 16 * RUN / (keys as u64) < least {
+        let mut ends = filled(0, *highest as usize + 1)?;
+        self.numbers.iter().for_each(|key| ends[*key as usize] += 1);
+        let used = ends.iter().filter(|messages| **messages > 0).count() as u64;
+        if u64::from(self.batch.messages().runs()) * 16 * RUN / used < least {
             return Ok(None);
         }
-        // The longest first, sorted by key: what is in order stays so among those of a key.
-        let (longest_first, mut order, mut ends) = (self.batch.order()?, filled(0, self.len())?, filled(0, keys)?);
-        self.numbers.iter().for_each(|key| ends[*key as usize] += 1);
-        let mut begin = 0;
-        ends.iter_mut().for_each(|end| begin += std::mem::replace(end, begin));
-        for n in (0..self.len()).map(|position| longest_first.at(position)) {
-            let end = &mut ends[self.numbers[n] as usize];
-            order[*end] = n as u32;
-            *end += 1;
-        }
-        Ok(Some(ByKey { order, ends }))
+        made_once(&self.by_key, || {
+            let (longest_first, mut order, mut begin) = (self.batch.order()?, filled(0, self.len())?, 0);
+            ends.iter_mut().for_each(|end| begin += std::mem::replace(end, begin));
+            // What is in order stays so among the messages of a key.
+            for n in (0..self.len()).map(|position| longest_first.at(position)) {
+                let end = &mut ends[self.numbers[n] as usize];
+                order[*end] = n as u32;
+                *end += 1;
+            }
+            ends.dedup();
+            ends.retain(|end| *end > 0);
+            Ok(ByKey { order, ends })
+        })
+        .map(Some)
     }
 
     /// The number of messages.

@@ -18,8 +18,10 @@
 mod decisions;
 mod memcheck;
 
-use aes_bitslice_core::aes::sbox;
-use aes_bitslice_core::ghash::{Arrangement, Blocks, Shape, tables};
+use aes_bitslice_core::aes::{Direction, sbox};
+use aes_bitslice_core::basis::Basis;
+use aes_bitslice_core::ghash::{Arrangement, Blocks, Shape, batch_tables, tables};
+use aes_bitslice_core::key_source::{ExpandedKey, KeySource};
 use aes_bitslice_runtime::bitsliced::Isa;
 use aes_bitslice_runtime::{
     CbcDecrypt, CbcEncrypt, Cmac, CmacBatch, Counter, CounterMode, Ctr, EachKey, Ecb, Engine, Error, GcmEncrypt,
@@ -171,14 +173,24 @@ fn calls(engine: &Engine, bits: KeyBits) -> Result<usize, Error> {
     for (blocks, arrangement, powers, rows) in
         [(Blocks::Reversed, Arrangement::Mma, 16, 64), (Blocks::AsTheyAre, Arrangement::Element, 1, 256)]
     {
-        let tables = tables(blocks, blocks.key(hash_key), &Shape { arrangement, powers, rows }, 3);
-        let bytes: Vec<u8> = tables.iter().flat_map(|word| word.to_le_bytes()).collect();
-        // Part of a matrix does not depend on the key.
-        assert!(undefined_bytes(&bytes) > bytes.len() / 2);
+        depends_on_it(&tables(blocks, blocks.key(hash_key), &Shape { arrangement, powers, rows }, 3));
     }
+    let shape = Shape { arrangement: Arrangement::Wgmma, powers: 16, rows: 64 };
+    for wide in [0, 5] {
+        depends_on_it(&batch_tables(Blocks::AsTheyAre.key(hash_key), &shape, wide));
+    }
+    // The round keys that kernels are launched with.
+    let expanded = ExpandedKey::new(&secret).expect("a length of keys");
+    depends_on_it(&KeySource::Argument.words(&expanded, Direction::Encrypt, Basis::STANDARD));
     make_defined(&mut secret);
     secret.fill(0);
     Ok(calls)
+}
+
+/// Part of a matrix does not depend on the key.
+fn depends_on_it(words: &[u32]) {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    assert!(undefined_bytes(&bytes) > bytes.len() / 2);
 }
 
 /// A leak that must be found: a table, looked up at a byte of a key.

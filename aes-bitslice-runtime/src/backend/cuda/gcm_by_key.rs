@@ -1,5 +1,5 @@
-//! Messages of GCM in device memory under few keys that have much data each: one launch of the kernel of GCM in one launch for those of each
-//! key, some beside each other on streams of their own. The cores of the CPU derive what these launches need of the keys.
+//! Messages of GCM in device memory under few keys that have much data each: a launch for those of each key, some beside each other on streams
+//! of their own. The kernel is that of GCM in one launch; the cores of the CPU derive what it needs of keys.
 
 use crate::backend::cuda::commands::{HashKernel, RoundKeys, Span};
 use crate::backend::cuda::device::Device;
@@ -14,7 +14,7 @@ use crate::cpu::cipher::CpuCipher;
 use crate::cpu::key::CpuKey;
 use crate::exec::sources;
 use crate::op::batch::Results;
-use crate::op::gcm_jobs::GcmJobs;
+use crate::op::gcm_jobs::{self as op, GcmJobs};
 use crate::op::tagging::Tagging;
 use aes_bitslice_core::messages::groups;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -24,11 +24,11 @@ use std::ops::Range;
 const LAUNCHES: usize = 8;
 
 /// The launches of a call.
-pub(super) struct ByKey {
+pub(super) struct ByKey<'j> {
     kernel: HashKernel,
     form: KeyForm,
     /// The numbers of the messages: those of a key together, the longest first.
-    pub(super) order: Vec<u32>,
+    pub(super) order: &'j [u32],
     launches: Vec<OfKey>,
 }
 
@@ -38,7 +38,7 @@ struct OfKey {
     messages: Range<usize>,
     /// The binary logarithm of the groups of threads that share a message.
     wide: u32,
-    /// Its tables in those of all keys, in bytes.
+    /// Where its tables are in those of all keys, in bytes.
     tables: Range<usize>,
 }
 
@@ -48,30 +48,31 @@ pub(super) struct Ready {
     beside: Beside,
 }
 
-impl ByKey {
+impl<'j> ByKey<'j> {
     /// The launches for these messages; `None` if their keys have no numbers or less than `least` bytes of data each on average, or if there is
     /// no such kernel for this device, which was entered on this thread.
     pub(super) fn of<E: Tagging<Results>>(
         device: &Device,
-        jobs: &GcmJobs<E>,
+        jobs: &'j GcmJobs<E>,
         least: u64,
     ) -> Result<Option<Self>, Error> {
-        let Some(by_key) = jobs.by_key(least)? else { return Ok(None) };
         let Some((kernel, form)) = device.gcm_kernel()? else { return Ok(None) };
-        let (messages, mut begin, mut tables) = (jobs.batch.messages(), 0, 0);
-        let units = u64::from(kernel.units()) / by_key.ends.len().min(LAUNCHES) as u64;
-        let mut launches = vec![];
-        for end in by_key.ends {
-            let here = begin..end;
+        let Some(op::ByKey { order, ends }) = jobs.by_key(least)? else { return Ok(None) };
+        let messages = jobs.batch.messages();
+        // Of those beside each other, each has its share of the device.
+        let units = u64::from(kernel.units()) / ends.len().min(LAUNCHES) as u64;
+        let (mut begin, mut bytes_of_tables, mut launches) = (0, 0, vec![]);
+        for &end in ends {
+            let of_key = &order[begin..end];
+            let longest = messages.get(of_key[0] as usize).hashed_blocks();
+            let runs = of_key.iter().map(|n| messages.get(*n as usize).runs()).sum();
+            let wide = groups(of_key.len() as u64, longest, runs, units);
+            let tables = bytes_of_tables..bytes_of_tables + 4 * kernel.words_of_batch(wide);
+            bytes_of_tables = tables.end;
+            launches.push(OfKey { messages: begin..end, wide, tables });
             begin = end;
-            let Some(&longest) = by_key.order[here.clone()].first() else { continue };
-            let runs = by_key.order[here.clone()].iter().map(|n| messages.get(*n as usize).runs()).sum();
-            let wide = groups(here.len() as u64, messages.get(longest as usize).hashed_blocks(), runs, units);
-            let of_key = tables..tables + 4 * kernel.words_of_batch(wide);
-            tables = of_key.end;
-            launches.push(OfKey { messages: here, wide, tables: of_key });
         }
-        Ok(Some(Self { kernel, form, order: by_key.order, launches }))
+        Ok(Some(Self { kernel, form, order, launches }))
     }
 
     /// Bytes of the tables of all keys.
@@ -118,17 +119,17 @@ impl ByKey {
         tables: CUdeviceptr,
         results: BatchResults,
     ) -> Result<(), Error> {
-        let launch = |stream: CUstream, launch: &OfKey, keys: &RoundKeys| {
-            let (kernel, Range { start, end }) = (self.kernel.clone(), launch.messages.clone());
-            let gcm = GcmBatch { kernel, keys, tables: tables + launch.tables.start as u64, wide: launch.wide };
+        let one = |stream: CUstream, key: &OfKey, keys: &RoundKeys| {
+            let (kernel, Range { start, end }) = (self.kernel.clone(), key.messages.clone());
+            let gcm = GcmBatch { kernel, keys, tables: tables + key.tables.start as u64, wide: key.wide };
             let of = OfMessages { order: of.order + 4 * start as u64, all: (end - start) as u32, ..*of };
-            let thread_blocks = self.kernel.fewest_blocks(of.all, launch.wide);
+            let thread_blocks = self.kernel.fewest_blocks(of.all, key.wide);
             // SAFETY: as the caller promises.
             unsafe { gcm.run_masked(&mut { stream }, thread_blocks, span, &of, results) }
         };
         let work = |streams: &[CUstream]| {
             let mut all = self.launches.iter().zip(&ready.keys).zip(streams.iter().cycle());
-            all.try_for_each(|((of, keys), stream)| launch(*stream, of, keys))
+            all.try_for_each(|((key, keys), stream)| one(*stream, key, keys))
         };
         // SAFETY: as the caller promises.
         unsafe { ready.beside.run(stream, work) }

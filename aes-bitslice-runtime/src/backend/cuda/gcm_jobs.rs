@@ -66,13 +66,10 @@ impl<E: Tagging<Results>> PendingGcmJobs<E> {
 /// How a call is launched.
 enum By<'j> {
     /// A launch for each key.
-    Keys(Box<ByKey>),
+    Keys(Box<ByKey<'j>>),
     /// Launches for all messages, under these tables of counter mode.
     Messages { hasher: HashKernel, tables: &'j Tables },
 }
-
-/// The fewest bytes of data that keys have on average where each has its launch.
-const LEAST: u64 = 4 << 20;
 
 /// Where things are in the memory of a call, in bytes.
 struct Places {
@@ -199,18 +196,18 @@ impl DeviceJobs<'_> {
         }
         self.prepare_gcm()?;
         // SAFETY: the caller guarantees stream and memory; all messages are within the length, as was checked.
-        let memory = unsafe { self.launch_gcm(stream, span, jobs, LEAST) }?;
+        let memory = unsafe { self.launch_gcm(stream, span, jobs) }?;
         Ok(PendingGcmJobs { jobs: jobs.clone(), results: Pending::On(memory) })
     }
 
     /// Loads the kernels of GCM under many keys, and waits for the known answers they must give, unless that was done before.
     pub(super) fn prepare_gcm(&self) -> Result<(), Error> {
         self.prepare_for(Direction::Encrypt)?;
+        // Before the test has a slot: its own test takes one.
+        self.device.gcm_kernel()?;
         self.device.test_batch(Mode::EcbEncrypt, Entry::HashJobs, || self.test_gcm())
     }
 
-    /// Each key has its launch if keys have numbers and `least` bytes of data on average.
-    ///
     /// # Safety
     /// The span is within memory that this device can reach, live until the work is done; the messages are within the span; `stream` is
     /// live and belongs to the context.
@@ -219,12 +216,11 @@ impl DeviceJobs<'_> {
         stream: CUstream,
         span: Span,
         all: &GcmJobs<E>,
-        least: u64,
     ) -> Result<BatchMemory, Error> {
         let kernel = self.kernel(Flow::Ctr)?;
         let (messages, order) = (all.batch.messages(), all.batch.order()?);
         let (aad, expected) = (all.batch.aad(), all.batch.expected());
-        let by = match ByKey::of(self.device, all, least)? {
+        let by = match ByKey::of(self.device, all, self.least)? {
             Some(by_key) => By::Keys(by_key.into()),
             None => By::Messages { hasher: self.device.hash_kernel_of_jobs()?, tables: all.jobs.tables()? },
         };
@@ -338,25 +334,27 @@ impl DeviceJobs<'_> {
 
     /// Tests the known answers of messages with keys of each length, launched in both ways, of which one is forged when they are decrypted.
     fn test_gcm(&self) -> Result<(), Error> {
-        const BYTES: usize = 6000;
+        const BYTES: usize = 20_010;
         let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 19) as u8).collect();
         let keys: [u8; 3 * 32] = std::array::from_fn(|i| (i * 7 + 3) as u8);
-        let ranges = [0..0, 3..1300, 1300..1316, 1332..4000, 4004..4111];
+        // The last is the only one under its key, and long: a whole warpgroup shares it.
+        let ranges = [0..0, 3..1300, 1300..1316, 1332..4000, 4004..20_004];
         let nonces: [[u8; 12]; 5] = std::array::from_fn(|n| [n as u8; 12]);
         let aads: [Range<u64>; 5] = std::array::from_fn(|n| 0..9 * n as u64);
         let (places, nonces, aads) = (Ranges::from(&ranges[..]), (&nonces[..]).into(), Aads::each(&data, &aads[..]));
         for (bits, least) in KeyBits::ALL.into_iter().flat_map(|bits| [(bits, u64::MAX), (bits, 0)]) {
-            let keys = JobKeys::numbered(bits, &keys[..3 * bits.bytes()], &[0, 2, 1, 2, 0]);
+            let jobs = Self { least, ..*self };
+            let keys = JobKeys::numbered(bits, &keys[..3 * bits.bytes()], &[0, 2, 0, 2, 1]);
             let encrypt = GcmEncryptJobs::from_arrays(&keys, &places, &nonces, &aads)?;
             let mut ciphertext = data.clone();
             let mut tags = Stop::never(|| encrypt.on_cpu(Buffers::InPlace(&mut ciphertext))).map_err(Error::from)?.tags;
-            let (encrypted, found) = self.on_device_gcm(&encrypt, &data, least)?;
+            let (encrypted, found) = jobs.on_device_gcm(&encrypt, &data)?;
             let mut is_right = (&encrypted, &found.tags) == (&ciphertext, &tags);
             tags[3] = [7; 16];
             let decrypt = GcmDecryptJobs::from_arrays(&keys, &places, &nonces, &aads, tags.as_flattened(), 16)?;
             let mut expected = data.clone();
             expected[1332..4000].fill(0);
-            let (found, results) = self.on_device_gcm(&decrypt, &ciphertext, least)?;
+            let (found, results) = jobs.on_device_gcm(&decrypt, &ciphertext)?;
             is_right &= found == expected && results.authentic == [true, true, true, false, true];
             if !is_right {
                 return Err(Error::SelfTestFailed { kernel: "GCM under many keys".into() });
@@ -366,19 +364,14 @@ impl DeviceJobs<'_> {
     }
 
     /// Processes messages in a copy of the data on the device, and waits.
-    fn on_device_gcm<E: Tagging<Results>>(
-        &self,
-        jobs: &GcmJobs<E>,
-        data: &[u8],
-        least: u64,
-    ) -> Result<(Vec<u8>, Results), Error> {
+    fn on_device_gcm<E: Tagging<Results>>(&self, jobs: &GcmJobs<E>, data: &[u8]) -> Result<(Vec<u8>, Results), Error> {
         let mut slot = self.device.slots().take(data.len())?;
         let (place, mut found) = (slot.room(0, data.len()), vec![0; data.len()]);
         let span = Span::in_place(Access::Maps, place, data.len() as u64);
         // SAFETY: waited for before anything is looked at or freed; the data is in the slot's memory.
         let started = unsafe {
             slot.copy_in(0, data)
-                .and_then(|()| self.launch_gcm(*slot.queue(), span, jobs, least))
+                .and_then(|()| self.launch_gcm(*slot.queue(), span, jobs))
                 .and_then(|memory| slot.copy_out(0, &mut found).map(|()| memory))
         };
         slot.wait()?;

@@ -35,6 +35,7 @@
 //! | `gcm_self_test` | the known answers that the kernel of GCM in one launch must give first |
 //! | `batch_self_test` | the known answers that the batch kernels must give first |
 //! | `many_keys`, `gcm_jobs` | calls under many keys in device memory; GCM under them |
+//! | `gcm_by_key` | GCM under few of them |
 //! | `pending` | the result of a call on device memory, available once its stream reaches it |
 //! | `device_data` | calls on data in device memory |
 //! | `several` | one GPU or several: data in host memory, and in memory that is sharded over them |

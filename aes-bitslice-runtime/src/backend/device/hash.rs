@@ -296,11 +296,12 @@ impl<D: Driver> HashKernel<D> {
         self.0.driver.key_memory(&self.batch_tables(key, wide))
     }
 
-    /// These tables, and the number of words that they have.
+    /// These tables.
     pub(crate) fn batch_tables(&self, key: &HashKey, wide: u32) -> Zeroizing<Vec<u32>> {
         ghash::batch_tables(Element::from_block(*key.bytes()), &self.0.manifest.shape, wide)
     }
 
+    /// The number of words that they have.
     #[cfg(feature = "cuda")]
     pub(crate) fn words_of_batch(&self, wide: u32) -> usize {
         ghash::batch_words(&self.0.manifest.shape, wide)

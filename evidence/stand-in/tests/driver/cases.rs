@@ -4,8 +4,8 @@ use crate::bench::{Bench, CUT, CUTS, Outcome, Place};
 use aes_bitslice_runtime::{
     Aads, Backend, CbcDecrypt, CmacBatch, CmacVerifyBatch, Ctr, EachKey, Ecb, Engine, Error, GcmDecrypt,
     GcmDecryptBatch, GcmDecryptJobs, GcmEncrypt, GcmEncryptBatch, GcmEncryptJobs, GcmJob, GcmJobs, GcmMessage,
-    GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, Jobs, Key, KeyBits, Keystream, Mode, Nonce, Nonces, Prg, Ranges, Results,
-    Tag, Tagging, XaesDecrypt, XaesEncrypt, Xts,
+    GcmSivDecrypt, GcmSivEncrypt, Gmac, Job, JobKeys, Jobs, Key, KeyBits, Keystream, Mode, Nonce, Nonces, Prg, Ranges,
+    Results, Tag, Tagging, XaesDecrypt, XaesEncrypt, Xts,
 };
 use aes_bitslice_seal::Error as SealError;
 use aes_bitslice_seal::tink::{self, Keyset};
@@ -104,7 +104,7 @@ impl Case {
 }
 
 /// All of them.
-pub const CASES: [Case; 31] = [
+pub const CASES: [Case; 32] = [
     case("ECB encryption", On::All, Verified::Nothing, |bench| {
         bench.run(&bench.key(16), Ecb::encrypt(), &bench.blocks(1, 4080))
     }),
@@ -235,6 +235,25 @@ pub const CASES: [Case; 31] = [
         tags[1] = tags[0];
         run_gcm_jobs(bench, &GcmDecryptJobs::new(&gcm_jobs(&keys), &tags).unwrap(), &data)
     }),
+    case("GCM decryption under few keys", On::OnlyDevice, Verified::Messages, |bench| {
+        let (keys, mut data) = (bench.noise(26, 48), bench.noise(25, MESSAGES[3].1 as usize + 5));
+        let (numbers, nonces) = ([0, 1, 0, 1], [[5; 12], [5; 12], [6; 12], [6; 12]]);
+        let mut tags = Vec::new();
+        for ((number, nonce), (from, to)) in numbers.into_iter().zip(&nonces).zip(MESSAGES) {
+            let range = from as usize..to as usize;
+            let (secret, tag) =
+                others::gcm(&keys[24 * number as usize..][..24], nonce, b"header", &data[range.clone()]);
+            data[range].copy_from_slice(&secret);
+            tags.extend(tag);
+        }
+        // One of them is not authentic.
+        tags.copy_within(..16, 16);
+        let keys = JobKeys::numbered(KeyBits::Aes192, &keys, &numbers);
+        let ranges = MESSAGES.map(|(from, to)| from..to);
+        let (ranges, nonces, aads) = (Ranges::from(&ranges[..]), Nonces::from(&nonces[..]), Aads::shared(b"header"));
+        let jobs = GcmDecryptJobs::from_arrays(&keys, &ranges, &nonces, &aads, &tags, 16).unwrap();
+        run_gcm_jobs(bench, &jobs, &data)
+    }),
     case("the same number of bytes under each key", On::OnlyDevice, Verified::Nothing, |bench| {
         let (keys, data) = (bench.noise(20, 16 * 40), bench.noise(21, 48 * 40));
         let each = EachKey::new(Mode::EcbDecrypt, KeyBits::Aes128, [0; 16], 48).unwrap();
@@ -306,7 +325,7 @@ fn run_gcm_jobs<E: Tagging<Results, Output: Debug>>(bench: &Bench<'_>, jobs: &Gc
             bench.on_host(data, |data| bench.engine.run_gcm_jobs(jobs, data).map(|output| format!("{output:?}")))
         }
         _ => bench.on_device(data, |stream, data| {
-            let pending = bench.engine.device_jobs()?.run_gcm(stream, jobs, data)?;
+            let pending = bench.engine.device_jobs()?.by_key_from(0).run_gcm(stream, jobs, data)?;
             pending.wait().map(|output| format!("{output:?}"))
         }),
     }

@@ -43,7 +43,7 @@ pub fn a_call_of_the_driver_that_fails_on_one_of_several_devices_harms_nothing()
         _ if place.is_sharded() => all_or(3, 37),
         _ => all_or(31, 197),
     };
-    assert!(a_call_that_fails_harms_nothing_on(TWO, step).is_superset(&BTreeSet::from([0, 1])));
+    assert!(a_call_that_fails_harms_nothing_on(TWO, |_| true, step).is_superset(&BTreeSet::from([0, 1])));
 }
 
 pub fn a_call_of_the_driver_that_takes_long_changes_nothing_on_several_devices() {

@@ -209,15 +209,22 @@ pub fn nothing_is_left() {
 
 fn a_call_of_the_driver_that_fails_harms_nothing() {
     let machine = Machine { devices: 1, peers: 1, architecture: 80, at_once: false };
-    a_call_that_fails_harms_nothing_on(machine, |_| all_or(3, 7));
+    a_call_that_fails_harms_nothing_on(machine, |_| true, |_| all_or(3, 7));
+    // The kernel of GCM in one launch is not for that architecture.
+    let machine = Machine { architecture: 90, ..machine };
+    a_call_that_fails_harms_nothing_on(machine, |case| case.name.ends_with("under few keys"), |_| all_or(1, 3));
 }
 
 /// On an engine that has made such a call before, one for each case: of the driver calls, numbered from 0 in each library call, one of
 /// `step(place)` fails. The same library call is right afterwards, and nothing is left when the engine is dropped, unless one of the failed
 /// calls [may leave something](Case::may_leave). Returns the devices on which calls have failed.
-pub fn a_call_that_fails_harms_nothing_on(machine: Machine, step: impl Fn(Place) -> u64) -> BTreeSet<u32> {
+pub fn a_call_that_fails_harms_nothing_on(
+    machine: Machine,
+    is_tried: fn(&Case) -> bool,
+    step: impl Fn(Place) -> u64,
+) -> BTreeSet<u32> {
     let (devices, mut failed_on) = (machine.devices, BTreeSet::new());
-    for (c, case) in CASES.iter().enumerate() {
+    for (c, case) in CASES.iter().enumerate().filter(|(_, case)| is_tried(case)) {
         stand_in::configure(machine);
         let opened = open(devices).expect("the stand-in");
         let mut may_leave = false;

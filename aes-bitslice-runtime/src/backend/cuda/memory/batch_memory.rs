@@ -90,7 +90,8 @@ impl Beside {
             // SAFETY: as above.
             let joined =
                 unsafe { context.order(*other, *event, stream).or_else(|error| context.wait_instead(*other, error)) };
-            so_far.and(joined)
+            // Nothing else would wait for what is there.
+            so_far.and(joined.inspect_err(|error| context.poison(error.to_string())))
         })
     }
 }
